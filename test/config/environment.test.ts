@@ -1,5 +1,5 @@
 /**
- * Variables of the process and of `.env`.
+ * The environment variables of the process and of `.env`.
  */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
@@ -56,7 +56,7 @@ describe('.env', () => {
     ['a zero byte', 'A=x\0y\n', [[1, 'A: the value contains a control character']]],
   ]
   for (const [what, text, expected] of broken) {
-    it(`names ${what} with its line and skips only that`, () => {
+    it(`reports ${what} with its line and skips only that line`, () => {
       const { entries, issues } = parseDotenv(text)
       assert.deepEqual(
         issues.map(({ line, message }) => [line, message]),
@@ -66,7 +66,7 @@ describe('.env', () => {
     })
   }
 
-  it('never shows what stands in a broken line', () => {
+  it('never shows the content of an invalid line', () => {
     const { issues } = parseDotenv("hunter2\nA=\"hunter2\nB='hunter2'hunter2\n")
     assert.equal(issues.length, 3)
     assert.ok(!JSON.stringify(issues).includes('hunter2'))
@@ -74,7 +74,7 @@ describe('.env', () => {
 })
 
 describe('the environment', () => {
-  it('counts the process over the file, and leaves the process as it is', (t) => {
+  it('prefers the process environment to the file, and does not change it', (t) => {
     const file = join(tempHome(t), '.env')
     writeFileSync(file, 'A=file\nB=file\nEMPTY=\n', { mode: 0o600 })
     const own = { A: 'process', C: 'process', B: '', UNSET: undefined }
@@ -88,7 +88,7 @@ describe('the environment', () => {
     assert.equal(process.env['B'], undefined)
   })
 
-  it('warns when others can read .env, and only then', (t) => {
+  it('warns when other users can read .env, and only then', (t) => {
     const file = join(tempHome(t), '.env')
     assert.deepEqual(readEnvironment(file, {}).warnings, [])
     writeFileSync(file, 'A=1\n', { mode: 0o600 })
@@ -100,7 +100,7 @@ describe('the environment', () => {
     ])
   })
 
-  it('reads the one of the process when nothing else is given', (t) => {
+  it('is the process environment when no other is given', (t) => {
     const { PATH } = readEnvironment(join(tempHome(t), '.env')).values
     assert.equal(PATH, process.env['PATH'])
   })

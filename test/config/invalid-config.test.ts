@@ -1,5 +1,5 @@
 /**
- * Whatever is in config.yaml, a start succeeds, says exactly what is wrong, and runs on defaults.
+ * With any content of config.yaml a start succeeds with defaults and reports the exact issues.
  */
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs'
@@ -81,7 +81,7 @@ function summary({ file, line, column, path, found }: ConfigIssue): string {
 
 describe('a start with', () => {
   for (const [what, content, expected] of table) {
-    it(`${what} succeeds on defaults and names the place`, (t) => {
+    it(`${what} succeeds with defaults and reports the location`, (t) => {
       const { config: write, load } = createTestHome(t)
       write(content)
       const { config, messages } = load()
@@ -94,19 +94,19 @@ describe('a start with', () => {
     })
   }
 
-  it('a folder in place of the file succeeds', (t) => {
+  it('a directory instead of the file succeeds', (t) => {
     const { layout, load } = createTestHome(t)
     mkdirSync(layout.configFile)
     assert.match(formatAll(load().config.state().problems)[0] ?? '', /cannot be read: it is a folder/)
   })
 
-  it('a link that leads nowhere but to itself succeeds', (t) => {
+  it('a link to itself succeeds', (t) => {
     const { layout, load } = createTestHome(t)
     symlinkSync(layout.configFile, layout.configFile)
     assert.match(formatAll(load().config.state().problems)[0] ?? '', /cannot be read: ELOOP/)
   })
 
-  it('a file that may not be read succeeds', { skip: asRoot && 'root may read everything' }, (t) => {
+  it('an unreadable file succeeds', { skip: asRoot && 'root may read everything' }, (t) => {
     const { layout, config, load } = createTestHome(t)
     config('model: x\n')
     chmodSync(layout.configFile, 0o000)
@@ -115,7 +115,7 @@ describe('a start with', () => {
     ])
   })
 
-  it('a folder in place of .env and of the last good copy succeeds', (t) => {
+  it('a directory instead of .env and of the last good copy succeeds', (t) => {
     const { layout, config, load } = createTestHome(t)
     config('http: 1\n')
     mkdirSync(layout.envFile)
@@ -128,7 +128,7 @@ describe('a start with', () => {
     assert.equal(state.source, 'defaults')
   })
 
-  it('a cache that cannot be written succeeds and says that no copy is kept', (t) => {
+  it('a cache that is not writable succeeds and reports that no copy is kept', (t) => {
     const { layout, config, load } = createTestHome(t)
     config('model: x\n')
     symlinkSync(join(layout.root, 'nowhere', 'at', 'all'), layout.cache)

@@ -1,5 +1,5 @@
 /**
- * What a start takes from files and variables, and what it falls back to.
+ * The values that a start takes from files and variables, and its fallbacks.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { createTestHome, formatAll } from './support.ts'
 
 describe('a home without a config', () => {
-  it('gives defaults and is not degraded', (t) => {
+  it('gives the defaults and is not degraded', (t) => {
     const { layout, load } = createTestHome(t)
     const { config, lines } = load()
     assert.equal(config.current().http.port, 8642)
@@ -22,14 +22,14 @@ describe('a home without a config', () => {
     assert.ok(!existsSync(layout.lastGoodConfigFile))
   })
 
-  it('still hears its variables', (t) => {
+  it('still uses its variables', (t) => {
     const { load } = createTestHome(t)
     assert.equal(load({ HERMES_HTTP_PORT: '9000' }).config.current().http.port, 9000)
   })
 })
 
 describe('a file', () => {
-  it('is used, and a copy is kept for the owner alone', (t) => {
+  it('is used, and a copy is kept that only the owner can read', (t) => {
     const { layout, config: write, load } = createTestHome(t)
     write('model: gpt-5.2 # mine\nhttp:\n  port: 9000\n')
     const { config } = load()
@@ -40,14 +40,14 @@ describe('a file', () => {
     assert.equal(statSync(layout.lastGoodConfigFile).mode & 0o777, 0o600)
   })
 
-  it('that is read by a command that only looks leaves no copy', (t) => {
+  it('leaves no copy when a read-only command reads it', (t) => {
     const { layout, config: write, load } = createTestHome(t)
     write('model: x\n')
     assert.equal(load({}, { saveLastGood: false }).config.current().model, 'x')
     assert.ok(!existsSync(layout.lastGoodConfigFile))
   })
 
-  it('that is empty, or has empty keys, means the defaults', (t) => {
+  it('means the defaults when it is empty or has empty keys', (t) => {
     const { config: write, load } = createTestHome(t)
     for (const text of ['', '# nothing\n', 'http:\n', 'http:\n  port:\n  allowed_hosts:\nmodel:\n']) {
       write(text)
@@ -63,7 +63,7 @@ describe('a file', () => {
     assert.match(formatAll(load().config.state().problems)[0] ?? '', /^config\.yaml:3:9 {2}http\.port: /)
   })
 
-  it('tells all its problems at once, each at its place', (t) => {
+  it('reports all its issues at once, each with its location', (t) => {
     const { config: write, load } = createTestHome(t)
     write(
       [
@@ -102,7 +102,7 @@ describe('a file', () => {
 })
 
 describe('an unknown key', () => {
-  it('is named with its place and the key that was meant, and stops nothing', (t) => {
+  it('is reported with its location and the key that was probably meant, and is ignored', (t) => {
     const { config: write, load } = createTestHome(t)
     write(
       [
@@ -139,7 +139,7 @@ describe('an unknown key', () => {
     assert.equal(config.current().log.level, 'info')
   })
 
-  it('is no warning where any key may stand, or where the seeds have one', (t) => {
+  it('is no warning where any key is allowed, or where the original format has one', (t) => {
     const { config: write, load } = createTestHome(t)
     write(
       'compression: {enabled: true, deep: {x: 1}}\nhttp: {proxy: x}\nplatforms: {chat: {extra: {a: 1}}}\nplugins: {entries: {mine: {any: [1]}}}\n',
@@ -151,7 +151,7 @@ describe('an unknown key', () => {
 })
 
 describe('variables', () => {
-  it('count more than .env, and .env more than the file', (t) => {
+  it('take precedence over .env, and .env over the file', (t) => {
     const { config: write, env, load } = createTestHome(t)
     write('http: {host: file.example, port: 1}\nlog: {level: warn}\n')
     env('HERMES_HTTP_HOST=env.example\nHERMES_HTTP_PORT=2\n')
@@ -162,7 +162,7 @@ describe('variables', () => {
     assert.equal(config.environment().values['HERMES_HTTP_HOST'], 'env.example')
   })
 
-  it('become numbers, flags and lists where the type wants them', (t) => {
+  it('become numbers, flags and lists as the type requires', (t) => {
     const { load } = createTestHome(t)
     const { config } = load({
       HERMES_VERBOSE: 'Yes',
@@ -175,19 +175,19 @@ describe('variables', () => {
     assert.deepEqual(config.current().platforms.chat, { token: '123456', allow_from: ['12', '34'] })
   })
 
-  it('that are empty count as not set', (t) => {
+  it('that are empty count as unset', (t) => {
     const { config: write, load } = createTestHome(t)
     write('http: {port: 1}\n')
     assert.equal(load({ HERMES_HTTP_PORT: '' }).config.current().http.port, 1)
   })
 
-  it('for one value: the first of them counts', (t) => {
+  it('take precedence in their order when several set one value', (t) => {
     const { load } = createTestHome(t)
     const { config } = load({ CHAT_TOKEN: 'second', CHAT_BOT_TOKEN: 'first' })
     assert.equal(config.current().platforms.chat?.token, 'first')
   })
 
-  it('that cannot be used are ignored and named; the file stays in use', (t) => {
+  it('that are invalid are reported and ignored; the file stays in use', (t) => {
     const { config: write, env, load } = createTestHome(t)
     write('model: x\nhttp: {port: 9000}\n')
     env('# level\nHERMES_LOG_LEVEL=loud\n')
@@ -202,7 +202,7 @@ describe('variables', () => {
     assert.match(config.state().degraded[0] ?? '', /the variable is ignored$/)
   })
 
-  it('a broken line of .env degrades and is named, and everything else counts', (t) => {
+  it('in an invalid line of .env degrade the state and are reported; all others apply', (t) => {
     const { env, load } = createTestHome(t)
     env('HERMES_HTTP_PORT 9000\nHERMES_HTTP_HOST=h\n')
     const { config } = load()
@@ -213,7 +213,7 @@ describe('variables', () => {
 })
 
 describe('references', () => {
-  it('are replaced in texts at any depth', (t) => {
+  it('are replaced in strings at any depth', (t) => {
     const { config: write, env, load } = createTestHome(t)
     write(
       [
@@ -237,7 +237,7 @@ describe('references', () => {
     assert.match(formatAll(config.state().warnings)[0] ?? '', /unknown key "\$\{NAME\}"/, 'keys are left alone')
   })
 
-  it('to nothing, in a key that no room reads, are a warning only', (t) => {
+  it('to an unset variable are only a warning in a key that no module reads', (t) => {
     const { config: write, load } = createTestHome(t)
     write(`model: x\ncompression: {command: "echo \${SHELL_VARIABLE}"}\n`)
     const { config } = load()
@@ -248,7 +248,7 @@ describe('references', () => {
     )
   })
 
-  it('without quotes in braces are one problem, not fifty', (t) => {
+  it('in unquoted braces are one issue, not fifty', (t) => {
     const { config: write, load } = createTestHome(t)
     write(`http: {port: \${PORT}, host: x}\nagent: {timeout: 1}\nmodel: x\n`)
     const { problems } = load({ PORT: '1' }).config.state()
@@ -256,7 +256,7 @@ describe('references', () => {
     assert.deepEqual([problems[0]?.line, problems[0]?.path], [1, ''])
   })
 
-  it('in what a variable holds are not read again', (t) => {
+  it('in the value of a variable are not resolved again', (t) => {
     const { config: write, load } = createTestHome(t)
     write(`model: \${A}\n`)
     assert.equal(load({ A: `\${B}`, B: 'x' }).config.current().model, `\${B}`)
@@ -264,7 +264,7 @@ describe('references', () => {
 })
 
 describe('the last good copy', () => {
-  it('is used when the file cannot be, and the reason is told', (t) => {
+  it('is used when the file is invalid, and the reason is reported', (t) => {
     const { config: write, load } = createTestHome(t)
     write('model: good\nhttp: {port: 9000}\n')
     load()
@@ -279,7 +279,7 @@ describe('the last good copy', () => {
     )
   })
 
-  it('hears variables too, and keeps its references', (t) => {
+  it('also uses variables, and keeps its references', (t) => {
     const { layout, config: write, load } = createTestHome(t)
     write(`api_key: \${KEY}\n`)
     load({ KEY: 'first-secret' })
@@ -290,7 +290,7 @@ describe('the last good copy', () => {
     assert.equal(config.current().http.port, 7)
   })
 
-  it('is not replaced by what cannot be used', (t) => {
+  it('is not replaced by an invalid file', (t) => {
     const { layout, config: write, load } = createTestHome(t)
     write('model: good\n')
     load()
@@ -299,7 +299,7 @@ describe('the last good copy', () => {
     assert.equal(readFileSync(layout.lastGoodConfigFile, 'utf8'), 'model: good\n')
   })
 
-  it('that is spoiled as well leads to defaults, with chat platforms off', (t) => {
+  it('leads to the defaults when it is invalid too, with chat platforms disabled', (t) => {
     const { layout, config: write, load } = createTestHome(t)
     write('model: good\n')
     load()
@@ -311,7 +311,7 @@ describe('the last good copy', () => {
     assert.equal(config.current().http.port, 7, 'the page stays where it was')
   })
 
-  it('does not come back by itself once the file is gone', (t) => {
+  it('is not used after the file was deleted', (t) => {
     const { layout, config: write, load } = createTestHome(t)
     write('model: good\n')
     load()
@@ -323,8 +323,8 @@ describe('the last good copy', () => {
   })
 })
 
-describe('a room', () => {
-  it('whose own defaults do not fit is a fault of the program and fails loudly', (t) => {
+describe('a module', () => {
+  it('whose own defaults are invalid is a programming error and throws', (t) => {
     const { layout } = createTestHome(t)
     const load = () =>
       createConfig({
@@ -340,7 +340,7 @@ describe('a room', () => {
     )
   })
 
-  it('whose check throws is named like any other problem', (t) => {
+  it('whose check throws is reported like any other issue', (t) => {
     const { layout, config: write } = createTestHome(t)
     write('odd: 1\n')
     const odd = z
@@ -363,7 +363,7 @@ describe('a room', () => {
     )
   })
 
-  it('may word its own expectation', (t) => {
+  it('may define the text of its own issue', (t) => {
     const { layout, config: write } = createTestHome(t)
     write('even: 3\n')
     const even = z

@@ -1,5 +1,5 @@
 /**
- * The configuration of a running process follows its files. Real files, real watching.
+ * The configuration of a running process follows changes of its files. Uses real files and real watchers.
  */
 import assert from 'node:assert/strict'
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { describe, it } from 'node:test'
 import { createTestHome, formatAll } from './support.ts'
 
 describe('a reload', () => {
-  it('applies what is valid and tells which values changed', (t) => {
+  it('applies a valid file and reports which values changed', (t) => {
     const { config: write, load } = createTestHome(t)
     write('model: one\nhttp: {allowed_hosts: [a]}\n')
     const { config, lines } = load()
@@ -59,7 +59,7 @@ describe('a reload', () => {
     assert.ok(lines.some(({ event }) => event === 'config.recovered'))
   })
 
-  it('of a file that is gone keeps what runs', (t) => {
+  it('of a deleted file keeps the running configuration', (t) => {
     const { layout, config: write, load } = createTestHome(t)
     write('model: one\n')
     const { config } = load()
@@ -73,7 +73,7 @@ describe('a reload', () => {
     assert.deepEqual(config.state().degraded, [])
   })
 
-  it('takes up a first file, and leaves the last good copy behind', (t) => {
+  it('applies a first file and writes the last good copy', (t) => {
     const { config: write, load } = createTestHome(t)
     const { config } = load()
     assert.equal(config.state().source, 'defaults')
@@ -83,7 +83,7 @@ describe('a reload', () => {
     assert.equal(load().config.current().model, 'first')
   })
 
-  it('names what has to wait for a restart, until it is as it was', (t) => {
+  it('reports changes that require a restart until they are reverted', (t) => {
     const { config: write, load } = createTestHome(t)
     write('http: {port: 1}\n')
     const { config, lines } = load({}, { restartPaths: ['http.host', 'http.port', 'platforms'] })
@@ -97,7 +97,7 @@ describe('a reload', () => {
     assert.deepEqual(config.state().pendingRestart, [])
   })
 
-  it('hears a changed .env: values it sets, and variables that rooms read', (t) => {
+  it('applies a changed .env: values that it sets, and variables that modules read', (t) => {
     const { env, load } = createTestHome(t)
     env('HERMES_LOG_LEVEL=warn\nOTHER=1\n')
     const { config } = load()
@@ -110,7 +110,7 @@ describe('a reload', () => {
     assert.equal(config.environment().values['OTHER'], '2')
   })
 
-  it('goes on with the other listeners when one throws', (t) => {
+  it('notifies the other listeners when one throws', (t) => {
     const { config: write, load } = createTestHome(t)
     const { config, lines } = load()
     let heard = 0
@@ -174,7 +174,7 @@ describe('watching', () => {
     await config.stop()
   })
 
-  it('may be stopped without having begun', async (t) => {
+  it('may be stopped before it was started', async (t) => {
     await createTestHome(t).load().config.stop()
   })
 })

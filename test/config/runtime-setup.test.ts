@@ -1,5 +1,5 @@
 /**
- * Which compile cache a start uses.
+ * The compile cache that a start uses.
  */
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
@@ -14,7 +14,7 @@ interface RuntimeSetupModule {
   ): { readonly compileCache?: string }
 }
 
-// Plain JavaScript has no types to import.
+// Plain JavaScript contains no types.
 const runtimeSetupUrl = new URL('../../src/config/runtime-setup.mjs', import.meta.url).href
 const { runtimeSetup }: RuntimeSetupModule = await import(runtimeSetupUrl)
 
@@ -33,7 +33,7 @@ function setup(env: NodeJS.ProcessEnv, installationCache: string, args: readonly
   ).compileCache
 }
 
-test('the cache of the installation is used, and a directory that the environment names goes before it', (t) => {
+test('the cache of the installation is used, unless the environment names a directory', (t) => {
   const home = tempHome(t)
   const cache = join(home, 'installation')
   mkdirSync(cache)
@@ -42,7 +42,7 @@ test('the cache of the installation is used, and a directory that the environmen
   assert.equal(setup({ HERMES_HOME: home, NODE_COMPILE_CACHE: '/elsewhere' }, cache), undefined)
 })
 
-test('the home has the cache where the installation has none', (t) => {
+test('the home has the cache if the installation has none', (t) => {
   const home = tempHome(t)
   assert.equal(setup({ HERMES_HOME: home }, join(home, 'missing')), join(home, 'cache', 'compile'))
   const absent = join(home, 'absent')

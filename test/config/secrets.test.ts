@@ -1,5 +1,5 @@
 /**
- * No secret of the configuration comes out again: not in problems, not in warnings, not in the log.
+ * Secrets of the configuration appear neither in issues and warnings nor in the log.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -43,7 +43,7 @@ describe('a secret name', () => {
     'COMPASS',
     'model',
   ]
-  it('is told from an ordinary one', () => {
+  it('is distinguished from an ordinary name', () => {
     assert.deepEqual(
       secret.filter((name) => !isSecretName(name)),
       [],
@@ -52,8 +52,8 @@ describe('a secret name', () => {
   })
 })
 
-describe('what is collected', () => {
-  it('are texts under secret names at any depth, and passwords in addresses', () => {
+describe('the collected secrets', () => {
+  it('are strings under secret names at any depth, and passwords in addresses', () => {
     const tree = {
       api_key: 'one',
       platforms: { chat: { accounts: [{ bot_token: 'two' }], token: { main: 'three', list: ['four'] } } },
@@ -70,7 +70,7 @@ describe('what is collected', () => {
     ])
   })
 
-  it('stays hidden after it was replaced', () => {
+  it('stay redacted after they were replaced', () => {
     const secrets = createSecretRegistry()
     secrets.set('config', ['old-secret', 'tiny'])
     secrets.set('token', ['other-secret'])
@@ -81,12 +81,12 @@ describe('what is collected', () => {
   })
 })
 
-/** Where a user may put a secret, rightly or wrongly. Each is a line of the config and the variable it may need. */
+/** Locations where a user may put a secret, correct or not. Each is a config line and the variable that it may need. */
 const canaries = Array.from({ length: 24 }, (_, index) => `canary-${String(index).padStart(2, '0')}-${'zq'.repeat(4)}`)
 const [first = ''] = canaries
 
 describe('twenty-four canaries', () => {
-  it('in a broken config, its variables and .env never reach a problem, a warning or the log', (t) => {
+  it('in an invalid config, its variables and .env never appear in an issue, a warning or the log', (t) => {
     const { config: write, env, load } = createTestHome(t)
     write(
       [
@@ -130,14 +130,14 @@ describe('twenty-four canaries', () => {
     assert.ok(state.warnings.length > 2)
     const shown = JSON.stringify([state, lines, formatAll(state.problems), formatAll(state.warnings)])
     const stem = /canary-\d\d/g
-    // HERMES_HTTP_PORT is no secret by its name, nor by its look: a wrong port is shown, as it must be.
+    // HERMES_HTTP_PORT is not secret, neither by its name nor by its form: an invalid port is shown.
     assert.deepEqual(
       [...new Set(shown.match(stem) ?? [])].filter((found) => found !== 'canary-20'),
       [],
     )
   })
 
-  it('in a config that works are known to the redactor, and no line of the log shows one', (t) => {
+  it('in a valid config are known to the redactor, and no log line shows one', (t) => {
     const { config: write, env, load } = createTestHome(t)
     write(
       [
@@ -195,7 +195,7 @@ describe('twenty-four canaries', () => {
     }
   })
 
-  it('that are not there leave the name of their variable readable', (t) => {
+  it('that are unset leave the name of their variable readable', (t) => {
     const { config: write, load } = createTestHome(t)
     write(
       `platforms: {chat: {accounts: {work: {token: "\${WORK_BOT_TOKEN}"}, play: {token: "${first}\${PLAY_TOKEN}"}}}}`,
@@ -208,7 +208,7 @@ describe('twenty-four canaries', () => {
     assert.equal(redact(`${first}\${PLAY_TOKEN}`), '[redacted]')
   })
 
-  it('replaced while the process runs stay hidden, old and new', (t) => {
+  it('that are replaced while the process runs stay redacted, old and new', (t) => {
     const { env, load } = createTestHome(t)
     const secrets = createSecretRegistry()
     env(`A_TOKEN=${first}\n`)
@@ -220,8 +220,8 @@ describe('twenty-four canaries', () => {
   })
 })
 
-describe('a config that others can read', () => {
-  it('is warned of when it holds secrets itself', (t) => {
+describe('a config that other users can read', () => {
+  it('causes a warning when it contains secrets itself', (t) => {
     const { layout, config: write, load } = createTestHome(t)
     write('api_key: abcdefgh\n', 0o640)
     assert.deepEqual(formatAll(load().config.state().warnings), [
@@ -229,7 +229,7 @@ describe('a config that others can read', () => {
     ])
   })
 
-  it('is fine when it only refers to them', (t) => {
+  it('is accepted when it only refers to them', (t) => {
     const { config: write, load } = createTestHome(t)
     write(`api_key: \${KEY}\nmodel: x\n`, 0o644)
     assert.deepEqual(load({ KEY: 'abcdefgh' }).config.state().warnings, [])

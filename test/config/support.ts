@@ -1,5 +1,5 @@
 /**
- * A home with real files and a shape like those of the rooms.
+ * A home with real files and a config shape like those of the modules.
  */
 import { writeFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'

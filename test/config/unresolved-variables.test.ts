@@ -1,5 +1,5 @@
 /**
- * A variable that is not set costs the chat account that asks for it, and nothing else.
+ * An unset variable disables only the chat account that refers to it.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -16,8 +16,8 @@ platforms:
       work: {token: work-token}
 `
 
-describe('a variable that is not set', () => {
-  it('in an account leaves all else as it is written, and stays a problem with its place', (t) => {
+describe('an unset variable', () => {
+  it('in an account changes nothing else, and is an issue with its location', (t) => {
     const { config: write, load } = createTestHome(t)
     write(two)
     const { config, messages } = load()
@@ -36,7 +36,7 @@ describe('a variable that is not set', () => {
     )
   })
 
-  it('in one item of a list takes the whole list: half a list of people is another list', (t) => {
+  it('in one item of a list invalidates the whole list, because a partial list of users has another meaning', (t) => {
     const { config: write, load } = createTestHome(t)
     write(`platforms: {chat: {token: main, allow_from: [ann, "\${BOB}"]}}\n`)
     const { config } = load()
@@ -47,7 +47,7 @@ describe('a variable that is not set', () => {
     )
   })
 
-  it('does not matter where a variable of the environment sets the value', (t) => {
+  it('has no effect when an environment variable sets the value', (t) => {
     const { config: write, load } = createTestHome(t)
     write(`platforms: {chat: {token: "\${NOPE}"}}\n`)
     const { config } = load({ CHAT_TOKEN: 'from-outside' })
@@ -60,7 +60,7 @@ describe('a variable that is not set', () => {
     ['in the place of a whole account', `platforms: {chat: {token: main, accounts: {family: "\${NOPE}"}}}\n`],
     ['in the place of a whole platform', `platforms: {chat: "\${NOPE}"}\n`],
   ] as const) {
-    it(`${where} makes the file unusable as ever`, (t) => {
+    it(`${where} makes the whole file invalid`, (t) => {
       const { config: write, load } = createTestHome(t)
       write(text)
       const { config } = load()
@@ -69,7 +69,7 @@ describe('a variable that is not set', () => {
     })
   }
 
-  it('is not named as the reason where something else makes the file unusable', (t) => {
+  it('is not reported as the reason when another issue makes the file invalid', (t) => {
     const { config: write, load } = createTestHome(t)
     write(`${two}http: {port: abc}\n`)
     const { config } = load()
@@ -78,7 +78,7 @@ describe('a variable that is not set', () => {
     assert.doesNotMatch(config.state().degraded[0] ?? '', /more\)/)
   })
 
-  it('is not missed any more as soon as it stands in .env', (t) => {
+  it('is no issue any more when .env sets it', (t) => {
     const { config: write, env, load } = createTestHome(t)
     write(two)
     const { config } = load()
@@ -91,7 +91,7 @@ describe('a variable that is not set', () => {
     assert.ok(changes[0]?.some((path) => path.startsWith('platforms.chat.accounts.family')))
   })
 
-  it('is a change also for a value that was never there', (t) => {
+  it('is a change also for a value that never existed', (t) => {
     const { config: write, load } = createTestHome(t)
     write('platforms: {chat: {token: main}}\n')
     const { config } = load()
@@ -104,7 +104,7 @@ describe('a variable that is not set', () => {
     assert.equal(changes.length, 1)
   })
 
-  it('costs its account alone at a start from the last good copy, too', (t) => {
+  it('disables only its account at a start from the last good copy as well', (t) => {
     const { config: write, load } = createTestHome(t)
     write(two)
     load({ FAMILY_TOKEN: 'family-token' })

@@ -1,5 +1,5 @@
 /**
- * Which files of this machine may go to a chat.
+ * The local files that may be sent to a chat.
  */
 import assert from 'node:assert/strict'
 import { linkSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ function rulesFor(t: TestContext) {
   return { rules, userHome, home, write }
 }
 
-test('no file that holds secrets leaves the machine', async (t) => {
+test('no file with secrets is sent', async (t) => {
   const { rules, userHome, home, write } = rulesFor(t)
   for (const path of [
     home.envFile,
@@ -47,7 +47,7 @@ test('no file that holds secrets leaves the machine', async (t) => {
   }
 })
 
-test('copies and other names of secrets, keys, histories and the log stay here', async (t) => {
+test('copies and links of secrets, keys, histories and the log are not sent', async (t) => {
   const { rules, userHome, home, write } = rulesFor(t)
   const linked = join(userHome, 'project/harmless.txt')
   write(linked)
@@ -71,7 +71,7 @@ test('copies and other names of secrets, keys, histories and the log stay here',
   assert.equal(await rules.denialReason(linked), undefined)
 })
 
-test('what the agent has made may go out', async (t) => {
+test('files that the agent has created may be sent', async (t) => {
   const { rules, userHome, home, write } = rulesFor(t)
   for (const path of [
     join(userHome, 'chart.png'),

@@ -50,7 +50,7 @@ function bookOf(t: TestContext) {
   return { store, written, answered, read }
 }
 
-test('a chat is read as people saw it: questions and answers in the order of time', async (t) => {
+test('a chat is read as users saw it: questions and replies in chronological order', async (t) => {
   const { written, answered, read } = bookOf(t)
   await written('hello', 1_000)
   await answered('hi', 1_001)
@@ -66,7 +66,7 @@ test('a chat is read as people saw it: questions and answers in the order of tim
   assert.equal(entries[1]?.turnId, 't')
 })
 
-test('at most as many lines as asked for come, the newest ones', async (t) => {
+test('at most the requested number of entries is returned, the newest ones', async (t) => {
   const { written, read } = bookOf(t)
   for (let at = 1; at <= 5; at++) await written(`line ${at}`, 1_000 + at)
   assert.deepEqual(
@@ -75,7 +75,7 @@ test('at most as many lines as asked for come, the newest ones', async (t) => {
   )
 })
 
-test('whoever knows the last line he saw gets those after it, also of the same moment', async (t) => {
+test('a client that sends the id of its last entry gets the entries after it, also those of the same millisecond', async (t) => {
   const { written, answered, read } = bookOf(t)
   for (let part = 1; part <= 12; part++) await answered(`part ${part}`, 1_000)
   await written('later', 1_001)
@@ -88,7 +88,7 @@ test('whoever knows the last line he saw gets those after it, also of the same m
   for (const [place, entry] of all.entries()) assert.deepEqual(await read(100, entry.id), all.slice(place + 1))
 })
 
-test('whoever comes back after long gets what he missed from its beginning, not only its end', async (t) => {
+test('a client that was away for a long time gets the missed entries from their beginning', async (t) => {
   const { written, answered, read } = bookOf(t)
   for (let at = 1; at <= 9; at++) await (at % 2 === 0 ? answered(`line ${at}`, at) : written(`line ${at}`, at))
   const seen = (await read())[1]?.id
@@ -99,7 +99,7 @@ test('whoever comes back after long gets what he missed from its beginning, not 
   )
 })
 
-test('many lines of one moment are read on in steps, none twice and none left out', async (t) => {
+test('many entries of the same millisecond are paged without duplicates and gaps', async (t) => {
   const { written, answered, read } = bookOf(t)
   for (let part = 1; part <= 6; part++) await answered(`part ${part}`, 1_000)
   await written('and a question', 1_000)
@@ -113,7 +113,7 @@ test('many lines of one moment are read on in steps, none twice and none left ou
   assert.deepEqual(seen, ['and a question', ...Array.from({ length: 6 }, (_, part) => `part ${part + 1}`)])
 })
 
-test('older lines can be read page by page', async (t) => {
+test('older entries can be read page by page', async (t) => {
   const { written, answered, read } = bookOf(t)
   for (let at = 1; at <= 9; at++) await (at % 2 === 0 ? answered(`line ${at}`, at) : written(`line ${at}`, at))
   const newest = await read(4)
@@ -144,7 +144,7 @@ test('a dropped message is not shown; a dead letter is', async (t) => {
   )
 })
 
-test('names of lines sort as text the way the lines sort by time and row', () => {
+test('ids of entries sort as text in the order of time and row', () => {
   const time = fc.integer({ min: 1_000_000_000_000, max: 9_999_999_999_999 })
   const row = fc.integer({ min: 1, max: 999_999_999 })
   fc.assert(

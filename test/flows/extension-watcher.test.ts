@@ -1,5 +1,5 @@
 /**
- * Edited plugins are reported for a reload, changed platforms for a restart. Real files, real watching.
+ * Edited plugins are reported for a reload, changed platforms for a restart. Uses real files and real watchers.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ function write(file: string, text: string): void {
   writeFileSync(file, text)
 }
 
-/** Watching, with the batches of plugin files that were reported. */
+/** The watcher with the batches of plugin files that it reported. */
 async function startWatcher(t: TestContext) {
   const root = tempHome(t)
   const home = { plugins: join(root, 'plugins'), platforms: join(root, 'platforms') }
@@ -45,7 +45,7 @@ async function startWatcher(t: TestContext) {
   return { home, log, watcher, batches, nextBatch }
 }
 
-test('an edited, added or removed plugin is reported once its files are at rest', async (t) => {
+test('an edited, added or removed plugin is reported after its files stop changing', async (t) => {
   const { home, nextBatch } = await startWatcher(t)
   const entry = join(home.plugins, 'greeter', 'index.ts')
   assert.deepEqual(await nextBatch(() => writeFileSync(entry, 'export const register = () => 1\n')), [entry])
@@ -60,7 +60,7 @@ test('an edited, added or removed plugin is reported once its files are at rest'
   assert.ok(removed.includes(entry))
 })
 
-test('data that a plugin writes into its own folder is not a change of the plugin', async (t) => {
+test('data that a plugin writes into its own directory is not a change of the plugin', async (t) => {
   const { home, batches, nextBatch } = await startWatcher(t)
   const before = batches.length
   write(join(home.plugins, 'greeter', 'greetings.log'), 'hello\n')
@@ -70,12 +70,12 @@ test('data that a plugin writes into its own folder is not a change of the plugi
   assert.equal(batches.length, before + 1)
 })
 
-test('a changed platform needs a restart, wherever its folder is', async (t) => {
+test('a changed platform needs a restart, regardless of its directory', async (t) => {
   const { home, log, watcher, nextBatch } = await startWatcher(t)
   await nextBatch(() => {
     write(join(home.platforms, 'pigeon', 'plugin.yaml'), 'kind: platform\n')
     write(join(home.plugins, 'platforms', 'raven', 'adapter.ts'), 'export default {}\n')
-    // The batch that the test waits for.
+    // The batch for which the test waits.
     write(join(home.plugins, 'greeter', 'index.ts'), 'export const register = () => 1\n')
   })
   assert.deepEqual(watcher.changedPlatforms(), ['platforms/pigeon', 'platforms/raven'])

@@ -1,5 +1,5 @@
 /**
- * Who gets in: every way a stranger, a foreign page or a careless client may try, against the real server.
+ * Access control of the real server against unauthenticated clients, foreign pages and invalid requests.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -34,14 +34,14 @@ describe('the token', () => {
   }
 
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
-    it(`lets the owner in, whether he writes ${scheme} large or small`, async (t) => {
+    it(`is accepted with the scheme ${scheme} in upper and lower case`, async (t) => {
       const { port } = await runServer(t)
       const answer = await sendRequest(port, { path: '/token', headers: { authorization: `${scheme} ${secret}` } })
       assert.equal(answer.status, 200)
     })
   }
 
-  it('dies at once when it is rotated, also on a connection that is open already', async (t) => {
+  it('is invalid immediately after a rotation, also on an open connection', async (t) => {
     let current = secret
     const { url } = await runServer(t, { token: () => current })
     const first = await fetch(`${url}/token`, { headers: withToken() })
@@ -56,7 +56,7 @@ describe('the token', () => {
     await third.text()
   })
 
-  it('is taken off the request before a route behind it sees it', async (t) => {
+  it('is removed from the request before a route receives it', async (t) => {
     const { port, server } = await runServer(t)
     server.route({
       method: 'GET',
@@ -70,13 +70,13 @@ describe('the token', () => {
     assert.match(answer.text, /"x-other":"kept"/)
   })
 
-  it('is not needed for public pages and for webhooks that check a signature of their own', async (t) => {
+  it('is not required for public pages and for webhooks that check a signature', async (t) => {
     const { port } = await runServer(t)
     assert.equal((await sendRequest(port, { path: '/public' })).status, 200)
     assert.equal((await sendRequest(port, { method: 'POST', path: '/own', body: 'signed' })).text, 'signed')
   })
 
-  it('is asked for before a stranger learns which addresses exist', async (t) => {
+  it('is required before a response shows which addresses exist', async (t) => {
     const { port } = await runServer(t)
     assert.equal((await sendRequest(port, { path: '/nowhere' })).status, 401)
     assert.equal((await sendRequest(port, { method: 'DELETE', path: '/token' })).status, 401)
@@ -84,7 +84,7 @@ describe('the token', () => {
     assert.equal((await sendRequest(port, { path: '//token' })).status, 401)
   })
 
-  it('is a clear error, not an open door, when it cannot be read', async (t) => {
+  it('causes an error when it cannot be read, instead of open access', async (t) => {
     const { port, lines } = await runServer(t, {
       token: () => {
         throw new Error('gateway.token is gone')
@@ -126,13 +126,13 @@ describe('the Host header', () => {
   }
 
   for (const host of ['localhost', 'LOCALHOST:1234', '127.0.0.1:9000', '[::1]:8642', 'localhost.:80']) {
-    it(`accepts the loopback name ${host} under any port`, async (t) => {
+    it(`accepts the loopback name ${host} with any port`, async (t) => {
       const { port } = await runServer(t)
       assert.equal((await sendRequest(port, { path: '/token', headers: withToken({ host }) })).status, 200)
     })
   }
 
-  it('accepts the names of http.allowed_hosts, and with a port only that port', async (t) => {
+  it('accepts the names of http.allowed_hosts, and a name with a port only with that port', async (t) => {
     const { port } = await runServer(t, { allowed_hosts: ['chat.example.org', 'https://Other.example.org:8443/'] })
     const status = async (host: string) =>
       (await sendRequest(port, { path: '/token', headers: withToken({ host }) })).status
@@ -143,7 +143,7 @@ describe('the Host header', () => {
     assert.equal(await status('sub.chat.example.org'), 403)
   })
 
-  it('is not replaced by forwarded headers, neither to get in nor to be kept out', async (t) => {
+  it('is not replaced by forwarded headers, neither to allow nor to refuse access', async (t) => {
     const { port } = await runServer(t)
     const rebound = { host: 'evil.com', 'x-forwarded-host': 'localhost', forwarded: 'host=localhost' }
     assert.equal((await sendRequest(port, { path: '/token', headers: withToken(rebound) })).status, 403)
@@ -181,7 +181,7 @@ describe('the Origin header', () => {
     })
   }
 
-  it('accepts the page of this gateway, under whatever port it is published', async (t) => {
+  it('accepts the page of this gateway on any published port', async (t) => {
     const { port } = await runServer(t)
     const status = async (host: string, origin: string) =>
       (await sendRequest(port, { method: 'POST', path: '/token', headers: withToken({ host, origin }) })).status

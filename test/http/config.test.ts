@@ -1,12 +1,12 @@
 /**
- * The room's configuration.
+ * The configuration section of the module.
  */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { z } from 'zod'
 import { httpConfig } from '../../src/http/config.ts'
 
-it('without any configuration the gateway listens on loopback alone', () => {
+it('without configuration the gateway listens only on loopback', () => {
   assert.deepEqual(httpConfig.http.parse(undefined), {
     host: '127.0.0.1',
     port: 8642,
@@ -21,7 +21,7 @@ for (const wrong of [{ port: 70_000 }, { port: 1.5 }, { host: '' }, { token: 'sh
   })
 }
 
-it('every key says what it is for, since the reference page is made from it', () => {
+it('every key has a description, which the reference page shows', () => {
   const { properties = {} } = z.toJSONSchema(httpConfig.http, { io: 'input' })
   for (const [key, schema] of Object.entries(properties)) {
     assert.ok(typeof schema === 'object' && schema.description !== undefined, key)

@@ -17,7 +17,7 @@ function newHome(t: TestContext): { home: string; file: string } {
   return { home, file: join(home, 'gateway.token') }
 }
 
-it('the first start makes a token of 32 random bytes that only the owner can read', (t) => {
+it('the first start creates a token of 32 random bytes that only the owner can read', (t) => {
   const { home, file } = newHome(t)
   const token = openGatewayToken({ home, log: silentLog })
   assert.match(token(), /^[A-Za-z0-9_-]{43}$/)
@@ -26,14 +26,14 @@ it('the first start makes a token of 32 random bytes that only the owner can rea
   assert.equal(readGatewayToken(home), token())
 })
 
-it('later starts keep the token, and two homes have two', (t) => {
+it('later starts keep the token, and two homes have different tokens', (t) => {
   const { home } = newHome(t)
   const first = openGatewayToken({ home, log: silentLog })()
   assert.equal(openGatewayToken({ home, log: silentLog })(), first)
   assert.notEqual(openGatewayToken({ home: newHome(t).home, log: silentLog })(), first)
 })
 
-it('a token that is replaced while the gateway runs counts from that moment', (t) => {
+it('a token that is replaced while the gateway runs is valid from that moment', (t) => {
   const { home, file } = newHome(t)
   const token = openGatewayToken({ home, log: silentLog })
   const before = token()
@@ -42,7 +42,7 @@ it('a token that is replaced while the gateway runs counts from that moment', (t
   assert.notEqual(token(), before)
 })
 
-it('a file that others can read is narrowed to its owner, with a warning that does not show the token', (t) => {
+it('a file that other users can read is restricted to its owner, with a warning that does not show the token', (t) => {
   const { home, file } = newHome(t)
   writeFileSync(file, 'token-that-was-readable-by-all\n')
   chmodSync(file, 0o644)
@@ -63,7 +63,7 @@ for (const [what, content] of [
   ['a two-line', 'first-line-of-the-token\nsecond-line-of-the-token'],
   ['a non-ASCII', 'gehäuse-mit-umlauten-für-alle'],
 ] as const) {
-  it(`${what} token file is a clear error and is not overwritten`, (t) => {
+  it(`${what} token file is an error and is not overwritten`, (t) => {
     const { home, file } = newHome(t)
     writeFileSync(file, content, { mode: 0o600 })
     assert.throws(
@@ -74,21 +74,21 @@ for (const [what, content] of [
   })
 }
 
-it('a file that vanishes while the gateway runs closes the door', (t) => {
+it('without the token file a running gateway refuses access', (t) => {
   const { home, file } = newHome(t)
   const token = openGatewayToken({ home, log: silentLog })
   rmSync(file)
   assert.throws(token, { code: 'http/token-unusable' })
 })
 
-it('http.token of the config replaces the file, which is not touched', (t) => {
+it('http.token of the config replaces the file, which is not changed', (t) => {
   const { home } = newHome(t)
   const token = openGatewayToken({ home, configured: 'the-token-of-the-config', log: silentLog })
   assert.equal(token(), 'the-token-of-the-config')
   assert.deepEqual(readdirSync(home), [])
 })
 
-it('a home that does not exist is a clear error', (t) => {
+it('a home that does not exist is an error', (t) => {
   const { home } = newHome(t)
   const missing = join(home, 'missing')
   assert.throws(() => openGatewayToken({ home: missing, log: silentLog }), { code: 'http/token-unusable' })

@@ -1,5 +1,5 @@
 /**
- * The server as clients and platforms meet it: states, errors, limits, streams, stopping.
+ * The server as clients and platforms use it: states, errors, limits, streams and shutdown.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -12,14 +12,14 @@ import { silentLog } from '../../src/lib/log.ts'
 import { readyState, runServer, secret, sendRaw, sendRequest, withToken } from './support.ts'
 
 describe('health and readiness', () => {
-  it('/healthz is 200 while the process lives, whatever it is doing', async (t) => {
+  it('/healthz is 200 while the process lives, in any state', async (t) => {
     const { port } = await runServer(t, { readiness: () => ({ ...readyState, status: 'draining' }) })
     const answer = await sendRequest(port, { path: '/healthz' })
     assert.equal(answer.status, 200)
     assert.equal((await sendRequest(port, { method: 'HEAD', path: '/healthz' })).text, '')
   })
 
-  it('/readyz shows strangers the status alone and the owner everything', async (t) => {
+  it('/readyz shows only the status without the token, and all details with it', async (t) => {
     const failed = { state: 'failed', reason: 'the token was refused' } as const
     const state: Readiness = { status: 'ready', platforms: { telegram: failed }, degraded: ['disk'], connecting: true }
     const { port } = await runServer(t, { readiness: () => state })
@@ -53,7 +53,7 @@ describe('health and readiness', () => {
     })
   }
 
-  it('an address that a connecting platform may bring any moment is 503, not 404', async (t) => {
+  it('an address that a connecting platform may still register is 503, not 404', async (t) => {
     const { port } = await runServer(t, { readiness: () => ({ ...readyState, connecting: true }) })
     assert.equal((await sendRequest(port, { path: '/v1/models', headers: withToken() })).status, 503)
     assert.equal((await sendRequest(port, { path: '/' })).status, 503)
@@ -62,7 +62,7 @@ describe('health and readiness', () => {
 })
 
 describe('routes', () => {
-  it('can be added and taken away while the server runs', async (t) => {
+  it('can be added and removed while the server runs', async (t) => {
     const { port, server } = await runServer(t)
     const headers = withToken()
     assert.equal((await sendRequest(port, { path: '/late', headers })).status, 404)
@@ -73,7 +73,7 @@ describe('routes', () => {
     assert.equal((await sendRequest(port, { path: '/late', headers })).text, '2')
   })
 
-  it('an exact path wins over a prefix, a longer prefix over a shorter one', async (t) => {
+  it('match exactly before a prefix, and a longer prefix before a shorter one', async (t) => {
     const { port, server } = await runServer(t)
     for (const path of ['/*', '/a/*', '/a/b/*', '/a/b/c']) {
       server.route({ method: 'GET', path, access: 'public', handle: () => new Response(path) })
@@ -89,7 +89,7 @@ describe('routes', () => {
     assert.equal(await found('/%zz'), '/*')
   })
 
-  it('answer an unknown address with 404 and a wrong method with 405, as JSON that says what to do', async (t) => {
+  it('answer an unknown address with 404 and a wrong method with 405, as JSON with a hint', async (t) => {
     const { port } = await runServer(t)
     const missing = await sendRequest(port, { path: '/nowhere', headers: withToken() })
     assert.equal(missing.status, 404)
@@ -102,7 +102,7 @@ describe('routes', () => {
     assert.equal((await sendRequest(port, { method: 'PROPFIND', path: '/public' })).status, 405)
   })
 
-  it('see the bytes, the address and the headers as they were sent', async (t) => {
+  it('receive the bytes, the address and the headers as they were sent', async (t) => {
     const { port, server } = await runServer(t)
     server.route({
       method: 'POST',
@@ -127,7 +127,7 @@ describe('routes', () => {
     })
   })
 
-  it('are answered by 500 with a code when they throw, and the log says it once and without secrets', async (t) => {
+  it('that throw are answered with 500 and a code, and are logged once without secrets', async (t) => {
     const { port, server, lines } = await runServer(t)
     server.route({
       method: 'GET',
@@ -147,7 +147,7 @@ describe('routes', () => {
     assert.ok(!JSON.stringify(lines).includes(secret))
   })
 
-  it('may throw an error of the catalogue: the owner gets its words, a stranger no details', async (t) => {
+  it('may throw an error of the catalogue: an authenticated client gets its text, any other client no details', async (t) => {
     const { port, server } = await runServer(t)
     for (const access of ['token', 'public'] as const) {
       const handle = () => Promise.reject(new HermesError('inbox/too-large', 'the file /home/me/x'))
@@ -161,7 +161,7 @@ describe('routes', () => {
     assert.doesNotMatch(stranger.text, /home\/me/)
   })
 
-  it('carry careful headers unless they choose their own, also on errors', async (t) => {
+  it('send security headers unless they set their own, also on errors', async (t) => {
     const { port, server } = await runServer(t)
     const csp = "default-src 'none'; script-src 'self'"
     const headers = new Headers({ 'content-security-policy': csp, 'content-type': 'text/html' })
@@ -186,7 +186,7 @@ describe('routes', () => {
 })
 
 describe('bad input', () => {
-  it('a body above the limit is 413, whether its length is announced or not', async (t) => {
+  it('a body above the limit is 413, with and without an announced length', async (t) => {
     const { port } = await runServer(t, { max_body_mb: 0.01 })
     const body = Buffer.alloc(20_000)
     const announced = await sendRequest(port, { method: 'POST', path: '/token', headers: withToken(), body })
@@ -198,7 +198,7 @@ describe('bad input', () => {
     assert.equal(fitting.status, 200)
   })
 
-  it('a stranger cannot make the server read a large body', async (t) => {
+  it('an unauthenticated client cannot make the server read a large body', async (t) => {
     const { port } = await runServer(t)
     const head = 'POST /token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n'
     const { reply } = await sendRaw(port, `${head}only the beginning`)
@@ -207,7 +207,7 @@ describe('bad input', () => {
     assert.match(answer, /connection: close/i)
   })
 
-  it('strangers cannot fill the memory with large bodies; small ones and those with the token come in all the same', async (t) => {
+  it('unauthenticated clients cannot fill the memory with large bodies; small and authenticated requests are still accepted', async (t) => {
     const { port } = await runServer(t, { max_body_mb: 1 })
     const unfinished = (headers: string) => sendRaw(port, `POST /own HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n`)
     const heads = ['Content-Length: 1048576', 'Transfer-Encoding: chunked', 'Content-Length: 1048576']
@@ -249,7 +249,7 @@ describe('bad input', () => {
     ],
   ]
   for (const [what, bytes, expected] of malformed) {
-    it(`${what} gets a clear refusal, and the server lives on`, async (t) => {
+    it(`${what} is refused with an error, and the server keeps running`, async (t) => {
       const { port, lines } = await runServer(t)
       const { socket, reply } = await sendRaw(port, bytes)
       assert.match(await reply, expected)
@@ -262,7 +262,7 @@ describe('bad input', () => {
     })
   }
 
-  it('broken JSON, invalid UTF-8 and JSON 100,000 levels deep reach the route as the bytes they are', async (t) => {
+  it('invalid JSON, invalid UTF-8 and JSON 100,000 levels deep reach the route as the original bytes', async (t) => {
     const { port } = await runServer(t)
     const bodies = ['{"broken', Buffer.from([0xc3, 0x28]), `${'['.repeat(100_000)}${']'.repeat(100_000)}`]
     for (const body of bodies) {
@@ -272,7 +272,7 @@ describe('bad input', () => {
     }
   })
 
-  it('a client that sends its headers too slowly is told so and cut off', async (t) => {
+  it('a client that sends its headers too slowly gets an error and is disconnected', async (t) => {
     const { port } = await runServer(t, {
       limits: { headersTimeoutMs: 50, requestTimeoutMs: 60, connectionCheckIntervalMs: 20 },
     })
@@ -282,7 +282,7 @@ describe('bad input', () => {
 })
 
 describe('streams', () => {
-  it('arrive piece by piece: headers before the first one, each one before the next is made', async (t) => {
+  it('arrive chunk by chunk: headers before the first chunk, each chunk before the next is generated', async (t) => {
     const { url, server } = await runServer(t)
     let push: ReadableStreamDefaultController<Uint8Array> | undefined
     const body = new ReadableStream<Uint8Array>({
@@ -303,7 +303,7 @@ describe('streams', () => {
     assert.equal((await reader?.read())?.done, true)
   })
 
-  it('are made only as fast as the client reads', async (t) => {
+  it('are generated only as fast as the client reads', async (t) => {
     const { port, server } = await runServer(t)
     const piece = Buffer.alloc(64 * 1024)
     const total = 1_000
@@ -319,7 +319,7 @@ describe('streams', () => {
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
     await once(socket, 'readable')
-    // The socket is not read: a second answer shows that the server had every chance to run ahead.
+    // The socket is not read. A second response shows that the server had the opportunity to generate more.
     for (let i = 0; i < 50; i++) await sendRequest(port, { path: '/healthz' })
     assert.ok(made < total / 2, `${made} of ${total} pieces were made for a client that reads nothing`)
     socket.resume()
@@ -327,7 +327,7 @@ describe('streams', () => {
     assert.equal(made, total + 1)
   })
 
-  it('end when the client hangs up: the stream is cancelled and the signal of the request aborts', async (t) => {
+  it('end when the client disconnects: the stream is cancelled and the signal of the request aborts', async (t) => {
     const { url, server, lines } = await runServer(t)
     const cancelled = Promise.withResolvers<void>()
     const aborted = Promise.withResolvers<void>()
@@ -356,7 +356,7 @@ describe('streams', () => {
     )
   })
 
-  it('a hang-up before the route has answered aborts the signal of the request', async (t) => {
+  it('of a client that disconnects before the response abort the signal of the request', async (t) => {
     const { url, server, lines } = await runServer(t)
     const entered = Promise.withResolvers<void>()
     const aborted = Promise.withResolvers<void>()
@@ -383,7 +383,7 @@ describe('streams', () => {
     )
   })
 
-  it('the signal stays quiet when the answer was received', async (t) => {
+  it('do not abort the signal after the response was received', async (t) => {
     const { port, server } = await runServer(t)
     let signal: AbortSignal | undefined
     const handle = (request: Request) => {
@@ -396,7 +396,7 @@ describe('streams', () => {
     assert.equal(signal?.aborted, false)
   })
 
-  it('that fail cut the connection, so that half an answer is never taken for a whole one', async (t) => {
+  it('that fail close the connection, so that a partial response is never taken as complete', async (t) => {
     const { url, server, lines } = await runServer(t)
     let sent = false
     const body = new ReadableStream({
@@ -426,7 +426,7 @@ describe('streams', () => {
 })
 
 describe('starting and stopping', () => {
-  it('a port in use is a clear error that names the address', async (t) => {
+  it('a port in use is an error with the address', async (t) => {
     const { port } = await runServer(t)
     const settings = { host: '127.0.0.1', port, allowed_hosts: [], max_body_mb: 1 }
     const second = createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog })
@@ -439,13 +439,13 @@ describe('starting and stopping', () => {
     await second.stop()
   })
 
-  it('an address that is not ours is a clear error', async () => {
+  it('an address of another machine is an error', async () => {
     const settings = { host: '192.0.2.1', port: 0, allowed_hosts: [], max_body_mb: 1 }
     const server = createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog })
     await assert.rejects(server.start(), { code: 'http/cannot-listen' })
   })
 
-  it('listening on every address still prints one that a browser can open', async (t) => {
+  it('a server on all addresses prints one that a browser can open', async (t) => {
     const settings = { host: '0.0.0.0', port: 0, allowed_hosts: [], max_body_mb: 1 }
     const server = createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog })
     t.after(() => server.stop())
@@ -454,11 +454,11 @@ describe('starting and stopping', () => {
     assert.equal((await fetch(`${address.url}/healthz`)).status, 200)
   })
 
-  it('stopping lets a response under way end, closes idle connections, and may be done twice', async (t) => {
+  it('a stop waits for running responses, closes idle connections, and may be repeated', async (t) => {
     const { port, url, server } = await runServer(t, { limits: { graceMs: 60_000 } })
     const idle = await sendRaw(port, 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
     await once(idle.socket, 'data')
-    // Browsers open connections in advance and send nothing over them.
+    // Browsers open connections in advance without a request.
     const unused = await sendRaw(port, '')
     const entered = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
@@ -482,7 +482,7 @@ describe('starting and stopping', () => {
     await assert.rejects(fetch(`${url}/healthz`))
   })
 
-  it('stopping does not wait for streams that never end', async (t) => {
+  it('a stop does not wait for endless streams', async (t) => {
     const { url, server } = await runServer(t, { limits: { graceMs: 20 } })
     const cancelled = Promise.withResolvers<void>()
     const body = new ReadableStream({

@@ -1,5 +1,5 @@
 /**
- * A running HTTP room with two routes of every access, and a client that sends exactly the headers it is told to.
+ * A running HTTP server with two routes for every kind of access, and a client that sends exactly the given headers.
  */
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, request } from 'node:http'
@@ -68,7 +68,7 @@ export interface TestResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** `error.code` of the body, where there is one. */
+  /** `error.code` of the body, if present. */
   readonly code: string | undefined
 }
 
@@ -94,7 +94,7 @@ export function withToken(headers: Record<string, string> = {}, token = secret):
   return { authorization: `Bearer ${token}`, ...headers }
 }
 
-/** Sends bytes as they are, for requests that no client would make. */
+/** Sends raw bytes, for requests that no HTTP client creates. */
 export async function sendRaw(port: number, bytes: string): Promise<{ socket: Socket; reply: Promise<string> }> {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')

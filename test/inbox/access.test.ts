@@ -27,7 +27,7 @@ const sources = {
   'a moderator in channel 8': { ...base, platform: 'discord', roleAuthorized: true, chatId: '8', chatType: 'channel' },
 } as const satisfies Record<string, SessionSource>
 
-/** One letter for each source above, in its order: y = may come in, - = may not. */
+/** One letter for each source above, in order: y = allowed, - = refused. */
 const matrix: readonly [string, Partial<AccessRules>, string][] = [
   ['nothing is set', {}, '--------y'],
   ['the platform holds the token', { access: 'token' }, 'yyyyyyyyy'],
@@ -48,7 +48,7 @@ const matrix: readonly [string, Partial<AccessRules>, string][] = [
 ]
 
 for (const [situation, rules, expected] of matrix) {
-  test(`who may come in when ${situation}`, () => {
+  test(`access when ${situation}`, () => {
     const verdicts = Object.entries(sources).map(([who, source]) => {
       const { allowed, reason } = decideAccess(source, {}, { ...closed, ...rules })
       assert.notEqual(reason, '', who)
@@ -58,12 +58,12 @@ for (const [situation, rules, expected] of matrix) {
   })
 }
 
-test('what the gateway made itself always comes in', () => {
+test('events of the gateway itself are always allowed', () => {
   assert.equal(decideAccess(sources['nobody in channel 8'], { internal: true }, closed).allowed, true)
   assert.equal(decideAccess(sources['nobody in channel 8'], { internal: false }, closed).allowed, false)
 })
 
-test('the first rule that applies gives the reason, in the order of the contract', () => {
+test('the first matching rule gives the reason, in the order of the contract', () => {
   const open: AccessRules = {
     access: 'allowlist',
     allowFrom: ['eve'],
@@ -95,17 +95,17 @@ test('the first rule that applies gives the reason, in the order of the contract
   }
 })
 
-test('a second, more stable id of a person counts like the first', () => {
+test('a second, more stable id of a user counts like the first', () => {
   const source: SessionSource = { ...sources['eve alone'], userIdAlt: 'uuid-of-eve' }
   assert.equal(decideAccess(source, {}, { ...closed, allowFrom: ['uuid-of-eve'] }).allowed, true)
 })
 
-test('a name is not an id: calling oneself ann does not help', () => {
+test('a name is not an id: a user cannot choose the name of an allowed user', () => {
   const source: SessionSource = { ...sources['eve alone'], userName: 'ann', chatName: 'ann' }
   assert.equal(decideAccess(source, {}, { ...closed, allowFrom: ['ann'] }).allowed, false)
 })
 
-test('rules that let nobody in are recognised, so that somebody can be warned', () => {
+test('rules that allow no user are detected, so that a warning can be shown', () => {
   assert.equal(deniesEveryone(closed), true)
   const openings: Partial<AccessRules>[] = [
     { access: 'token' },
@@ -121,7 +121,7 @@ test('rules that let nobody in are recognised, so that somebody can be warned', 
     assert.equal(deniesEveryone({ ...closed, ...opening }), false, JSON.stringify(opening))
 })
 
-test('a name on the list lets nobody in, and the reason says that it is the id that counts', () => {
+test('a name in the allow list allows no user, and the reason says that ids are required', () => {
   const ann = { ...sources['ann alone'], userName: 'Ann' }
   for (const entry of ['Ann', '@ann_of_telegram']) {
     const verdict = decideAccess(ann, {}, { ...closed, allowFrom: [entry] })

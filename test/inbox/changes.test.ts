@@ -37,7 +37,7 @@ async function claim(store: Store, turnId: string | null = 'turn 1') {
   })
 }
 
-/** An inbox in which one message lies, and what can be seen of it from outside. */
+/** An inbox with one message, and its observable effects. */
 async function withMessage(t: TestContext, overrides: Partial<InboxDeps> = {}, first: MessageEvent = message('one')) {
   const made = inboxFor(t, overrides)
   await made.inbox.accept(first, keys('k1'))
@@ -55,7 +55,7 @@ async function withMessage(t: TestContext, overrides: Partial<InboxDeps> = {}, f
   return { ...made, rows, waiting, notes }
 }
 
-test('a message that still waits reads as it was edited', async (t) => {
+test('a queued message is changed by an edit', async (t) => {
   const { inbox, waiting, notes, woken } = await withMessage(t)
   const changed = await inbox.change(edit('two'), keys('k1:e:1'))
   assert.deepEqual(changed, { status: 'accepted', seq: 1 })
@@ -64,7 +64,7 @@ test('a message that still waits reads as it was edited', async (t) => {
   assert.equal(woken.length, 1)
 })
 
-test('an edit that comes again is known', async (t) => {
+test('a repeated edit is recognised', async (t) => {
   const { inbox, waiting } = await withMessage(t)
   await inbox.change(edit('two'), keys('k1:e:1'))
   await inbox.change(edit('three'), keys('k1:e:2'))
@@ -72,7 +72,7 @@ test('an edit that comes again is known', async (t) => {
   assert.deepEqual(waiting(), ['1 queued three'])
 })
 
-test('an edit brings other files; one that was fetched already is kept', async (t) => {
+test('an edit replaces attachments; one that was downloaded already is kept', async (t) => {
   const fetched = { kind: 'photo', ref: 'f1', path: '/media/1-1.jpg' } as const
   const { inbox, stored } = await withMessage(t, {}, message('one', { attachments: [fetched] }))
   const attachments = [{ kind: 'photo', ref: 'f1' } as const, { kind: 'document', ref: 'f2' } as const]
@@ -82,7 +82,7 @@ test('an edit brings other files; one that was fetched already is kept', async (
   assert.equal(parseStoredEvent(stored()[0]?.payload ?? '').attachments, undefined)
 })
 
-test('an edit keeps what it says nothing of: where the message came from, what it answers', async (t) => {
+test('an edit keeps the fields that it does not contain: the source and the quoted message', async (t) => {
   const replyTo = { messageId: '7', text: 'earlier' }
   const { inbox, stored } = await withMessage(t, {}, message('one', { replyTo, messageId: '9' }))
   await inbox.change(edit('two', { source: { ...message('').source, userName: 'Renamed' } }), keys('k1:e:1'))
@@ -110,7 +110,7 @@ test('a claimed or answered message does not change; the edit is added to the tr
   )
 })
 
-test('an edit and the beginning of a turn never mix: the turn reads one version, and the other is noted', async (t) => {
+test('an edit at the start of a turn is atomic: the turn reads one version, and the other is traced', async (t) => {
   const { inbox, store, notes, waiting } = await withMessage(t)
   const read: string[] = []
   const begin = () =>
@@ -130,7 +130,7 @@ test('an edit and the beginning of a turn never mix: the turn reads one version,
   assert.deepEqual(waiting(), [`1 claimed ${read[0]}`])
 })
 
-test('with `rerun` an answered message is answered anew: behind what waits, in the same conversation', async (t) => {
+test('with `rerun` an edited message is answered again after the queued messages, in the same conversation', async (t) => {
   const { inbox, waiting, store, notes, woken } = await withMessage(t, { editPolicyOf: () => 'rerun' })
   await store.run(() => finishEvent(1, done))
   await inbox.accept(message('other'), keys('k2'))
@@ -143,13 +143,13 @@ test('with `rerun` an answered message is answered anew: behind what waits, in t
   assert.deepEqual(await inbox.accept(message('one'), keys('k1')), { status: 'duplicate', seq: 3 })
 })
 
-test('with `rerun` a message that waits is only changed', async (t) => {
+test('with `rerun` a queued message is only changed', async (t) => {
   const { inbox, waiting } = await withMessage(t, { editPolicyOf: () => 'rerun' })
   await inbox.change(edit('two'), keys('k1:e:1'))
   assert.deepEqual(waiting(), ['1 queued two'])
 })
 
-test('with `ignore` nothing changes, and the edit is known when it comes again', async (t) => {
+test('with `ignore` nothing changes, and a repeated edit is recognised', async (t) => {
   const { inbox, waiting, notes } = await withMessage(t, { editPolicyOf: () => 'ignore' })
   assert.equal((await inbox.change(edit('two'), keys('k1:e:1'))).status, 'accepted')
   assert.equal((await inbox.change(edit('two'), keys('k1:e:1'))).status, 'duplicate')
@@ -157,7 +157,7 @@ test('with `ignore` nothing changes, and the edit is known when it comes again',
   assert.deepEqual(notes(), [])
 })
 
-test('an edit that leaves the words as they were is none', async (t) => {
+test('an edit without a changed text has no effect', async (t) => {
   const { inbox, waiting, store, notes } = await withMessage(t, { editPolicyOf: () => 'rerun' })
   await store.run(() => finishEvent(1, done))
   await inbox.change(edit('one'), keys('k1:e:1'))
@@ -165,7 +165,7 @@ test('an edit that leaves the words as they were is none', async (t) => {
   assert.deepEqual(notes(), [])
 })
 
-test('changes of a message that was never taken in are refused, and nothing of them is kept', async (t) => {
+test('changes of a message that was never accepted are refused and not stored', async (t) => {
   const { inbox, rows } = await withMessage(t)
   const [unknown] = keys('never seen')
   const refused = { status: 'refused', reason: 'the changed message was never accepted' }
@@ -175,7 +175,7 @@ test('changes of a message that was never taken in are refused, and nothing of t
   assert.equal(rows('select key from inbox_keys').length, 1)
 })
 
-test('somebody who may not talk to the agent changes nothing', async (t) => {
+test('a user without access cannot change a message', async (t) => {
   let allowed = true
   const { inbox, waiting, notes, emitted } = await withMessage(t, {
     checkAccess: () => ({ allowed, reason: 'a stranger' }),
@@ -188,14 +188,14 @@ test('somebody who may not talk to the agent changes nothing', async (t) => {
   assert.deepEqual([waiting(), notes(), emitted], [['1 queued one'], [], []])
 })
 
-test('while the gateway starts or stops changes are not taken in either', async (t) => {
+test('changes are not accepted while the gateway starts or stops', async (t) => {
   let open = true
   const { inbox } = await withMessage(t, { isOpen: () => open })
   open = false
   await assert.rejects(inbox.change(edit('two'), keys('k1:e:1')), (error) => isHermesError(error, 'http/starting'))
 })
 
-test('an edit that is too large leaves the message as it was', async (t) => {
+test('an edit that is too large leaves the message unchanged', async (t) => {
   const { inbox, waiting } = await withMessage(t)
   await assert.rejects(inbox.change(edit('x'.repeat(20_000)), keys('k1:e:1')), (error) =>
     isHermesError(error, 'inbox/too-large'),
@@ -203,7 +203,7 @@ test('an edit that is too large leaves the message as it was', async (t) => {
   assert.deepEqual(waiting(), ['1 queued one'])
 })
 
-test('words that become a command move to the lane of commands, and those who waited for them are told', async (t) => {
+test('a text that becomes a command moves to the control lane, and its waiters are notified', async (t) => {
   const { inbox, stored, woken, settled, store } = await withMessage(t)
   const waits = createEventResults(store).wait
   assert.deepEqual(await inbox.change(edit('/stop'), keys('k1:e:1')), { status: 'accepted', seq: 2 })
@@ -216,7 +216,7 @@ test('words that become a command move to the lane of commands, and those who wa
   assert.equal((await waits(1, new AbortController().signal)).status, 'stopped')
 })
 
-test('a command that becomes words waits its place among the messages', async (t) => {
+test('a command that becomes a text keeps its position among the messages', async (t) => {
   const { inbox, woken, store } = await withMessage(t, {}, message('/status'))
   await inbox.change(edit('status of what?'), keys('k1:e:1'))
   assert.equal(woken.at(-1), 'key:c turn 1')
@@ -224,7 +224,7 @@ test('a command that becomes words waits its place among the messages', async (t
   assert.equal((await store.run(() => findQueueHead('key:c', 'turn')))?.seq, 2)
 })
 
-test('a message that is deleted while it waits is not answered: people see why, waiters are told', async (t) => {
+test('a message that is deleted while it is queued is not answered: the chat history shows the reason, and waiters are notified', async (t) => {
   const { inbox, stored, settled, store, rows, notes } = await withMessage(t)
   const outcome = createEventResults(store)
   assert.deepEqual(await inbox.change(deletion(), keys('k1:d')), { status: 'accepted', seq: 1 })
@@ -239,7 +239,7 @@ test('a message that is deleted while it waits is not answered: people see why, 
   assert.deepEqual(await inbox.change(deletion(), keys('k1:d')), { status: 'duplicate', seq: 1 })
 })
 
-test('a message that is deleted after it was claimed is still answered; the deletion is added to the trace', async (t) => {
+test('a message that is deleted after its claim is still answered; the deletion is added to the trace', async (t) => {
   const { inbox, waiting, settled, store, notes } = await withMessage(t)
   await claim(store)
   await inbox.change(deletion(), keys('k1:d'))
@@ -248,7 +248,7 @@ test('a message that is deleted after it was claimed is still answered; the dele
   assert.equal(notes()[0]?.['event'], 'message:deleted')
 })
 
-test('where the platform does not say who deleted a message, its author counts', async (t) => {
+test('if the platform does not report who deleted a message, access is checked for its author', async (t) => {
   const { inbox, stored } = await withMessage(t, {
     checkAccess: ({ source }) => ({ allowed: source.userId === 'u', reason: 'by name' }),
   })
@@ -273,7 +273,7 @@ function reaction(more: Partial<ReactionChange> = {}): ReactionChange {
   }
 }
 
-test('a reaction is told once, in the words of the contract, after it is on disk', async (t) => {
+test('a reaction is published once, in the format of the contract, after it was stored', async (t) => {
   const { inbox, emitted, rows, stored, woken, store } = await withMessage(t)
   assert.deepEqual(await inbox.change(reaction({ itemUserId: 'bot' }), keys('r1')), { status: 'accepted', seq: 2 })
   assert.deepEqual(await inbox.change(reaction(), keys('r1')), { status: 'duplicate', seq: 2 })
@@ -311,7 +311,7 @@ test('a reaction is told once, in the words of the contract, after it is on disk
   assert.equal(rows("select seq from inbox where kind = 'reaction' and outcome is not null").length, 2)
 })
 
-test('where gateway events are off reactions are not told', async (t) => {
+test('with gateway events disabled reactions are not published', async (t) => {
   const { inbox, emitted } = await withMessage(t, { emitsEvents: () => false })
   assert.equal((await inbox.change(reaction(), keys('r1'))).status, 'accepted')
   assert.deepEqual(emitted, [])

@@ -6,7 +6,7 @@ import { inboxFor, keys, message } from './support.ts'
 
 const bot = { platform: 'chat', account: 'bot' }
 
-test('a mark only moves on: the longer id is newer, of two as long the one that sorts later', async (t) => {
+test('a cursor only advances: a longer id is newer, and of two ids with the same length the one that sorts later', async (t) => {
   const { store } = openStore(t)
   const after = async (id: string) => {
     await store.run(() => advanceCursor(bot, { place: 'c', id }, 1))
@@ -21,7 +21,7 @@ test('a mark only moves on: the longer id is newer, of two as long the one that 
   assert.equal(await after('1700000000.000199'), '1700000000.000200')
 })
 
-test('places and accounts keep their marks apart', async (t) => {
+test('chats and accounts have separate cursors', async (t) => {
   const { store } = openStore(t)
   const other = { ...bot, account: 'other' }
   await store.run(() => advanceCursor(bot, { place: 'a', id: '1' }, 1))
@@ -34,7 +34,7 @@ test('places and accounts keep their marks apart', async (t) => {
   assert.deepEqual([...(await store.run(() => listCursors(other)))], [['a', '9']])
 })
 
-test('a mark moves with a message: accepted, known already, from a stranger or too large', async (t) => {
+test('a cursor advances with an accepted, a known, a refused and a too large message', async (t) => {
   let allowed = true
   const { inbox, store } = inboxFor(t, { checkAccess: () => ({ allowed, reason: 'a stranger' }) })
   const mark = async () => (await store.run(() => listCursors(bot))).get('c')
@@ -52,19 +52,19 @@ test('a mark moves with a message: accepted, known already, from a stranger or t
   assert.equal(await mark(), '4')
 })
 
-test('a stranger opens no place: where nobody was let in, nothing is marked as read', async (t) => {
+test('a refused user creates no cursor: without an accepted message no cursor exists', async (t) => {
   const { inbox, store } = inboxFor(t, { checkAccess: () => ({ allowed: false, reason: 'a stranger' }) })
   for (const place of ['c', 'c:1', 'c:2']) await inbox.accept(message('no'), keys(place), { place, id: '3' })
   assert.equal((await store.run(() => listCursors(bot))).size, 0)
 })
 
-test('where the message cannot be stored its mark stays, too', async (t) => {
+test('the cursor stays when the message cannot be stored', async (t) => {
   const { inbox, store } = inboxFor(t, { sessionKeyOf: () => JSON.parse('null') })
   await assert.rejects(inbox.accept(message('one'), keys('k1'), { place: 'c', id: '1' }))
   assert.equal((await store.run(() => listCursors(bot))).size, 0)
 })
 
-test('marks of places in which nobody writes any more are forgotten, a few at a time', async (t) => {
+test('cursors of inactive chats are pruned in batches', async (t) => {
   const { store } = openStore(t)
   for (const place of ['a', 'b', 'c']) await store.run(() => advanceCursor(bot, { place, id: '1' }, 1_000))
   await store.run(() => advanceCursor(bot, { place: 'd', id: '1' }, 5_000))

@@ -33,7 +33,7 @@ function countListeners({ signal }: AbortController): number {
   return getEventListeners(signal, 'abort').length
 }
 
-test('everybody who waits for a message hears how it ended, and leaves nothing behind', async (t) => {
+test('all waiters of a message receive its result and are removed', async (t) => {
   const { outcomes, seq, store } = await withEvent(t)
   const counted = new AbortController()
   const waiting = [outcomes.wait(seq, counted.signal), outcomes.wait(seq, counted.signal)]
@@ -44,14 +44,14 @@ test('everybody who waits for a message hears how it ended, and leaves nothing b
   assert.equal(countListeners(counted), 0)
 })
 
-test('whoever asks after the end is answered from disk', async (t) => {
+test('a request after the end is answered from the store', async (t) => {
   const { outcomes, seq, store } = await withEvent(t)
   await store.run(() => finishEvent(seq, done))
   assert.deepEqual(await outcomes.wait(seq, new AbortController().signal), done)
   assert.deepEqual(await createEventResults(store).wait(seq, new AbortController().signal), done)
 })
 
-test('a message that ends while somebody begins to wait is not missed', async (t) => {
+test('a message that ends while a waiter registers is not missed', async (t) => {
   const { outcomes, seq, store } = await withEvent(t)
   const finishing = store.run(() => finishEvent(seq, done)).then(() => outcomes.publish(seq, done))
   const waiting = Array.from({ length: 20 }, () => outcomes.wait(seq, new AbortController().signal))
@@ -59,14 +59,14 @@ test('a message that ends while somebody begins to wait is not missed', async (t
   for (const outcome of await Promise.all(waiting)) assert.deepEqual(outcome, done)
 })
 
-test('a number that no message has is an error, not an endless wait', async (t) => {
+test('an unknown message number is an error, not an endless wait', async (t) => {
   const { outcomes } = await withEvent(t)
   const counted = new AbortController()
   await assert.rejects(outcomes.wait(99, counted.signal), /99/)
   assert.equal(countListeners(counted), 0)
 })
 
-test('whoever gives up before, during or after the look gets his reason, and disturbs nobody else', async (t) => {
+test('a waiter that aborts before, during or after the lookup gets its reason, and other waiters are unaffected', async (t) => {
   const { outcomes, seq, store } = await withEvent(t)
   const reason = new Error('hung up')
   const before = new AbortController()
@@ -90,7 +90,7 @@ test('whoever gives up before, during or after the look gets his reason, and dis
   assert.deepEqual(await patient, done)
 })
 
-test('a hang-up while the message is looked up does not bring the process down', async (t) => {
+test('a client that disconnects during the lookup does not end the process', async (t) => {
   const { outcomes, seq, store } = await withEvent(t)
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)
@@ -104,7 +104,7 @@ test('a hang-up while the message is looked up does not bring the process down',
   assert.deepEqual(unhandled, [])
 })
 
-test('an end that nobody waits for is no error', async (t) => {
+test('a result without a waiter is no error', async (t) => {
   const { outcomes } = await withEvent(t)
   outcomes.publish(1, done)
   outcomes.publish(99, done)

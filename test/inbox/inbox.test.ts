@@ -4,7 +4,7 @@ import { isHermesError } from '../../src/lib/errors.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import { inboxFor, keys, message } from './support.ts'
 
-test('an accepted message is on disk before its platform hears of it and before anybody is woken', async (t) => {
+test('an accepted message is stored before its platform gets the result and before the engine is woken', async (t) => {
   const { inbox, stored, woken } = inboxFor(t)
   const accepted = await inbox.accept(message('hello'), keys('k1'))
   assert.deepEqual(accepted, { status: 'accepted', seq: 1 })
@@ -12,13 +12,13 @@ test('an accepted message is on disk before its platform hears of it and before 
   assert.deepEqual(woken, ['key:c turn 1'])
 })
 
-test('a command is told to the lane that never waits', async (t) => {
+test('a command is queued in the control lane, which never waits', async (t) => {
   const { inbox, woken } = inboxFor(t)
   await inbox.accept(message('/stop', { messageType: 'command' }), keys('k1'))
   assert.deepEqual(woken, ['key:c control 1'])
 })
 
-test('a message that is delivered twice is taken once', async (t) => {
+test('a message that is delivered twice is accepted once', async (t) => {
   const { inbox, stored, woken } = inboxFor(t)
   await inbox.accept(message('hello'), keys('k1'))
   assert.deepEqual(await inbox.accept(message('hello'), keys('k1')), { status: 'duplicate', seq: 1 })
@@ -26,7 +26,7 @@ test('a message that is delivered twice is taken once', async (t) => {
   assert.equal(woken.length, 1)
 })
 
-test('a message is known by each of its names, also by those learnt later', async (t) => {
+test('a message is recognised by each of its keys, also by those that arrive later', async (t) => {
   const { inbox, stored } = inboxFor(t)
   await inbox.accept(message('hello'), keys('message 1', 'event 1'))
   assert.deepEqual(await inbox.accept(message('hello'), keys('event 1')), { status: 'duplicate', seq: 1 })
@@ -39,7 +39,7 @@ test('a message is known by each of its names, also by those learnt later', asyn
   assert.equal(stored().length, 2)
 })
 
-test('the same message handed in many times at once gives one row', async (t) => {
+test('concurrent deliveries of the same message give one row', async (t) => {
   const { inbox, stored, woken } = inboxFor(t)
   const all = await Promise.all(
     Array.from({ length: 20 }, (_, place) => inbox.accept(message('hello'), keys(`own ${place}`, 'shared'))),
@@ -51,7 +51,7 @@ test('the same message handed in many times at once gives one row', async (t) =>
   assert.equal(woken.length, 1)
 })
 
-test('a refused message leaves nothing behind, and is taken once its sender is let in', async (t) => {
+test('a refused message leaves nothing behind, and is accepted once its author is allowed', async (t) => {
   let allowed = false
   const { inbox, stored, woken } = inboxFor(t, { checkAccess: () => ({ allowed, reason: 'a stranger' }) })
   assert.deepEqual(await inbox.accept(message('hello'), keys('k1')), { status: 'refused', reason: 'a stranger' })
@@ -61,12 +61,12 @@ test('a refused message leaves nothing behind, and is taken once its sender is l
   assert.equal((await inbox.accept(message('hello'), keys('k1'))).status, 'accepted')
 })
 
-test('what the gateway says to itself needs no permission', async (t) => {
+test('events of the gateway itself need no permission', async (t) => {
   const { inbox } = inboxFor(t, { checkAccess: () => ({ allowed: false, reason: 'nobody' }) })
   assert.equal((await inbox.accept(message('tick', { internal: true }), keys('cron:1'))).status, 'accepted')
 })
 
-test('a message that is too large is refused with its size, and nothing of it is kept', async (t) => {
+test('a message that is too large is refused with its size, and nothing of it is stored', async (t) => {
   const { inbox, stored, woken } = inboxFor(t)
   await assert.rejects(
     inbox.accept(message('x'.repeat(10_001)), keys('k1')),
@@ -77,20 +77,20 @@ test('a message that is too large is refused with its size, and nothing of it is
   assert.deepEqual(woken, [])
 })
 
-test('while the gateway starts or stops nothing is taken in, so that the platform delivers again', async (t) => {
+test('messages are not accepted while the gateway starts or stops, so that the platform delivers them again', async (t) => {
   const { inbox, stored } = inboxFor(t, { isOpen: () => false })
   await assert.rejects(inbox.accept(message('hello'), keys('k1')), (error) => isHermesError(error, 'http/starting'))
   assert.deepEqual(stored(), [])
 })
 
-test('a message that cannot be stored is not acknowledged and wakes nobody', async (t) => {
+test('a message that cannot be stored is not acknowledged and does not wake the engine', async (t) => {
   const { inbox, woken, store } = inboxFor(t)
   await store.close()
   await assert.rejects(inbox.accept(message('hello'), keys('k1')))
   assert.deepEqual(woken, [])
 })
 
-test('broken text arrives: half characters are marked, everything else is as it was written', async (t) => {
+test('invalid text is accepted: unpaired surrogates are replaced, everything else is unchanged', async (t) => {
   const { inbox, stored } = inboxFor(t)
   const source = { ...message('').source, userName: 'half \udc00 name' }
   await inbox.accept(message('a \ud83d b \0 c 😀 \u202e', { source }), keys('k1'))

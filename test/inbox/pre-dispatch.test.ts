@@ -1,5 +1,5 @@
 /**
- * Plugins see a message before access is decided, and what they decide holds when it is fetched once more.
+ * Plugins receive a message before the access check, and their decision still applies when it is delivered again.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -13,7 +13,7 @@ import { inboxFor, keys, message } from './support.ts'
 
 type Decide = (event: MessageEvent) => Awaited<ReturnType<PreDispatchHooks['preDispatch']>>
 
-/** An inbox whose plugins decide so; `asked` are the texts they saw. */
+/** An inbox whose plugins make this decision; `asked` contains the texts that they received. */
 function inboxWithHooks(t: TestContext, decide: Decide, overrides: Parameters<typeof inboxFor>[1] = {}) {
   const asked: string[] = []
   const changed: string[] = []
@@ -32,14 +32,14 @@ const pass: Decide = (event) => ({ kind: 'pass', event })
 const skip: Decide = () => ({ kind: 'skip', reason: 'not for us' })
 const shout: Decide = (event) => ({ kind: 'pass', event: { ...event, text: event.text.toUpperCase() } })
 
-test('a message that plugins let through is taken in as it came', async (t) => {
+test('a message that plugins allow is accepted unchanged', async (t) => {
   const { inbox, stored, asked } = inboxWithHooks(t, pass)
   assert.equal((await inbox.accept(message('hello'), keys('a'))).status, 'accepted')
   assert.deepEqual(asked, ['hello'])
   assert.equal(stored().length, 1)
 })
 
-test('a message that a plugin skips is not asked about, answered or told of; it wakes nobody', async (t) => {
+test('a message that a plugin skips gets no question, no reply and no event, and does not wake the engine', async (t) => {
   const { inbox, stored, woken, told } = inboxWithHooks(t, skip, {
     checkAccess: () => assert.fail('access was decided for a skipped message'),
   })
@@ -47,7 +47,7 @@ test('a message that a plugin skips is not asked about, answered or told of; it 
   assert.deepEqual([stored(), woken, told], [[], [], []])
 })
 
-test('a skipped message that is fetched once more stays skipped, also under another of its names and for another mind', async (t) => {
+test('a skipped message stays skipped when it is delivered again, also with another key and another decision', async (t) => {
   let decide = skip
   const { inbox, stored, asked, told } = inboxWithHooks(t, (event) => decide(event))
   await inbox.accept(message('spam'), keys('a', 'b'))
@@ -58,14 +58,14 @@ test('a skipped message that is fetched once more stays skipped, also under anot
   assert.deepEqual([stored(), told], [[], []])
 })
 
-test('nothing a person wrote is kept of a skipped message, and no history shows it', async (t) => {
+test('nothing of the text of a skipped message is stored, and no history shows it', async (t) => {
   const { inbox, store } = inboxWithHooks(t, skip)
   await inbox.accept(message('my password is 1234', { metadata: { more: '1234' } }), keys('a'))
   const chat = { platform: 'chat', account: 'bot', chatId: 'c' }
   assert.deepEqual(await store.run(() => chatHistory(chat, { limit: 10 })), [])
 })
 
-test('a rewritten message is taken in rewritten, in the lane of its new words, and so it stays', async (t) => {
+test('a rewritten message is accepted with its new text, in the lane of the new text, and stays rewritten', async (t) => {
   let decide: Decide = (event) => ({ kind: 'pass', event: { ...event, text: '/new' } })
   const { inbox, stored, woken, asked, store } = inboxWithHooks(t, (event) => decide(event))
   await inbox.accept(message('start over'), keys('a'))
@@ -81,7 +81,7 @@ test('a rewritten message is taken in rewritten, in the lane of its new words, a
   )
 })
 
-test('a plugin that lets a message through does not let its writer in', async (t) => {
+test('a plugin that allows a message does not give its author access', async (t) => {
   const { inbox, stored, asked } = inboxWithHooks(t, shout, {
     checkAccess: () => ({ allowed: false, reason: 'a stranger' }),
   })
@@ -90,13 +90,13 @@ test('a plugin that lets a message through does not let its writer in', async (t
   assert.deepEqual(stored(), [])
 })
 
-test('what the gateway hands in itself is no business of plugins', async (t) => {
+test('events of the gateway itself are not passed to plugins', async (t) => {
   const { inbox, asked } = inboxWithHooks(t, skip)
   assert.equal((await inbox.accept(message('done', { internal: true }), keys('a'))).status, 'accepted')
   assert.deepEqual(asked, [])
 })
 
-test('where no plugin wants to see messages, none is looked up twice', async (t) => {
+test('without a plugin no message is looked up twice', async (t) => {
   const preDispatchHooks: PreDispatchHooks = {
     hasPreDispatchHooks: () => false,
     preDispatch: () => assert.fail('asked'),
@@ -107,7 +107,7 @@ test('where no plugin wants to see messages, none is looked up twice', async (t)
   assert.equal(stored().length, 1)
 })
 
-test('the same message twice at once is one message, whatever plugins say to each', async (t) => {
+test('two concurrent deliveries of a message are one message, whatever plugins decide for each', async (t) => {
   let calls = 0
   const { inbox, stored } = inboxWithHooks(t, (event) => {
     calls += 1
@@ -121,13 +121,13 @@ test('the same message twice at once is one message, whatever plugins say to eac
   assert.equal(stored().length, taken)
 })
 
-test('the place of a skipped message is not read again, but a stranger begins none', async (t) => {
+test('the cursor of a chat advances with a skipped message, but a refused user creates no cursor', async (t) => {
   const { inbox, store } = inboxWithHooks(t, skip)
   await inbox.accept(message('spam'), keys('a'), { place: 'c', id: '5' })
   assert.equal((await store.run(() => listCursors({ platform: 'chat', account: 'bot' }))).size, 0)
 })
 
-test('an edit passes the same plugins: words that are kept out do not come in by an edit', async (t) => {
+test('an edit is passed to the same plugins: a rejected text cannot arrive as an edit', async (t) => {
   const { inbox, stored, changed } = inboxWithHooks(t, (event) =>
     event.text.includes('spam') ? skip(event) : shout(event),
   )
@@ -143,7 +143,7 @@ test('an edit passes the same plugins: words that are kept out do not come in by
   assert.equal(row === undefined ? '' : parseStoredEvent(row.payload).text, 'HELLO AGAIN')
 })
 
-test('plugins hear of a reaction or a deletion once, and of none by a stranger', async (t) => {
+test('plugins receive a reaction or a deletion once, and none of a refused user', async (t) => {
   let allowed = true
   const { inbox, changed } = inboxWithHooks(t, pass, { checkAccess: () => ({ allowed, reason: '' }) })
   const { source } = message('')

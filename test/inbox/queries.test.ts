@@ -49,7 +49,7 @@ function withThree(t: TestContext) {
   return Promise.all(['a', 'b', 'c'].map((key) => accept(store, key))).then(() => store)
 }
 
-test('messages of a session come out in the order they went in, each until it has ended', async (t) => {
+test('messages of a session are taken in order of arrival, each until it has ended', async (t) => {
   const store = await withThree(t)
   assert.equal((await claimHead(store))?.seq, 1)
   const again = await claimHead(store)
@@ -61,7 +61,7 @@ test('messages of a session come out in the order they went in, each until it ha
   assert.equal(await claimHead(store), undefined)
 })
 
-test('the two lanes of a session do not see each other, nor do sessions', async (t) => {
+test('the two lanes of a session are independent, and so are sessions', async (t) => {
   const { store } = openStore(t)
   await accept(store, 'a', { sessionKey: 'other' })
   await accept(store, 'b', { lane: 'control' })
@@ -73,7 +73,7 @@ test('the two lanes of a session do not see each other, nor do sessions', async 
   ])
 })
 
-test('only messages that wait are counted as waiting', async (t) => {
+test('only queued messages are counted as queued', async (t) => {
   const store = await withThree(t)
   await accept(store, 'd', { lane: 'control' })
   assert.equal(await store.run(() => countQueuedEvents('k')), 3)

@@ -1,5 +1,5 @@
 /**
- * An inbox on a database of its own, and what people write into it.
+ * An inbox on a new database, and the messages of users.
  */
 import type { TestContext } from 'node:test'
 import { listUnfinishedEvents } from '../../src/inbox/dead-letters.ts'
@@ -19,7 +19,7 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
   const stored = () => reader.rows(listUnfinishedEvents, { limit: 100 })
   const woken: string[] = []
   const settled: string[] = []
-  /** Without those of messages that were taken in or refused. */
+  /** Without the trace entries of accepted and refused messages. */
   const emitted: { name: string; context: unknown }[] = []
   const told: { name: string; context: unknown }[] = []
   const inbox = createInbox({

@@ -7,7 +7,7 @@ import { openStore } from '../kit/open-store.ts'
 const all = query((db, _: Record<never, never>) => db.selectFrom('trace').select(['detail', 'at']).orderBy('id'))
 const about = { session_key: 'k', turn_id: null }
 
-test('a note is a sentence of bearable length, its characters whole', async (t) => {
+test('a trace entry is limited in length and cut between characters', async (t) => {
   const { store } = openStore(t)
   await store.run(() => addTraceEntry(about, 'message:edited', `x${'😀'.repeat(2_000)}`, 1))
   const [found] = await store.run(() => rows(all, {}))
@@ -15,7 +15,7 @@ test('a note is a sentence of bearable length, its characters whole', async (t) 
   assert.ok(found?.detail.isWellFormed())
 })
 
-test('old notes are forgotten, a few at a time; young ones stay', async (t) => {
+test('old trace entries are pruned in batches; recent ones stay', async (t) => {
   const { store } = openStore(t)
   for (const at of [1, 2, 3, 9]) await store.run(() => addTraceEntry(about, 'message:deleted', `${at}`, at))
   assert.equal(await store.run(() => pruneTrace(5, 2)), 2)

@@ -10,21 +10,21 @@ export interface ContractResult {
   readonly defects: number
   readonly promises: number
   /** Promises that a defect broke without naming them, and named promises that it did not break. */
-  readonly surprises: readonly string[]
+  readonly mismatches: readonly string[]
 }
 
 export async function proveContract(): Promise<ContractResult> {
-  const surprises: string[] = []
-  for (const defect of defects) surprises.push(...(await surprisesOf(defect)))
-  return { defects: defects.length, promises: platformRequirements.length, surprises }
+  const mismatches: string[] = []
+  for (const defect of defects) mismatches.push(...(await mismatchesOf(defect)))
+  return { defects: defects.length, promises: platformRequirements.length, mismatches }
 }
 
-async function surprisesOf({ breaks, create }: Defect): Promise<string[]> {
-  const surprises: string[] = []
-  for (const promised of platformRequirements) {
-    const verdict = await checkRequirement(promised, () => fakeWith(create), 2_000)
-    const expected = breaks.includes(promised.name) ? 'broken' : 'kept'
-    if (verdict.state !== expected) surprises.push(`${breaks[0]}: "${promised.name}" was ${verdict.state}`)
+async function mismatchesOf({ breaks, create }: Defect): Promise<string[]> {
+  const mismatches: string[] = []
+  for (const requirement of platformRequirements) {
+    const result = await checkRequirement(requirement, () => fakeWith(create), 2_000)
+    const expected = breaks.includes(requirement.name) ? 'broken' : 'kept'
+    if (result.state !== expected) mismatches.push(`${breaks[0]}: "${requirement.name}" was ${result.state}`)
   }
-  return surprises
+  return mismatches
 }

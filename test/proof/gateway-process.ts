@@ -13,7 +13,7 @@ export interface Addresses {
 }
 
 /** Creates the home, with the chat platform of the crash tests and frequent draft updates. */
-export async function layOutHome(home: string, { chatUrl, modelUrl }: Addresses): Promise<void> {
+export async function createGatewayHome(home: string, { chatUrl, modelUrl }: Addresses): Promise<void> {
   const wire = join(home, 'platforms', 'wire')
   await mkdir(wire, { recursive: true, mode: 0o700 })
   await cp(fileURLToPath(new URL('../crash/wire/', import.meta.url)), wire, { recursive: true })
@@ -67,7 +67,7 @@ function start([program, ...words]: readonly [string, ...string[]], environment:
   let log = ''
   child.stderr?.on('data', (piece) => {
     log = (log + piece).slice(-20_000)
-    if (log.includes('"msg":"ready"')) ready.resolve()
+    if (log.includes('"event":"gateway.ready"')) ready.resolve()
   })
   child.once('exit', () => ready.resolve())
   return {

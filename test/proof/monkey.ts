@@ -9,10 +9,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type ChatServer, startChatServer } from '../crash/chat-server.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
-import { type GatewayProcess, layOutHome, startGatewayProcess } from './gateway-process.ts'
+import { startDelayProxy } from './delay-proxy.ts'
+import {
+  answeredToken,
+  countDeliveries,
+  type DeliveryCounts,
+  deadLetterNumber,
+  isCommandAnswer,
+  textOf,
+  type UserMessage,
+} from './delivery-counts.ts'
+import { createGatewayHome, type GatewayProcess, startGatewayProcess } from './gateway-process.ts'
 import { createRandom, type Random } from './random.ts'
-import { openSlowDoor } from './slow-door.ts'
-import { answeredToken, givenUpNumber, isCommandAnswer, type Said, type Tally, tallyOf, textOf } from './tally.ts'
 
 export interface MonkeyOptions {
   readonly seed: number
@@ -21,7 +29,7 @@ export interface MonkeyOptions {
   progress(line: string): void
 }
 
-export interface MonkeyResult extends Tally {
+export interface MonkeyResult extends DeliveryCounts {
   readonly kills: number
   /** Kills that came before the gateway had run long enough to recover. */
   readonly killsWhileStarting: number
@@ -31,28 +39,28 @@ export interface MonkeyResult extends Tally {
 /** After this time without a new answer from a running gateway, the missing answers count as lost. */
 const silenceMs = 30_000
 /** Of a request or a response between the gateway and the chat server. */
-const longestDelayMs = 40
+const maxDelayMs = 40
 /** Pending messages of one chat. */
-const waitingPerChat = 3
+const maxPendingPerChat = 3
 
 /** Rejects when a gateway cannot be started. All other failures are in the result. */
 export async function runMonkey(options: MonkeyOptions): Promise<MonkeyResult> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   const random = createRandom(options.seed)
   const home = await mkdtemp(join(tmpdir(), 'hermes-proof-'))
   const effects = join(home, 'effects.log')
   const chat = await startChatServer()
-  const door = await openSlowDoor(chat.url, createRandom(options.seed + 1), longestDelayMs)
+  const proxy = await startDelayProxy(chat.url, createRandom(options.seed + 1), maxDelayMs)
   const model = await startOpenAiServer({ defaultReply: modelReply(effects), record: false })
   try {
-    await layOutHome(home, { chatUrl: door.url, modelUrl: model.baseUrl })
-    const people = startPeople(chat, options, random)
-    const kills = await killUntilLeftAlone(home, people, random, options)
+    await createGatewayHome(home, { chatUrl: proxy.url, modelUrl: model.baseUrl })
+    const users = startUsers(chat, options, random)
+    const kills = await killUntilSettled(home, users, random, options)
     const written = (await readFile(effects, 'utf8').catch(() => '')).split('\n').filter(Boolean)
-    const tally = tallyOf(people.said, chat.messages, givenUpTexts(home), written)
-    return { ...tally, ...kills, seconds: (performance.now() - begun) / 1_000 }
+    const counts = countDeliveries(users.messages, chat.messages, deadLetterTexts(home), written)
+    return { ...counts, ...kills, seconds: (performance.now() - startedAt) / 1_000 }
   } finally {
-    await door.close()
+    await proxy.close()
     await chat.close()
     await model.stop()
     await rm(home, { recursive: true, force: true, maxRetries: 5 })
@@ -63,54 +71,58 @@ export async function runMonkey(options: MonkeyOptions): Promise<MonkeyResult> {
 function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
   return ({ body, lastUserText }) => {
     const messages = Array.isArray(body['messages']) ? body['messages'] : []
-    const asked = lastUserText.trim()
-    const effect = /^effect (\w+)$/.exec(asked)?.[1]
+    const question = lastUserText.trim()
+    const effect = /^effect (\w+)$/.exec(question)?.[1]
     if (effect !== undefined && messages.at(-1)?.role !== 'tool') {
       return { toolCalls: [{ name: 'terminal', arguments: { command: `echo ${effect} >> ${effects}` } }], delayMs: 1 }
     }
-    return { text: `Here is, with a few more words than needed, the answer to ${asked}.`, delayMs: 2 }
+    return { text: `Here is, with a few more words than needed, the answer to ${question}.`, delayMs: 2 }
   }
 }
 
-interface People {
-  readonly said: readonly Said[]
+interface Users {
+  readonly messages: readonly UserMessage[]
   /** Messages that have an answer, or a notice that there will be none. */
   settled(): number
   /** Resolves when all messages have been written and settled, or after `stop`. */
   readonly done: Promise<void>
-  sendHome(): void
+  stop(): void
 }
 
 /** Each user writes at a random rate and rarely waits for the answer. */
-function startPeople(chat: ChatServer, { messages, chats }: MonkeyOptions, random: Random): People {
-  const said: Said[] = []
+function startUsers(chat: ChatServer, { messages: total, chats }: MonkeyOptions, random: Random): Users {
+  const messages: UserMessage[] = []
   const readers = Array.from({ length: chats }, (_, index) => createReader(chat, `c${index + 1}`))
   const settled = () => readers.reduce((sum, reader) => sum + reader.settled(), 0)
   let home = false
 
-  async function person(reader: Reader, share: number): Promise<void> {
+  async function runUser(reader: Reader, share: number): Promise<void> {
     const chatName = reader.name
     for (let number = 1; number <= share && !home; ) {
       await pause(random.between(100, 900))
-      if (number - 1 - reader.settled() >= waitingPerChat) continue
-      const dice = random.next()
-      const one: Said = { chat: chatName, number, kind: dice < 0.55 ? 'plain' : dice < 0.9 ? 'effect' : 'command' }
-      said.push(one)
+      if (number - 1 - reader.settled() >= maxPendingPerChat) continue
+      const choice = random.next()
+      const one: UserMessage = {
+        chat: chatName,
+        number,
+        kind: choice < 0.55 ? 'plain' : choice < 0.9 ? 'effect' : 'command',
+      }
+      messages.push(one)
       reader.expect(one)
       chat.say(chatName, textOf(one))
       number += 1
     }
   }
   async function all(): Promise<void> {
-    const share = Math.ceil(messages / chats)
-    await Promise.all(readers.map((reader) => person(reader, share)))
-    while (settled() < said.length && !home) await pause(20)
+    const share = Math.ceil(total / chats)
+    await Promise.all(readers.map((reader) => runUser(reader, share)))
+    while (settled() < messages.length && !home) await pause(20)
   }
   return {
-    said,
+    messages,
     settled,
     done: all(),
-    sendHome() {
+    stop() {
       home = true
     },
   }
@@ -118,7 +130,7 @@ function startPeople(chat: ChatServer, { messages, chats }: MonkeyOptions, rando
 
 interface Reader {
   readonly name: string
-  expect(said: Said): void
+  expect(messages: UserMessage): void
   /** The number of messages of this chat that have an answer or a notice. */
   settled(): number
 }
@@ -136,7 +148,7 @@ function createReader(chat: ChatServer, name: string): Reader {
       if (message.chat !== name || message.draft || final.has(message.id)) continue
       final.add(message.id)
       if (isCommandAnswer(message.text)) commandAnswers += 1
-      const about = answeredToken(message.text) ?? givenUpNumber(message.text)
+      const about = answeredToken(message.text) ?? deadLetterNumber(message.text)
       if (about !== undefined) settled.add(about)
     }
     // A draft is finalised in place, so the newest messages are read again.
@@ -155,51 +167,51 @@ function createReader(chat: ChatServer, name: string): Reader {
 }
 
 /** Kills the gateway until everything is written, then lets it run until everything is answered. */
-async function killUntilLeftAlone(home: string, people: People, random: Random, options: MonkeyOptions) {
+async function killUntilSettled(home: string, users: Users, random: Random, options: MonkeyOptions) {
   try {
-    const kills = await killUntilSaid(home, people, random, options)
-    await lastLife(home, people)
+    const kills = await killUntilWritten(home, users, random, options)
+    await runUntilSettled(home, users)
     return kills
   } finally {
-    people.sendHome()
+    users.stop()
   }
 }
 
-async function killUntilSaid(
+async function killUntilWritten(
   home: string,
-  people: People,
+  users: Users,
   random: Random,
   { messages, progress }: MonkeyOptions,
 ): Promise<{ kills: number; killsWhileStarting: number }> {
   let kills = 0
   let killsWhileStarting = 0
-  let over = false
-  people.done.then(() => {
-    over = true
+  let done = false
+  users.done.then(() => {
+    done = true
   })
   let shownAt = performance.now()
-  while (!over) {
+  while (!done) {
     const early = random.next() < 0.25
-    const lifeMs = early ? random.between(100, 500) : random.between(500, 2_000)
+    const runMs = early ? random.between(100, 500) : random.between(500, 2_000)
     const gateway = startGatewayProcess(home)
-    await Promise.race([pause(lifeMs), people.done])
-    if (over) return finished(gateway, { kills, killsWhileStarting })
+    await Promise.race([pause(runMs), users.done])
+    if (done) return stopGateway(gateway, { kills, killsWhileStarting })
     gateway.signal('SIGKILL')
-    const how = await gateway.ended
-    if (how !== 'SIGKILL') throw new Error(`the gateway ended by itself (${how}): ${gateway.log()}`)
+    const exit = await gateway.ended
+    if (exit !== 'SIGKILL') throw new Error(`the gateway ended by itself (${exit}): ${gateway.log()}`)
     kills += 1
     if (early) killsWhileStarting += 1
     if (performance.now() - shownAt > 5_000) {
       shownAt = performance.now()
-      progress(`${people.settled()} of ${messages} settled, ${kills} kills`)
+      progress(`${users.settled()} of ${messages} settled, ${kills} kills`)
     }
     // Everything is written. The remaining messages must be answered without further kills.
-    if (people.said.length >= messages) break
+    if (users.messages.length >= messages) break
   }
   return { kills, killsWhileStarting }
 }
 
-async function finished<T>(gateway: GatewayProcess, counts: T): Promise<T> {
+async function stopGateway<T>(gateway: GatewayProcess, counts: T): Promise<T> {
   await gateway.ready
   gateway.signal('SIGTERM')
   await gateway.ended
@@ -207,30 +219,30 @@ async function finished<T>(gateway: GatewayProcess, counts: T): Promise<T> {
 }
 
 /** Lets the gateway run until everything is answered, or until nothing has changed for too long. */
-async function lastLife(home: string, people: People): Promise<void> {
+async function runUntilSettled(home: string, users: Users): Promise<void> {
   const gateway = startGatewayProcess(home)
-  let before = people.settled()
-  let movedAt = performance.now()
-  let over = false
-  people.done.then(() => {
-    over = true
+  let before = users.settled()
+  let progressAt = performance.now()
+  let done = false
+  users.done.then(() => {
+    done = true
   })
-  while (!over && performance.now() - movedAt < silenceMs) {
-    await Promise.race([pause(200), people.done])
-    const now = people.settled()
-    if (now !== before) movedAt = performance.now()
+  while (!done && performance.now() - progressAt < silenceMs) {
+    await Promise.race([pause(200), users.done])
+    const now = users.settled()
+    if (now !== before) progressAt = performance.now()
     before = now
   }
   // Replies that a start repeats by mistake have arrived by now.
   await gateway.ready
   await pause(500)
   gateway.signal('SIGTERM')
-  const how = await gateway.ended
-  if (how !== 0) throw new Error(`the last gateway did not stop cleanly (${how}): ${gateway.log()}`)
+  const exit = await gateway.ended
+  if (exit !== 0) throw new Error(`the last gateway did not stop cleanly (${exit}): ${gateway.log()}`)
 }
 
 /** The texts of the dead letters of the inbox. */
-function givenUpTexts(home: string): string[] {
+function deadLetterTexts(home: string): string[] {
   const db = new DatabaseSync(join(home, 'state.db'), { readOnly: true })
   try {
     const rows = db.prepare("select json_extract(payload, '$.text') as text from inbox where state = 'dead'").all()

@@ -7,48 +7,48 @@ export interface PointsOptions {
   readonly points: readonly KillPoint[]
   readonly seeds: readonly number[]
   /** Concurrent runs. */
-  readonly atOnce: number
+  readonly concurrency: number
   progress(line: string): void
 }
 
-export interface Broken {
+export interface BrokenRun {
   readonly point: string
   readonly seed: number
   readonly reason: string
 }
 
 export interface PointsResult {
-  readonly lives: number
+  readonly runs: number
   readonly kills: number
-  readonly broken: readonly Broken[]
+  readonly broken: readonly BrokenRun[]
   readonly seconds: number
 }
 
 /** Never rejects: failures are in the result. */
-export async function runPoints({ points, seeds, atOnce, progress }: PointsOptions): Promise<PointsResult> {
-  const begun = performance.now()
-  const lives = seeds.flatMap((seed) => points.map((point) => ({ point, seed })))
-  const broken: Broken[] = []
+export async function runPoints({ points, seeds, concurrency, progress }: PointsOptions): Promise<PointsResult> {
+  const startedAt = performance.now()
+  const runs = seeds.flatMap((seed) => points.map((point) => ({ point, seed })))
+  const broken: BrokenRun[] = []
   let next = 0
   let kills = 0
   let shownAt = performance.now()
 
-  async function lane(): Promise<void> {
-    for (let life = lives[next]; life !== undefined; life = lives[next]) {
+  async function worker(): Promise<void> {
+    for (let run = runs[next]; run !== undefined; run = runs[next]) {
       next += 1
       try {
-        await runScenario(life.point, life.seed)
+        await runScenario(run.point, run.seed)
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error)
-        broken.push({ point: life.point.name, seed: life.seed, reason })
-        progress(`BROKEN ${life.point.name}, seed ${life.seed}: ${reason.slice(0, 2_000)}`)
+        broken.push({ point: run.point.name, seed: run.seed, reason })
+        progress(`BROKEN ${run.point.name}, seed ${run.seed}: ${reason.slice(0, 2_000)}`)
       }
-      kills += life.point.after === undefined ? 1 : 2
+      kills += run.point.after === undefined ? 1 : 2
       if (performance.now() - shownAt < 10_000) continue
       shownAt = performance.now()
-      progress(`${next} of ${lives.length} lives, ${broken.length} broken`)
+      progress(`${next} of ${runs.length} runs, ${broken.length} broken`)
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, lane))
-  return { lives: lives.length, kills, broken, seconds: (performance.now() - begun) / 1_000 }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+  return { runs: runs.length, kills, broken, seconds: (performance.now() - startedAt) / 1_000 }
 }

@@ -31,7 +31,7 @@ const both: CompressionEdits = {
   usage: cost,
 }
 
-/** The conversation above; what comes after 'the end' belongs to the turn that runs. */
+/** The conversation above. Messages after 'the end' belong to the running turn. */
 async function written(store: Store) {
   const { epoch } = await store.run(() => beginEpoch(visit))
   for (const [ord, message] of conversation.entries()) {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
 import { startChild } from '../kit/children.ts'
-import { medianOf, type Started, startDaemon } from '../kit/daemon.ts'
+import { medianOf, type StartMeasurement, startDaemon } from '../kit/daemon.ts'
 import { withHome } from '../kit/home.ts'
 import { median } from '../kit/stats.ts'
 import { type BenchVendor, platformsConfig, withVendors } from '../kit/vendor.ts'
@@ -15,7 +15,7 @@ import { vendorNames } from '../kit/vendors.ts'
 
 export const connect: Figure = {
   name: 'connect',
-  about: 'the daemon with three platforms: ready, CPU, memory, each connecting',
+  about: 'the daemon with three platforms: ready, CPU, memory, connection times',
   measure: (options) =>
     withVendors(vendorNames, (vendors) =>
       withHome('http: { port: 0 }\n', (without) =>
@@ -30,8 +30,8 @@ export const connect: Figure = {
 async function threePlatforms(home: string, without: string, { full, progress }: BenchOptions): Promise<Row[]> {
   const rounds = full ? 9 : 5
   const idleMs = full ? 30_000 : 3_000
-  const three: Started[] = []
-  const none: Started[] = []
+  const three: StartMeasurement[] = []
+  const none: StartMeasurement[] = []
   await startDaemon(home, vendorNames, 1_000)
   await startDaemon(without, ['web'], 500)
   for (let round = 1; round <= rounds; round += 1) {
@@ -39,9 +39,9 @@ async function threePlatforms(home: string, without: string, { full, progress }:
     three.push(await startDaemon(home, vendorNames, round === rounds ? idleMs : 300))
     none.push(await startDaemon(without, ['web'], round === rounds ? idleMs : 300))
   }
-  const baseline = (value: number) => ({ what: 'with none', value })
-  const seconds = (all: readonly Started[], field: keyof Started) => medianOf(all, field) / 1_000
-  const idle = (all: readonly Started[], field: keyof Started) => all.at(-1)?.[field] ?? Number.NaN
+  const baseline = (value: number) => ({ what: 'no platform', value })
+  const seconds = (all: readonly StartMeasurement[], field: keyof StartMeasurement) => medianOf(all, field) / 1_000
+  const idle = (all: readonly StartMeasurement[], field: keyof StartMeasurement) => all.at(-1)?.[field] ?? Number.NaN
   return [
     {
       name: 'ready, three platforms',
@@ -49,14 +49,14 @@ async function threePlatforms(home: string, without: string, { full, progress }:
       unit: 's',
       bar: 1,
       baseline: baseline(seconds(none, 'readyMs')),
-      note: `median of ${rounds}; all three connected after ${seconds(three, 'settledMs').toFixed(2)} s`,
+      note: `median of ${rounds}; all three connected after ${seconds(three, 'connectedMs').toFixed(2)} s`,
     },
     {
       name: 'CPU until three platforms are connected',
-      measured: seconds(three, 'settledCpuMs'),
+      measured: seconds(three, 'connectedCpuMs'),
       unit: 's',
       bar: 1.2,
-      baseline: baseline(seconds(none, 'settledCpuMs')),
+      baseline: baseline(seconds(none, 'connectedCpuMs')),
       note: `to ready ${seconds(three, 'readyCpuMs').toFixed(2)} s`,
     },
     {
@@ -65,7 +65,7 @@ async function threePlatforms(home: string, without: string, { full, progress }:
       unit: 'MB',
       bar: 165,
       baseline: baseline(idle(none, 'idleRss')),
-      note: `${idleMs / 1_000} s after the last has connected`,
+      note: `${idleMs / 1_000} s after the last connection`,
     },
     {
       name: 'CPU while idle, per second, three platforms',
@@ -87,11 +87,11 @@ async function eachConnecting(vendors: readonly BenchVendor[], { full, progress 
     await once()
     for (let round = 0; round < (full ? 9 : 3); round += 1) times.push(await once())
     rows.push({
-      name: `${name}: connected, from its import on`,
+      name: `${name}: import to connected`,
       measured: median(times.map(({ connectMs }) => connectMs)) / 1_000,
       unit: 's',
       bar: 1,
-      note: `its import took ${median(times.map(({ importMs }) => importMs)).toFixed(0)} ms, compile cache warm`,
+      note: `import ${median(times.map(({ importMs }) => importMs)).toFixed(0)} ms, compile cache warm`,
     })
   }
   return rows
@@ -103,7 +103,7 @@ async function connectedAlone(name: string, options: BenchVendor['options']) {
     env: { NODE_COMPILE_CACHE: join(tmpdir(), `hermes-bench-cache-${process.getuid?.() ?? 0}`) },
   })
   try {
-    return await child.ask('connect', {}, connectedSchema)
+    return await child.request('connect', {}, connectedSchema)
   } finally {
     await child.kill()
   }

@@ -3,7 +3,7 @@
  * message and its reply, according to the precise coverage of V8. A reader who follows a message opens these files.
  */
 import { z } from 'zod'
-import type { Figure, Row } from '../figure.ts'
+import type { BenchOptions, Figure, Row } from '../figure.ts'
 import { type BenchGateway, withGateway } from '../kit/gateway.ts'
 import { withModel } from '../kit/model.ts'
 import { type BenchVendor, platformsConfig, withVendor } from '../kit/vendor.ts'
@@ -21,11 +21,11 @@ const filesSchema = z.array(z.string())
 
 export const files: Figure = {
   name: 'files',
-  about: 'source files that one Telegram message runs, without and with a tool call',
-  async measure() {
+  about: 'source files run by one Telegram message, without and with a tool call; --list prints them',
+  async measure(options) {
     return [
-      await measured({ name: 'files that a plain message runs', bar: 90, replies: [plain] }),
-      await measured({ name: 'files that a message with a tool call runs', bar: 120, replies: withTool }),
+      await measured({ name: 'source files run by a plain message', bar: 90, replies: [plain] }, options),
+      await measured({ name: 'source files run by a message with a tool call', bar: 120, replies: withTool }, options),
     ]
   },
 }
@@ -37,13 +37,13 @@ interface Case {
   readonly replies: readonly object[]
 }
 
-function measured({ name, bar, replies }: Case): Promise<Row> {
+function measured({ name, bar, replies }: Case, { list, progress }: BenchOptions): Promise<Row> {
   const script = Array.from({ length: warmTurns + 1 }, () => replies).flat()
   return withModel({ record: false, replies: script }, (model) =>
     withVendor('telegram', (vendor) =>
       withGateway({ config: platformsConfig([vendor]), modelUrl: model.baseUrl, shipped: true }, async (gateway) => {
         const used = await filesOfOneMessage(gateway, vendor)
-        if (process.env['BENCH_LIST'] !== undefined) process.stderr.write(`${name}\n${used.join('\n')}\n`)
+        if (list) progress(`${name}\n${used.join('\n')}`)
         const plugins = used.filter((file) => file.startsWith('src/plugins/')).length
         return { name, measured: used.length, unit: 'files', bar, note: `${plugins} of them in src/plugins` }
       }),
@@ -54,8 +54,8 @@ function measured({ name, bar, replies }: Case): Promise<Row> {
 async function filesOfOneMessage(gateway: BenchGateway, vendor: BenchVendor): Promise<string[]> {
   // The measured message belongs to the same session: the first message of a session also builds its system prompt.
   await vendor.load({ chats: 1, turns: warmTurns, pauseMs: 50, isContinued: true })
-  await gateway.ask('coverage:begin', {}, z.unknown())
+  await gateway.request('coverage:begin', {}, z.unknown())
   // The receipt of the reply arrives during this delay.
   await vendor.load({ chats: 1, turns: 1, pauseMs: 500 })
-  return await gateway.ask('coverage:end', {}, filesSchema)
+  return await gateway.request('coverage:end', {}, filesSchema)
 }

@@ -23,9 +23,9 @@ export const hooks: Figure = {
   name: 'hooks',
   about: 'events without a listener, dispatch to handlers, ten hooks at the start',
   async measure({ full, progress }) {
-    const rows: Row[] = [await nobody()]
+    const rows: Row[] = [await eventWithoutListener()]
     progress('ten hooks at the start')
-    rows.push(await tenHooks(full ? 30 : 10))
+    rows.push(await discoverTenHooks(full ? 30 : 10))
     for (const [language, files, bars] of [
       ['TypeScript', { 'a/handler.ts': typescript }, { warm: 0.2, paced: 0.4 }],
       ['Python', { 'a/handler.py': pythonSource }, { warm: 0.5, paced: 0.6 }],
@@ -54,7 +54,7 @@ async function withHooks<T>(
   }
 }
 
-function nobody(): Promise<Row> {
+function eventWithoutListener(): Promise<Row> {
   const files = { 'a/HOOK.yaml': hookYaml(['gateway:startup']), 'a/handler.ts': typescript }
   return withHooks(files, async (registry) => {
     registry.discoverAndLoad()
@@ -65,12 +65,12 @@ function nobody(): Promise<Row> {
       for (let count = 0; count < 100_000; count++) registry.emit('agent:start', context)
       rounds.push(cpuSince(before) / 100_000)
     }
-    return { name: 'an event that no hook wants', measured: median(rounds), unit: 'µs', bar: 1 }
+    return { name: 'event without a listener', measured: median(rounds), unit: 'µs', bar: 1 }
   })
 }
 
 /** CPU of the main thread for discovering ten hooks in a new process, before any other process starts. */
-async function tenHooks(rounds: number): Promise<Row> {
+async function discoverTenHooks(rounds: number): Promise<Row> {
   const home = mkdtempSync(join(tmpdir(), 'hermes-bench-'))
   for (let number = 0; number < 10; number++) {
     writeFiles(join(home, 'hooks', `h${number}`), {
@@ -83,7 +83,7 @@ async function tenHooks(rounds: number): Promise<Row> {
     const first = await one()
     const all: number[] = []
     for (let round = 0; round < rounds; round++) all.push(await one())
-    const note = `main thread, each in a new process; the first one after a change ${first.toFixed(1)} ms`
+    const note = `main thread, each in a new process; first start after a change ${first.toFixed(1)} ms`
     return { name: 'ten hooks at the start', measured: median(all), unit: 'ms', bar: 5, note }
   } finally {
     rmSync(home, { recursive: true, force: true })
@@ -97,7 +97,7 @@ async function dispatch(
   full: boolean,
 ): Promise<Row[]> {
   if (language === 'Python' && python === undefined) {
-    return [{ name: `dispatch to ${language}`, unit: 'ms', note: 'there is no python3' }]
+    return [{ name: `dispatch to ${language}`, unit: 'ms', note: 'python3 is not installed' }]
   }
   let arrived = () => undefined
   const work = async (registry: HookRegistry) => {
@@ -128,7 +128,7 @@ async function dispatch(
         note: p99(warm),
       },
       {
-        name: `dispatch to ${language}, one event each 5 ms, p50`,
+        name: `dispatch to ${language}, one event every 5 ms, p50`,
         measured: median(paced),
         unit: 'ms' as const,
         bar: bars.paced,

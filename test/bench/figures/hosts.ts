@@ -12,7 +12,7 @@ import type { Host, HostLanguage } from '../../../src/hosts/contract.ts'
 import { createHost } from '../../../src/hosts/host.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import type { Figure, Row } from '../figure.ts'
-import { killed } from '../kit/children.ts'
+import { killProcess } from '../kit/children.ts'
 import { rssMbOf } from '../kit/proc.ts'
 import { pythonPlugin } from '../kit/python-plugin.ts'
 import { median, quantile } from '../kit/stats.ts'
@@ -33,7 +33,7 @@ const args = ['agent:start', context] as const
 
 export const hosts: Figure = {
   name: 'hosts',
-  about: 'handlers in a process of their own: start, memory, a call',
+  about: 'handlers in a worker process: start, memory, calls',
   async measure({ full, progress }) {
     const rows: Row[] = []
     for (const setup of setups()) {
@@ -42,7 +42,7 @@ export const hosts: Figure = {
     }
     const python = setups().find(({ language }) => language === 'python')
     if (python === undefined) return rows
-    progress('a plugin in Python')
+    progress('Python plugin')
     return [...rows, ...(await pluginCalls(python.command, full))]
   },
 }
@@ -76,21 +76,21 @@ function setups(): Setup[] {
 async function measureOne(setup: Setup, full: boolean): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'hermes-bench-'))
   try {
-    const cold = await firstAnswer(setup, mkdtempSync(join(folder, 'cold-')))
+    const cold = await firstResponse(setup, mkdtempSync(join(folder, 'cold-')))
     const warm: number[] = []
     const bareStarts: number[] = []
     for (let round = 0; round < (full ? 15 : 7); round++) {
-      warm.push(await firstAnswer(setup, folder))
+      warm.push(await firstResponse(setup, folder))
       bareStarts.push(await bareStart(setup, folder))
     }
     return [
       {
-        name: `${setup.title}: first answer`,
+        name: `${setup.title}: first response`,
         measured: median(warm),
         unit: 'ms',
         bar: 200,
         baseline: { what: 'bare child', value: median(bareStarts) },
-        ...(setup.language === 'node' ? { note: `${Math.round(cold)} ms when its types must be taken out first` } : {}),
+        ...(setup.language === 'node' ? { note: `${Math.round(cold)} ms including type stripping` } : {}),
       },
       ...(await calls(setup, folder, full)),
     ]
@@ -138,12 +138,12 @@ async function calls(setup: Setup, folder: string, full: boolean): Promise<Row[]
         bar: bars.memory,
         baseline: { what: 'bare child', value: bareMemory },
       },
-      row('a call, one after the other', warm, bareWarm, bars.warm),
-      row('a call now and then', paced, barePaced, bars.paced),
-      { name: `${title}: CPU of the gateway for a call`, measured: (user + system) / count, unit: 'µs' },
+      row('sequential call', warm, bareWarm, bars.warm),
+      row('call every 5 ms', paced, barePaced, bars.paced),
+      { name: `${title}: gateway CPU per call`, measured: (user + system) / count, unit: 'µs' },
     ]
   } finally {
-    await killed(bare.child)
+    await killProcess(bare.child)
     await host.stop()
   }
 }
@@ -155,7 +155,7 @@ async function pluginCalls(command: string, full: boolean): Promise<Row[]> {
     const count = full ? 10_000 : 2_000
     const rows: Row[] = []
     for (const [what, run, bar] of [
-      ['a hook that answers', plugin.hook, 0.5],
+      ['hook with a result', plugin.hook, 0.5],
       ['tool_execution with next_call', plugin.tool, undefined],
     ] as const) {
       const once = async () => void (await run())
@@ -171,7 +171,7 @@ async function pluginCalls(command: string, full: boolean): Promise<Row[]> {
           ...(bar === undefined ? {} : { bar }),
           note: `p99 ${quantile(warm, 0.99).toFixed(2)} ms`,
         },
-        { name: `Python plugin: CPU of the gateway for ${what}`, measured: (user + system) / count, unit: 'µs' },
+        { name: `Python plugin: gateway CPU per ${what}`, measured: (user + system) / count, unit: 'µs' },
       )
     }
     return rows
@@ -201,7 +201,7 @@ async function callOnce(host: Host): Promise<void> {
   if (!result.ok) throw result.failure.error
 }
 
-async function firstAnswer(setup: Setup, folder: string): Promise<number> {
+async function firstResponse(setup: Setup, folder: string): Promise<number> {
   const host = hostOf(setup, folder)
   try {
     const [took = Number.NaN] = await times(1, () => callOnce(host))
@@ -215,7 +215,7 @@ async function bareStart(setup: Setup, folder: string): Promise<number> {
   const [took = Number.NaN] = await times(1, async () => {
     const { ask, child } = bareChild(setup, folder)
     await ask()
-    void killed(child)
+    void killProcess(child)
   })
   return took
 }
@@ -223,15 +223,15 @@ async function bareStart(setup: Setup, folder: string): Promise<number> {
 function bareChild({ command, bare }: Setup, cwd: string): { child: ChildProcess; ask: () => Promise<void> } {
   const child = spawn(command, bare, { cwd, stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'pipe'] })
   const [, , , to, from] = child.stdio
-  if (!(to instanceof Socket && from instanceof Socket)) throw new Error('a bare child came without its pipes')
-  let tell: () => void = () => undefined
+  if (!(to instanceof Socket && from instanceof Socket)) throw new Error('the bare child has no pipes')
+  let resolveLine: () => void = () => undefined
   from.on('data', (data) => {
-    if (data.at(-1) === 10) tell()
+    if (data.at(-1) === 10) resolveLine()
   })
   const line = `${JSON.stringify(args)}\n`
   const ask = () =>
     new Promise<void>((resolve) => {
-      tell = resolve
+      resolveLine = resolve
       to.write(line)
     })
   return { child, ask }

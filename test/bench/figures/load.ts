@@ -27,7 +27,7 @@ interface Sample {
 
 export const load: Figure = {
   name: 'load',
-  about: 'CPU per turn and turns per second with the official SDK, beside a bare loop',
+  about: 'CPU per turn and turns per second with the official SDK, compared with a bare loop',
   measure: (options) =>
     withModel({ record: false }, (model) =>
       withChat((ours) =>
@@ -59,7 +59,7 @@ async function measured(
 ): Promise<Row[]> {
   const sides: Record<'gateway' | 'bare', Side> = {
     gateway: { cpuMs: gateway.cpuMs, chat: ours },
-    bare: { cpuMs: () => bare.ask('cpu', {}, z.number()), chat: bares },
+    bare: { cpuMs: () => bare.request('cpu', {}, z.number()), chat: bares },
   }
   const rounds = full ? 8 : 4
   const size = full ? { one: 400, crowd: 3_200 } : { one: 200, crowd: 1_600 }
@@ -78,9 +78,9 @@ async function measured(
     }
   }
   progress('event loop')
-  await gateway.ask('delay:begin', {}, z.unknown())
+  await gateway.request('delay:begin', {}, z.unknown())
   await sample(sides.gateway, 'delay', 32, size.crowd)
-  const delay = await gateway.ask('delay:end', {}, z.object({ p50: z.number(), p99: z.number(), max: z.number() }))
+  const delay = await gateway.request('delay:end', {}, z.object({ p50: z.number(), p99: z.number(), max: z.number() }))
 
   const middle = (who: 'gateway' | 'bare', what: 'one' | 'crowd', field: keyof Sample) =>
     median(samples[who][what].map((one) => one[field]))
@@ -92,13 +92,13 @@ async function measured(
     baseline: { what: 'bare loop', value: middle('bare', what, 'cpu') },
   })
   const overRow = (what: 'one' | 'crowd', chats: string, bar: number): Row => ({
-    name: `CPU of a turn over the bare loop, ${chats}`,
+    name: `CPU of a turn above the bare loop, ${chats}`,
     measured: median(samples.gateway[what].map((one, at) => one.cpu - (samples.bare[what][at]?.cpu ?? Number.NaN))),
     unit: 'ms',
     bar,
   })
   const timeRow = (what: 'one' | 'crowd', chats: string, field: 'p50' | 'p99'): Row => ({
-    name: `written to answered, ${chats}, ${field}`,
+    name: `message to reply, ${chats}, ${field}`,
     measured: middle('gateway', what, field),
     unit: 'ms',
     baseline: { what: 'bare loop', value: middle('bare', what, field) },

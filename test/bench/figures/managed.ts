@@ -4,155 +4,169 @@
  */
 import { soakCalls } from '../../middleware/soak.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
-import { type Asked, bestOf, type Effort, steady } from '../kit/managed/measure.ts'
+import { bestCpuOf, type CallVariant, measureMemory, type SampleSize } from '../kit/managed/measure.ts'
 import { installRelay } from '../kit/managed/relay.ts'
 
-interface Wanted extends Effort {
+interface Measurement extends SampleSize {
   readonly name: string
-  readonly asked: Asked
+  readonly call: CallVariant
   readonly bar?: number
   readonly note?: string
   /** The name of the row that is the baseline. */
-  readonly beside?: string
+  readonly baseline?: string
 }
 
-const tiny: Effort = { calls: 500_000, rounds: 5 }
-const usual: Effort = { calls: 20_000, rounds: 8 }
-const slow: Effort = { calls: 200, rounds: 3 }
+const tiny: SampleSize = { calls: 500_000, rounds: 5 }
+const usual: SampleSize = { calls: 20_000, rounds: 8 }
+const slow: SampleSize = { calls: 200, rounds: 3 }
 const four = { rewrites: 4, wrappers: 4 }
 const sixteen = { rewrites: 16, wrappers: 16 }
 const observed = { observed: true }
 const large = { kib: 64 }
 
-const byHand = 'onion by hand, same events'
-const none = 'tool call, nobody listens'
+const byHand = 'handwritten onion, same events'
+const noListener = 'tool call, no listener'
 const small = 'tool call, 4 rewrites + 4 wrappers + observer'
-const asAgent = 'the same as the agent calls it'
+const withAgentOptions = 'the same with the options of the agent'
 const withMessages = 'tool call, 4 + 4 + observer, 64 KiB of messages'
-const asAgentWithMessages = `${asAgent}, 64 KiB of messages`
+const withAgentOptionsAndMessages = `${withAgentOptions}, 64 KiB of messages`
 
-const ours: readonly Wanted[] = [
-  { name: 'bare function', asked: { way: 'bare' }, ...tiny },
-  { name: none, asked: { way: 'managed' }, ...tiny, beside: 'bare function' },
-  { name: `${byHand}, 0 + 0`, asked: { way: 'onion', ...observed }, ...usual },
-  { name: 'tool call, observer alone', asked: { way: 'managed', ...observed }, ...usual, beside: `${byHand}, 0 + 0` },
-  { name: 'koa-compose, 4 + 4, no events', asked: { way: 'koa', ...four }, ...usual },
-  { name: `${byHand}, 4 + 4`, asked: { way: 'onion', ...four, ...observed }, ...usual },
-  { name: small, asked: { way: 'managed', ...four, ...observed }, ...usual, bar: 8, beside: `${byHand}, 4 + 4` },
+const ours: readonly Measurement[] = [
+  { name: 'bare function', call: { variant: 'bare' }, ...tiny },
+  { name: noListener, call: { variant: 'managed' }, ...tiny, baseline: 'bare function' },
+  { name: `${byHand}, 0 + 0`, call: { variant: 'onion', ...observed }, ...usual },
   {
-    name: asAgent,
-    asked: { way: 'as the agent calls', ...four, ...observed },
+    name: 'tool call, observer only',
+    call: { variant: 'managed', ...observed },
+    ...usual,
+    baseline: `${byHand}, 0 + 0`,
+  },
+  { name: 'koa-compose, 4 + 4, no events', call: { variant: 'koa', ...four }, ...usual },
+  { name: `${byHand}, 4 + 4`, call: { variant: 'onion', ...four, ...observed }, ...usual },
+  { name: small, call: { variant: 'managed', ...four, ...observed }, ...usual, bar: 8, baseline: `${byHand}, 4 + 4` },
+  {
+    name: withAgentOptions,
+    call: { variant: 'agent call', ...four, ...observed },
     ...usual,
     bar: 8,
-    beside: `${byHand}, 4 + 4`,
-    note: 'with a policy, and a signal whose making counts',
+    baseline: `${byHand}, 4 + 4`,
+    note: 'with a policy and a new signal per call',
   },
   {
-    name: 'the same as Hermes kinds, which fail open',
-    asked: { way: 'hermes kinds', ...four, ...observed },
+    name: 'the same with Hermes kinds, which fail open',
+    call: { variant: 'hermes kinds', ...four, ...observed },
     ...usual,
     bar: 8,
-    beside: `${byHand}, 4 + 4`,
+    baseline: `${byHand}, 4 + 4`,
   },
-  { name: 'koa-compose, 16 + 16, no events', asked: { way: 'koa', ...sixteen }, ...usual },
-  { name: `${byHand}, 16 + 16`, asked: { way: 'onion', ...sixteen, ...observed }, ...usual },
+  { name: 'koa-compose, 16 + 16, no events', call: { variant: 'koa', ...sixteen }, ...usual },
+  { name: `${byHand}, 16 + 16`, call: { variant: 'onion', ...sixteen, ...observed }, ...usual },
   {
     name: 'tool call, 16 + 16 + observer',
-    asked: { way: 'managed', ...sixteen, ...observed },
+    call: { variant: 'managed', ...sixteen, ...observed },
     ...usual,
     bar: 25,
-    beside: `${byHand}, 16 + 16`,
+    baseline: `${byHand}, 16 + 16`,
   },
-  { name: `${byHand}, 4 + 4, 64 KiB`, asked: { way: 'onion', ...four, ...observed, ...large }, ...usual },
+  { name: `${byHand}, 4 + 4, 64 KiB`, call: { variant: 'onion', ...four, ...observed, ...large }, ...usual },
   {
     name: withMessages,
-    asked: { way: 'managed', ...four, ...observed, ...large },
+    call: { variant: 'managed', ...four, ...observed, ...large },
     ...usual,
-    beside: `${byHand}, 4 + 4, 64 KiB`,
+    baseline: `${byHand}, 4 + 4, 64 KiB`,
   },
   {
-    name: asAgentWithMessages,
-    asked: { way: 'as the agent calls', ...four, ...observed, ...large },
+    name: withAgentOptionsAndMessages,
+    call: { variant: 'agent call', ...four, ...observed, ...large },
     ...usual,
-    beside: `${byHand}, 4 + 4, 64 KiB`,
+    baseline: `${byHand}, 4 + 4, 64 KiB`,
   },
-  { name: 'stream of 10 chunks, bare', asked: { way: 'bare stream' }, ...usual },
+  { name: 'stream of 10 chunks, bare', call: { variant: 'bare stream' }, ...usual },
   {
-    name: 'model call of 10 chunks, nobody listens',
-    asked: { way: 'model' },
+    name: 'model call of 10 chunks, no listener',
+    call: { variant: 'model' },
     ...usual,
-    beside: 'stream of 10 chunks, bare',
+    baseline: 'stream of 10 chunks, bare',
   },
   {
     name: 'model call of 10 chunks, 4 + 4 + observer',
-    asked: { way: 'model', ...four, ...observed },
+    call: { variant: 'model', ...four, ...observed },
     ...usual,
-    beside: 'stream of 10 chunks, bare',
+    baseline: 'stream of 10 chunks, bare',
   },
   {
     name: 'model call of 10 chunks, 4 + 4 around the chunks + observer',
-    asked: { way: 'stream', ...four, ...observed },
+    call: { variant: 'stream', ...four, ...observed },
     ...usual,
-    beside: 'stream of 10 chunks, bare',
+    baseline: 'stream of 10 chunks, bare',
   },
-  { name: 'plugin hook, nobody listens', asked: { way: 'plugin hooks' }, ...tiny },
-  { name: 'plugin hook that 4 callbacks answer', asked: { way: 'plugin hooks', wrappers: 4 }, ...usual },
+  { name: 'plugin hook, no listener', call: { variant: 'plugin hooks' }, ...tiny },
+  { name: 'plugin hook with 4 callbacks', call: { variant: 'plugin hooks', wrappers: 4 }, ...usual },
 ]
 
-const relays: readonly Wanted[] = [
-  { name: 'NeMo Relay: tool call, observer alone', asked: { way: 'relay tool', ...observed }, ...slow },
-  { name: 'NeMo Relay: tool call, 4 + 4 + observer', asked: { way: 'relay tool', ...four, ...observed }, ...slow },
-  { name: 'NeMo Relay: tool call, 16 + 16 + observer', asked: { way: 'relay tool', ...sixteen, ...observed }, ...slow },
+const relays: readonly Measurement[] = [
+  { name: 'NeMo Relay: tool call, observer only', call: { variant: 'relay tool', ...observed }, ...slow },
+  { name: 'NeMo Relay: tool call, 4 + 4 + observer', call: { variant: 'relay tool', ...four, ...observed }, ...slow },
+  {
+    name: 'NeMo Relay: tool call, 16 + 16 + observer',
+    call: { variant: 'relay tool', ...sixteen, ...observed },
+    ...slow,
+  },
   {
     name: 'NeMo Relay: tool call, 4 + 4 + observer, 64 KiB',
-    asked: { way: 'relay tool', ...four, ...observed, ...large },
+    call: { variant: 'relay tool', ...four, ...observed, ...large },
     ...slow,
   },
   {
     name: 'NeMo Relay: model call without a stream, 4 + 4 + observer',
-    asked: { way: 'relay model', ...four, ...observed },
+    call: { variant: 'relay model', ...four, ...observed },
     ...slow,
   },
   {
     name: 'NeMo Relay: model call of 10 chunks, 4 + 4 around the chunks + observer',
-    asked: { way: 'relay stream', ...four, ...observed },
+    call: { variant: 'relay stream', ...four, ...observed },
     ...slow,
   },
 ]
 
 export const managed: Figure = {
   name: 'managed',
-  about: 'a managed call and plugin hooks beside the bare call, an onion by hand, koa-compose and NeMo Relay',
+  about: 'a managed call and plugin hooks compared with the bare call, a handwritten onion, koa-compose and NeMo Relay',
   async measure(options) {
     const processes = options.full ? 5 : 3
-    options.progress(`${ours.length} ways of making a call`)
-    const best = await bestOf(ours.map(effortOf), processes, options.progress)
+    options.progress(`${ours.length} variants of a call`)
+    const best = await bestCpuOf(ours.map(sampleOf), processes, options.progress)
     const cpu = new Map(ours.map(({ name }, index) => [name, best[index] ?? Number.NaN]))
-    const rows = ours.map((wanted) => rowOf(wanted, cpu))
-    return [...rows, ...between(cpu), ...(await relayRows(options)), ...(await heldRows(options))]
+    const rows = ours.map((measurement) => rowOf(measurement, cpu))
+    return [...rows, ...differenceRows(cpu), ...(await relayRows(options)), ...(await memoryRows(options))]
   },
 }
 
-function effortOf({ asked, calls, rounds }: Wanted): Asked & Effort {
-  return { ...asked, calls, rounds }
+function sampleOf({ call, calls, rounds }: Measurement): CallVariant & SampleSize {
+  return { ...call, calls, rounds }
 }
 
-function rowOf({ name, bar, note, beside }: Wanted, cpu: ReadonlyMap<string, number>): Row {
+function rowOf({ name, bar, note, baseline }: Measurement, cpu: ReadonlyMap<string, number>): Row {
   return {
     name,
     measured: cpu.get(name) ?? Number.NaN,
     unit: 'µs',
     ...(bar === undefined ? {} : { bar }),
     ...(note === undefined ? {} : { note }),
-    ...(beside === undefined ? {} : { baseline: { what: beside, value: cpu.get(beside) ?? Number.NaN } }),
+    ...(baseline === undefined ? {} : { baseline: { what: baseline, value: cpu.get(baseline) ?? Number.NaN } }),
   }
 }
 
 /** Bars for the difference between two variants of the same run. */
-function between(cpu: ReadonlyMap<string, number>): Row[] {
+function differenceRows(cpu: ReadonlyMap<string, number>): Row[] {
   const of = (name: string) => cpu.get(name) ?? Number.NaN
   return [
-    { name: 'nobody listens, over the bare function', measured: of(none) - of('bare function'), unit: 'µs', bar: 0.1 },
+    {
+      name: 'no listener, above the bare function',
+      measured: of(noListener) - of('bare function'),
+      unit: 'µs',
+      bar: 0.1,
+    },
     {
       name: '64 KiB of messages over none, 4 + 4 + observer',
       measured: of(withMessages) / of(small),
@@ -160,11 +174,11 @@ function between(cpu: ReadonlyMap<string, number>): Row[] {
       bar: 1.6,
     },
     {
-      name: '64 KiB of messages over none, as the agent calls it',
-      measured: of(asAgentWithMessages) / of(asAgent),
+      name: '64 KiB of messages over none, with the options of the agent',
+      measured: of(withAgentOptionsAndMessages) / of(withAgentOptions),
       unit: '×',
       bar: 1.6,
-      note: 'what a policy allowed is copied for the wrappers and compared afterwards',
+      note: 'the arguments that the policy allowed are copied for the wrappers and compared afterwards',
     },
   ]
 }
@@ -173,28 +187,34 @@ async function relayRows({ full, progress }: BenchOptions): Promise<Row[]> {
   const missing = await installRelay()
   if (missing !== undefined) return [{ name: 'NeMo Relay 0.9.2', unit: 'µs', note: missing }]
   progress('NeMo Relay 0.9.2')
-  const best = await bestOf(relays.map(effortOf), full ? 3 : 1, progress)
+  const best = await bestCpuOf(relays.map(sampleOf), full ? 3 : 1, progress)
   return relays.map(({ name }, index) => ({ name, measured: best[index] ?? Number.NaN, unit: 'µs' }))
 }
 
-async function heldRows({ progress }: BenchOptions): Promise<Row[]> {
+async function memoryRows({ progress }: BenchOptions): Promise<Row[]> {
   progress('1,000,000 calls')
-  const { early, late, lost } = await steady(1_000_000, 1, 'at once')
+  const { early, late, lost } = await measureMemory(1_000_000, 1, 'at once')
   progress('64 calls in flight')
-  const busy = await steady(200_000, 64, 'at once')
-  const turning = await steady(10_000, 64, 'turn')
+  const busy = await measureMemory(200_000, 64, 'at once')
+  const withTurns = await measureMemory(10_000, 64, 'turn')
   progress('10,000 calls in 1,000 scopes')
   const soak = await soakCalls({ scopes: 1_000, callsPerScope: 10, rounds: 5 })
-  const held = (mb: number) => `${mb.toFixed(1)} MB after 100,000`
+  const afterWarmUp = (mb: number) => `${mb.toFixed(1)} MB after 100,000`
   return [
     {
       name: 'heap after collection, 100,000 to 1,000,000 calls with two observers',
       measured: late.heap - early.heap,
       unit: 'MB',
       bar: 1,
-      note: held(early.heap),
+      note: afterWarmUp(early.heap),
     },
-    { name: 'resident memory, the same', measured: late.rss - early.rss, unit: 'MB', bar: 10, note: held(early.rss) },
+    {
+      name: 'resident memory, the same',
+      measured: late.rss - early.rss,
+      unit: 'MB',
+      bar: 10,
+      note: afterWarmUp(early.rss),
+    },
     { name: 'events lost, the same', measured: lost, unit: 'events', bar: 0 },
     {
       name: 'events lost, 64 calls in flight, asynchronous observer',
@@ -204,18 +224,18 @@ async function heldRows({ progress }: BenchOptions): Promise<Row[]> {
       note: `of ${busy.delivered.toLocaleString('en')}`,
     },
     {
-      name: 'events lost, 64 calls in flight, an observer that takes a turn of the loop for each',
-      measured: turning.lost,
+      name: 'events lost, 64 calls in flight, an observer that takes one event loop turn per event',
+      measured: withTurns.lost,
       unit: 'events',
       bar: 0,
-      note: `of ${turning.delivered.toLocaleString('en')}, fewer than the queue holds`,
+      note: `of ${withTurns.delivered.toLocaleString('en')}, fewer than the queue holds`,
     },
     {
-      name: 'scopes that stay, calls and events that are wrong: 10,000 calls at once in 1,000 scopes',
+      name: 'leaked scopes, failed calls and mismatched events: 10,000 concurrent calls in 1,000 scopes',
       measured: soak.leakedScopes + soak.failedCalls + soak.mismatchedEvents + soak.dropped,
       unit: 'events',
       bar: 0,
-      note: `five times; the heap grew by ${soak.heapGrowthMb.toFixed(1)} MB`,
+      note: `five rounds; heap growth ${soak.heapGrowthMb.toFixed(1)} MB`,
     },
   ]
 }

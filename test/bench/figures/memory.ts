@@ -42,7 +42,7 @@ export const memory: Figure = {
         measured: late.rss - early.rss,
         unit: 'MB',
         bar: 30,
-        note: `${idle.rss.toFixed(0)} idle, ${early.rss.toFixed(0)}, ${late.rss.toFixed(0)} MB; 32 at a time at full speed${shape}`,
+        note: `${idle.rss.toFixed(0)} idle, ${early.rss.toFixed(0)}, ${late.rss.toFixed(0)} MB; 32 chats at full speed${shape}`,
       },
       {
         name: `heap after collection, ${span}`,
@@ -60,7 +60,7 @@ export const soak: Figure = {
   about: 'growth over time under a light load (--soak=<minutes>)',
   measure: underLoad(async (gateway, chat, { soakMinutes, progress }) => {
     if (soakMinutes === 0) {
-      return [{ name: 'growth over hours', unit: 'MB/h', bar: 1, note: 'asked for with --soak=<minutes>' }]
+      return [{ name: 'growth over hours', unit: 'MB/h', bar: 1, note: 'requires --soak=<minutes>' }]
     }
     // Compiled code and the type feedback of V8 grow for thousands of turns and then stay constant.
     progress('warm-up')

@@ -12,7 +12,7 @@ import { type VendorName, vendorNames } from '../kit/vendors.ts'
 
 export const platforms: Figure = {
   name: 'platforms',
-  about: 'Telegram, Discord and Slack, beside a bare bot with the same SDK',
+  about: 'Telegram, Discord and Slack, compared with a bare bot of the same SDK',
   async measure(options) {
     const rows: Row[] = []
     for (const name of vendorNames) rows.push(...(await measured(name, options)))
@@ -22,7 +22,7 @@ export const platforms: Figure = {
 
 function measured(name: VendorName, options: BenchOptions): Promise<Row[]> {
   return withVendors([name, name], ([ours, bares]) => {
-    if (ours === undefined || bares === undefined) throw new Error('two servers were asked for')
+    if (ours === undefined || bares === undefined) throw new Error('two servers are required')
     const config = `${platformsConfig([ours])}streaming: { enabled: false }\n`
     return withGateway({ config, shipped: true }, async (gateway) => {
       const bare = await startChild(`../platforms/${name}-bare.ts`, { args: [JSON.stringify(bares.options)] })
@@ -57,7 +57,7 @@ type Who = 'gateway' | 'bare'
 async function rowsOf({ name, gateway, ours, bare, bares }: Sides, { full, progress }: BenchOptions): Promise<Row[]> {
   const sides = {
     gateway: { vendor: ours, cpuMs: gateway.cpuMs },
-    bare: { vendor: bares, cpuMs: () => bare.ask('cpu', {}, z.number()) },
+    bare: { vendor: bares, cpuMs: () => bare.request('cpu', {}, z.number()) },
   }
   const rounds = full ? 6 : 2
   const turnsOf = (chats: number) => (full ? 4 : 1) * (chats === 1 ? 60 : chats * 12)
@@ -83,10 +83,10 @@ async function rowsOf({ name, gateway, ours, bare, bares }: Sides, { full, progr
   const calls = (who: Who, chats: number) => middle(who, chats, 'callsPerTurn').toFixed(1)
   return crowds.flatMap((chats) => [
     {
-      ...row('written to answered, p50', chats, 'p50', 'ms'),
+      ...row('message to reply, p50', chats, 'p50', 'ms'),
       note: `calls per turn ${calls('gateway', chats)}, bare bot ${calls('bare', chats)}${notes[name] ?? ''}`,
     },
-    row('written to answered, p99', chats, 'p99', 'ms'),
+    row('message to reply, p99', chats, 'p99', 'ms'),
     { ...row('turns per second', chats, 'perSecond', '/s'), atLeast: true },
     row('CPU of a turn', chats, 'cpu', 'ms'),
   ])
@@ -106,6 +106,6 @@ async function sampled({ vendor, cpuMs }: Side, chats: number, turns: number): P
   const { ms, p50, p99, callsPerTurn } = await vendor.load({ chats, turns, pauseMs: chats === 1 ? 25 : 0 })
   const cpu = ((await cpuMs()) - before) / turns
   // A single user does not write in the same millisecond. Only the number of turns per second needs that.
-  const hurried = chats === 1 ? await vendor.load({ chats, turns, pauseMs: 0 }) : undefined
-  return { cpu, perSecond: turns / ((hurried?.ms ?? ms) / 1_000), p50, p99, callsPerTurn }
+  const withoutPause = chats === 1 ? await vendor.load({ chats, turns, pauseMs: 0 }) : undefined
+  return { cpu, perSecond: turns / ((withoutPause?.ms ?? ms) / 1_000), p50, p99, callsPerTurn }
 }

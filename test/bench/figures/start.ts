@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
-import { medianOf, type Started, startDaemon, started } from '../kit/daemon.ts'
+import { measureStart, medianOf, type StartMeasurement, startDaemon } from '../kit/daemon.ts'
 import { withHome } from '../kit/home.ts'
 
 const fastify = fileURLToPath(new URL('../kit/bare-fastify.mjs', import.meta.url))
@@ -20,19 +20,21 @@ export const start: Figure = {
 async function measured(home: string, { full, progress }: BenchOptions): Promise<Row[]> {
   const rounds = full ? 9 : 5
   const idleMs = full ? 30_000 : 3_000
-  const warm: Started[] = []
-  const fresh: Started[] = []
-  const uncached: Started[] = []
-  const node: Started[] = []
-  const bare: Started[] = []
+  const warm: StartMeasurement[] = []
+  const fresh: StartMeasurement[] = []
+  const uncached: StartMeasurement[] = []
+  const node: StartMeasurement[] = []
+  const bare: StartMeasurement[] = []
   const daemon = (idle: number) => startDaemon(home, ['web'], idle)
   await daemon(500)
   for (let round = 0; round < rounds; round++) {
     progress(`round ${round + 1} of ${rounds}`)
     const last = round === rounds - 1
     warm.push(await daemon(last ? idleMs : 300))
-    node.push(await started(['-e', 'process.stderr.write("ready\\n");setTimeout(()=>{},1e6)'], {}, 'ready', [], 300))
-    bare.push(await started([fastify], {}, 'ready', [], 300))
+    node.push(
+      await measureStart(['-e', 'process.stderr.write("ready\\n");setTimeout(()=>{},1e6)'], {}, 'ready', [], 300),
+    )
+    bare.push(await measureStart([fastify], {}, 'ready', [], 300))
     if (round >= 3) continue
     rmSync(join(home, 'cache'), { recursive: true, force: true })
     fresh.push(await daemon(500))
@@ -40,7 +42,10 @@ async function measured(home: string, { full, progress }: BenchOptions): Promise
   }
   const of = medianOf
   const idle = warm.at(-1)
-  const versus = (field: keyof Started, divisor = 1) => ({ what: 'bare fastify', value: of(bare, field) / divisor })
+  const versus = (field: keyof StartMeasurement, divisor = 1) => ({
+    what: 'bare fastify',
+    value: of(bare, field) / divisor,
+  })
   const seconds = (ms: number) => ms / 1_000
   return [
     {
@@ -72,7 +77,7 @@ async function measured(home: string, { full, progress }: BenchOptions): Promise
       unit: 's',
       bar: 0.5,
       baseline: versus('readyCpuMs', 1_000),
-      note: `until the page is connected too ${seconds(of(warm, 'settledCpuMs')).toFixed(2)} s; without the cache ${seconds(of(uncached, 'readyCpuMs')).toFixed(2)} s to ready`,
+      note: `until the web platform is connected ${seconds(of(warm, 'connectedCpuMs')).toFixed(2)} s; without the cache ${seconds(of(uncached, 'readyCpuMs')).toFixed(2)} s to ready`,
     },
     {
       name: 'resident memory idle',

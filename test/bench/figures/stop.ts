@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
 import type { Figure, Row } from '../figure.ts'
-import { daemonFlags, killed, lineWith } from '../kit/children.ts'
+import { daemonFlags, killProcess, waitForLine } from '../kit/children.ts'
 import { withHome } from '../kit/home.ts'
 import { median } from '../kit/stats.ts'
 
@@ -37,8 +37,8 @@ export const stop: Figure = {
           { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env['PATH'], HOME: home, HERMES_HOME: home } },
         )
         try {
-          const { url } = ready.parse(JSON.parse(await lineWith(daemon.stderr, '"msg":"ready"')))
-          await lineWith(daemon.stderr, '"platform":"cli"')
+          const { url } = ready.parse(JSON.parse(await waitForLine(daemon.stderr, '"event":"gateway.ready"')))
+          await waitForLine(daemon.stderr, '"platform":"cli"')
           const token = (await readFile(join(home, 'gateway.token'), 'utf8')).trim()
           const times = { model: [] as number[], tool: [] as number[] }
           for (let round = 0; round < rounds; round++) {
@@ -48,7 +48,7 @@ export const stop: Figure = {
           }
           return rowsOf(times)
         } finally {
-          await killed(daemon)
+          await killProcess(daemon)
         }
       })
     } finally {

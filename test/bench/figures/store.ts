@@ -22,12 +22,12 @@ export const store: Figure = {
         const grouped: number[] = []
         const times: number[] = []
         const syncs: number[] = []
-        await together(disk, 'warm', 32, 2_000)
+        await acceptEvents(disk, 'warm', 32, 2_000)
         for (let round = 0; round < rounds; round++) {
           progress(`round ${round + 1} of ${rounds}`)
           syncs.push(...fdatasyncTimes(200))
-          const alone = await together(disk, `single${round}`, 1, 500)
-          const crowd = await together(disk, `grouped${round}`, 32, 8_000)
+          const alone = await acceptEvents(disk, `single${round}`, 1, 500)
+          const crowd = await acceptEvents(disk, `grouped${round}`, 32, 8_000)
           single.push(alone.perSecond)
           grouped.push(crowd.perSecond)
           times.push(...alone.times)
@@ -54,10 +54,10 @@ export const store: Figure = {
     }),
 }
 
-async function together(disk: Store, name: string, inFlight: number, count: number) {
+async function acceptEvents(disk: Store, name: string, inFlight: number, count: number) {
   const times: number[] = []
   let next = 0
-  const lane = async () => {
+  const worker = async () => {
     while (next < count) {
       next += 1
       const key = `${name}:${next}`
@@ -67,7 +67,7 @@ async function together(disk: Store, name: string, inFlight: number, count: numb
     }
   }
   const begun = performance.now()
-  await Promise.all(Array.from({ length: inFlight }, lane))
+  await Promise.all(Array.from({ length: inFlight }, worker))
   return { perSecond: count / ((performance.now() - begun) / 1_000), times }
 }
 

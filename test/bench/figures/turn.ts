@@ -24,7 +24,7 @@ export const turn: Figure = {
 }
 
 function turns(gateway: BenchGateway, load: { run: string; chats: number; turns: number; pauseMs: number }) {
-  return gateway.ask('turns', { perSession: 10, ...load }, clockedSchema)
+  return gateway.request('turns', { perSession: 10, ...load }, clockedSchema)
 }
 
 async function measured(gateway: BenchGateway, { full, progress }: BenchOptions): Promise<Row[]> {
@@ -90,7 +90,7 @@ async function measured(gateway: BenchGateway, { full, progress }: BenchOptions)
       name: 'commits of the first turn of a session',
       measured: commits.first.commits,
       unit: 'commits',
-      note: `${commits.first.pages} pages; one more freezes the system prompt`,
+      note: `${commits.first.pages} pages; one more stores the system prompt`,
     },
     { name: 'CPU of a turn, instant model, 1 chat', measured: median(cpu), unit: 'ms', bar: 2.5 },
     {

@@ -14,7 +14,7 @@ const main = fileURLToPath(new URL('../../../src/main.mjs', import.meta.url))
 
 export const version: Figure = {
   name: 'version',
-  about: '`hermes --version` beside a bare node',
+  about: '`hermes --version` compared with a bare node',
   measure: ({ full }) =>
     withHome('', async (home) => {
       mkdirSync(join(home, 'cache'), { recursive: true })

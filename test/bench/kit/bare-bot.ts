@@ -3,10 +3,10 @@
  * conversation is kept in memory. There is no queue, no storage and no log.
  */
 import { z } from 'zod'
-import { answer } from './asking.ts'
+import { handleRequest } from './child-requests.ts'
 import { OpenAI } from './instant-openai.ts'
 
-export function createAnswering(): (chat: string, text: string) => Promise<string> {
+export function createReplies(): (chat: string, text: string) => Promise<string> {
   const model = new OpenAI()
   const chats = new Map<string, { role: string; content: string }[]>()
   return async (chat, text) => {
@@ -26,8 +26,8 @@ export function createAnswering(): (chat: string, text: string) => Promise<strin
 }
 
 /** Reports that the bot is connected, and answers requests for its CPU time. */
-export function up(): void {
-  answer('cpu', z.looseObject({}), () => {
+export function reportReady(): void {
+  handleRequest('cpu', z.looseObject({}), () => {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1_000
   })

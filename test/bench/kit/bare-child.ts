@@ -6,7 +6,7 @@
 import OpenAI from 'openai'
 import { z } from 'zod'
 import { poll, send, type Update } from '../platforms/wire/client.ts'
-import { answer } from './asking.ts'
+import { handleRequest } from './child-requests.ts'
 
 const { chatUrl, modelUrl } = z
   .object({ chatUrl: z.string(), modelUrl: z.string() })
@@ -28,17 +28,17 @@ async function reply({ chat, text }: Update): Promise<void> {
   await send(chatUrl, chat, content)
 }
 
-const over = new AbortController()
+const stopped = new AbortController()
 // The next poll does not wait for the replies, as in the gateway.
 poll(
   chatUrl,
   async (update) => {
     reply(update).catch((error) => process.stderr.write(`${error}\n`))
   },
-  over.signal,
+  stopped.signal,
 ).catch((error) => process.stderr.write(`${error}\n`))
 
-answer('cpu', z.looseObject({}), () => {
+handleRequest('cpu', z.looseObject({}), () => {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000
 })

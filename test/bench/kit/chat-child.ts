@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
-import { answer } from './asking.ts'
+import { handleRequest } from './child-requests.ts'
 import { quantile } from './stats.ts'
 
 const updates: { id: number; chat: string; text: string }[] = []
@@ -24,12 +24,12 @@ function say(chat: string, word?: string): Promise<void> {
 async function updatesFrom(offset: number): Promise<unknown> {
   while (updates[0] !== undefined && updates[0].id < offset) updates.shift()
   if (updates.length === 0) {
-    const over = new AbortController()
+    const stopped = new AbortController()
     const woken = new Promise<void>((resolve) => {
       wake = resolve
     })
-    await Promise.race([woken, pause(20_000, undefined, { signal: over.signal }).catch(() => undefined)])
-    over.abort()
+    await Promise.race([woken, pause(20_000, undefined, { signal: stopped.signal }).catch(() => undefined)])
+    stopped.abort()
   }
   return updates
 }
@@ -54,7 +54,7 @@ await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const address = server.address()
 const port = typeof address === 'object' && address !== null ? address.port : 0
 
-answer('url', z.looseObject({}), () => `http://127.0.0.1:${port}`)
+handleRequest('url', z.looseObject({}), () => `http://127.0.0.1:${port}`)
 
 const loadSchema = z.object({
   run: z.string(),
@@ -69,7 +69,7 @@ const loadSchema = z.object({
   word: z.string().optional(),
 })
 
-answer('load', loadSchema, async ({ run, chats, turns, sessionsEach, pauseMs, word }) => {
+handleRequest('load', loadSchema, async ({ run, chats, turns, sessionsEach, pauseMs, word }) => {
   const times: number[] = []
   let left = turns
   const person = async (slot: number) => {

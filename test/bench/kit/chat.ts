@@ -25,8 +25,8 @@ const loadedSchema = z.object({ ms: z.number(), p50: z.number(), p99: z.number()
 export async function withChat<T>(work: (chat: BenchChat) => Promise<T>): Promise<T> {
   const child = await startChild('./chat-child.ts')
   try {
-    const url = await child.ask('url', {}, z.string())
-    return await work({ url, load: (load) => child.ask('load', { ...load }, loadedSchema) })
+    const url = await child.request('url', {}, z.string())
+    return await work({ url, load: (load) => child.request('load', { ...load }, loadedSchema) })
   } finally {
     await child.kill()
   }

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { type Ask, createAsking } from './asking.ts'
+import { createSendRequest, type SendRequest } from './child-requests.ts'
 
 /** The V8 flags with which `npm start` runs the daemon. */
 export function daemonFlags(): string[] {
@@ -17,7 +17,7 @@ export function daemonFlags(): string[] {
 export interface Child {
   readonly pid: number
   readonly process: ChildProcess
-  readonly ask: Ask
+  readonly request: SendRequest
   /** Kills the process and resolves after its exit. */
   kill(): Promise<void>
 }
@@ -36,29 +36,29 @@ export async function startChild(file: string, { flags = [], args = [], env = {}
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: { PATH: process.env['PATH'], ...env },
   })
-  let said = ''
+  let output = ''
   child.stderr?.on('data', (piece) => {
-    said = (said + piece).slice(-4_000)
+    output = (output + piece).slice(-4_000)
   })
   const pid = child.pid
   if (pid === undefined) throw new Error(`${file} could not be started`)
   await new Promise<void>((resolve, reject) => {
     child.once('message', () => resolve())
-    child.once('exit', (code, signal) => reject(new Error(`${file} ended (${signal ?? code}): ${said}`)))
+    child.once('exit', (code, signal) => reject(new Error(`${file} ended (${signal ?? code}): ${output}`)))
   })
-  return { pid, process: child, ask: createAsking(child, file), kill: () => killed(child) }
+  return { pid, process: child, request: createSendRequest(child, file), kill: () => killProcess(child) }
 }
 
 /** Kills the process and resolves after its exit. */
-export async function killed(child: ChildProcess): Promise<void> {
+export async function killProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   child.kill('SIGKILL')
-  await gone
+  await exited
 }
 
 /** Resolves with the first line of an output that contains or matches `text`. Rejects when the output ends before. */
-export function lineWith(stream: NodeJS.ReadableStream | null, text: string | RegExp): Promise<string> {
+export function waitForLine(stream: NodeJS.ReadableStream | null, text: string | RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let rest = ''
     stream?.on('data', (piece) => {

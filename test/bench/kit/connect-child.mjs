@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { bundledPackageUrls } from '../../../src/packages/bundled-packages.mjs'
 import { createResolver } from '../../../src/packages/resolver.mjs'
 import { createRecordingContext } from '../../kit/recording-context.ts'
-import { answer } from './asking.ts'
+import { handleRequest } from './child-requests.ts'
 
 const source = new URL('../../../src/', import.meta.url)
 registerHooks({ resolve: createResolver({ source, packed: bundledPackageUrls() }) })
@@ -17,7 +17,7 @@ const { name, options } = z
   .object({ name: z.string(), options: z.record(z.string(), z.string()) })
   .parse(JSON.parse(process.argv[2] ?? '{}'))
 
-answer('connect', z.looseObject({}), async () => {
+handleRequest('connect', z.looseObject({}), async () => {
   const begun = performance.now()
   const { default: platform } = await import(new URL(`../../../platforms/${name}/adapter.ts`, import.meta.url).href)
   const imported = performance.now()

@@ -6,18 +6,18 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { daemonFlags, killed, lineWith } from './children.ts'
+import { daemonFlags, killProcess, waitForLine } from './children.ts'
 import { cpuMsOf, rssMbOf } from './proc.ts'
 import { median } from './stats.ts'
 
 const main = fileURLToPath(new URL('../../../src/main.mjs', import.meta.url))
 
-export interface Started {
+export interface StartMeasurement {
   readonly readyMs: number
   readonly readyCpuMs: number
   /** When the platforms have connected too. */
-  readonly settledMs: number
-  readonly settledCpuMs: number
+  readonly connectedMs: number
+  readonly connectedCpuMs: number
   readonly idleRss: number
   readonly idleCpuMs: number
 }
@@ -28,20 +28,20 @@ export function startDaemon(
   platforms: readonly string[],
   idleMs: number,
   env: Readonly<Record<string, string>> = {},
-): Promise<Started> {
+): Promise<StartMeasurement> {
   const args = [...daemonFlags(), main, 'gateway', 'run']
   const connected = platforms.map((name) => new RegExp(`"platform":"${name}".*"event":"platform.connected"`))
-  return started(args, { HERMES_HOME: home, HOME: home, ...env }, '"msg":"ready"', connected, idleMs)
+  return measureStart(args, { HERMES_HOME: home, HOME: home, ...env }, '"event":"gateway.ready"', connected, idleMs)
 }
 
 /** Starts node, waits for lines on stderr and for `idleMs`, and stops it with SIGTERM as a service manager does. */
-export async function started(
+export async function measureStart(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   readyLine: string,
   settledLines: readonly RegExp[],
   idleMs: number,
-): Promise<Started> {
+): Promise<StartMeasurement> {
   const begun = performance.now()
   const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -49,8 +49,8 @@ export async function started(
   })
   try {
     const pid = child.pid ?? 0
-    const settling = Promise.all(settledLines.map((line) => lineWith(child.stderr, line)))
-    await lineWith(child.stderr, readyLine)
+    const settling = Promise.all(settledLines.map((line) => waitForLine(child.stderr, line)))
+    await waitForLine(child.stderr, readyLine)
     const readyMs = performance.now() - begun
     const readyCpuMs = cpuMsOf(pid)
     await settling
@@ -59,15 +59,15 @@ export async function started(
     await pause(idleMs)
     const idleRss = rssMbOf(pid)
     const idleCpuMs = cpuMsOf(pid) - settledCpuMs
-    const gone = once(child, 'exit')
+    const exited = once(child, 'exit')
     child.kill('SIGTERM')
-    await gone
-    return { readyMs, readyCpuMs, settledMs, settledCpuMs, idleRss, idleCpuMs }
+    await exited
+    return { readyMs, readyCpuMs, connectedMs: settledMs, connectedCpuMs: settledCpuMs, idleRss, idleCpuMs }
   } finally {
-    await killed(child)
+    await killProcess(child)
   }
 }
 
-export function medianOf(all: readonly Started[], field: keyof Started): number {
+export function medianOf(all: readonly StartMeasurement[], field: keyof StartMeasurement): number {
   return median(all.map((one) => one[field]))
 }

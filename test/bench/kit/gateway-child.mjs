@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { bundledPackageUrls } from '../../../src/packages/bundled-packages.mjs'
 import { createResolver } from '../../../src/packages/resolver.mjs'
-import { answer } from './asking.ts'
+import { handleRequest } from './child-requests.ts'
 
 const { home, instantModel, shipped } = z
   .object({ home: z.string(), instantModel: z.boolean().default(false), shipped: z.boolean().default(false) })
@@ -45,34 +45,34 @@ await gateway.initialConnectsDone()
 // The process is killed at the end, so the cache must be written now.
 flushCompileCache()
 
-const nothing = z.looseObject({})
-answer('cpu', nothing, () => {
+const noParameters = z.looseObject({})
+handleRequest('cpu', noParameters, () => {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000
 })
-answer('memory', nothing, () => {
+handleRequest('memory', noParameters, () => {
   const rss = process.memoryUsage().rss / 2 ** 20
   globalThis.gc?.()
   const after = process.memoryUsage()
   return { rss, heap: after.heapUsed / 2 ** 20, external: after.external / 2 ** 20 }
 })
 const delay = monitorEventLoopDelay({ resolution: 5 })
-answer('delay:begin', nothing, () => {
+handleRequest('delay:begin', noParameters, () => {
   delay.reset()
   delay.enable()
 })
-answer('delay:end', nothing, () => {
+handleRequest('delay:end', noParameters, () => {
   delay.disable()
   // The timer has a resolution of 5 ms; the rest is delay.
   return { p50: delay.percentile(50) / 1e6 - 5, p99: delay.percentile(99) / 1e6 - 5, max: delay.max / 1e6 - 5 }
 })
 const inspector = new Session()
-answer('coverage:begin', nothing, async () => {
+handleRequest('coverage:begin', noParameters, async () => {
   inspector.connect()
   await inspector.post('Profiler.enable')
   await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
 })
-answer('coverage:end', nothing, async () => {
+handleRequest('coverage:end', noParameters, async () => {
   const { result } = await inspector.post('Profiler.takePreciseCoverage')
   inspector.disconnect()
   return ownFilesIn(result)
@@ -91,7 +91,7 @@ function ownFilesIn(coverage) {
   return [...new Set(paths)].filter((path) => /^(src|platforms|plugins|hooks)\//.test(path)).sort()
 }
 
-answer('stop', nothing, async () => {
+handleRequest('stop', noParameters, async () => {
   await gateway.stop()
 })
 process.send?.('up')

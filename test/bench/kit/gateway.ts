@@ -47,8 +47,8 @@ ${settings.config}
       return await work({
         ...child,
         home,
-        cpuMs: () => child.ask('cpu', {}, z.number()),
-        memory: () => child.ask('memory', {}, memorySchema),
+        cpuMs: () => child.request('cpu', {}, z.number()),
+        memory: () => child.request('memory', {}, memorySchema),
       })
     } finally {
       await child.kill()

@@ -3,7 +3,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { killed } from './children.ts'
+import { killProcess } from './children.ts'
 
 export interface BenchModel {
   readonly baseUrl: string
@@ -34,7 +34,7 @@ export async function withModel<T>(
     const origin = `http://127.0.0.1:${await firstLine(child)}`
     return await work({ origin, baseUrl: `${origin}/v1` })
   } finally {
-    await killed(child)
+    await killProcess(child)
   }
 }
 

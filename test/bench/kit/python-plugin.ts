@@ -15,7 +15,7 @@ import { parsePluginManifest } from '../../../src/plugins/manifest.ts'
 import { createPythonPlugins } from '../../../src/plugins/python/python-plugins.ts'
 import { createRegistrations } from '../../../src/plugins/registrations.ts'
 
-export interface PythonPluginInBench {
+export interface BenchPythonPlugin {
   /** One hook with a result. */
   hook(): Promise<unknown>
   /** One tool call whose arguments and result pass through `next_call` unchanged. */
@@ -33,7 +33,7 @@ def register(ctx):
 `
 
 /** @param command the path of the real interpreter */
-export async function pythonPlugin(command: string): Promise<PythonPluginInBench> {
+export async function pythonPlugin(command: string): Promise<BenchPythonPlugin> {
   const folder = mkdtempSync(join(tmpdir(), 'hermes-bench-'))
   const entryFile = join(folder, 'snake', '__init__.py')
   mkdirSync(join(folder, 'snake'))
@@ -70,7 +70,7 @@ export async function pythonPlugin(command: string): Promise<PythonPluginInBench
   const registrations = createRegistrations('snake', log)
   const context = createPluginContext({
     plugin,
-    services: { ...nothing, middleware, hooks },
+    services: { ...unusedServices, middleware, hooks },
     registrations,
     config: { get: () => undefined, all: {} },
     hasPlugin: () => false,
@@ -109,7 +109,7 @@ function unused(): never {
   throw new Error('this plugin registers nothing of that kind')
 }
 
-const nothing: Omit<PluginServices, 'middleware' | 'hooks'> = {
+const unusedServices: Omit<PluginServices, 'middleware' | 'hooks'> = {
   home: '',
   tools: { register: unused },
   commands: { register: unused },

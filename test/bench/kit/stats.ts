@@ -1,12 +1,12 @@
 /**
- * Statistics over a list of numbers.
+ * Statistics stopped a list of numbers.
  */
 
 /** `q` is between 0 and 1; 0.5 is the median. NaN for an empty list. */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = [...values].sort((one, other) => one - other)
-  const place = Math.min(sorted.length - 1, Math.floor(q * sorted.length))
-  return sorted[place] ?? Number.NaN
+  const index = Math.min(sorted.length - 1, Math.floor(q * sorted.length))
+  return sorted[index] ?? Number.NaN
 }
 
 export function median(values: readonly number[]): number {
@@ -17,9 +17,9 @@ export function median(values: readonly number[]): number {
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
   const meanX = mean(points.map(([x]) => x))
   const meanY = mean(points.map(([, y]) => y))
-  const over = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)
+  const stopped = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)
   const under = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0)
-  return under === 0 ? 0 : over / under
+  return under === 0 ? 0 : stopped / under
 }
 
 function mean(values: readonly number[]): number {

@@ -4,18 +4,18 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
-import { answer } from './asking.ts'
+import { handleRequest } from './child-requests.ts'
 import { quantile } from './stats.ts'
 import { startVendor, vendorNames } from './vendors.ts'
 
 const vendor = await startVendor(z.enum(vendorNames).parse(process.argv[2]))
 const answered = new Map<number, () => void>()
-vendor.onAnswer((person) => {
-  answered.get(person)?.()
-  answered.delete(person)
+vendor.onReply((user) => {
+  answered.get(user)?.()
+  answered.delete(user)
 })
 
-answer('options', z.looseObject({}), () => vendor.options)
+handleRequest('options', z.looseObject({}), () => vendor.options)
 
 const loadSchema = z.object({
   /** The number of the first user; every run has new users. */
@@ -29,25 +29,25 @@ const loadSchema = z.object({
   pauseMs: z.number(),
 })
 
-answer('load', loadSchema, async ({ first, chats, turns, perSession, pauseMs }) => {
+handleRequest('load', loadSchema, async ({ first, chats, turns, perSession, pauseMs }) => {
   const times: number[] = []
   const calls = vendor.calls()
   let next = first
   let left = turns
-  const place = async () => {
-    for (let done = 0, person = next; left > 0; done += 1) {
-      if (done % perSession === 0) person = next++
+  const runUser = async () => {
+    for (let done = 0, user = next; left > 0; done += 1) {
+      if (done % perSession === 0) user = next++
       left -= 1
       const begun = performance.now()
-      const replied = new Promise<void>((resolve) => answered.set(person, resolve))
-      vendor.say(person, `message number ${times.length}`)
+      const replied = new Promise<void>((resolve) => answered.set(user, resolve))
+      vendor.say(user, `message number ${times.length}`)
       await replied
       times.push(performance.now() - begun)
       if (pauseMs > 0) await pause(pauseMs)
     }
   }
   const begun = performance.now()
-  await Promise.all(Array.from({ length: chats }, place))
+  await Promise.all(Array.from({ length: chats }, runUser))
   const ms = performance.now() - begun
   return { ms, p50: quantile(times, 0.5), p99: quantile(times, 0.99), next, calls: vendor.calls() - calls }
 })

@@ -40,7 +40,7 @@ const perSession = 10
 export async function withVendor<T>(name: VendorName, work: (vendor: BenchVendor) => Promise<T>): Promise<T> {
   const child = await startChild('./vendor-child.ts', { args: [name] })
   try {
-    const options = await child.ask('options', {}, z.record(z.string(), z.string()))
+    const options = await child.request('options', {}, z.record(z.string(), z.string()))
     return await work({ name, options, load: loading(child) })
   } finally {
     await child.kill()
@@ -65,7 +65,7 @@ export function platformsConfig(vendors: readonly BenchVendor[]): string {
 function loading(child: Child): BenchVendor['load'] {
   let first = 1
   return async ({ isContinued = false, ...load }) => {
-    const { next, calls, ...times } = await child.ask('load', { ...load, first, perSession }, loadedSchema)
+    const { next, calls, ...times } = await child.request('load', { ...load, first, perSession }, loadedSchema)
     if (!isContinued) first = next
     return { ...times, callsPerTurn: calls / load.turns }
   }

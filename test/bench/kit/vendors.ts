@@ -14,7 +14,7 @@ export interface Vendor {
   /** The user with this number writes. */
   say(person: number, text: string): void
   /** Calls `listener` with the user whose chat a message of the bot has reached. */
-  onAnswer(listener: (person: number) => void): void
+  onReply(listener: (person: number) => void): void
   /** The number of API calls so far. */
   calls(): number
 }
@@ -33,7 +33,7 @@ async function telegram(): Promise<Vendor> {
       bot.chats.add({ id: chat, type: 'private' })
       bot.say(text, { chat, from: { id: chat, first_name: `Person ${person}` } })
     },
-    onAnswer(listener) {
+    onReply(listener) {
       faults.onCall(({ method, chat }) => {
         if (method === 'sendMessage') listener(Number(chat) - first)
       })
@@ -64,7 +64,7 @@ async function discord(): Promise<Vendor> {
       const { user, channel } = chatOf(person)
       server.say(user, channel, text)
     },
-    onAnswer(listener) {
+    onReply(listener) {
       server.faults.onCall(({ method, chat = '' }) => {
         const person = persons.get(chat)
         if (method === 'POST /channels/:id/messages' && person !== undefined) listener(person)
@@ -87,7 +87,7 @@ async function slack(): Promise<Vendor> {
       // The server repeats events that a bot does not acknowledge, so the call is not awaited.
       server.say(channel, user, text).catch((error) => process.stderr.write(`${error}\n`))
     },
-    onAnswer(listener) {
+    onReply(listener) {
       server.faults.onCall(({ method, chat = '' }) => {
         if (method === 'chat.postMessage') listener(Number(chat.slice(1)))
       })

@@ -4,12 +4,12 @@
  */
 import { App, LogLevel } from '@slack/bolt'
 import { z } from 'zod'
-import { createAnswering, up } from '../kit/bare-bot.ts'
+import { createReplies, reportReady } from '../kit/bare-bot.ts'
 
 const options = z
   .object({ bot_token: z.string(), app_token: z.string(), api_url: z.string() })
   .parse(JSON.parse(process.argv[2] ?? ''))
-const answering = createAnswering()
+const answering = createReplies()
 const app = new App({
   token: options.bot_token,
   appToken: options.app_token,
@@ -22,4 +22,4 @@ app.message(async ({ message, say }) => {
   await say(await answering(message.channel, message.text ?? ''))
 })
 await app.start()
-up()
+reportReady()

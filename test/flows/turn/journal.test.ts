@@ -90,7 +90,7 @@ const toolCall = query((db, p: { turn_id: string; call_id: string }) =>
 )
 const turnRow = query((db, p: { id: string }) => db.selectFrom('turns').selectAll().where('id', '=', p.id))
 
-test('messages of a session become turns in the order they came, each in the same conversation', async (t) => {
+test('messages of a session become turns in order of arrival, in the same conversation', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
   await accept('one')
   await accept('two')
@@ -113,7 +113,7 @@ test('messages of a session become turns in the order they came, each in the sam
   assert.equal(await journal.claim(key), null)
 })
 
-test('a turn remembers where it came from, who began it and where its answer goes', async (t) => {
+test('a turn stores its origin, its user and the target of its reply', async (t) => {
   const { accept, claimRun, store } = journalFor(t)
   await accept('one')
   const turn = await claimRun()
@@ -126,7 +126,7 @@ test('a turn remembers where it came from, who began it and where its answer goe
   assert.match(turn.sessionId, /^\d{8}_\d{6}_[0-9a-f]{8}$/)
 })
 
-test('the frozen system prompt of a session comes with every later turn', async (t) => {
+test('later turns use the frozen system prompt of the session', async (t) => {
   const { accept, claimRun, journal, store } = journalFor(t)
   await accept('one')
   const first = await claimRun()
@@ -137,7 +137,7 @@ test('the frozen system prompt of a session comes with every later turn', async 
   assert.equal((await claimRun()).systemPrompt, 'be kind')
 })
 
-test('the end of a turn reaches the disk whole: answer, message, usage and reply', async (t) => {
+test('the end of a turn is stored atomically: response, message, usage and reply', async (t) => {
   const { accept, claimRun, journal, store, transcript } = journalFor(t)
   const seq = await accept('one')
   const turn = await claimRun()
@@ -170,7 +170,7 @@ test('the end of a turn reaches the disk whole: answer, message, usage and reply
   assert.deepEqual(await store.run(sessionsWithOpenTurns), [])
 })
 
-test('when the reply cannot be stored, nothing of the end is: the turn is still open', async (t) => {
+test('when the reply cannot be stored, nothing of the end is stored and the turn stays open', async (t) => {
   const { accept, claimRun, journal, store, transcript } = journalFor(t)
   const seq = await accept('one')
   const turn = await claimRun()
@@ -180,7 +180,7 @@ test('when the reply cannot be stored, nothing of the end is: the turn is still 
       ending({
         message: { role: 'assistant', content: 'yes' },
         ord: 1,
-        // biome-ignore lint/correctness/useYield: it fails before it writes
+        // biome-ignore lint/correctness/useYield: fails before it writes
         *writeReply() {
           throw new Error('no room')
         },
@@ -195,7 +195,7 @@ test('when the reply cannot be stored, nothing of the end is: the turn is still 
   assert.equal((await store.run(() => findEventState(seq)))?.state, 'done')
 })
 
-test('a turn that was cut off is taken up again before anything newer, and counts its tries', async (t) => {
+test('an interrupted turn is resumed before newer messages, and its attempts are counted', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
   await accept('one')
   await accept('two')
@@ -208,7 +208,7 @@ test('a turn that was cut off is taken up again before anything newer, and count
   assert.equal((await claimRun()).event.text, 'two')
 })
 
-test('a message that ended the gateway three times is set aside with its reason, and the next one goes on', async (t) => {
+test('a message that ended the gateway three times becomes a dead letter with its reason, and the next one is handled', async (t) => {
   const { accept, claimRun, journal, store } = journalFor(t)
   const seq = await accept('poison')
   await accept('fine')
@@ -222,7 +222,7 @@ test('a message that ended the gateway three times is set aside with its reason,
   assert.equal((await claimRun()).event.text, 'fine')
 })
 
-test('the end of a poison message is reached even when the gateway dies once more while saying so', async (t) => {
+test('the dead letter is stored even if the gateway crashes again while it is being reported', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
   await accept('poison')
   for (let attempt = 0; attempt < 3; attempt++) await claimRun()
@@ -230,7 +230,7 @@ test('the end of a poison message is reached even when the gateway dies once mor
   assert.equal(kindOf(await journal.claim(key)), 'attempts-exhausted')
 })
 
-test('results lie behind their answer in the order of the calls, whichever ends first', async (t) => {
+test('tool results follow their response in the order of the calls, whichever completes first', async (t) => {
   const { accept, claimRun, journal, transcript } = journalFor(t)
   await accept('one')
   const turn = await claimRun()
@@ -248,7 +248,7 @@ test('results lie behind their answer in the order of the calls, whichever ends 
   )
 })
 
-test('after a crash in the middle of several tools the open ones still get their places', async (t) => {
+test('after a crash during several tools the open calls keep their ordinals', async (t) => {
   const { accept, claimRun, journal, transcript } = journalFor(t)
   await accept('one')
   const before = await claimRun()
@@ -271,7 +271,7 @@ test('after a crash in the middle of several tools the open ones still get their
   )
 })
 
-test('a tool with an effect that was begun before a crash is never begun again; one without is', async (t) => {
+test('a tool with an effect that started before a crash is not started again; one without an effect is', async (t) => {
   const { accept, claimRun, journal, store } = journalFor(t)
   await accept('one')
   const before = await claimRun()
@@ -292,7 +292,7 @@ test('a tool with an effect that was begun before a crash is never begun again; 
   assert.deepEqual([kept?.state, kept?.mode], ['interrupted', 'effect'])
 })
 
-test('whether an effect was begun is known before anybody is asked about the call again', async (t) => {
+test('an earlier start of an effect is known before a user is asked about the call again', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
   await accept('one')
   const first = journal.journalOf(await claimRun())
@@ -303,7 +303,7 @@ test('whether an effect was begun is known before anybody is asked about the cal
   assert.deepEqual(await Promise.all(['a', 'b', 'c'].map((id) => second.wasStarted(call(id)))), [true, false, false])
 })
 
-test('a call that has become one with an effect, because plugins rewrite it in another way now, runs once', async (t) => {
+test('a call that becomes one with an effect, because plugins now rewrite it differently, runs once', async (t) => {
   const { accept, claimRun, journal, store } = journalFor(t)
   await accept('one')
   const turn = await claimRun()
@@ -319,7 +319,7 @@ test('a call that has become one with an effect, because plugins rewrite it in a
   assert.equal(await third.recordToolStart(call('a'), 'pure'), 'unknown')
 })
 
-test('a turn that was overtaken can write nothing; what its tool brings late is kept as evidence', async (t) => {
+test('a superseded turn cannot write; the late result of its tool is kept as evidence', async (t) => {
   const { accept, claimRun, journal, store, transcript } = journalFor(t)
   await accept('one')
   const old = await claimRun()
@@ -337,7 +337,7 @@ test('a turn that was overtaken can write nothing; what its tool brings late is 
   assert.deepEqual([kept?.state, kept?.late_result], ['started', 'it worked'])
 })
 
-test('after a reset the turn of the old session can write nothing, and the new one begins empty', async (t) => {
+test('after a reset the turn of the old session cannot write, and the new session starts empty', async (t) => {
   const { accept, claimRun, journal, store } = journalFor(t)
   await accept('one')
   const old = await claimRun()
@@ -346,7 +346,7 @@ test('after a reset the turn of the old session can write nothing, and the new o
   await assert.rejects(journal.finish(old, ending()), (error) => isHermesError(error, 'store/fenced'))
 })
 
-test('a stop that was asked for before a crash is not forgotten by it', async (t) => {
+test('a stop that was requested before a crash is still known after it', async (t) => {
   const { accept, claimRun, journal, store, transcript } = journalFor(t)
   await accept('one')
   await accept('two')
@@ -364,7 +364,7 @@ test('a stop that was asked for before a crash is not forgotten by it', async (t
   assert.equal((await claimRun()).event.text, 'two')
 })
 
-test('a turn that ends early closes its open calls, and a tool that ends later is kept as evidence', async (t) => {
+test('a turn that ends early closes its open calls, and a tool that completes later is kept as evidence', async (t) => {
   const { accept, claimRun, journal, store, transcript } = journalFor(t)
   await accept('one')
   const turn = await claimRun()
@@ -385,7 +385,7 @@ test('a turn that ends early closes its open calls, and a tool that ends later i
   assert.deepEqual([kept?.state, kept?.late_result], ['interrupted', 'it worked'])
 })
 
-test('tokens are counted once, whether a turn is done, fails, is stopped or goes on after a crash', async (t) => {
+test('tokens are counted once, whether a turn completes, fails, is stopped or resumes after a crash', async (t) => {
   const { accept, claimRun, journal, store } = journalFor(t)
   const none: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
   await accept('one')
@@ -411,7 +411,7 @@ test('tokens are counted once, whether a turn is done, fails, is stopped or goes
   assert.deepEqual([session?.input_tokens, session?.output_tokens], [400, 28])
 })
 
-test('what a message had cost before it was set aside is not counted again with the next one', async (t) => {
+test('the tokens of a dead letter are not counted again with the next message', async (t) => {
   const { accept, claimRun, journal, store } = journalFor(t)
   const none: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
   await accept('poison')
@@ -428,7 +428,7 @@ test('what a message had cost before it was set aside is not counted again with 
   assert.deepEqual([session?.input_tokens, session?.output_tokens], [100, 7])
 })
 
-test('a slash word that nobody knows reaches no model, and the conversation still begins with the first real message', async (t) => {
+test('an unknown command does not reach the model, and the conversation starts with the first real message', async (t) => {
   const { accept, claimRun, journal, transcript } = journalFor(t)
   await accept('/nonsense now')
   await accept('hello')
@@ -444,7 +444,7 @@ test('a slash word that nobody knows reaches no model, and the conversation stil
   assert.equal(first.firstOfSession, true)
 })
 
-test('a path at the start of a message, or a client that knows no commands, is plain text', async (t) => {
+test('a path at the start of a message, or a message of a client without commands, is plain text', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
   await accept('/etc/hosts is odd')
   await journal.finish(await claimRun(), ending())
@@ -452,7 +452,7 @@ test('a path at the start of a message, or a client that knows no commands, is p
   assert.equal((await claimRun()).transcript.at(-1)?.message.content, '/new is what I typed')
 })
 
-test('the conversation a stateless client brings along becomes the beginning of a new session, once', async (t) => {
+test('the conversation that a stateless client sends becomes the start of a new session, once', async (t) => {
   const { accept, claimRun, journal, transcript } = journalFor(t)
   const seed = {
     messages: [
@@ -482,7 +482,7 @@ test('the conversation a stateless client brings along becomes the beginning of 
   assert.equal((await transcript(second)).length, 5)
 })
 
-test('in a shared session the model reads who spoke', async (t) => {
+test('in a shared session the model reads the name of the author', async (t) => {
   const { store, accept } = journalFor(t)
   await accept('hello', {
     source: { platform: 'chat', account: 'bot', chatId: 'c', chatType: 'group', userId: 'u', userName: 'Ada' },
@@ -493,7 +493,7 @@ test('in a shared session the model reads who spoke', async (t) => {
   assert.equal(claim.turn.transcript[0]?.message.content, '[Ada] hello')
 })
 
-test('a message with files waits for them: nothing is claimed before they are here or given up', async (t) => {
+test('a message with attachments is claimed only after they were downloaded or have failed', async (t) => {
   const { accept, claimRun, journal, store, transcript } = journalFor(t)
   const photo = { kind: 'photo', ref: 'f1' } as const
   const page = { kind: 'document', url: 'https://example.org/a.pdf' } as const
@@ -520,7 +520,7 @@ test('a message with files waits for them: nothing is claimed before they are he
   )
 })
 
-test('files that come for a message which does not wait any more, or has others by now, change nothing', async (t) => {
+test('attachments that arrive for a message that is claimed already, or has other attachments, change nothing', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
   const seq = await accept('look', { attachments: [{ kind: 'photo', ref: 'new' }] })
   await journal.storeAttachments(seq, [{ kind: 'photo', ref: 'old', path: '/media/1.jpg' }])
@@ -532,13 +532,13 @@ test('files that come for a message which does not wait any more, or has others 
   assert.equal(turn.event.attachments?.[0]?.path, '/media/2.jpg')
 })
 
-test('an unknown command does not wait for the files beside it', async (t) => {
+test('an unknown command does not wait for its attachments', async (t) => {
   const { accept, journal } = journalFor(t)
   await accept('/dance', { attachments: [{ kind: 'photo', ref: 'f1' }] })
   assert.equal(kindOf(await journal.claim(key)), 'unknown-command')
 })
 
-test('a claim that is cut short leaves neither a turn nor half a conversation', async (t) => {
+test('a claim that fails midway leaves neither a turn nor a partial conversation', async (t) => {
   const { store, accept, journal, claimRun } = journalFor(t)
   await accept('one')
   const broken = createTurnJournal({

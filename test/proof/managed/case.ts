@@ -4,41 +4,56 @@
 import fc from 'fast-check'
 import type { FailureMode } from '../../../src/middleware/contract.ts'
 
-const wraps = [
-  'hands on',
+const wrapperBehaviours = [
+  'passes through',
   'changes the request',
   'changes the result',
-  'answers itself',
+  'short-circuits',
   'throws first',
   'throws last',
   'calls twice',
-  'calls twice at once',
-  'catches and answers',
+  'calls twice concurrently',
+  'catches and returns a value',
   'catches and throws',
-  'catches and says nothing',
-  'catches and says null',
-  'says nothing',
-  'says null',
-  'refuses first',
-  'refuses last',
-  'does not wait',
+  'catches and returns undefined',
+  'catches and returns null',
+  'returns undefined',
+  'returns null',
+  'rejects first',
+  'rejects last',
+  'is not awaited',
 ] as const
 
 /** The possible behaviours of a step at each point. */
-export const doings = {
-  guardrail: ['allows', 'says nothing', 'refuses', 'throws', 'talks nonsense'],
-  request: ['hands on', 'changes', 'changes in place', 'throws', 'changes in place and throws', 'says nothing'],
-  'hermes request': ['says the same', 'changes', 'changes in place', 'says null', 'says nothing', 'throws', 'refuses'],
-  execution: wraps,
-  'hermes execution': wraps,
-  stream: ['hands on', 'changes the request', 'changes chunks', 'throws first', 'takes one and throws'].concat([
-    'hands one on and throws',
-    'answers itself',
+export const behaviours = {
+  guardrail: ['allows', 'returns undefined', 'rejects', 'throws', 'returns an invalid value'],
+  request: [
+    'passes through',
+    'changes',
+    'changes in place',
+    'throws',
+    'changes in place and throws',
+    'returns undefined',
+  ],
+  'hermes request': [
+    'returns the same',
+    'changes',
+    'changes in place',
+    'returns null',
+    'returns undefined',
+    'throws',
+    'rejects',
+  ],
+  execution: wrapperBehaviours,
+  'hermes execution': wrapperBehaviours,
+  stream: ['passes through', 'changes the request', 'changes chunks', 'throws first', 'reads one and throws'].concat([
+    'yields one and throws',
+    'short-circuits',
     'stops after one',
   ]),
 } as const
 
-export type Point = keyof typeof doings
+export type Point = keyof typeof behaviours
 
 /** From the outermost to the innermost. */
 export const levels = ['everything', 'plugin one', 'plugin two', 'scope'] as const
@@ -46,7 +61,7 @@ export const levels = ['everything', 'plugin one', 'plugin two', 'scope'] as con
 export interface Step {
   readonly point: Point
   /** One of the behaviours of its point. */
-  readonly does: string
+  readonly behaviour: string
   readonly level: (typeof levels)[number]
   readonly priority: number
   /** Null: the default of its family. */
@@ -55,7 +70,7 @@ export interface Step {
   /** Unique. The order of names is not the order of registration. */
   readonly name: string
   /** Ticks of the microtask queue. */
-  readonly takes: number
+  readonly ticks: number
 }
 
 export interface Case {
@@ -63,12 +78,12 @@ export interface Case {
   /** In the order of registration. */
   readonly steps: readonly Step[]
   /** The policy of a tool, or the last rewrite of a model request. */
-  readonly policy: 'none' | 'passes' | 'changes' | 'throws'
+  readonly policy: 'none' | 'allows' | 'changes' | 'throws'
   /** With `throws` the stream of a model breaks after the first chunk. */
-  readonly end: 'answers' | 'throws'
+  readonly end: 'returns' | 'throws'
   /** Whether the tool or the provider ends when its signal aborts. */
-  readonly listens: boolean
-  readonly takes: number
+  readonly honoursAbort: boolean
+  readonly ticks: number
   readonly inScope: boolean
   readonly observed: boolean
   /** Null: no signal. A number: ticks of the microtask queue until it aborts. */
@@ -87,21 +102,21 @@ const step = fc
     fails: fc.constantFrom(null, null, 'open' as const, 'closed' as const),
     breakChain: fc.constantFrom(false, false, false, true),
     letter: fc.constantFrom('a', 'b', 'c'),
-    takes: fc.nat({ max: 2 }),
+    ticks: fc.nat({ max: 2 }),
   })
   .map(({ which, letter, ...rest }) => {
-    const known: readonly string[] = doings[rest.point]
-    return { ...rest, letter, does: known[which % known.length] ?? '' }
+    const known: readonly string[] = behaviours[rest.point]
+    return { ...rest, letter, behaviour: known[which % known.length] ?? '' }
   })
 
 export const cases: fc.Arbitrary<Case> = fc
   .record({
     kind: fc.constantFrom('tool' as const, 'model' as const),
     steps: fc.array(step, { maxLength: 8 }),
-    policy: fc.constantFrom('none' as const, 'none' as const, 'passes' as const, 'changes' as const, 'throws' as const),
-    end: fc.constantFrom('answers' as const, 'answers' as const, 'throws' as const),
-    listens: fc.boolean(),
-    takes: fc.nat({ max: 3 }),
+    policy: fc.constantFrom('none' as const, 'none' as const, 'allows' as const, 'changes' as const, 'throws' as const),
+    end: fc.constantFrom('returns' as const, 'returns' as const, 'throws' as const),
+    honoursAbort: fc.boolean(),
+    ticks: fc.nat({ max: 3 }),
     inScope: fc.boolean(),
     observed: fc.boolean(),
     signal: fc.oneof(

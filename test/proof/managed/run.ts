@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 import { cases } from './case.ts'
-import { holds } from './holds.ts'
+import { checkCase } from './check-case.ts'
 
 export interface ManagedOptions {
   readonly seed: number
@@ -20,11 +20,11 @@ export interface ManagedResult {
 
 export async function proveManaged({ seed, count, progress }: ManagedOptions): Promise<ManagedResult> {
   const began = performance.now()
-  let made = 0
+  let checked = 0
   const property = fc.asyncProperty(cases, async (one) => {
-    made += 1
-    if (made % 10_000 === 0) progress(`${made} calls`)
-    await holds(one)
+    checked += 1
+    if (checked % 10_000 === 0) progress(`${checked} calls`)
+    await checkCase(one)
   })
   const { failed, counterexample, errorInstance } = await fc.check(property, { seed, numRuns: count })
   const broken = failed ? [String(errorInstance), JSON.stringify(counterexample)] : []

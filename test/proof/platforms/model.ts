@@ -30,11 +30,11 @@ export async function startProofModel(longChars: ReadonlyMap<string, number>): P
       case 'plain':
         return { text: answer, ...gate }
       case 'wordy':
-        return { text: `${words} ${answer}`, delayMs: 15, ...gate }
+        return { text: `${longSentence} ${answer}`, delayMs: 15, ...gate }
       case 'long':
         return { text: `${rowsFor(token, longChars.get(token.charAt(0)) ?? 0).join('\n\n')}\n\n${answer}`, ...gate }
       default:
-        return { text: `This was not asked by the proof: ${lastUserText}` }
+        return { text: `Unexpected question: ${lastUserText}` }
     }
   }
 
@@ -57,6 +57,6 @@ export async function startProofModel(longChars: ReadonlyMap<string, number>): P
   }
 }
 
-const words =
-  'This answer has **many more words** than anybody needs, so that people see it growing on their screens, one piece after ' +
-  'the other, until at last there stands what was asked for, and that is'
+const longSentence =
+  'This answer has **many more longSentence** than needed, so that users see it growing on their screens, one chunk after ' +
+  'another, until the end of the sentence, which is'

@@ -3,30 +3,45 @@
  */
 import { availableParallelism, loadavg } from 'node:os'
 import { quantile } from '../../bench/kit/stats.ts'
-import { bars, type EpisodeCounts, type PlatformCounts, type PlatformsResult } from './reckoning.ts'
+import { bars, type EpisodeCounts, type PlatformCounts, type PlatformsResult } from './evaluation.ts'
 
-export function platformsReport({ episodes, platforms, deadLetters, seconds }: PlatformsResult): string[] {
+export function platformsReport({
+  episodes,
+  platforms,
+  outboxDeadLetters: deadLetters,
+  seconds,
+}: PlatformsResult): string[] {
   // Times are less meaningful on a loaded machine.
   const load = `${loadavg()[1]?.toFixed(1)} on ${availableParallelism()} processors`
   return [
-    `Platforms in trouble: ${platforms.map(({ platform }) => platform).join(', ')}; ${seconds.toFixed(0)} s; load of the machine ${load}`,
-    ...table(episodes.filter(({ trouble }) => trouble !== undefined)),
+    `Platforms with faults: ${platforms.map(({ platform }) => platform).join(', ')}; ${seconds.toFixed(0)} s; machine load ${load}`,
+    ...table(episodes.filter(({ fault: scenario }) => scenario !== undefined)),
     ...platforms.flatMap(totals),
-    `  given up by the outbox at the end: ${counted(deadLetters)}`,
+    `  dead letters of the outbox at the end: ${counted(deadLetters)}`,
   ]
 }
 
-const heads = ['platform', 'trouble', 'said', 'lost', 'doubled', 'labelled', 'answers again', 'caught up', 'others p95']
+const heads = [
+  'platform',
+  'fault',
+  'messages',
+  'lost',
+  'duplicates',
+  'labelled',
+  'first answer',
+  'caught up',
+  'others p95',
+]
 
 function table(episodes: readonly EpisodeCounts[]): string[] {
   const lines = episodes.map((one) => [
     one.platform,
-    one.trouble ?? '',
-    String(one.said),
+    one.fault ?? '',
+    String(one.messageCount),
     String(one.lost),
     String(one.unlabelled),
     String(one.labelled),
-    `${inMs(one.backMs)}${one.measures === 'nothing' ? '' : one.measures === 'noticed' ? ' (noticed)' : ' *'}`,
+    `${inMs(one.firstAnswerMs)}${one.measures === 'nothing' ? '' : one.measures === 'noticed' ? ' (noticed)' : ' *'}`,
     inMs(one.caughtUpMs),
     inMs(one.othersP95),
   ])
@@ -40,14 +55,14 @@ function totals(one: PlatformCounts): string[] {
   const { lateMs } = one
   const rise = one.othersDuring - one.othersQuiet
   return [
-    `  ${one.platform}: ${one.said} messages, answered ${one.answered}`,
+    `  ${one.platform}: ${one.messageCount} messages, answered ${one.answered}`,
     `    unanswered: ${counted(one.unanswered)}`,
-    `    doubled without a label: ${counted(one.unlabelled)}; with a label: ${one.labelled}`,
+    `    duplicates without a label: ${counted(one.unlabelled)}; with a label: ${one.labelled}`,
     `    out of order: ${counted(one.inversions)}; rows of long answers: ${counted(one.wrongRows)}`,
-    `    set aside after three crashes, and told so: ${one.setAside}; drafts left behind: ${one.leftDrafts}`,
+    `    dead letters after three crashes, with a notice: ${one.deadLetters}; unfinished drafts: ${one.unfinishedDrafts}`,
     `    reconnect p95: ${inMs(one.reconnectP95)} of ${one.reconnects} (bar ${bars.reconnectMs} ms)`,
-    `    p95 of the others: ${inMs(one.othersQuiet)} when quiet, ${inMs(one.othersDuring)} during its troubles: ${rise >= 0 ? '+' : ''}${inMs(rise)} (bar ${bars.othersMs} ms)`,
-    `    limits of the rate: ${one.earlyCalls} calls too early (${one.earlyAfterKills} more with kills); ${lateMs.length} ended, the next call ${inMs(quantile(lateMs, 0.5))} after it in the middle, ${inMs(Math.max(0, ...lateMs))} at most (bar ${bars.lateMs} ms)`,
+    `    p95 of the others: ${inMs(one.othersQuiet)} without faults, ${inMs(one.othersDuring)} during its faults: ${rise >= 0 ? '+' : ''}${inMs(rise)} (bar ${bars.othersMs} ms)`,
+    `    rate limits: ${one.earlyCalls} calls too early (${one.earlyAfterKills} more with kills); ${lateMs.length} ended, the next call after ${inMs(quantile(lateMs, 0.5))} (median), ${inMs(Math.max(0, ...lateMs))} at most (bar ${bars.lateMs} ms)`,
   ]
 }
 

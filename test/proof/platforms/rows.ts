@@ -2,7 +2,7 @@
  * Long answers in several messages: each of their rows must arrive once. Pure functions.
  */
 import type { SentMessage } from '../../crash/chat-server.ts'
-import { type Said, tokenOf } from '../tally.ts'
+import { tokenOf, type UserMessage } from '../delivery-counts.ts'
 
 /** Numbered rows for this token with at least this number of characters. */
 export function rowsFor(token: string, chars: number): string[] {
@@ -16,7 +16,7 @@ export function rowsFor(token: string, chars: number): string[] {
 const label = 'May be a duplicate'
 
 /** The failures in the rows of the long answers, as `t3n4: row 7 is missing`. A labelled message may be a duplicate. */
-export function wrongRows(said: readonly Said[], messages: readonly SentMessage[], chars: number): string[] {
+export function wrongRows(written: readonly UserMessage[], messages: readonly SentMessage[], chars: number): string[] {
   const seen = new Map<string, number>()
   const add = (row: string, times: number) => seen.set(row, (seen.get(row) ?? 0) + times)
   for (const [index, { text, draft, chat }] of messages.entries()) {
@@ -30,14 +30,14 @@ export function wrongRows(said: readonly Said[], messages: readonly SentMessage[
       if (!isLabelled || !seen.has(name)) add(name, 1)
     }
   }
-  return said
+  return written
     .filter(({ kind }) => kind === 'long')
     .flatMap((one) => {
       const token = tokenOf(one)
       return rowsFor(token, chars).flatMap((_, index) => {
         const times = seen.get(`${token}: row ${index + 1}`) ?? 0
         if (times === 1) return []
-        return [`${token}: row ${index + 1} ${times === 0 ? 'is missing' : `stands there ${times} times`}`]
+        return [`${token}: row ${index + 1} ${times === 0 ? 'is missing' : `arrived ${times} times`}`]
       })
     })
 }

@@ -5,20 +5,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { withTimeout } from '../../../src/lib/timers.ts'
 import { createRandom, type Random } from '../random.ts'
-import { startCrowd } from './crowd.ts'
-import { type Episode, type PlatformsResult, reckon } from './reckoning.ts'
-import { allChats, type Stage } from './stage.ts'
-import type { Asked, Talk } from './talk.ts'
-import { type Limit, type Trouble, troublesOf } from './troubles.ts'
-import { createWorld, type World } from './world.ts'
+import { type Episode, evaluate, type PlatformsResult } from './evaluation.ts'
+import { type FaultScenario, faultScenariosOf, type Limit } from './fault-scenarios.ts'
+import type { MessageLog, TrackedMessage } from './message-log.ts'
+import { allChats, type TestPlatform } from './test-platform.ts'
+import { createTestSystem, type TestSystem } from './test-system.ts'
+import { createUsers } from './users.ts'
 
 export interface PlatformsOptions {
   readonly seed: number
   /** Starts each platform on its local server. */
-  readonly stages: readonly (() => Promise<Stage>)[]
+  readonly platforms: readonly (() => Promise<TestPlatform>)[]
   /** Only the faults of this platform, and only those with this text in their name. All of them if left out. */
   readonly platform?: string
-  readonly trouble?: string
+  readonly fault?: string
   /** The duration of the random faults, s. */
   readonly randomSeconds: number
   /** Keeps the home and reports its path. */
@@ -28,158 +28,171 @@ export interface PlatformsOptions {
 
 /** Modules that are loaded at their first use are loaded and compiled by then. */
 const warmUpMs = 3_000
-/** Time before each fault, in which the answer times without faults are measured. */
+/** Time pendingBefore each fault, in which the answer times without faults are measured. */
 const quietMs = 1_000
 const longOutageMs = 12_000
 /** The limit for an answer after the end of a fault. It is longer for connections that only a watchdog closes. */
-const patienceMs = 20_000
-const longPatienceMs = 60_000
+const answerTimeoutMs = 20_000
+const longAnswerTimeoutMs = 60_000
 /** After this time without a new answer from a running gateway, the missing answers count as lost. */
 const silenceMs = 60_000
 
 /** Rejects when the daemon cannot be started or exits by itself. All other failures are in the result. */
 export async function runPlatforms(options: PlatformsOptions): Promise<PlatformsResult> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   const random = createRandom(options.seed)
-  const stages = await Promise.all(options.stages.map((start) => start()))
-  const world = await createWorld(stages)
-  const limits = new Map<string, Limit[]>(stages.map(({ platform }) => [platform, []]))
-  const afterKills = new Map<string, Limit[]>(stages.map(({ platform }) => [platform, []]))
-  if (options.keepHome === true) options.progress(`the home is ${world.home}`)
-  const crowd = startCrowd(world, createRandom(options.seed + 1))
+  const testPlatforms = await Promise.all(options.platforms.map((start) => start()))
+  const system = await createTestSystem(testPlatforms)
+  const limits = new Map<string, Limit[]>(testPlatforms.map(({ platform }) => [platform, []]))
+  const afterKills = new Map<string, Limit[]>(testPlatforms.map(({ platform }) => [platform, []]))
+  if (options.keepHome === true) options.progress(`the home is ${system.home}`)
+  const users = createUsers(system, createRandom(options.seed + 1))
   const episodes: Episode[] = []
   try {
-    await world.start()
-    await world.connected()
-    await allAnswer(world)
-    crowd.begin()
+    await system.start()
+    await system.waitUntilConnected()
+    await awaitFirstAnswers(system)
+    users.start()
     await pause(warmUpMs)
-    for (const stage of stages.filter(({ platform }) => platform === (options.platform ?? platform))) {
-      const known = troublesOf(stage, limits.get(stage.platform) ?? [])
-      for (const trouble of known.filter(({ name }) => name.includes(options.trouble ?? ''))) {
-        options.progress(`${stage.platform}: ${trouble.name}`)
-        if (trouble.kills !== true) episodes.push(await quiet(stage, quietMs))
-        episodes.push(await suffer(stage, trouble, world))
+    for (const testPlatform of testPlatforms.filter(({ platform }) => platform === (options.platform ?? platform))) {
+      const known = faultScenariosOf(testPlatform, limits.get(testPlatform.platform) ?? [])
+      for (const scenario of known.filter(({ name }) => name.includes(options.fault ?? ''))) {
+        options.progress(`${testPlatform.platform}: ${scenario.name}`)
+        if (scenario.kills !== true) episodes.push(await measureWithoutFault(testPlatform, quietMs))
+        episodes.push(await runFault(testPlatform, scenario, system))
       }
     }
-    if ('long outage of all'.includes(options.trouble ?? '')) {
-      options.progress('a long outage of all')
-      episodes.push(...(await sufferTogether(world, 'a long outage of all', async () => undefined)))
-      options.progress('a long outage of all, with a start in it')
-      const startAnew = async () => {
-        await world.kill()
-        await world.start()
+    if ('long outage of all platforms'.includes(options.fault ?? '')) {
+      options.progress('long outage of all platforms')
+      episodes.push(...(await runSharedOutage(system, 'long outage of all platforms', async () => undefined)))
+      options.progress('restart during a long outage of all platforms')
+      const restart = async () => {
+        await system.kill()
+        await system.start()
       }
-      episodes.push(...(await sufferTogether(world, 'a start in a long outage of all', startAnew)))
+      episodes.push(...(await runSharedOutage(system, 'restart during a long outage of all platforms', restart)))
     }
     if (options.randomSeconds > 0) {
-      options.progress(`at random for ${options.randomSeconds} s`)
-      await atRandom(world, afterKills, random, options.randomSeconds * 1_000)
+      options.progress(`random faults for ${options.randomSeconds} s`)
+      await runRandomFaults(system, afterKills, random, options.randomSeconds * 1_000)
     }
-    crowd.sendHome()
-    await lastAnswers(world, options.progress)
-    await world.stop()
-    return reckon({
-      asked: world.talk.asked,
-      shown: new Map(stages.map((stage) => [stage.platform, allShown(stage)])),
-      longChars: new Map(stages.map(({ platform, longChars }) => [platform, longChars])),
-      deadLetters: world.deadLetters().map(({ platform, text }) => `${platform}: ${text.slice(0, 80)}`),
-      setAside: world.setAside(),
+    users.stop()
+    await waitForLastAnswers(system, options.progress)
+    await system.stop()
+    return evaluate({
+      messages: system.log.messages,
+      sentMessages: new Map(
+        testPlatforms.map((testPlatform) => [testPlatform.platform, allSentMessages(testPlatform)]),
+      ),
+      longChars: new Map(testPlatforms.map(({ platform, longChars }) => [platform, longChars])),
+      outboxDeadLetters: system.outboxDeadLetters().map(({ platform, text }) => `${platform}: ${text.slice(0, 80)}`),
+      inboxDeadLetters: system.inboxDeadLetters(),
       episodes,
-      rates: stages.map(({ platform }) => ({
+      rates: testPlatforms.map(({ platform }) => ({
         platform,
-        earlyCalls: earlyIn(limits.get(platform)),
-        earlyAfterKills: earlyIn(afterKills.get(platform)),
+        earlyCalls: earlyCallsIn(limits.get(platform)),
+        earlyAfterKills: earlyCallsIn(afterKills.get(platform)),
         lateMs: (limits.get(platform) ?? []).flatMap((limit) => limit.lateMs()),
       })),
-      seconds: (performance.now() - begun) / 1_000,
+      seconds: (performance.now() - startedAt) / 1_000,
     })
   } finally {
-    crowd.sendHome()
-    await world.close(options.keepHome === true)
+    users.stop()
+    await system.close(options.keepHome === true)
   }
 }
 
-function allShown(stage: Stage) {
-  return allChats(stage.chats).flatMap((chat) => stage.shown(chat))
+function allSentMessages(testPlatform: TestPlatform) {
+  return allChats(testPlatform.chats).flatMap((chat) => testPlatform.sentMessages(chat))
 }
 
-function earlyIn(limits: readonly Limit[] = []): number {
+function earlyCallsIn(limits: readonly Limit[] = []): number {
   return limits.reduce((sum, limit) => sum + limit.earlyCalls(), 0)
 }
 
-/** Every chat gets one answer before the first fault, because history can be fetched only for known chats. */
-async function allAnswer({ stages, talk }: World): Promise<void> {
-  const asked = stages.flatMap((stage) => allChats(stage.chats).map((chat) => talk.ask(stage, chat, 'plain').answered))
-  const all = await withTimeout(Promise.all(asked), patienceMs)
-  if (!all.done) throw new Error(`the platforms did not answer: ${talk.waiting().map(({ chat }) => chat)}`)
+/** Every chat gets one answer pendingBefore the first fault, because history can be fetched only for known chats. */
+async function awaitFirstAnswers({ platforms: testPlatforms, log }: TestSystem): Promise<void> {
+  const answers = testPlatforms.flatMap((testPlatform) =>
+    allChats(testPlatform.chats).map((chat) => log.send(testPlatform, chat, 'plain').answered),
+  )
+  const all = await withTimeout(Promise.all(answers), answerTimeoutMs)
+  if (!all.done) throw new Error(`the platforms did not answer: ${log.pending().map(({ chat }) => chat)}`)
 }
 
-async function quiet({ platform }: Stage, ms: number): Promise<Episode> {
+async function measureWithoutFault({ platform }: TestPlatform, ms: number): Promise<Episode> {
   const from = performance.now()
   await pause(ms)
-  return { platform, trouble: undefined, from, to: performance.now(), measures: 'nothing', kills: false }
+  return { platform, fault: undefined, from, to: performance.now(), measures: 'nothing', kills: false }
 }
 
-async function suffer(stage: Stage, trouble: Trouble, world: World): Promise<Episode> {
-  const { name, lastsMs, measures, kills = false } = trouble
+async function runFault(testPlatform: TestPlatform, scenario: FaultScenario, system: TestSystem): Promise<Episode> {
+  const { name, durationMs, measures, kills = false } = scenario
   const from = performance.now()
-  const end = await trouble.begin(stage, world)
-  await pause(lastsMs)
-  const whenOver = {
-    stage,
-    talk: world.talk,
-    over: performance.now(),
+  const end = await scenario.start(testPlatform, system)
+  await pause(durationMs)
+  const endOfFault = {
+    testPlatform,
+    log: system.log,
+    endedAt: performance.now(),
     // A turn on another platform must not be killed again and again.
-    before: world.talk.waiting(kills ? undefined : stage.platform),
-    patienceMs: measures === 'noticed' ? longPatienceMs : patienceMs,
+    pendingBefore: system.log.pending(kills ? undefined : testPlatform.platform),
+    timeoutMs: measures === 'noticed' ? longAnswerTimeoutMs : answerTimeoutMs,
   }
   if (measures !== 'noticed') await end()
-  const times = await recovery(whenOver)
+  const times = await measureRecovery(endOfFault)
   if (measures === 'noticed') await end()
-  if (kills) world.talk.giveUp(world.setAside())
-  return { platform: stage.platform, trouble: name, from, to: performance.now(), measures, kills, ...times }
+  if (kills) system.log.dropDeadLetters(system.inboxDeadLetters())
+  return { platform: testPlatform.platform, fault: name, from, to: performance.now(), measures, kills, ...times }
 }
 
-interface WhenOver {
-  readonly stage: Stage
-  readonly talk: Talk
-  readonly over: number
+interface EndOfFault {
+  readonly testPlatform: TestPlatform
+  readonly log: MessageLog
+  readonly endedAt: number
   /** The messages without an answer at that moment. */
-  readonly before: readonly Asked[]
-  readonly patienceMs: number
+  readonly pendingBefore: readonly TrackedMessage[]
+  readonly timeoutMs: number
 }
 
 /** Sends a message. Resolves when it and all earlier messages have an answer, or after the timeout. */
-async function recovery(whenOver: WhenOver): Promise<Pick<Episode, 'backMs' | 'caughtUpMs'>> {
-  const { stage, talk, over, before, patienceMs } = whenOver
-  const { answered } = talk.ask(stage, stage.chats.probe, 'plain')
+async function measureRecovery(endOfFault: EndOfFault): Promise<Pick<Episode, 'firstAnswerMs' | 'caughtUpMs'>> {
+  const { testPlatform, log, endedAt, pendingBefore, timeoutMs } = endOfFault
+  const { answered } = log.send(testPlatform, testPlatform.chats.probe, 'plain')
   const sinceThen = async (all: Promise<unknown>) => {
-    const { done } = await withTimeout(all, patienceMs)
-    return done ? performance.now() - over : undefined
+    const { done } = await withTimeout(all, timeoutMs)
+    return done ? performance.now() - endedAt : undefined
   }
-  const [backMs, caughtUpMs] = await Promise.all([
+  const [firstAnswerMs, caughtUpMs] = await Promise.all([
     sinceThen(answered),
-    sinceThen(Promise.all([answered, ...before.map((one) => one.answered)])),
+    sinceThen(Promise.all([answered, ...pendingBefore.map((one) => one.answered)])),
   ])
-  return { ...(backMs === undefined ? {} : { backMs }), ...(caughtUpMs === undefined ? {} : { caughtUpMs }) }
+  return {
+    ...(firstAnswerMs === undefined ? {} : { firstAnswerMs }),
+    ...(caughtUpMs === undefined ? {} : { caughtUpMs }),
+  }
 }
 
 /** A long outage, during which the delays between connection attempts grow. */
-async function sufferTogether(world: World, trouble: string, during: () => Promise<void>): Promise<Episode[]> {
-  const { stages, talk } = world
+async function runSharedOutage(system: TestSystem, scenario: string, during: () => Promise<void>): Promise<Episode[]> {
+  const { platforms: testPlatforms, log } = system
   const from = performance.now()
-  for (const { faults } of stages) faults.startOutage('refuse')
+  for (const { faults } of testPlatforms) faults.startOutage('refuse')
   await during()
   await pause(longOutageMs)
-  const over = performance.now()
-  const all = stages.map((stage) => ({ stage, talk, over, before: talk.waiting(stage.platform), patienceMs }))
-  for (const { faults } of stages) await faults.endOutage()
+  const endedAt = performance.now()
+  const all = testPlatforms.map((testPlatform) => ({
+    testPlatform,
+    log,
+    endedAt,
+    pendingBefore: log.pending(testPlatform.platform),
+    timeoutMs: answerTimeoutMs,
+  }))
+  for (const { faults } of testPlatforms) await faults.endOutage()
   return await Promise.all(
     all.map(async (one): Promise<Episode> => {
-      const times = await recovery(one)
-      const { platform } = one.stage
-      return { platform, trouble, from, to: performance.now(), measures: 'reconnect', kills: true, ...times }
+      const times = await measureRecovery(one)
+      const { platform } = one.testPlatform
+      return { platform, fault: scenario, from, to: performance.now(), measures: 'reconnect', kills: true, ...times }
     }),
   )
 }
@@ -191,47 +204,55 @@ async function sufferTogether(world: World, trouble: string, during: () => Promi
 const needsDaemon: ReadonlySet<string> = new Set(['chat gone', '401', 'reordered events'])
 
 /** One fault after another on each platform, independent of the other platforms, and kills of the daemon. */
-async function atRandom(world: World, limits: ReadonlyMap<string, Limit[]>, random: Random, ms: number): Promise<void> {
+async function runRandomFaults(
+  system: TestSystem,
+  limits: ReadonlyMap<string, Limit[]>,
+  random: Random,
+  ms: number,
+): Promise<void> {
   const until = performance.now() + ms
   const isOver = () => performance.now() >= until
-  async function befall(stage: Stage): Promise<void> {
-    const known = troublesOf(stage, limits.get(stage.platform) ?? []).filter(
+  async function runFaultsOn(testPlatform: TestPlatform): Promise<void> {
+    const known = faultScenariosOf(testPlatform, limits.get(testPlatform.platform) ?? []).filter(
       ({ kills, name }) => kills !== true && !needsDaemon.has(name),
     )
     while (!isOver()) {
       await pause(random.between(200, 1_500))
-      const trouble = known[random.between(0, known.length - 1)]
-      if (trouble === undefined) return
-      const end = await trouble.begin(stage, world)
-      await pause(random.between(100, trouble.lastsMs + 500))
+      const scenario = known[random.between(0, known.length - 1)]
+      if (scenario === undefined) return
+      const end = await scenario.start(testPlatform, system)
+      await pause(random.between(100, scenario.durationMs + 500))
       await end()
     }
   }
   async function kill(): Promise<void> {
     while (!isOver()) {
       await pause(random.between(1_500, 9_000))
-      await world.kill()
+      await system.kill()
       await pause(random.between(0, 500))
-      await world.start()
+      await system.start()
     }
   }
-  await Promise.all([...world.stages.map(befall), kill()])
+  await Promise.all([...system.platforms.map(runFaultsOn), kill()])
 }
 
 /** Lets the gateway run until everything is answered, or until nothing has changed for too long. */
-async function lastAnswers({ talk, stages, setAside }: World, progress: (line: string) => void): Promise<void> {
-  for (const { faults } of stages) faults.clear()
-  talk.giveUp(setAside())
-  let before = talk.waiting().length
-  let movedAt = performance.now()
-  while (before > 0 && performance.now() - movedAt < silenceMs) {
+async function waitForLastAnswers(
+  { log, platforms: testPlatforms, inboxDeadLetters: setAside }: TestSystem,
+  progress: (line: string) => void,
+): Promise<void> {
+  for (const { faults } of testPlatforms) faults.clear()
+  log.dropDeadLetters(setAside())
+  let pendingCount = log.pending().length
+  let progressAt = performance.now()
+  while (pendingCount > 0 && performance.now() - progressAt < silenceMs) {
     await pause(200)
-    talk.giveUp(setAside())
-    const now = talk.waiting().length
-    if (now !== before) movedAt = performance.now()
-    before = now
+    log.dropDeadLetters(setAside())
+    const now = log.pending().length
+    if (now !== pendingCount) progressAt = performance.now()
+    pendingCount = now
   }
-  if (before > 0) progress(`${before} messages wait for an answer in vain`)
+  if (pendingCount > 0) progress(`${pendingCount} messages have no answer`)
   // Replies that are repeated by mistake have arrived by now.
   await pause(2_000)
 }

@@ -5,21 +5,21 @@ import type { SentMessage } from '../../crash/chat-server.ts'
 import { isJson } from '../../kit/servers/slack/call.ts'
 import { type SlackServer, startSlackServer } from '../../kit/servers/slack/slack-server.ts'
 import type { Message } from '../../kit/servers/slack/workspace.ts'
-import { allChats, chatsOf, draftCursor, newestOf, type Stage, type StageTrouble } from './stage.ts'
+import { allChats, chatsOf, draftCursor, newestOf, type PlatformFault, type TestPlatform } from './test-platform.ts'
 
 const chats = chatsOf('s')
 const general = 'C0GENERAL'
 
-interface Place {
+interface SlackChat {
   readonly channel: string
   readonly user: string
   readonly thread?: string
 }
 
-export async function startSlackStage(): Promise<Stage> {
+export async function startSlackPlatform(): Promise<TestPlatform> {
   const server = await startSlackServer({ streaming: 'everywhere' })
   const { workspace, delivery, faults } = server
-  const places = new Map<string, Place>()
+  const chatsByName = new Map<string, SlackChat>()
   const names = allChats(chats)
   workspace.addChannel(general, 'channel')
   for (const [index, name] of names.entries()) {
@@ -27,20 +27,20 @@ export async function startSlackStage(): Promise<Stage> {
     workspace.addUser(user, `Person ${index + 1}`)
     const channel = `D0PERSON${index + 1}`
     workspace.addChannel(channel, 'im')
-    places.set(name, { channel, user })
+    chatsByName.set(name, { channel, user })
     if (index < names.length - 1) continue
     // The last busy chat is a thread, so that all its messages are one conversation.
     const { ts } = workspace.post(general, { user, text: 'A thread', subtype: 'hidden' })
-    places.set(name, { channel: general, user, thread: ts })
+    chatsByName.set(name, { channel: general, user, thread: ts })
   }
   const newest = new Map<string, string>()
-  const placeOf = (chat: string) => {
-    const place = places.get(chat)
-    if (place === undefined) throw new Error(`Slack has no chat ${chat}`)
-    return place
+  const chatOf = (name: string) => {
+    const chat = chatsByName.get(name)
+    if (chat === undefined) throw new Error(`Slack has no chat ${name}`)
+    return chat
   }
   const say = (chat: string, text: string) => {
-    const { channel, user, thread } = placeOf(chat)
+    const { channel, user, thread } = chatOf(chat)
     const ts = workspace.nextTs()
     newest.set(chat, ts)
     void server.say(channel, user, text, { ts, ...(thread === undefined ? {} : { thread_ts: thread }) })
@@ -59,13 +59,13 @@ export async function startSlackStage(): Promise<Stage> {
     chats,
     faults,
     calls: { send: /^chat\.(postMessage|startStream)$/, edit: /^chat\.(update|stopStream)$/, counted },
-    answers: {
+    responses: {
       broken: { status: 503, body: 'upstream connect error' },
       unauthorised: { status: 200, body: { ok: false, error: 'invalid_auth' } },
     },
-    tellsScope: false,
+    reportsScope: false,
     longChars: 45_000,
-    nameOf: (chat) => placeOf(chat).channel,
+    vendorIdOf: (chat) => chatOf(chat).channel,
     say,
     repeat(chat) {
       const ts = newest.get(chat)
@@ -77,16 +77,16 @@ export async function startSlackStage(): Promise<Stage> {
       say(chat, first)
       release()
     },
-    lose(chat) {
-      const channel = workspace.channel(placeOf(chat).channel)
+    revokeAccess(chat) {
+      const channel = workspace.channel(chatOf(chat).channel)
       if (channel === undefined) throw new Error(`Slack has no channel for ${chat}`)
       channel.archived = true
       return () => {
         channel.archived = false
       }
     },
-    shown: (chat, last) => shownIn(server, placeOf(chat).channel, chat, last),
-    own: troublesOf(server),
+    sentMessages: (chat, last) => sentMessagesOf(server, chatOf(chat).channel, chat, last),
+    ownFaults: platformFaultsOf(server),
     close: server.close,
   }
 }
@@ -94,7 +94,7 @@ export async function startSlackStage(): Promise<Stage> {
 /** Streams have separate rate limits, and a reply that cannot be streamed is posted. */
 const counted = /^chat\.(postMessage|update)$/
 
-function shownIn({ workspace }: SlackServer, id: string, chat: string, last?: number): SentMessage[] {
+function sentMessagesOf({ workspace }: SlackServer, id: string, chat: string, last?: number): SentMessage[] {
   const isOurs = ({ bot_id, deleted }: Message) => bot_id === workspace.bot.botId && deleted !== true
   return newestOf(workspace.channel(id)?.messages ?? [], isOurs, last).map((message) => {
     const text = textOf(message)
@@ -111,22 +111,22 @@ function textOf({ text, blocks = [] }: Message): string {
   return sections.length > 0 ? sections.join('\n') : text
 }
 
-function troublesOf({ delivery }: SlackServer): StageTrouble[] {
-  const passing = (name: string, lastsMs: number, act: () => () => void): StageTrouble => ({
+function platformFaultsOf({ delivery }: SlackServer): PlatformFault[] {
+  const momentaryFault = (name: string, durationMs: number, act: () => () => void): PlatformFault => ({
     name,
-    lastsMs,
-    begin: async () => act(),
+    durationMs,
+    start: async () => act(),
   })
   return [
-    passing('socket to be refreshed', 0, () => {
+    momentaryFault('socket to be refreshed', 0, () => {
       delivery.warn('refresh_requested')
       return () => undefined
     }),
-    passing('sockets cut', 0, () => {
+    momentaryFault('sockets cut', 0, () => {
       delivery.cut()
       return () => undefined
     }),
-    passing('each envelope twice', 1_500, () => {
+    momentaryFault('envelopes delivered twice', 1_500, () => {
       delivery.double(true)
       return () => delivery.double(false)
     }),

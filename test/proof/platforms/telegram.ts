@@ -5,32 +5,32 @@ import type { SentMessage } from '../../crash/chat-server.ts'
 import type { SentUpdate, UserMessage } from '../../kit/servers/telegram/bot.ts'
 import { ApiError, badRequest, refuse } from '../../kit/servers/telegram/params.ts'
 import { startTelegramServer, type TelegramServer } from '../../kit/servers/telegram-server.ts'
-import { allChats, chatsOf, draftCursor, newestOf, type Stage, type StageTrouble } from './stage.ts'
+import { allChats, chatsOf, draftCursor, newestOf, type PlatformFault, type TestPlatform } from './test-platform.ts'
 
 const chats = chatsOf('t')
 /** The last busy chat is a group in which every message starts a turn. */
 const group = -1_007_000
 
-export async function startTelegramStage(): Promise<Stage> {
+export async function startTelegramPlatform(): Promise<TestPlatform> {
   const server = await startTelegramServer()
   const { bot, faults, url } = server
-  const places = new Map<string, UserMessage & { readonly chat: number }>()
+  const chatsByName = new Map<string, UserMessage & { readonly chat: number }>()
   const names = allChats(chats)
   for (const [index, name] of names.entries()) {
     const from = { id: 7_001 + index, first_name: `Person ${index + 1}` }
     const inGroup = index === names.length - 1
     const chat = inGroup ? group : from.id
     bot.chats.add(inGroup ? { id: group, type: 'supergroup', title: 'Group' } : { id: chat, type: 'private' })
-    places.set(name, { chat, from })
+    chatsByName.set(name, { chat, from })
   }
   const newest = new Map<string, SentUpdate>()
-  const placeOf = (chat: string) => {
-    const place = places.get(chat)
-    if (place === undefined) throw new Error(`Telegram has no chat ${chat}`)
-    return place
+  const chatOf = (name: string) => {
+    const chat = chatsByName.get(name)
+    if (chat === undefined) throw new Error(`Telegram has no chat ${name}`)
+    return chat
   }
   const say = (chat: string, text: string, fields = {}) => {
-    newest.set(chat, bot.say(text, { ...placeOf(chat), fields }))
+    newest.set(chat, bot.say(text, { ...chatOf(chat), fields }))
   }
 
   return {
@@ -39,67 +39,67 @@ export async function startTelegramStage(): Promise<Stage> {
     chats,
     faults,
     calls: { send: /^sendMessage$/, edit: /^editMessageText$/, counted: /^(sendMessage|editMessageText)$/ },
-    answers: {
+    responses: {
       broken: { status: 502, body: '<html><body>502 Bad Gateway</body></html>' },
       unauthorised: { status: 401, body: { ok: false, error_code: 401, description: 'Unauthorized' } },
     },
-    tellsScope: false,
+    reportsScope: false,
     longChars: 9_000,
-    nameOf: (chat) => String(placeOf(chat).chat),
+    vendorIdOf: (chat) => String(chatOf(chat).chat),
     say,
     repeat(chat) {
       const said = newest.get(chat)
       if (said !== undefined) void bot.delivery.repeat(said.update)
     },
     sayReordered(chat, first, second) {
-      const { chat: id } = placeOf(chat)
+      const { chat: id } = chatOf(chat)
       const [earlier, later] = [bot.chats.nextId(id), bot.chats.nextId(id)]
       say(chat, first, { message_id: later })
       say(chat, second, { message_id: earlier })
     },
-    lose(chat) {
-      const place = bot.chats.chat(placeOf(chat).chat)
-      place.gone = new ApiError(403, 'Forbidden: bot was blocked by the user')
+    revokeAccess(chat) {
+      const known = bot.chats.chat(chatOf(chat).chat)
+      known.gone = new ApiError(403, 'Forbidden: bot was blocked by the user')
       return () => {
-        delete place.gone
+        delete known.gone
       }
     },
-    shown: (chat, last) => shownIn(server, placeOf(chat).chat, chat, last),
-    own: troublesOf(server),
+    sentMessages: (chat, last) => sentMessagesOf(server, chatOf(chat).chat, chat, last),
+    ownFaults: platformFaultsOf(server),
     close: server.close,
   }
 }
 
-function shownIn({ bot }: TelegramServer, id: number, chat: string, last?: number): SentMessage[] {
+function sentMessagesOf({ bot }: TelegramServer, id: number, chat: string, last?: number): SentMessage[] {
   return newestOf(bot.chats.shown, (message) => message.chat === id, last).map(({ id: message, text }) => {
     return { id: `${chat}:${message}`, chat, text, draft: text.endsWith(draftCursor) }
   })
 }
 
-function troublesOf(server: TelegramServer): StageTrouble[] {
+function platformFaultsOf(server: TelegramServer): PlatformFault[] {
   const { bot, url } = server
   return [
     {
       name: '409, another poller',
-      lastsMs: 1_500,
-      async begin() {
+      durationMs: 1_500,
+      async start() {
         const end = new AbortController()
-        const rival = askOn(`${url}/bot${bot.token}/getUpdates?timeout=1`, end.signal)
+        const otherPoller = pollRepeatedly(`${url}/bot${bot.token}/getUpdates?timeout=1`, end.signal)
         return async () => {
           end.abort()
-          await rival
+          await otherPoller
         }
       },
     },
     {
       name: 'parse errors',
-      lastsMs: 700,
-      begin: async () => refuseHtml(bot, 'can\'t parse entities: Can\'t find end tag corresponding to start tag "b"'),
+      durationMs: 700,
+      start: async () => refuseHtml(bot, 'can\'t parse entities: Can\'t find end tag corresponding to start tag "b"'),
     },
     {
-      name: 'called too long',
-      lastsMs: 700,
-      begin: async () => refuseHtml(bot, 'message is too long'),
+      name: 'reported as too long',
+      durationMs: 700,
+      start: async () => refuseHtml(bot, 'message is too long'),
     },
   ]
 }
@@ -117,7 +117,7 @@ function refuseHtml(bot: TelegramServer['bot'], description: string): () => void
 }
 
 /** Requests updates again and again without confirming one, as a forgotten second bot does. */
-async function askOn(address: string, signal: AbortSignal): Promise<void> {
+async function pollRepeatedly(address: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await (await fetch(address, { signal })).text()

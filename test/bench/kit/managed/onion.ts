@@ -4,7 +4,16 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
-import { type Args, argsOf, createObserver, rewritten, times, tool, type Way, type WayMaker } from './workload.ts'
+import {
+  type Args,
+  argsOf,
+  type CreateVariant,
+  createObserver,
+  rewritten,
+  times,
+  tool,
+  type Variant,
+} from './workload.ts'
 
 interface Event {
   readonly uuid: string
@@ -15,7 +24,7 @@ interface Event {
   readonly data: unknown
 }
 
-export const onion: WayMaker = (workload) => {
+export const onion: CreateVariant = (workload) => {
   const { rewrites, wrappers, observed } = workload
   const given = argsOf(workload)
   const scopes = new AsyncLocalStorage<string>()
@@ -25,32 +34,32 @@ export const onion: WayMaker = (workload) => {
   let draining = false
   const observer = createObserver()
 
-  const hear = () => {
+  const deliverEvents = () => {
     for (const event of queue.splice(0)) observer(event)
     draining = false
   }
-  const tell = (edge: Event['edge'], uuid: string, parent: string | null, data: unknown) => {
+  const publishEvent = (edge: Event['edge'], uuid: string, parent: string | null, data: unknown) => {
     queue.push({ uuid, parent, at: Date.now() * 1_000, name: 'read_file', edge, data: structuredClone(data) })
     if (draining) return
     draining = true
-    queueMicrotask(hear)
+    queueMicrotask(deliverEvents)
   }
-  const through = (depth: number, args: Args): Promise<unknown> => {
+  const runFrom = (depth: number, args: Args): Promise<unknown> => {
     const wrapper = around[depth]
-    return wrapper === undefined ? tool(args) : wrapper(args, () => through(depth + 1, args))
+    return wrapper === undefined ? tool(args) : wrapper(args, () => runFrom(depth + 1, args))
   }
-  const call: Way['call'] = async () => {
+  const call: Variant['call'] = async () => {
     let args = given
     for (const step of steps) args = await step(args)
-    if (!observed) return through(0, args)
+    if (!observed) return runFrom(0, args)
     const parent = scopes.getStore() ?? null
     const uuid = randomUUID()
     return scopes.run(uuid, async () => {
-      tell('start', uuid, parent, args)
-      const result = await through(0, args)
-      tell('end', uuid, parent, result)
+      publishEvent('start', uuid, parent, args)
+      const result = await runFrom(0, args)
+      publishEvent('end', uuid, parent, result)
       return result
     })
   }
-  return { call, heard: async () => undefined }
+  return { call, flushed: async () => undefined }
 }

@@ -4,9 +4,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { silentLog } from '../../../../src/lib/log.ts'
 import { createPluginHooks } from '../../../../src/plugins/hooks/plugin-hooks.ts'
-import { argsOf, times, type WayMaker } from './workload.ts'
+import { argsOf, type CreateVariant, times } from './workload.ts'
 
-export const pluginHooks: WayMaker = (workload) => {
+export const pluginHooks: CreateVariant = (workload) => {
   const hooks = createPluginHooks({
     log: silentLog,
     now: Date.now,
@@ -31,5 +31,5 @@ export const pluginHooks: WayMaker = (workload) => {
     api_request_id: 'request-1',
     middleware_trace: [],
   })
-  return { call: () => hooks.collect('pre_tool_call', at, payload), heard: async () => undefined }
+  return { call: () => hooks.collect('pre_tool_call', at, payload), flushed: async () => undefined }
 }

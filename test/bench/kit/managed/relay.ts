@@ -8,8 +8,17 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { chunks } from './ours.ts'
-import { type Args, argsOf, createObserver, rewritten, times, tool, type WayMaker, type Workload } from './workload.ts'
+import { chunks } from './managed-call.ts'
+import {
+  type Args,
+  argsOf,
+  type CreateVariant,
+  createObserver,
+  rewritten,
+  times,
+  tool,
+  type Workload,
+} from './workload.ts'
 
 export const relayVersion = '0.9.2'
 const folder = join(tmpdir(), `hermes-bench-nemo-relay-${relayVersion}`)
@@ -69,7 +78,7 @@ interface StreamRequest {
 
 function load(): Relay {
   const found: unknown = createRequire(join(folder, 'package.json'))('nemo-relay-node')
-  if (!isRelay(found)) throw new Error(`nemo-relay-node ${relayVersion} is not as it is known here`)
+  if (!isRelay(found)) throw new Error(`nemo-relay-node ${relayVersion} has an unknown API`)
   return found
 }
 
@@ -82,14 +91,14 @@ function isRelay(found: unknown): found is Relay {
   )
 }
 
-function under({ observed }: Workload): Relay {
+function createWithObserver({ observed }: Workload): Relay {
   const relay = load()
   if (observed) relay.registerSubscriber('observer', createObserver())
   return relay
 }
 
-export const relayTool: WayMaker = (workload) => {
-  const relay = under(workload)
+export const relayTool: CreateVariant = (workload) => {
+  const relay = createWithObserver(workload)
   times(workload.rewrites, (step) =>
     relay.registerToolRequestIntercept(`r${step}`, step, false, (_name, args) => rewritten(args, step)),
   )
@@ -98,21 +107,21 @@ export const relayTool: WayMaker = (workload) => {
   )
   const args = argsOf(workload)
   const work = async (given: Args) => ({ result: await tool(given) })
-  return { call: () => relay.toolCallExecuteAsync('read_file', args, work), heard: () => relay.flushSubscribers() }
+  return { call: () => relay.toolCallExecuteAsync('read_file', args, work), flushed: () => relay.flushSubscribers() }
 }
 
-export const relayModel: WayMaker = (workload) => {
-  const relay = rewriting(workload)
+export const relayModel: CreateVariant = (workload) => {
+  const relay = createWithRewrites(workload)
   times(workload.wrappers, (step) =>
     relay.registerLlmExecutionIntercept(`w${step}`, step, async (request, next) => await next(request)),
   )
   const request = { headers: {}, content: argsOf(workload) }
   const work = async () => ({ text: 'word '.repeat(chunks) })
-  return { call: () => relay.llmCallExecuteAsync('openai', request, work), heard: () => relay.flushSubscribers() }
+  return { call: () => relay.llmCallExecuteAsync('openai', request, work), flushed: () => relay.flushSubscribers() }
 }
 
-export const relayStream: WayMaker = (workload) => {
-  const relay = rewriting(workload)
+export const relayStream: CreateVariant = (workload) => {
+  const relay = createWithRewrites(workload)
   times(workload.wrappers, (step) =>
     relay.registerLlmStreamExecutionIntercept(`w${step}`, step, async function* (request, next) {
       yield* await next(request)
@@ -132,11 +141,11 @@ export const relayStream: WayMaker = (workload) => {
     while ((await stream.next()) !== null);
     return text
   }
-  return { call, heard: () => relay.flushSubscribers() }
+  return { call, flushed: () => relay.flushSubscribers() }
 }
 
-function rewriting(workload: Workload): Relay {
-  const relay = under(workload)
+function createWithRewrites(workload: Workload): Relay {
+  const relay = createWithObserver(workload)
   times(workload.rewrites, (step) =>
     relay.registerLlmRequestIntercept(`r${step}`, step, false, ({ request }) => ({
       request: { ...request, content: rewritten(request.content, step) },

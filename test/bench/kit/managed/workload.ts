@@ -5,7 +5,7 @@ import { z } from 'zod'
 
 export const workloadSchema = z.object({
   /** The variant; see `variants.ts`. */
-  way: z.string(),
+  variant: z.string(),
   /** Steps that replace the arguments. */
   rewrites: z.number().default(0),
   /** Steps around the call. */
@@ -21,13 +21,13 @@ export type Workload = z.infer<typeof workloadSchema>
 export type Args = Readonly<Record<string, unknown>>
 
 /** One variant of a call. */
-export interface Way {
+export interface Variant {
   call(): Promise<unknown>
   /** Resolves when the observers have received all events. */
-  heard(): Promise<void>
+  flushed(): Promise<void>
 }
 
-export type WayMaker = (workload: Workload) => Promise<Way> | Way
+export type CreateVariant = (workload: Workload) => Promise<Variant> | Variant
 
 /** Built once, before the measurement. */
 export function argsOf({ kib }: Workload): Args {
@@ -51,8 +51,8 @@ export async function tool({ limit }: Args): Promise<unknown> {
   return limit
 }
 
-export function times<Value>(count: number, make: (index: number) => Value): Value[] {
-  return Array.from({ length: count }, (_, index) => make(index))
+export function times<Value>(count: number, createVariant: (index: number) => Value): Value[] {
+  return Array.from({ length: count }, (_, index) => createVariant(index))
 }
 
 /** Reads the name of each event. */

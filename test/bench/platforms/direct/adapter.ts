@@ -11,7 +11,7 @@ import {
   type OutboundMessage,
   type PlatformAdapter,
 } from '#sdk'
-import { answer } from '../../kit/asking.ts'
+import { handleRequest } from '../../kit/child-requests.ts'
 
 const runSchema = z.object({
   run: z.string(),
@@ -26,7 +26,7 @@ const runSchema = z.object({
 })
 
 /** The times of one turn, ms. */
-interface Clocked {
+interface TurnTimes {
   readonly first: boolean
   readonly accepted: number
   readonly answered: number
@@ -37,7 +37,7 @@ export default definePlatform({
     const waiting = new Map<string, () => void>()
     let number = 0
 
-    async function turn(chat: string, first: boolean): Promise<Clocked> {
+    async function turn(chat: string, first: boolean): Promise<TurnTimes> {
       const replied = new Promise<number>((resolve) => waiting.set(chat, () => resolve(performance.now())))
       number += 1
       const begun = performance.now()
@@ -46,8 +46,8 @@ export default definePlatform({
       return { first, accepted, answered: (await replied) - begun }
     }
 
-    answer('turns', runSchema, async ({ run, chats, turns, perSession, pauseMs }) => {
-      const clocked: Clocked[] = []
+    handleRequest('turns', runSchema, async ({ run, chats, turns, perSession, pauseMs }) => {
+      const clocked: TurnTimes[] = []
       let left = turns
       const lane = async (slot: number) => {
         for (let done = 0; left > 0; done++) {

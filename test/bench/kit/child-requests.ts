@@ -1,15 +1,19 @@
 /**
- * Requests to a process of the benchmark over its IPC channel, and their responses.
+ * Requests to a process of the benchmark stopped its IPC channel, and their responses.
  */
 import type { ChildProcess } from 'node:child_process'
 import { z } from 'zod'
 
 /** Sends a request and resolves with its parsed response. Rejects when the process exits or reports an error. */
-export type Ask = <T>(question: string, details: Readonly<Record<string, unknown>>, answer: z.ZodType<T>) => Promise<T>
+export type SendRequest = <T>(
+  question: string,
+  details: Readonly<Record<string, unknown>>,
+  answer: z.ZodType<T>,
+) => Promise<T>
 
 const replySchema = z.object({ id: z.number(), value: z.unknown().optional(), error: z.string().optional() })
 
-export function createAsking(child: ChildProcess, name: string): Ask {
+export function createSendRequest(child: ChildProcess, name: string): SendRequest {
   const open = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   let last = 0
   child.on('message', (message) => {
@@ -42,7 +46,7 @@ const questionSchema = z.looseObject({ id: z.number(), question: z.string() })
  * The other side: handles the requests of this name. An error of the handler is sent to the caller. The process exits
  * when its parent disconnects.
  */
-export function answer<T>(name: string, details: z.ZodType<T>, handle: (details: T) => unknown): void {
+export function handleRequest<T>(name: string, details: z.ZodType<T>, handle: (details: T) => unknown): void {
   if (process.listenerCount('disconnect') === 0) process.on('disconnect', () => process.exit())
   process.on('message', async (message) => {
     const { id, question } = questionSchema.parse(message)

@@ -1,6 +1,6 @@
 /**
  * Makes many managed calls in a separate process with two observers. Prints the memory after the first tenth and at
- * the end, and the number of lost events: `node steady-child.ts <calls> <in flight> <pace>`. With the pace `turn` the
+ * the end, and the number of lost events: `node memory-child.ts <calls> <in flight> <pace>`. With the pace `turn` the
  * asynchronous observer and the tool take one turn of the event loop for each event.
  */
 import { setImmediate as turn } from 'node:timers/promises'
@@ -31,22 +31,22 @@ const handler: typeof tool = async (args) => {
 
 async function run(count: number): Promise<void> {
   let left = count
-  const lane = async () => {
+  const worker = async () => {
     for (let done = 0; left > 0; done++) {
       left -= 1
       await middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args: { path: 'x', limit: left }, handler })
       if (done % 100 === 99) await turn()
     }
   }
-  await Promise.all(times(Number(inFlight), lane))
+  await Promise.all(times(Number(inFlight), worker))
   await middleware.flush()
 }
 
-const heldMb = async () => ({ heap: (await heapUsed()) / 2 ** 20, rss: rssMbOf(process.pid) })
+const memoryMb = async () => ({ heap: (await heapUsed()) / 2 ** 20, rss: rssMbOf(process.pid) })
 await run(Number(calls) / 10)
-const early = await heldMb()
+const early = await memoryMb()
 await run(Number(calls) * 0.9)
-const late = await heldMb()
+const late = await memoryMb()
 const { delivered, dropped, waiting } = middleware.eventCounts()
-const unheard = 2 * Number(calls) - Math.min(seen.atOnce, seen.later)
-process.stdout.write(JSON.stringify({ early, late, delivered, lost: Math.max(dropped + waiting, unheard) }))
+const undelivered = 2 * Number(calls) - Math.min(seen.atOnce, seen.later)
+process.stdout.write(JSON.stringify({ early, late, delivered, lost: Math.max(dropped + waiting, undelivered) }))

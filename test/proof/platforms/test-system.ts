@@ -10,49 +10,49 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { findRunningDaemon } from '../../../src/cli/daemon.ts'
 import { createHomeLayout } from '../../../src/lib/home.ts'
 import { type GatewayProcess, startDaemonProcess } from '../gateway-process.ts'
+import { createMessageLog, type MessageLog } from './message-log.ts'
 import { draftThreshold, type ProofModel, startProofModel } from './model.ts'
-import { allChats, type Stage } from './stage.ts'
-import { createTalk, type Talk } from './talk.ts'
+import { allChats, type TestPlatform } from './test-platform.ts'
 
-export interface World {
+export interface TestSystem {
   readonly home: string
-  readonly stages: readonly Stage[]
+  readonly platforms: readonly TestPlatform[]
   readonly model: ProofModel
-  readonly talk: Talk
+  readonly log: MessageLog
   /** Starts the daemon and resolves when it is ready. Throws with its log when it exited instead. */
   start(): Promise<void>
   /** Resolves when the daemon reports all platforms as connected. Throws after a timeout. */
-  connected(): Promise<void>
+  waitUntilConnected(): Promise<void>
   /** Sends SIGKILL and resolves after the exit. Throws when the daemon had exited before. */
   kill(): Promise<void>
   /** Sends SIGTERM. Throws when the exit code is not 0. */
   stop(): Promise<void>
   /** Changes the configuration of this platform, as an operator who renews its token does. */
   reconfigure(platform: string): Promise<void>
-  /** The dead letters of the outbox. */
-  deadLetters(): readonly { readonly id: number; readonly platform: string; readonly text: string }[]
+  /** The dead chatLetters of the outbox. */
+  outboxDeadLetters(): readonly { readonly id: number; readonly platform: string; readonly text: string }[]
   /** As `hermes outbox retry`. */
-  retryDead(): Promise<void>
-  /** The texts of the inbox dead letters after three crashes. */
-  setAside(): readonly string[]
+  retryDeadLetters(): Promise<void>
+  /** The texts of the inbox dead chatLetters after three crashes. */
+  inboxDeadLetters(): readonly string[]
   close(keepHome: boolean): Promise<void>
 }
 
 const connectTries = 400
 
-export async function createWorld(stages: readonly Stage[]): Promise<World> {
+export async function createTestSystem(testPlatforms: readonly TestPlatform[]): Promise<TestSystem> {
   const home = await mkdtemp(join(tmpdir(), 'hermes-proof-'))
-  const letters = stages.flatMap((stage) =>
-    allChats(stage.chats).map((chat) => [chat.charAt(0), stage.longChars] as const),
+  const chatLetters = testPlatforms.flatMap((testPlatform) =>
+    allChats(testPlatform.chats).map((chat) => [chat.charAt(0), testPlatform.longChars] as const),
   )
-  const model = await startProofModel(new Map(letters))
-  const talk = createTalk(stages)
-  const rounds = new Map<string, number>()
+  const model = await startProofModel(new Map(chatLetters))
+  const log = createMessageLog(testPlatforms)
+  const revisions = new Map<string, number>()
   let daemon: GatewayProcess | undefined
 
   async function configure(): Promise<void> {
-    const platforms = stages.map(({ platform, config }) => {
-      const round = rounds.get(platform)
+    const platforms = testPlatforms.map(({ platform, config }) => {
+      const round = revisions.get(platform)
       return [platform, { enabled: true, ...config, ...(round === undefined ? {} : { extra: { round } }) }]
     })
     const config = {
@@ -83,7 +83,7 @@ export async function createWorld(stages: readonly Stage[]): Promise<World> {
     }
   }
 
-  async function asked() {
+  async function connectDaemon() {
     const layout = createHomeLayout(home)
     const token = () => readFileSync(layout.tokenFile, 'utf8').trim()
     const found = await findRunningDaemon({ home: layout, token, fetch })
@@ -97,53 +97,54 @@ export async function createWorld(stages: readonly Stage[]): Promise<World> {
   }
 
   async function end(signal: NodeJS.Signals, expected: NodeJS.Signals | number): Promise<void> {
-    const ending = running()
-    ending.signal(signal)
-    const how = await ending.ended
+    const daemonProcess = running()
+    daemonProcess.signal(signal)
+    const exit = await daemonProcess.ended
     daemon = undefined
-    if (how !== expected) throw new Error(`the daemon ended with ${how}: ${ending.log()}`)
+    if (exit !== expected) throw new Error(`the daemon ended with ${exit}: ${daemonProcess.log()}`)
   }
 
   return {
     home,
-    stages,
+    platforms: testPlatforms,
     model,
-    talk,
+    log,
     async start() {
       const started = startDaemonProcess(home)
       daemon = started
       await started.ready
-      if (!started.log().includes('"msg":"ready"')) throw new Error(`the daemon did not start: ${started.log()}`)
+      if (!started.log().includes('"event":"gateway.ready"'))
+        throw new Error(`the daemon did not start: ${started.log()}`)
     },
     kill: () => end('SIGKILL', 'SIGKILL'),
     stop: () => end('SIGTERM', 0),
     async reconfigure(platform) {
-      rounds.set(platform, (rounds.get(platform) ?? 0) + 1)
+      revisions.set(platform, (revisions.get(platform) ?? 0) + 1)
       await configure()
       running().signal('SIGHUP')
     },
-    deadLetters,
-    async connected() {
+    outboxDeadLetters: deadLetters,
+    async waitUntilConnected() {
       for (let tries = 0; tries < connectTries; tries += 1) {
-        const { report } = await asked()
-        if (stages.every(({ platform }) => report.platforms[platform]?.state === 'connected')) return
+        const { report } = await connectDaemon()
+        if (testPlatforms.every(({ platform }) => report.platforms[platform]?.state === 'connected')) return
         await pause(50)
       }
       throw new Error(`not all platforms are connected: ${running().log()}`)
     },
-    async retryDead() {
-      const found = await asked()
+    async retryDeadLetters() {
+      const found = await connectDaemon()
       for (const { id } of deadLetters()) await found.post('/api/outbox/retry', { id })
     },
-    setAside: () =>
+    inboxDeadLetters: () =>
       query("select json_extract(payload, '$.text') as text from inbox where state = 'dead'").map(({ text }) =>
         String(text),
       ),
     async close(keepHome) {
-      talk.close()
+      log.close()
       daemon?.signal('SIGKILL')
       await daemon?.ended
-      for (const stage of stages) await stage.close()
+      for (const testPlatform of testPlatforms) await testPlatform.close()
       await model.stop()
       if (!keepHome) await rm(home, { recursive: true, force: true, maxRetries: 5 })
     },

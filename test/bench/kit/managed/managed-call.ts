@@ -4,22 +4,31 @@
 import { silentLog } from '../../../../src/lib/log.ts'
 import type { Middleware } from '../../../../src/middleware/contract.ts'
 import { createMiddleware } from '../../../../src/middleware/middleware.ts'
-import { argsOf, createObserver, rewritten, times, tool, type Way, type WayMaker, type Workload } from './workload.ts'
+import {
+  argsOf,
+  type CreateVariant,
+  createObserver,
+  rewritten,
+  times,
+  tool,
+  type Variant,
+  type Workload,
+} from './workload.ts'
 
-function under({ observed }: Workload): Middleware {
+function createWithObserver({ observed }: Workload): Middleware {
   const middleware = createMiddleware({ log: silentLog })
   if (observed) middleware.registerSubscriber('observer', createObserver())
   return middleware
 }
 
 /** The families of NeMo, or no registration. */
-export const managed: WayMaker = (workload) => toolWay(workload, false)
+export const managed: CreateVariant = (workload) => toolVariant(workload, false)
 
 /** The call of the agent, with a separate signal for each call and a policy that allows the arguments. */
-export const asTheAgentCalls: WayMaker = (workload) => toolWay(workload, true)
+export const withAgentCallOptions: CreateVariant = (workload) => toolVariant(workload, true)
 
-function toolWay(workload: Workload, asAgent: boolean): Way {
-  const middleware = under(workload)
+function toolVariant(workload: Workload, withAgentOptions: boolean): Variant {
+  const middleware = createWithObserver(workload)
   times(workload.rewrites, (step) =>
     middleware.registerIntercept(`r${step}`, 'tool_request', ({ args }) => rewritten(args, step)),
   )
@@ -28,18 +37,18 @@ function toolWay(workload: Workload, asAgent: boolean): Way {
   )
   const args = argsOf(workload)
   const policy = (allowed: typeof args) => allowed
-  const call = asAgent
+  const call = withAgentOptions
     ? () => {
         const { signal } = new AbortController()
         return middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args, signal, policy, handler: tool })
       }
     : () => middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args, handler: tool })
-  return { call, heard: () => middleware.flush() }
+  return { call, flushed: () => middleware.flush() }
 }
 
 /** The kinds of Hermes, which fail open and whose `next_call` works once. */
-export const hermesKinds: WayMaker = (workload) => {
-  const middleware = under(workload)
+export const hermesKinds: CreateVariant = (workload) => {
+  const middleware = createWithObserver(workload)
   times(workload.rewrites, (step) =>
     middleware.registerMiddleware('tool_request', ({ args }) => ({ args: rewritten(args, step) })),
   )
@@ -49,37 +58,37 @@ export const hermesKinds: WayMaker = (workload) => {
   const args = argsOf(workload)
   return {
     call: () => middleware.tool({ toolName: 'read_file', toolCallId: 'call-1', args, handler: tool }),
-    heard: () => middleware.flush(),
+    flushed: () => middleware.flush(),
   }
 }
 
 export const chunks = 10
 
 /** Wrappers around the complete response. */
-export const model: WayMaker = (workload) => modelWay(workload, 'model_execution')
+export const model: CreateVariant = (workload) => modelVariant(workload, 'model_execution')
 
 /** Wrappers around the chunks. */
-export const stream: WayMaker = (workload) => modelWay(workload, 'model_stream')
+export const stream: CreateVariant = (workload) => modelVariant(workload, 'model_stream')
 
-function modelWay(workload: Workload, around: 'model_execution' | 'model_stream'): Way {
-  const middleware = under(workload)
+function modelVariant(workload: Workload, around: 'model_execution' | 'model_stream'): Variant {
+  const middleware = createWithObserver(workload)
   times(workload.rewrites, (step) =>
     middleware.registerIntercept(`r${step}`, 'model_request', ({ request }) => ({ request: rewritten(request, step) })),
   )
   times(workload.wrappers, (step) =>
     around === 'model_execution'
       ? middleware.registerIntercept(`w${step}`, around, async (_call, next) => await next())
-      : middleware.registerIntercept(`w${step}`, around, (_call, next) => passed(next)),
+      : middleware.registerIntercept(`w${step}`, around, (_call, next) => forwardStream(next)),
   )
   const request = argsOf(workload)
   return {
     call: () =>
       middleware.model({ provider: 'openai', model: 'gpt', request, stream: provider, collector: createCollector }),
-    heard: () => middleware.flush(),
+    flushed: () => middleware.flush(),
   }
 }
 
-async function* passed(next: () => Promise<AsyncIterable<unknown>>): AsyncGenerator<unknown> {
+async function* forwardStream(next: () => Promise<AsyncIterable<unknown>>): AsyncGenerator<unknown> {
   yield* await next()
 }
 

@@ -3,18 +3,18 @@
  */
 import type { SentMessage } from '../crash/chat-server.ts'
 
-export interface Said {
+export interface UserMessage {
   readonly chat: string
   /** Increases within the chat. */
   readonly number: number
   readonly kind: 'plain' | 'wordy' | 'long' | 'effect' | 'command'
 }
 
-export interface Tally {
-  readonly said: number
+export interface DeliveryCounts {
+  readonly messageCount: number
   readonly answered: number
   /** Dead letters after three crashes, about which the user was notified. */
-  readonly setAside: number
+  readonly deadLetters: number
   readonly unanswered: readonly string[]
   /** Answers that arrived more than once without a label. */
   readonly unlabelled: readonly string[]
@@ -24,17 +24,17 @@ export interface Tally {
   /** Answers of the agent that precede the answer to an earlier message of their chat. */
   readonly inversions: readonly string[]
   /** Drafts whose message id was lost with the process; they stay unfinished. */
-  readonly leftDrafts: number
+  readonly unfinishedDrafts: number
 }
 
 /** The token in a message, which its answer repeats. */
-export function tokenOf({ chat, number }: Said): string {
+export function tokenOf({ chat, number }: UserMessage): string {
   return `${chat}n${number}`
 }
 
-export function textOf(said: Said): string {
-  if (said.kind === 'command') return '/whoami'
-  return `${said.kind} ${tokenOf(said)}`
+export function textOf(written: UserMessage): string {
+  if (written.kind === 'command') return '/whoami'
+  return `${written.kind} ${tokenOf(written)}`
 }
 
 const label = 'May be a duplicate'
@@ -49,17 +49,17 @@ export function isCommandAnswer(text: string): boolean {
 }
 
 /** The number of the dead letter in the notice of the gateway. */
-export function givenUpNumber(text: string): string | undefined {
+export function deadLetterNumber(text: string): string | undefined {
   return /It has the (number \d+)/.exec(text)?.[1]
 }
 
 /** `deadLetterTexts`: the texts of dead letters; `effects`: the tokens that tools have written, in order. */
-export function tallyOf(
-  said: readonly Said[],
+export function countDeliveries(
+  written: readonly UserMessage[],
   messages: readonly SentMessage[],
-  givenUp: readonly string[],
+  deadLetterTexts: readonly string[],
   effects: readonly string[],
-): Tally {
+): DeliveryCounts {
   const finals = messages.filter(({ draft }) => !draft)
   const fromAgent = finals.flatMap((message) => {
     const token = answeredToken(message.text)
@@ -68,34 +68,34 @@ export function tallyOf(
   const times = new Map<string, number>()
   for (const { token, labelled } of fromAgent) if (!labelled) times.set(token, (times.get(token) ?? 0) + 1)
   const answers = new Set(fromAgent.map(({ token }) => token))
-  const commands = commandCounts(said, finals)
-  const unanswered = said.filter(
-    (one) => one.kind !== 'command' && !answers.has(tokenOf(one)) && !givenUp.includes(textOf(one)),
+  const commands = commandCounts(written, finals)
+  const unanswered = written.filter(
+    (one) => one.kind !== 'command' && !answers.has(tokenOf(one)) && !deadLetterTexts.includes(textOf(one)),
   )
   return {
-    said: said.length,
+    messageCount: written.length,
     answered: answers.size + commands.answered,
-    setAside: givenUp.length,
+    deadLetters: deadLetterTexts.length,
     unanswered: [...unanswered.map(textOf), ...commands.missing],
-    unlabelled: [...[...times].filter(([, count]) => count > 1).map(([token]) => token), ...commands.doubled],
+    unlabelled: [...[...times].filter(([, count]) => count > 1).map(([token]) => token), ...commands.duplicates],
     labelled: fromAgent.filter(({ labelled }) => labelled).length + commands.labelled,
     effectsTwice: effects.filter((token, index) => effects.indexOf(token) !== index),
     inversions: inversionsIn(fromAgent),
-    leftDrafts: messages.length - finals.length,
+    unfinishedDrafts: messages.length - finals.length,
   }
 }
 
 /** Answers to commands do not refer to their message, so each chat is counted as a whole. */
-function commandCounts(said: readonly Said[], finals: readonly SentMessage[]) {
-  const counts = { answered: 0, labelled: 0, missing: [] as string[], doubled: [] as string[] }
-  for (const chat of new Set(said.map((one) => one.chat))) {
-    const asked = said.filter((one) => one.chat === chat && one.kind === 'command').length
+function commandCounts(written: readonly UserMessage[], finals: readonly SentMessage[]) {
+  const counts = { answered: 0, labelled: 0, missing: [] as string[], duplicates: [] as string[] }
+  for (const chat of new Set(written.map((one) => one.chat))) {
+    const expected = written.filter((one) => one.chat === chat && one.kind === 'command').length
     const shown = finals.filter((message) => message.chat === chat && isCommandAnswer(message.text))
     const plain = shown.filter(({ text }) => !text.includes(label)).length
-    counts.answered += Math.min(asked, shown.length)
+    counts.answered += Math.min(expected, shown.length)
     counts.labelled += shown.length - plain
-    for (let missing = shown.length; missing < asked; missing++) counts.missing.push(`/whoami in ${chat}`)
-    for (let doubled = asked; doubled < plain; doubled++) counts.doubled.push(`/whoami in ${chat}`)
+    for (let missing = shown.length; missing < expected; missing++) counts.missing.push(`/whoami in ${chat}`)
+    for (let duplicates = expected; duplicates < plain; duplicates++) counts.duplicates.push(`/whoami in ${chat}`)
   }
   return counts
 }
@@ -111,7 +111,7 @@ function inversionsIn(answers: readonly { readonly token: string; readonly chat:
 }
 
 /** Whether every promise was kept. */
-export function isKept(tally: Tally): boolean {
-  const { unanswered, unlabelled, effectsTwice, inversions } = tally
+export function keepsPromises(counts: DeliveryCounts): boolean {
+  const { unanswered, unlabelled, effectsTwice, inversions } = counts
   return [unanswered, unlabelled, effectsTwice, inversions].every((broken) => broken.length === 0)
 }

@@ -4,13 +4,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SentMessage } from '../../crash/chat-server.ts'
-import { type Episode, type Evidence, reckon } from './reckoning.ts'
+import { type Episode, type Evidence, evaluate } from './evaluation.ts'
+import type { TrackedMessage } from './message-log.ts'
 import { rowsFor, wrongRows } from './rows.ts'
-import type { Asked } from './talk.ts'
 
 const done = Promise.resolve()
 
-function asked(chat: string, number: number, more: Partial<Asked> = {}): Asked {
+function asked(chat: string, number: number, more: Partial<TrackedMessage> = {}): TrackedMessage {
   const platform = chat.startsWith('t') ? 'telegram' : 'slack'
   return { platform, chat, number, kind: 'plain', at: number, alone: true, tookMs: 10, answered: done, ...more }
 }
@@ -20,72 +20,72 @@ function shown(chat: string, text: string, draft = false): SentMessage {
 }
 
 const answer = (token: string) => shown(token.slice(0, 2), `the answer to plain ${token}.`)
-const trouble: Episode = {
+const scenario: Episode = {
   platform: 'telegram',
-  trouble: '5xx',
+  fault: '5xx',
   from: 100,
   to: 200,
   measures: 'reconnect',
   kills: false,
-  backMs: 50,
+  firstAnswerMs: 50,
   caughtUpMs: 60,
 }
-const quiet: Episode = { ...trouble, trouble: undefined, from: 0, to: 100, measures: 'nothing' }
+const quiet: Episode = { ...scenario, fault: undefined, from: 0, to: 100, measures: 'nothing' }
 
 /** A fault of Telegram from 100 to 200, in which every promise was kept. */
 const good: Evidence = {
-  asked: [asked('t3', 1), asked('t3', 2, { at: 150 }), asked('s3', 1), asked('s3', 2, { at: 150 })],
-  shown: new Map([
+  messages: [asked('t3', 1), asked('t3', 2, { at: 150 }), asked('s3', 1), asked('s3', 2, { at: 150 })],
+  sentMessages: new Map([
     ['telegram', [answer('t3n1'), answer('t3n2')]],
     ['slack', [answer('s3n1'), answer('s3n2')]],
   ]),
   longChars: new Map(),
-  episodes: [quiet, trouble],
+  episodes: [quiet, scenario],
   rates: ['telegram', 'slack'].map((platform) => ({ platform, earlyCalls: 0, earlyAfterKills: 0, lateMs: [100] })),
-  deadLetters: [],
-  setAside: [],
+  outboxDeadLetters: [],
+  inboxDeadLetters: [],
   seconds: 1,
 }
 
 test('with every message answered once and in time, every promise was kept', () => {
-  const { kept, platforms, episodes } = reckon(good)
+  const { kept, platforms, episodes } = evaluate(good)
   assert.deepEqual([kept, platforms.map(({ answered }) => answered)], [true, [2, 2]])
   const [, during] = episodes
-  assert.deepEqual([during?.said, during?.lost, during?.othersP95], [1, 0, 10])
+  assert.deepEqual([during?.messageCount, during?.lost, during?.othersP95], [1, 0, 10])
 })
 
-const telegramShows = (messages: SentMessage[]) => new Map([...good.shown, ['telegram', messages]])
+const telegramShows = (messages: SentMessage[]) => new Map([...good.sentMessages, ['telegram', messages]])
 const firstRate = (change: Partial<Evidence['rates'][number]>) =>
   good.rates.map((rate, index) => (index === 0 ? { ...rate, ...change } : rate))
 
 for (const [what, change] of Object.entries<Partial<Evidence>>({
-  'an answer that is missing': { shown: telegramShows([answer('t3n1')]) },
+  'a missing answer': { sentMessages: telegramShows([answer('t3n1')]) },
   'an answer that is only a draft': {
-    shown: telegramShows([answer('t3n1'), { ...answer('t3n2'), draft: true }]),
+    sentMessages: telegramShows([answer('t3n1'), { ...answer('t3n2'), draft: true }]),
   },
-  'an answer that comes twice': { shown: telegramShows([answer('t3n1'), answer('t3n2'), answer('t3n2')]) },
-  'an answer out of place': { shown: telegramShows([answer('t3n2'), answer('t3n1')]) },
-  'a reply that was given up': { deadLetters: ['telegram: the answer'] },
-  'a call before its time': { rates: firstRate({ earlyCalls: 1 }) },
-  'a call long after its time': { rates: firstRate({ lateMs: [101] }) },
-  'a connection that takes long to mend': { episodes: [quiet, { ...trouble, backMs: 10_001 }] },
-  'a connection that is not mended': {
-    episodes: [quiet, { ...trouble, measures: 'reconnect', backMs: Number.POSITIVE_INFINITY }],
+  'a duplicate answer': { sentMessages: telegramShows([answer('t3n1'), answer('t3n2'), answer('t3n2')]) },
+  'an answer out of order': { sentMessages: telegramShows([answer('t3n2'), answer('t3n1')]) },
+  'a dead letter of the outbox': { outboxDeadLetters: ['telegram: the answer'] },
+  'a call before the end of a rate limit': { rates: firstRate({ earlyCalls: 1 }) },
+  'a call long after the end of a rate limit': { rates: firstRate({ lateMs: [101] }) },
+  'a slow reconnect': { episodes: [quiet, { ...scenario, firstAnswerMs: 10_001 }] },
+  'a missing reconnect': {
+    episodes: [quiet, { ...scenario, measures: 'reconnect', firstAnswerMs: Number.POSITIVE_INFINITY }],
   },
-  'others who suffer with it': {
-    asked: good.asked.map((one) => (one.platform === 'slack' && one.at > 100 ? { ...one, tookMs: 61 } : one)),
+  'a fault that delays other platforms': {
+    messages: good.messages.map((one) => (one.platform === 'slack' && one.at > 100 ? { ...one, tookMs: 61 } : one)),
   },
 })) {
   test(`${what} is a broken promise`, () => {
-    assert.equal(reckon({ ...good, ...change }).kept, false)
+    assert.equal(evaluate({ ...good, ...change }).kept, false)
   })
 }
 
 test('a labelled repetition of an answer is counted for its episode', () => {
   const again = shown('t3', '♻️ May be a duplicate:\n\nthe answer to plain t3n2.')
-  const { kept, episodes, platforms } = reckon({
+  const { kept, episodes, platforms } = evaluate({
     ...good,
-    shown: telegramShows([answer('t3n1'), answer('t3n2'), again]),
+    sentMessages: telegramShows([answer('t3n1'), answer('t3n2'), again]),
   })
   assert.deepEqual([kept, platforms[0]?.labelled, episodes[1]?.labelled, episodes[0]?.labelled], [true, 1, 1, 0])
 })
@@ -102,7 +102,7 @@ test('missing and repeated rows of a long answer are reported, unless their mess
       100,
     )
   assert.deepEqual(says(`${first}\n${second}`, third), [])
-  assert.deepEqual(says(first, third, third), ['t3n1: row 2 is missing', 't3n1: row 3 stands there 2 times'])
+  assert.deepEqual(says(first, third, third), ['t3n1: row 2 is missing', 't3n1: row 3 arrived 2 times'])
   assert.deepEqual(says(`${first}\n${second}`, third, '♻️ May be a duplicate:', third), [])
   assert.deepEqual(says(`${first}\n${second}`, third, `♻️ May be a duplicate:\n\n${third}`), [])
 })

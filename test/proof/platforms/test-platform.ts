@@ -5,11 +5,11 @@
 import type { SentMessage } from '../../crash/chat-server.ts'
 import type { FaultResponse, Faults } from '../../kit/servers/faults.ts'
 
-export interface Stage {
+export interface TestPlatform {
   readonly platform: string
   /** Its section of config.yaml. */
   readonly config: Readonly<Record<string, unknown>>
-  readonly chats: StageChats
+  readonly chats: TestChats
   readonly faults: Faults
   /** The calls that each kind of fault affects. */
   readonly calls: {
@@ -19,13 +19,13 @@ export interface Stage {
     /** The calls to which a rate limit applies: those that show an answer. */
     readonly counted: RegExp
   }
-  readonly answers: { readonly broken: FaultResponse; readonly unauthorised: FaultResponse }
+  readonly responses: { readonly broken: FaultResponse; readonly unauthorised: FaultResponse }
   /** Whether a rate limit response states that it applies to the whole account. */
-  readonly tellsScope: boolean
+  readonly reportsScope: boolean
   /** An answer of this length does not fit into one message. */
   readonly longChars: number
   /** The vendor id of a chat, as its API calls contain it. */
-  nameOf(chat: string): string
+  vendorIdOf(chat: string): string
   /** A user writes a message. Returns at once. */
   say(chat: string, text: string): void
   /** Delivers the last message of this chat again. */
@@ -33,16 +33,16 @@ export interface Stage {
   /** Writes two messages of which the second, `first`, arrives before the other. */
   sayReordered(chat: string, first: string, second: string): void
   /** From now on the bot cannot write in this chat. The returned function ends this. */
-  lose(chat: string): () => void
+  revokeAccess(chat: string): () => void
   /** The messages of the bot in a chat, oldest first; with `last` only this number of the newest ones. */
-  shown(chat: string, last?: number): readonly SentMessage[]
+  sentMessages(chat: string, last?: number): readonly SentMessage[]
   /** Faults that only this platform has. */
-  readonly own: readonly StageTrouble[]
+  readonly ownFaults: readonly PlatformFault[]
   close(): Promise<void>
 }
 
 /** Invented names of one letter and one digit. No two platforms share a name. */
-export interface StageChats {
+export interface TestChats {
   /** The chat whose answers show that the bot works again. */
   readonly probe: string
   /** The chat to which the bot loses access. */
@@ -52,18 +52,18 @@ export interface StageChats {
 }
 
 /** A fault of the server. */
-export interface StageTrouble {
+export interface PlatformFault {
   readonly name: string
-  readonly lastsMs: number
+  readonly durationMs: number
   /** Starts the fault and resolves with a function that ends it. */
-  begin(): Promise<() => void | Promise<void>>
+  start(): Promise<() => void | Promise<void>>
 }
 
-export function chatsOf(letter: string): StageChats {
+export function chatsOf(letter: string): TestChats {
   return { probe: `${letter}1`, lost: `${letter}2`, busy: [`${letter}3`, `${letter}4`, `${letter}5`] }
 }
 
-export function allChats({ probe, lost, busy }: StageChats): readonly string[] {
+export function allChats({ probe, lost, busy }: TestChats): readonly string[] {
   return [probe, lost, ...busy]
 }
 

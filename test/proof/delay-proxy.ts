@@ -6,13 +6,13 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Random } from './random.ts'
 
-export interface SlowDoor {
+export interface DelayProxy {
   readonly url: string
   close(): Promise<void>
 }
 
 /** Requests and responses are each delayed by up to `maxDelayMs`. */
-export async function openSlowDoor(to: string, random: Random, maxDelayMs: number): Promise<SlowDoor> {
+export async function startDelayProxy(to: string, random: Random, maxDelayMs: number): Promise<DelayProxy> {
   const server = createServer(async (request, response) => {
     const body = await textOf(request)
     await pause(random.between(0, maxDelayMs))

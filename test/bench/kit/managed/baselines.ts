@@ -1,24 +1,24 @@
 /**
- * Variants that only make the call, without scopes and events.
+ * Variants that only createVariant the call, without scopes and events.
  */
 import compose from 'koa-compose'
-import { provider } from './ours.ts'
-import { type Args, argsOf, rewritten, times, tool, type WayMaker } from './workload.ts'
+import { provider } from './managed-call.ts'
+import { type Args, argsOf, type CreateVariant, rewritten, times, tool } from './workload.ts'
 
-const nobody = async () => undefined
+const flushNothing = async () => undefined
 
-export const bareFunction: WayMaker = (workload) => {
+export const bareFunction: CreateVariant = (workload) => {
   const args = argsOf(workload)
-  return { call: () => tool(args), heard: nobody }
+  return { call: () => tool(args), flushed: flushNothing }
 }
 
-export const bareStream: WayMaker = () => {
+export const bareStream: CreateVariant = () => {
   const call = async () => {
     let text = ''
     for await (const chunk of provider()) text += chunk
     return text
   }
-  return { call, heard: nobody }
+  return { call, flushed: flushNothing }
 }
 
 type Next = () => Promise<unknown>
@@ -28,7 +28,7 @@ interface Context {
   result: unknown
 }
 
-export const koa: WayMaker = (workload) => {
+export const koa: CreateVariant = (workload) => {
   const given = argsOf(workload)
   const composed = compose<Context>([
     ...times(workload.rewrites, (step) => (context: Context, next: Next) => {
@@ -45,5 +45,5 @@ export const koa: WayMaker = (workload) => {
     await composed(context)
     return context.result
   }
-  return { call, heard: nobody }
+  return { call, flushed: flushNothing }
 }
