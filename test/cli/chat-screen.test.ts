@@ -40,20 +40,20 @@ async function chatting(t: TestContext) {
   const terminal = await connected(t)
   const keys = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => keys })
   const output = stream(true)
-  const told = new AbortController()
+  const received = new AbortController()
   const done = runInteractive({
     client: terminal.client,
     input: keys,
     output: output.pipe,
-    signal: told.signal,
+    signal: received.signal,
     sleep: () => new Promise((resolve) => setImmediate(resolve)),
   })
   t.after(async () => {
-    told.abort()
+    received.abort()
     await done
   })
   await output.until(/› /)
-  return { ...terminal, keys, output, told, done }
+  return { ...terminal, keys, output, received, done }
 }
 
 test('a query prints only the reply and exits with 0', async (t) => {
@@ -64,7 +64,7 @@ test('a query prints only the reply and exits with 0', async (t) => {
   const done = runQuery({ client, query: 'Reply exactly ok', signal, output: output.pipe, errors: errors.pipe })
   const { event, accepted } = await asked
   assert.equal(event.text, 'Reply exactly ok')
-  assert.deepEqual(event.metadata, { attended: 'no' }, 'nobody sits there who could answer a question')
+  assert.deepEqual(event.metadata, { attended: 'no' }, 'no user can answer a question')
   assert.ok(accepted.status === 'accepted')
   gateway.completeTurn(accepted.seq, { text: 'ok' })
   assert.equal(await done, 0)
@@ -233,11 +233,11 @@ test('a notice that arrives while the user types keeps the typed text', async (t
 })
 
 test('SIGTERM stops the turn before the process exits', async (t) => {
-  const { keys, gateway, told, done } = await chatting(t)
+  const { keys, gateway, received, done } = await chatting(t)
   const asked = gateway.nextEvent()
   keys.write('count\r')
   await asked
-  told.abort()
+  received.abort()
   assert.equal(await done, 130)
   assert.deepEqual(gateway.stopped, [1])
 })

@@ -123,7 +123,7 @@ describe('with a running daemon', () => {
 
   test('a dead letter of the outbox is listed and dropped through the daemon', async () => {
     const [letter] = JSON.parse((await here('outbox', 'list', '--json')).stdout)
-    assert.deepEqual([letter.id, letter.text], [seeded.id, 'a reply nobody got'])
+    assert.deepEqual([letter.id, letter.text], [seeded.id, 'an undelivered reply'])
     const dropped = await here('outbox', 'drop', `${seeded.id}`)
     assert.deepEqual([dropped.code, dropped.stderr], [0, ''])
     assert.deepEqual(await here('outbox', 'list'), { code: 0, stdout: '', stderr: '' })

@@ -15,7 +15,7 @@ const table = (display: Display) =>
   display.table(
     ['ID', 'STATE', 'TEXT'],
     [
-      ['1', { text: 'set aside', tone: 'warn' }, 'a long text that does not fit into the line of this terminal'],
+      ['1', { text: 'dead', tone: 'warn' }, 'a long text that does not fit into the line of this terminal'],
       ['200', '', 'tab\there'],
     ],
   )
@@ -23,7 +23,7 @@ const table = (display: Display) =>
 test('a table has headings, colours and columns on a terminal, and fits its width', () => {
   assert.deepEqual(shown(table, 40).split('\n'), [
     '\u001b[2mID   STATE      TEXT\u001b[22m',
-    '1    \u001b[33mset aside\u001b[39m  a long text that does n…',
+    '1    \u001b[33mdead\u001b[39m  a long text that does n…',
     '200             tab here',
     '',
   ])
@@ -31,7 +31,7 @@ test('a table has headings, colours and columns on a terminal, and fits its widt
 
 test('without a terminal each row is one plain line that a script can split at two spaces', () => {
   assert.deepEqual(shown(table).split('\n'), [
-    '1  set aside  a long text that does not fit into the line of this terminal',
+    '1  dead  a long text that does not fit into the line of this terminal',
     '200  -  tab here',
     '',
   ])
@@ -78,6 +78,6 @@ test('a text is truncated between characters', () => {
 test('a duration is shown in its two largest units', () => {
   const second = 1_000
   const hour = 3_600 * second
-  const told = [9 * second, 90 * second, 2 * hour, 2 * hour + 180 * second, 50 * hour].map(formatDuration)
-  assert.deepEqual(told, ['9 s', '1 min', '2 h', '2 h 3 min', '2 d 2 h'])
+  const received = [9 * second, 90 * second, 2 * hour, 2 * hour + 180 * second, 50 * hour].map(formatDuration)
+  assert.deepEqual(received, ['9 s', '1 min', '2 h', '2 h 3 min', '2 d 2 h'])
 })

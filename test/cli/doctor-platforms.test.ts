@@ -73,17 +73,17 @@ test('doctor passes each account to its adapter and prints the diagnosis', async
 })
 
 test('doctor --offline calls no adapter', async (t) => {
-  const home = homeWithPlatform(t, `throw new Error('somebody asked')`)
+  const home = homeWithPlatform(t, `throw new Error('adapter was called')`)
   const { code, lines } = await linesOf(home, '--offline')
   assert.equal(code, 0)
-  assert.ok(!lines.join().includes('somebody asked'))
+  assert.ok(!lines.join().includes('adapter was called'))
 })
 
 test('a disabled account and one without a token are not diagnosed', async (t) => {
   for (const section of ['{enabled: false, token: abcdefgh}', '{enabled: true}']) {
-    const home = homeWithPlatform(t, `throw new Error('somebody asked')`, section)
+    const home = homeWithPlatform(t, `throw new Error('adapter was called')`, section)
     const { lines } = await linesOf(home)
-    assert.ok(!lines.join().includes('somebody asked'), section)
+    assert.ok(!lines.join().includes('adapter was called'), section)
   }
 })
 
@@ -102,7 +102,7 @@ test('secrets in the diagnosis of an adapter are redacted', async (t) => {
   const home = homeWithPlatform(
     t,
     `return [
-      { state: 'problem', text: 'GET /bot' + options.token + '/getMe: 404', advice: 'Mend ' + options.token },
+      { state: 'problem', text: 'GET /bot' + options.token + '/getMe: 404', advice: 'Replace ' + options.token },
       { state: 'problem', text: 'no idea' },
     ]`,
   )
@@ -134,7 +134,7 @@ test('platforms are checked in parallel, and the check of one that does not resp
   )
   assert.match(findings[1]?.advice ?? '', /Check the network/)
   const { looks } = await import(pathToFileURL(join(home.platforms, 'chat', 'adapter.js')).href)
-  assert.deepEqual(looks, ['silent'], 'its signal has told it')
+  assert.deepEqual(looks, ['silent'], 'the signal was aborted')
 })
 
 test('an adapter receives the address of the running gateway', async (t) => {

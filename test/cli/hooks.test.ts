@@ -185,9 +185,9 @@ test('hermes status shows failing hooks with the reason until they are resumed',
 test('invalid requests about hooks are refused', async (t) => {
   const gateway = await startTestGateway(t)
   for (const [where, body, status] of [
-    ['pause', '{"name":"nobody"}', 404],
+    ['pause', '{"name":"missing"}', 404],
     ['pause', '{}', 400],
-    ['test', '{"name":"nobody","event":"agent:end"}', 404],
+    ['test', '{"name":"missing","event":"agent:end"}', 404],
     ['test', '{"name":"x","event":"nonsense"}', 400],
     ['test', 'no JSON', 400],
   ] as const) {

@@ -50,7 +50,7 @@ function* seeds(text: string, now: number) {
     kind: 'reply' as const,
     op: 'send' as const,
     target: null,
-    text: 'a reply nobody got',
+    text: 'an undelivered reply',
     reply_to: null,
     state: 'dead' as const,
     platform_id: null,

@@ -57,9 +57,9 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     stopTurn: async () => false,
     resetSession: async () => brand('s'),
     sessionStatus: async () => unused,
-    compressSession: () => assert.fail('nobody compresses here'),
+    compressSession: () => assert.fail('unexpected compression'),
     gatewayStatus: () => gateway,
-    answerQuestion: () => assert.fail('nobody answers here'),
+    answerQuestion: () => assert.fail('unexpected answer'),
     pendingQuestion: async () => undefined,
     accessReason: () => 'the user is on the allow list',
     ...more,
@@ -89,7 +89,7 @@ async function say(typed: string, given: CommandServices = services(), from: Ses
 async function run(typed: string, given: CommandServices, from: SessionSource = source) {
   const [, name = '', args = ''] = /^\/(\S+)\s*(.*)$/s.exec(typed) ?? []
   const definition = registry.resolve(name)
-  assert.ok(definition, `nobody knows ${typed}`)
+  assert.ok(definition, `unknown command ${typed}`)
   const context = { source: from, sessionKey: key, name: definition.name, args, rawCommand: name }
   return await definition.run({ ...context, signal: new AbortController().signal }, given)
 }

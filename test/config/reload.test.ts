@@ -12,17 +12,17 @@ describe('a reload', () => {
     const { config: write, load } = createTestHome(t)
     write('model: one\nhttp: {allowed_hosts: [a]}\n')
     const { config, lines } = load()
-    const told: [string, readonly string[]][] = []
-    const end = config.onChange((value, changed) => told.push([value.model, changed]))
+    const received: [string, readonly string[]][] = []
+    const end = config.onChange((value, changed) => received.push([value.model, changed]))
     write('model: two\nhttp: {allowed_hosts: [a, b]}\nagent: {verbose: true}\n')
     config.reload()
-    assert.deepEqual(told, [['two', ['agent.verbose', 'http.allowed_hosts', 'model']]])
+    assert.deepEqual(received, [['two', ['agent.verbose', 'http.allowed_hosts', 'model']]])
     assert.equal(config.current().model, 'two')
     assert.ok(lines.some(({ event }) => event === 'config.reloaded'))
     end()
     write('model: three\n')
     config.reload()
-    assert.equal(told.length, 1)
+    assert.equal(received.length, 1)
     assert.equal(config.current().model, 'three')
   })
 
@@ -101,12 +101,12 @@ describe('a reload', () => {
     const { env, load } = createTestHome(t)
     env('HERMES_LOG_LEVEL=warn\nOTHER=1\n')
     const { config } = load()
-    const told: (readonly string[])[] = []
-    config.onChange((_value, changed) => told.push(changed))
+    const received: (readonly string[])[] = []
+    config.onChange((_value, changed) => received.push(changed))
     env('HERMES_LOG_LEVEL=debug\nOTHER=2\n')
     config.reload()
     assert.equal(config.current().log.level, 'debug')
-    assert.deepEqual(told, [['log.level', 'environment.HERMES_LOG_LEVEL', 'environment.OTHER']])
+    assert.deepEqual(received, [['log.level', 'environment.HERMES_LOG_LEVEL', 'environment.OTHER']])
     assert.equal(config.environment().values['OTHER'], '2')
   })
 

@@ -21,8 +21,8 @@ const sources = {
   'ann in group 7': { ...base, userId: 'ann', chatId: '7', chatType: 'group' },
   'eve in group 7': { ...base, chatId: '7', chatType: 'group' },
   'eve in a thread of 7': { ...base, chatId: '70', parentChatId: '7', chatType: 'thread' },
-  'nobody in channel 7': { platform: 'slack', account: 'work', chatId: '7', chatType: 'channel' },
-  'nobody in channel 8': { platform: 'slack', account: 'work', chatId: '8', chatType: 'channel' },
+  'unknown user in channel 7': { platform: 'slack', account: 'work', chatId: '7', chatType: 'channel' },
+  'unknown user in channel 8': { platform: 'slack', account: 'work', chatId: '8', chatType: 'channel' },
   'a bot in forum 8': { ...base, userId: 'bot', isBot: true, chatId: '8', chatType: 'forum' },
   'a moderator in channel 8': { ...base, platform: 'discord', roleAuthorized: true, chatId: '8', chatType: 'channel' },
 } as const satisfies Record<string, SessionSource>
@@ -59,8 +59,8 @@ for (const [situation, rules, expected] of matrix) {
 }
 
 test('events of the gateway itself are always allowed', () => {
-  assert.equal(decideAccess(sources['nobody in channel 8'], { internal: true }, closed).allowed, true)
-  assert.equal(decideAccess(sources['nobody in channel 8'], { internal: false }, closed).allowed, false)
+  assert.equal(decideAccess(sources['unknown user in channel 8'], { internal: true }, closed).allowed, true)
+  assert.equal(decideAccess(sources['unknown user in channel 8'], { internal: false }, closed).allowed, false)
 })
 
 test('the first matching rule gives the reason, in the order of the contract', () => {

@@ -252,9 +252,9 @@ test('if the platform does not report who deleted a message, access is checked f
   const { inbox, stored } = await withMessage(t, {
     checkAccess: ({ source }) => ({ allowed: source.userId === 'u', reason: 'by name' }),
   })
-  const { userId: _, ...nobody } = message('').source
+  const { userId: _, ...withoutUser } = message('').source
   assert.equal(
-    (await inbox.change({ kind: 'deleted', of: original, source: nobody, timestamp: 2 }, keys('k1:d'))).status,
+    (await inbox.change({ kind: 'deleted', of: original, source: withoutUser, timestamp: 2 }, keys('k1:d'))).status,
     'accepted',
   )
   assert.deepEqual(stored(), [])
@@ -294,7 +294,7 @@ test('a reaction is published once, in the format of the contract, after it was 
     event_ts: '1700000001.500000',
     raw_event: { type: 'reaction_added' },
   })
-  assert.equal(stored().length, 1, 'nobody works on a reaction')
+  assert.equal(stored().length, 1, 'a reaction starts no turn')
   const ever = {
     after: { at: 0, row: 0 },
     before: { at: Number.MAX_SAFE_INTEGER, row: 0 },

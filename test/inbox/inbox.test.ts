@@ -62,7 +62,7 @@ test('a refused message leaves nothing behind, and is accepted once its author i
 })
 
 test('events of the gateway itself need no permission', async (t) => {
-  const { inbox } = inboxFor(t, { checkAccess: () => ({ allowed: false, reason: 'nobody' }) })
+  const { inbox } = inboxFor(t, { checkAccess: () => ({ allowed: false, reason: 'not allowed' }) })
   assert.equal((await inbox.accept(message('tick', { internal: true }), keys('cron:1'))).status, 'accepted')
 })
 

@@ -40,22 +40,22 @@ test('a message that plugins allow is accepted unchanged', async (t) => {
 })
 
 test('a message that a plugin skips gets no question, no reply and no event, and does not wake the engine', async (t) => {
-  const { inbox, stored, woken, told } = inboxWithHooks(t, skip, {
+  const { inbox, stored, woken, received } = inboxWithHooks(t, skip, {
     checkAccess: () => assert.fail('access was decided for a skipped message'),
   })
   assert.deepEqual(await inbox.accept(message('spam'), keys('a')), { status: 'refused', reason: 'not for us' })
-  assert.deepEqual([stored(), woken, told], [[], [], []])
+  assert.deepEqual([stored(), woken, received], [[], [], []])
 })
 
 test('a skipped message stays skipped when it is delivered again, also with another key and another decision', async (t) => {
   let decide = skip
-  const { inbox, stored, asked, told } = inboxWithHooks(t, (event) => decide(event))
+  const { inbox, stored, asked, received } = inboxWithHooks(t, (event) => decide(event))
   await inbox.accept(message('spam'), keys('a', 'b'))
   decide = pass
   assert.equal((await inbox.accept(message('spam'), keys('b', 'c'))).status, 'duplicate')
   assert.equal((await inbox.accept(message('spam'), keys('c'))).status, 'duplicate')
   assert.deepEqual(asked, ['spam'])
-  assert.deepEqual([stored(), told], [[], []])
+  assert.deepEqual([stored(), received], [[], []])
 })
 
 test('nothing of the text of a skipped message is stored, and no history shows it', async (t) => {

@@ -21,7 +21,7 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
   const settled: string[] = []
   /** Without the trace entries of accepted and refused messages. */
   const emitted: { name: string; context: unknown }[] = []
-  const told: { name: string; context: unknown }[] = []
+  const received: { name: string; context: unknown }[] = []
   const inbox = createInbox({
     store,
     clock: createManualClock().now,
@@ -34,12 +34,12 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
     queueKindOf: ({ text }) => (text.startsWith('/') ? 'control' : 'turn'),
     wake: (key, lane) => woken.push(`${key} ${lane} ${stored().length}`),
     onWithdrawn: (seq, { status }) => settled.push(`${seq} ${status}`),
-    emit: (name, context) => (name.startsWith('message:') ? told : emitted).push({ name, context }),
+    emit: (name, context) => (name.startsWith('message:') ? received : emitted).push({ name, context }),
     emitsEvents: () => true,
     failpoint: () => undefined,
     ...overrides,
   })
-  return { inbox, stored, woken, settled, emitted, told, store, path }
+  return { inbox, stored, woken, settled, emitted, received, store, path }
 }
 
 export function message(text: string, more: Partial<MessageEvent> = {}): MessageEvent {

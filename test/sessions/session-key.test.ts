@@ -58,7 +58,7 @@ const table: readonly Row[] = [
     key: 'agent:main:chat:group:g:u7',
   },
   {
-    promise: 'nobody is named: the group shares one session',
+    promise: 'without a user id the group shares one session',
     source: { chatType: 'group', chatId: 'g' },
     key: 'agent:main:chat:group:g',
     shared: true,

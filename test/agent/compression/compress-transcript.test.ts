@@ -61,7 +61,7 @@ test('one model call writes the summary under the headings of the contract, and 
   ]
   for (const heading of headings) assert.ok(asked.includes(`\n## ${heading}\n`), heading)
   for (const heading of ['Done', 'In Progress', 'Blocked']) assert.ok(asked.includes(`\n### ${heading}\n`), heading)
-  assert.ok(!asked.includes('"question 0 '), 'what stays is not summed up')
+  assert.ok(!asked.includes('"question 0 '), 'messages that stay are not summarised')
   assert.match(asked, /"question 1 /)
   assert.match(asked, /in at most about 375 words/)
 })

@@ -142,7 +142,7 @@ test('old tool results are cleared, except short ones and those in the tail', ()
     says('done'),
   ]
   assert.deepEqual(plan(messages)?.clearedIndexes, [2])
-  assert.ok(clearedResultText.length < 200, 'what was cleared is not cleared again')
+  assert.ok(clearedResultText.length < 200, 'a cleared result is not cleared again')
 })
 
 test('a running turn is not summarised, and loses only results before the tail', () => {
@@ -155,7 +155,7 @@ test('a running turn is not summarised, and loses only results before the tail',
   assert.ok(behind.summarizedRange.to <= 20)
   assert.ok(behind.clearedIndexes.length > 0 && behind.clearedIndexes.every((at) => at > 20))
   const last = plan([user('job'), calls('a'), result('a', words(9_000))], { turnStart: 0 })
-  assert.equal(last, undefined, 'what the model has just asked for stays')
+  assert.equal(last, undefined, 'the results of the current response stay')
 })
 
 test('roles alternate across the summary', () => {
@@ -207,8 +207,8 @@ test('a short, a recently compressed and a barely reducible conversation are not
 test('the length limit of the summary is a fifth of the replaced tokens, within bounds', () => {
   const tokens = (contextLength: number, exchanges: number) =>
     plan(talk(exchanges), { contextLength })?.maxSummaryTokens
-  assert.equal(tokens(10_000, 20), 500, 'never more than 5 % of what the model reads')
-  assert.equal(tokens(50_000, 60), 2_000, 'never less than 2,000 where that is more than a fifth')
+  assert.equal(tokens(10_000, 20), 500, 'at most 5 % of the context window')
+  assert.equal(tokens(50_000, 60), 2_000, 'at least 2,000 if that is more than a fifth')
   const large = tokens(1_000_000, 1_500)
   assert.equal(large, 12_000)
 })

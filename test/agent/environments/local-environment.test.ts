@@ -101,7 +101,7 @@ test('a command that exceeds its timeout is killed together with its descendants
   assert.equal(result.exitCode, null)
   const pid = Number(readFileSync(born, 'utf8'))
   while (isRunning(pid)) await sleep(5)
-  assert.ok(!existsSync(late), 'the grandchild did not live to write its file')
+  assert.ok(!existsSync(late), 'the grandchild was killed before it wrote its file')
 })
 
 test('an aborted command ends within a second and is reported as aborted', async () => {

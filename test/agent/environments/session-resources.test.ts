@@ -86,7 +86,7 @@ test('after a restart the last valid list of steps is restored from the transcri
     looks += 1
     return transcript
   })
-  assert.equal(looks, 0, 'nobody reads a conversation for a list that nobody asks for')
+  assert.equal(looks, 0, 'the transcript is not read for a list that is not requested')
   assert.deepEqual(todos.read(), [step('[second]')])
   todos.read()
   assert.equal(looks, 1)

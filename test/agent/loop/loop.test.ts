@@ -29,7 +29,7 @@ test('a message that needs no tool is one model call', async () => {
   assert.deepEqual(provider.requests[0]?.messages, [question])
   assert.equal(provider.requests[0]?.system, 'be kind')
   assert.equal(provider.requests[0]?.model, 'm')
-  assert.deepEqual(journal.events, [], 'the last answer is stored with the end of the turn')
+  assert.deepEqual(journal.events, [], 'the last response is stored with the end of the turn')
 })
 
 test('the model calls tools, reads their results and replies; the reply is the text of all responses', async () => {
@@ -44,7 +44,7 @@ test('the model calls tools, reads their results and replies; the reply is the t
   const { text, iterations, usage } = await result
   assert.equal(text, 'Let me look.\n\nIt is empty.')
   assert.equal(iterations, 3)
-  assert.deepEqual(usage, usagePerCall, 'what the earlier answers cost is in the journal already')
+  assert.deepEqual(usage, usagePerCall, 'the usage of earlier responses is in the journal already')
   assert.deepEqual(shape(provider.requests[2]?.messages), [
     'user: what is in the file?',
     'assistant: Let me look.',
@@ -53,7 +53,7 @@ test('the model calls tools, reads their results and replies; the reply is the t
     'assistant: ',
     'c=found c',
   ])
-  assert.equal(journal.events[0], 'answer', 'the answer is on disk before its first tool runs')
+  assert.equal(journal.events[0], 'answer', 'the response is stored before its first tool runs')
   assert.deepEqual(watcher.steps, [
     { iteration: 1, tools: [] },
     { iteration: 2, tools: ['read', 'read'] },
@@ -113,7 +113,7 @@ test('at the iteration limit the model is asked for a summary, and its tool call
   assert.equal(runs, 2)
   const last = provider.requests[2]
   assert.match(shape(last?.messages).at(-1) ?? '', /^user: The budget of steps .* is used up/)
-  assert.deepEqual(last?.tools, provider.requests[0]?.tools, 'the cached beginning of the prompt stays the same')
+  assert.deepEqual(last?.tools, provider.requests[0]?.tools, 'the cached prefix of the prompt does not change')
   assert.equal(
     journal.messages.filter(({ role }) => role === 'user').length,
     0,
@@ -141,7 +141,7 @@ test('the model is notified at 70 % and at 90 % of its iterations, only in the r
   const again = provider.requests[9]?.messages.map(({ content }) => content) ?? []
   for (const asked of provider.requests) {
     const earlier = asked.messages.map(({ content }) => content)
-    assert.deepEqual(again.slice(0, earlier.length), earlier, 'what a request once held is never changed')
+    assert.deepEqual(again.slice(0, earlier.length), earlier, 'messages of earlier requests are never changed')
   }
 })
 

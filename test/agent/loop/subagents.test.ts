@@ -37,7 +37,7 @@ function delegating(
   tools: Record<string, TestTool> = {},
   setting: TestAgentOptions = {},
 ) {
-  const told: Told[] = []
+  const received: Told[] = []
   const turns: TurnInfo[] = []
   const run = runTestAgent(
     script,
@@ -49,8 +49,8 @@ function delegating(
           turns.push(turn)
           return ''
         },
-        onSubagentStart: (parent, child) => void told.push({ parent, child }),
-        onSubagentStop: (parent, child, ending) => void told.push({ parent, child, ending }),
+        onSubagentStart: (parent, child) => void received.push({ parent, child }),
+        onSubagentStop: (parent, child, ending) => void received.push({ parent, child, ending }),
         ...setting.hooks,
       },
     },
@@ -59,7 +59,7 @@ function delegating(
     const result = run.journal.messages.find((message) => message.role === 'tool')
     return JSON.parse(result?.content ?? '{}')
   }
-  return { ...run, told, turns, reports }
+  return { ...run, received, turns, reports }
 }
 
 test('a sub-agent gets only its goal and context, and returns only its summary', async () => {
@@ -84,7 +84,7 @@ test('a sub-agent gets only its goal and context, and returns only its summary',
   )
   assert.deepEqual(reports(), { results: [{ task: 0, status: 'completed', summary: 'There are three.' }] })
   assert.ok(!JSON.stringify(messages).includes('a b c'))
-  assert.equal(usage.inputTokens, 3 * usagePerCall.inputTokens, 'what it cost counts to the turn that made it')
+  assert.equal(usage.inputTokens, 3 * usagePerCall.inputTokens, 'its usage counts for the parent turn')
   const [own, of] = turns
   assert.deepEqual([own?.parentSessionId, of?.parentSessionId], ['', 's'])
   assert.ok(of !== undefined && of.sessionId !== 's' && of.taskId === of.sessionId && of.turnId !== 't')
@@ -92,7 +92,7 @@ test('a sub-agent gets only its goal and context, and returns only its summary',
 
 test('sub-agents run in parallel; their results have the order of the tasks, whichever completes first', async () => {
   const slow = Promise.withResolvers<string>()
-  const { result, reports, told } = delegating(
+  const { result, reports, received } = delegating(
     [
       asks(call('d', 'delegate_task', { tasks: [{ goal: 'slow' }, { goal: 'quick', context: 'c' }] })),
       asks(call('x', 'wait')),
@@ -109,7 +109,7 @@ test('sub-agents run in parallel; their results have the order of the tasks, whi
     { task: 1, status: 'completed', summary: 'quick is done' },
   ])
   assert.deepEqual(
-    told.map(({ child }) => [child.subagentId, child.role, child.goal]),
+    received.map(({ child }) => [child.subagentId, child.role, child.goal]),
     [
       ['d.0', 'leaf', 'slow'],
       ['d.1', 'leaf', 'quick'],
@@ -118,7 +118,7 @@ test('sub-agents run in parallel; their results have the order of the tasks, whi
 })
 
 test('plugins observe the start and the end of a sub-agent through its parent turn', async () => {
-  const { result, told } = delegating(
+  const { result, received } = delegating(
     [
       asks(call('d', 'delegate_task', { goal: 'look around' })),
       asks(call('x', 'look', { path: '/' })),
@@ -128,7 +128,7 @@ test('plugins observe the start and the end of a sub-agent through its parent tu
     { look: async () => 'nothing' },
   )
   await result
-  const [start, stop] = told
+  const [start, stop] = received
   assert.deepEqual([start?.parent.sessionId, start?.parent.turnId], ['s', 't'])
   assert.equal(start?.child.sessionId, stop?.child.sessionId)
   assert.deepEqual(
@@ -146,15 +146,15 @@ test('too many tasks, no task or an empty goal is a tool error, and no sub-agent
     [{ goal: 'x', tasks: tasks(1) }, /not both/],
     [{ tasks: [{ goal: 'x' }, { goal: ' ' }] }, /The goal of task 1 is empty/],
   ] as const) {
-    const { result, reports, told } = delegating([asks(call('d', 'delegate_task', args)), { chunks: ['sorry'] }])
+    const { result, reports, received } = delegating([asks(call('d', 'delegate_task', args)), { chunks: ['sorry'] }])
     await result
     assert.match(reports().error, said)
-    assert.deepEqual(told, [])
+    assert.deepEqual(received, [])
   }
 })
 
 test('a failed sub-agent reports its error, and the others continue', async () => {
-  const { result, reports, told } = delegating([
+  const { result, reports, received } = delegating([
     asks(call('d', 'delegate_task', { tasks: [{ goal: 'a' }, { goal: 'b' }] })),
     new Error('the line is dead'),
     { chunks: ['b is done'] },
@@ -166,7 +166,7 @@ test('a failed sub-agent reports its error, and the others continue', async () =
     ['error', 'completed'],
   )
   assert.match(reports().results[0].summary, /the line is dead/)
-  assert.deepEqual(told.filter(({ ending }) => ending !== undefined).length, 2)
+  assert.deepEqual(received.filter(({ ending }) => ending !== undefined).length, 2)
 })
 
 test('a sub-agent has its own iteration limit, and has failed when it reaches the limit', async () => {
@@ -197,7 +197,7 @@ test('a sub-agent cannot call tools that it does not have', async () => {
 })
 
 test('an abort of the turn interrupts its sub-agents, and plugins observe it', async () => {
-  const { result, stop, provider, told, watcher } = delegating([
+  const { result, stop, provider, received, watcher } = delegating([
     asks(call('d', 'delegate_task', { goal: 'for ever' })),
     { chunks: ['I be'], hang: true },
   ])
@@ -205,7 +205,7 @@ test('an abort of the turn interrupts its sub-agents, and plugins observe it', a
   const reason = new Error('stopped')
   stop.abort(reason)
   await assert.rejects(result, reason)
-  assert.equal(told.at(-1)?.ending?.status, 'interrupted')
+  assert.equal(received.at(-1)?.ending?.status, 'interrupted')
   assert.ok(!watcher.texts.includes('I be'), 'the text of a sub-agent is not shown')
 })
 

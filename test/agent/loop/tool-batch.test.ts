@@ -130,8 +130,8 @@ test('an error that a tool throws becomes its result, truncated', async () => {
     },
   })
   const [long, odd] = await batch(tools, { calls: [call('a', 'broken'), call('b', 'odd')] }).results
-  const told: { error: string } = JSON.parse(long?.content ?? '')
-  assert.equal(told.error, '😀'.repeat(1_024))
+  const received: { error: string } = JSON.parse(long?.content ?? '')
+  assert.equal(received.error, '😀'.repeat(1_024))
   assert.equal(odd?.content, '{"error":"not even an error"}')
 })
 
@@ -220,7 +220,7 @@ test('a superseded turn waits for its running tools and starts no other', async 
   await loopTurns()
   held.end('c0')
   await loopTurns()
-  assert.equal(settled, false, 'the next turn must not begin beside these tools')
+  assert.equal(settled, false, 'the next turn must not start while these tools run')
   for (const { id } of calls.slice(1, 8)) held.end(id)
   await rejected
   assert.equal(held.begun.length, 8)

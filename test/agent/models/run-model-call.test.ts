@@ -20,8 +20,8 @@ function watchedRun(script: readonly ScriptStep[], answers: Partial<AgentHooks> 
 
 /** Requests a reissue with another model until it has received `times` responses. */
 function reissueTo(model: string, times = Number.POSITIVE_INFINITY): AgentHooks['reissue'] {
-  let told = 0
-  return async (_facts, request): Promise<ModelRequest | null> => (told++ < times ? { ...request, model } : null)
+  let received = 0
+  return async (_facts, request): Promise<ModelRequest | null> => (received++ < times ? { ...request, model } : null)
 }
 
 test('each model call is observed with its own number, failed or complete', async () => {
@@ -150,7 +150,7 @@ test('an iteration has at most one reissue, and its response replaces the first 
     'observers of answers hear of the second one only',
   )
   assert.equal(journal.messages[0]?.content, 'Let me look.')
-  assert.equal(usage.inputTokens, 20, 'both have to be paid')
+  assert.equal(usage.inputTokens, 20, 'both calls are billed')
   assert.deepEqual(watcher.texts, [], 'the first response was not shown')
 })
 
@@ -184,11 +184,11 @@ test('when a reissue fails, the first response is used and the failure is observ
 test('text that plugins may still change is not shown while it is streamed', async () => {
   const held = watchedRun([asksForTool, { chunks: ['do', 'ne'] }], { outputMayChange: () => true })
   await held.result
-  assert.deepEqual(held.watcher.texts, [], 'a transformation has the last word, after the whole turn')
+  assert.deepEqual(held.watcher.texts, [], 'the text is transformed after the turn')
   const wrapped = watchedRun([asksForTool, { chunks: ['do', 'ne'] }])
   wrapped.middleware.registerMiddleware('llm_execution', ({ next_call }) => next_call())
   await wrapped.result
-  assert.deepEqual(wrapped.watcher.texts, ['Let me look.'], 'what a wrapper has let through is decided')
+  assert.deepEqual(wrapped.watcher.texts, ['Let me look.'], 'chunks that a wrapper has passed on are final')
   const free = watchedRun([asksForTool, { chunks: ['do', 'ne'] }])
   await free.result
   assert.deepEqual(free.watcher.texts, ['Let me look.', 'Let me look.\n\ndo', 'Let me look.\n\ndone'])
@@ -229,7 +229,7 @@ test('an abort is not observed as a failed request', async () => {
   stop.abort(new Error('stop'))
   await assert.rejects(result, (error) => error === stop.signal.reason)
   assert.deepEqual(points.requestFailures, [])
-  assert.equal(points.streamed(), 'half(stop)|', 'the stream has an end all the same')
+  assert.equal(points.streamed(), 'half(stop)|', 'the stream still gets its end')
 })
 
 test('after an abort, middleware that never settles is abandoned after the grace period', async (t) => {

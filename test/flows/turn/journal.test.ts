@@ -141,14 +141,14 @@ test('the end of a turn is stored atomically: response, message, usage and reply
   const { accept, claimRun, journal, store, transcript } = journalFor(t)
   const seq = await accept('one')
   const turn = await claimRun()
-  let told = 0
+  let received = 0
   const outcome = await journal.finish(
     turn,
     ending({
       message: { role: 'assistant', content: 'yes' },
       ord: 1,
       *writeReply(now) {
-        told = now
+        received = now
         yield* freezePrompt('reply', 'written with the turn')
       },
     }),
@@ -160,7 +160,7 @@ test('the end of a turn is stored atomically: response, message, usage and reply
     model: 'm',
     usage: { inputTokens: 100, outputTokens: 7 },
   })
-  assert.ok(told > 0)
+  assert.ok(received > 0)
   const state = await store.run(() => findEventState(seq))
   assert.equal(state?.state, 'done')
   assert.deepEqual(JSON.parse(state?.outcome ?? ''), outcome)
@@ -355,7 +355,7 @@ test('a stop that was requested before a crash is still known after it', async (
   assert.equal(await store.run(() => requestTurnStop(key)), turn.id)
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'stopped')
-  await journal.finish(claim.turn, ending({ state: 'stopped', reason: 'stopped by a person' }))
+  await journal.finish(claim.turn, ending({ state: 'stopped', reason: 'stopped by a user' }))
   assert.deepEqual(
     (await transcript(claim.turn)).map(({ role }) => role),
     ['user', 'assistant', 'tool'],
