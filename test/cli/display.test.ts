@@ -15,7 +15,7 @@ const table = (display: Display) =>
   display.table(
     ['ID', 'STATE', 'TEXT'],
     [
-      ['1', { text: 'dead', tone: 'warn' }, 'a long text that does not fit into the line of this terminal'],
+      ['1', { text: 'timed out', tone: 'warn' }, 'a long text that does not fit into the line of this terminal'],
       ['200', '', 'tab\there'],
     ],
   )
@@ -23,7 +23,7 @@ const table = (display: Display) =>
 test('a table has headings, colours and columns on a terminal, and fits its width', () => {
   assert.deepEqual(shown(table, 40).split('\n'), [
     '\u001b[2mID   STATE      TEXT\u001b[22m',
-    '1    \u001b[33mdead\u001b[39m  a long text that does n…',
+    '1    \u001b[33mtimed out\u001b[39m  a long text that does n…',
     '200             tab here',
     '',
   ])
@@ -31,7 +31,7 @@ test('a table has headings, colours and columns on a terminal, and fits its widt
 
 test('without a terminal each row is one plain line that a script can split at two spaces', () => {
   assert.deepEqual(shown(table).split('\n'), [
-    '1  dead  a long text that does not fit into the line of this terminal',
+    '1  timed out  a long text that does not fit into the line of this terminal',
     '200  -  tab here',
     '',
   ])
