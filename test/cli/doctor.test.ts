@@ -37,7 +37,7 @@ test('doctor reports problems with advice and exits with 1', async (t) => {
   assert.equal(wrongConfig.code, 1)
   assert.match(wrongConfig.stdout, /^✗ Config: config\.yaml:4:14 log\.level: expected debug, info, warn or error/m)
   assert.match(wrongConfig.stdout, /^! Config: config\.yaml:1:\d+ http\.hots: unknown key .*did you mean "host"/m)
-  assert.match(wrongConfig.stdout, /^! Config: \.env others can read this file/m)
+  assert.match(wrongConfig.stdout, /^! Config: \.env .*mode 644/m)
   assert.match(wrongConfig.stdout, /^! Home: .*0755/m)
   assert.match(wrongConfig.stdout, /^! python3: not found/m)
 
@@ -48,7 +48,7 @@ test('doctor reports problems with advice and exits with 1', async (t) => {
   assert.match(stdout, /^✗ Token: .*0644/m)
   assert.match(stdout, /^✗ Model: .*key of openai is missing.*\n {4}→ Set OPENAI_API_KEY/m)
   assert.match(stdout, new RegExp(`^✗ Port: another program uses http://127.0.0.1:${address.port}$`, 'm'))
-  assert.match(stdout, /^✗ Work folder: \/nowhere\/at\/all is not a folder/m)
+  assert.match(stdout, /^✗ .*\/nowhere\/at\/all/m)
   assert.match(stdout, /^5 problems \(✗\)/m)
 })
 
