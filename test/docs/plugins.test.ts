@@ -169,15 +169,15 @@ test('wrap a call: a second reading is answered from memory, a busy tool is trie
   assert.equal((await told(gateway, 3)).match(/old words/g)?.length, 2)
   assert.match(await told(gateway, 4), /attempt 2/)
   assert.match(await told(gateway, 5), /"model":"large-model"/)
-  await gateway.waitForLog('the model answered')
+  await gateway.waitForLog('model.measured')
 })
 
 test('work on a stream: what leaves the intercept is what people read, and the whole text is told of', async (t) => {
   const page = 'docs/how-to/work-on-a-stream.md'
   const gateway = await withPlugins(t, page, ['no-names', 'first-word'], { replies: [{ text: 'Ada wrote it' }] })
   await gateway.say('who?')
-  await gateway.waitForReply(/^somebody wrote it$/)
-  await gateway.waitForLog('streamed 17 characters')
+  await gateway.waitForReply(/^a colleague wrote it$/)
+  await gateway.waitForLog('"characters":20')
 })
 
 test('watch calls, and hide from observers: events are written down without what is hidden', async (t) => {
@@ -195,8 +195,8 @@ test('watch calls, and hide from observers: events are written down without what
   })
   await gateway.say('hello')
   await gateway.waitForReply('quiet-words')
-  await gateway.waitForLog('a tool was used')
-  await gateway.waitForLog('a model was asked')
+  await gateway.waitForLog('audit.tool')
+  await gateway.waitForLog('audit.model')
   await gateway.stop()
   const lines = readFileSync(join(gateway.home.plugins, 'black-box/events.jsonl'), 'utf8').trim().split('\n')
   const events = lines.map((line): Record<string, unknown> => JSON.parse(line))
@@ -304,8 +304,8 @@ test('use sub-agents: a plugin has rules for them alone, and hears of their begi
   assert.match(await told(gateway, 2), /look around\\n\\nYou may look, and change nothing\./)
   assert.match(await told(gateway, 3), /Look only\./)
   assert.match(await told(gateway, 4), /completed.*I have looked/)
-  await gateway.waitForLog('an apprentice begins: look around')
-  await gateway.waitForLog('an apprentice ends after 1 calls')
+  await gateway.waitForLog(/apprentice\.started.*look around/)
+  await gateway.waitForLog(/apprentice\.ended.*"calls":1/)
   assert.deepEqual(
     ['by-the-child', 'by-the-agent'].map((name) => existsSync(join(gateway.home.root, name))),
     [false, true],
@@ -314,12 +314,12 @@ test('use sub-agents: a plugin has rules for them alone, and hears of their begi
 
 test('run a daemon: it begins with the gateway, works, and ends with it', async (t) => {
   const gateway = await withPlugins(t, 'docs/how-to/run-a-daemon.md', ['heartbeat'])
-  await gateway.waitForLog('the heart begins to beat')
+  await gateway.waitForLog('heartbeat.started')
   await gateway.waitForLog('"beats":1')
   const [daemon] = gateway.current().status().daemons
   assert.deepEqual([daemon?.name, daemon?.state], ['heartbeat', 'running'])
   await gateway.stop()
-  await gateway.waitForLog('the heart stops')
+  await gateway.waitForLog('heartbeat.stopped')
 })
 
 test('write a plugin in Python: it reminds, counts, rewrites and wraps', { skip: withoutPython }, async (t) => {
