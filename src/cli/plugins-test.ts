@@ -145,7 +145,7 @@ function createCollector() {
   return { stream, text: () => chunks.join('') }
 }
 
-/** The messages of the warnings and errors in a log. */
+/** The warnings and errors in a log, with the hook and the reason. */
 function parseWarnings(text: string): string[] {
   return text
     .trimEnd()
@@ -153,7 +153,10 @@ function parseWarnings(text: string): string[] {
     .flatMap((line) => {
       const entry: unknown = JSON.parse(line)
       if (typeof entry !== 'object' || entry === null || !('level' in entry) || !('msg' in entry)) return []
-      return entry.level === 'warn' || entry.level === 'error' ? [String(entry.msg)] : []
+      if (entry.level !== 'warn' && entry.level !== 'error') return []
+      const hook = 'hook' in entry ? ` (${String(entry.hook)})` : ''
+      const reason = 'reason' in entry ? `: ${String(entry.reason)}` : ''
+      return [`${String(entry.msg)}${hook}${reason}`]
     })
 }
 

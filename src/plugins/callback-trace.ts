@@ -1,6 +1,6 @@
 /**
- * Watching the callbacks of a plugin at work: which were called, how long they took, what they threw. For trying a plugin
- * out; otherwise callbacks are called without anything in between.
+ * Traces the callbacks of a plugin: which were called, how long they took, what they threw. Used by `hermes plugins test`;
+ * otherwise callbacks are called directly.
  */
 import { messageOf } from '../lib/errors.ts'
 
@@ -10,17 +10,17 @@ export interface CallbackTrace {
   readonly name: string
   /** Until it returned, or until its promise settled. */
   readonly ms: number
-  /** What it threw; null when all went well. */
+  /** The message of the thrown error; null after a success. */
   readonly error: string | null
 }
 
-/** A function that does the same as the callback and is told of. */
+/** Wraps a callback, so that its calls are traced. */
 export type ObserveCallback = <Fn extends (...args: never[]) => unknown>(kind: string, name: string, callback: Fn) => Fn
 
-/** Runs something in the name of a plugin, so that what it leaves behind is known as the plugin's. */
+/** Runs code on behalf of a plugin, so that resources that it leaves open are attributed to the plugin. */
 export type RunAsPlugin = <Value>(plugin: string, work: () => Value) => Value
 
-/** Every callback in the name of its plugin, beside whoever observes them. Undefined where nobody wants either. */
+/** Combines `observe` and `runAsPlugin` for the callbacks of one plugin; undefined without both. */
 export function observeAsPlugin(
   plugin: string,
   observe: ObserveCallback | undefined,
@@ -37,7 +37,7 @@ export function observeAsPlugin(
 }
 
 /** @param now ms, as `performance.now` */
-export function createCallbackObserver(onCall: (firing: CallbackTrace) => void, now: () => number): ObserveCallback {
+export function createCallbackObserver(onCall: (trace: CallbackTrace) => void, now: () => number): ObserveCallback {
   return (kind, name, callback) =>
     new Proxy(callback, {
       apply(target, self: unknown, args: unknown[]) {

@@ -1,11 +1,13 @@
 /**
- * All plugins there are, each with whether it is wanted and what keeps it from being loaded. Runs nothing of them.
+ * Lists all installed plugins with their desired state and the reasons that prevent loading. Runs no plugin code.
  */
 import type { PluginsConfig } from './config.ts'
-import { contractVersion } from './contract-version.ts'
 import { bareName, type DesiredState, desiredStateOf, type MissingPlugin, missingPlugins } from './desired-state.ts'
 import { type DiscoveredPlugin, discoverPlugins, type PluginDiscovery, type PluginRoot } from './discovery.ts'
 import { loadOrder } from './load-order.ts'
+
+/** The version of the plugin contract that this gateway implements. `requires_hermes` is compared with it. */
+const contractVersion = '0.21.3'
 
 export interface CatalogueDeps {
   readonly roots: readonly PluginRoot[]
@@ -16,21 +18,21 @@ export interface CatalogueDeps {
 export interface CataloguedPlugin {
   readonly found: DiscoveredPlugin
   readonly desiredState: DesiredState
-  /** Why it is not loaded although it is wanted; '' when it can be. */
+  /** Why an enabled plugin cannot be loaded; '' when it can. */
   readonly blockedReason: string
-  /** What is odd about its surroundings but keeps nothing from working. */
+  /** Issues that do not prevent loading. */
   readonly warnings: readonly string[]
 }
 
 export interface PluginCatalogue extends Pick<PluginDiscovery, 'invalid' | 'warnings'> {
-  /** Those that are wanted in the order in which they are loaded, then the others by id. */
+  /** Enabled plugins in the order of loading, then the others by id. */
   readonly plugins: readonly CataloguedPlugin[]
   readonly missing: readonly MissingPlugin[]
-  /** Whether the configuration asks for it, usable or not. */
+  /** Whether the configuration enables the plugin, even if it cannot be loaded. */
   isEnabled(id: string): boolean
 }
 
-/** Whether what a plugin requires is this one: by id, or by the bare name of its folder. */
+/** Whether a name refers to a plugin: by id, or by the name of its folder. */
 export function matchesPluginId(name: string, id: string): boolean {
   return name === id || name === bareName(id)
 }
@@ -50,7 +52,9 @@ export async function cataloguePlugins({ roots, settings, environment }: Catalog
   for (const { found } of ordered.order) {
     const pluginWarnings = await requirementIssues(found, enabled)
     if (ordered.cycle.includes(found.id))
-      pluginWarnings.push(`${cycle} require each other; they are loaded by their names`)
+      pluginWarnings.push(
+        `the plugins ${cycle} require each other (dependency cycle); they are loaded in alphabetical order`,
+      )
     const blockedReason = (await blockedReasonFor(found, environment)) ?? ''
     entries.push({ found, desiredState: 'enabled', blockedReason, warnings: pluginWarnings })
   }
@@ -65,13 +69,13 @@ async function blockedReasonFor(
   { manifest, manifestFile }: DiscoveredPlugin,
   environment: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {
-  if (manifest.kind === 'model-provider') return `${manifestFile}: plugins of kind model-provider cannot be used here`
+  if (manifest.kind === 'model-provider') return `${manifestFile}: plugins of kind model-provider are not supported`
   const { requiresHermes } = manifest
   if (requiresHermes !== undefined) {
     const { checkVersion } = await import('./version-range.ts')
     const versionCheck = checkVersion(contractVersion, requiresHermes)
-    if (versionCheck === 'no-range')
-      return `${manifestFile}: requires_hermes: ${requiresHermes} is no range of versions`
+    if (versionCheck === 'invalid-range')
+      return `${manifestFile}: requires_hermes: expected a version range, found ${requiresHermes}`
     if (versionCheck === 'outside')
       return `it requires Hermes ${requiresHermes}; this gateway implements ${contractVersion}`
   }
@@ -95,8 +99,8 @@ async function requirementIssues(
     const { version } = other.manifest
     const { checkVersion } = await import('./version-range.ts')
     const versionCheck = checkVersion(version, range)
-    if (versionCheck === 'no-range') issues.push(`requires_plugins: ${range} is no range of versions`)
-    if (versionCheck === 'outside') issues.push(`it requires ${id} ${range}, and ${version} is there`)
+    if (versionCheck === 'invalid-range') issues.push(`requires_plugins: expected a version range, found ${range}`)
+    if (versionCheck === 'outside') issues.push(`it requires ${id} ${range}; version ${version} is installed`)
   }
   return issues
 }

@@ -1,29 +1,25 @@
 /**
- * `plugins` in config.yaml: which plugins are loaded, what each is told, and what it may do (contract §2.2). Nothing is
- * loaded that is not named here.
+ * `plugins` in config.yaml: which plugins are loaded, with which settings and permissions (contract §2.2).
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
 
 const pluginEntrySchema = z.looseObject({
-  settings: z.record(z.string(), z.unknown()).default({}).describe('What the plugin reads as its configuration.'),
-  allow_tool_override: z
-    .boolean()
-    .default(false)
-    .describe('Lets the plugin put a tool of its own in the place of another one.'),
+  settings: z.record(z.string(), z.unknown()).default({}).describe('Settings of the plugin.'),
+  allow_tool_override: z.boolean().default(false).describe('Allows the plugin to replace tools of the same name.'),
   allow_gateway_injection: z
     .boolean()
     .default(false)
-    .describe('Lets the plugin hand in messages as if somebody had written them.'),
+    .describe('Allows the plugin to add messages to sessions on behalf of a user.'),
   llm: z
     .looseObject({
       allow_model_override: z
         .boolean()
         .default(false)
-        .describe('Lets the plugin choose the model of its own questions.'),
+        .describe('Allows the plugin to choose the model of its own requests.'),
     })
     .prefault({})
-    .describe('What the plugin may ask of the model.'),
+    .describe('Permissions for model requests of the plugin.'),
 })
 
 const pluginNames = z.union([z.string().transform((name) => [name]), z.array(z.string())], {
@@ -35,55 +31,54 @@ export const pluginsConfig = {
     .object({
       enabled: pluginNames
         .default([])
-        .describe('Plugins that are loaded, by their folder: `otel`, or with its category `observability/otel`.'),
-      disabled: pluginNames.default([]).describe('Plugins that are not loaded, whatever `enabled` says.'),
-      entries: z
-        .record(z.string(), pluginEntrySchema)
-        .default({})
-        .describe('By plugin: what it is told (`settings`), and what it may do.'),
+        .describe('Plugins to load, by the name of their folder: `otel`, or with the category `observability/otel`.'),
+      disabled: pluginNames.default([]).describe('Plugins that are not loaded. Takes precedence over `enabled`.'),
+      entries: z.record(z.string(), pluginEntrySchema).default({}).describe('Settings and permissions by plugin.'),
       env: z
         .enum(['all', 'declared'])
         .default('all')
         .describe(
-          'What the process of a plugin in Python sees of the environment: all of it with .env, or what its `requires_env` and `optional_env` name.',
+          'Environment variables for the process of a plugin in Python: all including .env, or only those in its `requires_env` and `optional_env`.',
         ),
       hook_callback_timeout: z
         .number()
         .min(0)
         .max(600)
         .default(30)
-        .describe('Seconds that one callback of a plugin may take; then the turn goes on without it. 0: no limit.'),
+        .describe('Timeout of one plugin callback in seconds. The turn continues without its result. 0: no timeout.'),
       pre_tool_call_errors: z
         .enum(['open', 'closed'])
         .default('open')
-        .describe('When a callback of `pre_tool_call` fails: `open` skips the callback, `closed` blocks the tool.'),
+        .describe(
+          'Effect of a failed `pre_tool_call` callback: `open` skips the callback, `closed` blocks the tool call.',
+        ),
       stream_reasoning_deltas: z
         .boolean()
         .default(false)
-        .describe('Shows plugins what the model thinks, too, while it streams.'),
+        .describe('Sends the streamed reasoning of the model to plugins, too.'),
     })
     .prefault({})
-    .describe('Code that may change what happens in a turn. Only what is named is loaded.'),
+    .describe('Plugins extend or change turns. Only enabled plugins are loaded.'),
   memory: z
     .looseObject({
       provider: z
         .string()
         .optional()
         .describe(
-          'The plugin that keeps long-term memory beside the agent’s own: `honcho` is `plugins/memory/honcho`.',
+          'The plugin with the long-term memory, in addition to the built-in memory: `honcho` is `plugins/memory/honcho`.',
         ),
     })
     .prefault({})
-    .describe('What the agent remembers.'),
+    .describe('Memory of the agent.'),
 } as const
 
 export type PluginsConfig = ConfigOf<typeof pluginsConfig>
 export type PluginConfigEntry = z.output<typeof pluginEntrySchema>
 
-/** What a plugin that the configuration does not mention may do: nothing beyond its registrations. */
+/** A plugin without an entry has no settings and no permissions. */
 const defaultEntry: PluginConfigEntry = pluginEntrySchema.parse({})
 
-/** What the configuration says of one plugin, by its id or by the bare name of its folder. */
+/** The entry of one plugin, by its id or by the name of its folder. */
 export function configEntryOf({ plugins: { entries } }: PluginsConfig, id: string): PluginConfigEntry {
   for (const key of [id, id.slice(id.lastIndexOf('/') + 1)]) {
     if (Object.hasOwn(entries, key)) return entries[key] ?? defaultEntry

@@ -1,5 +1,5 @@
 /**
- * The `ctx` that a plugin's `register` is given: every room it may reach, and the list of what it has registered there.
+ * Creates the `ctx` that `register` of a plugin receives, and tracks everything that the plugin registers.
  */
 import { HermesError } from '../lib/errors.ts'
 import type { LogFields, Logger } from '../lib/log.ts'
@@ -24,7 +24,7 @@ type HookOptions = Parameters<PluginContext['registerHook']>[2]
 type DaemonArguments = Parameters<PluginContext['registerBackgroundDaemon']>
 type SectionArguments = Parameters<PluginContext['registerSystemPromptSection']>
 
-/** What plugins are joined with. The first argument is the plugin's id. */
+/** The services that plugins use. The first argument of each method is the plugin's id. */
 export interface PluginServices {
   /** `$HERMES_HOME`, absolute. */
   readonly home: string
@@ -38,19 +38,19 @@ export interface PluginServices {
     ): Registration
     report(owner: string): readonly PluginHookReport[]
   }
-  /** `run` is what is called in the place of the tool's own. */
+  /** `run` is called instead of `run` of the tool. */
   readonly tools: { register(owner: string, tool: PluginTool, run: PluginTool['run']): Registration }
   readonly commands: { register(owner: string, command: PluginCommand, run: PluginCommand['run']): Registration }
   readonly memory: { register(owner: string, provider: MemoryProvider): Registration }
   readonly sections: { register(owner: string, ...section: SectionArguments): Registration }
   readonly daemons: {
     register(owner: string, ...daemon: DaemonArguments): Registration
-    /** Resolves when the daemons of a plugin that were taken away have stopped. Never rejects. */
+    /** Resolves when the removed daemons of a plugin have stopped. Never rejects. */
     stopped(owner: string): Promise<void>
   }
   state(owner: string): PluginState
   /** As `PluginLlm.complete`. */
-  complete(owner: string, ...question: Parameters<PluginContext['llm']['complete']>): Promise<LlmResult>
+  complete(owner: string, ...request: Parameters<PluginContext['llm']['complete']>): Promise<LlmResult>
   /** As `PluginContext.injectMessage`. */
   injectMessage(owner: string, ...message: Parameters<PluginContext['injectMessage']>): Promise<boolean>
   /** As `PluginContext.dispatchTool`. */
@@ -63,9 +63,9 @@ export interface PluginContextDeps {
   readonly registrations: Registrations
   readonly config: PluginConfig
   hasPlugin(id: string): boolean
-  /** Told of each call of a callback; without it callbacks are registered as they are. */
+  /** Traces the calls of callbacks. */
   readonly observe?: ObserveCallback | undefined
-  /** The plugin's own. */
+  /** The logger of the plugin. */
   readonly log: Logger<LogFields>
 }
 
@@ -75,7 +75,7 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
   const registrar = services.middleware.forPlugin(id)
   const state = services.state(id)
 
-  /** A callback that is no function would fail much later, where nobody knows why. */
+  /** Rejects values that are not functions at the registration, where the stack trace points to the plugin. */
   function checkCallback<Fn extends (...args: never[]) => unknown>(kind: string, name: string, callback: Fn): Fn {
     if (typeof callback !== 'function') {
       throw new HermesError(
@@ -86,9 +86,9 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
     return deps.observe === undefined ? callback : deps.observe(kind, name, callback)
   }
 
-  async function ifLoaded<Value>(act: () => Promise<Value>): Promise<Value> {
+  async function ifLoaded<Value>(operation: () => Promise<Value>): Promise<Value> {
     if (!registrations.isOpen()) throw new HermesError('plugins/unloaded', `(${id})`)
-    return await act()
+    return await operation()
   }
 
   const { add } = registrations

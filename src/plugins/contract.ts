@@ -1,9 +1,8 @@
 /**
- * What a plugin is given: `register(ctx)` is called once when it is loaded, and everything it registers is gone again when
- * it is unloaded, in reverse order (seeds 000, 001, 003; `contract/hermes.md` §2.4).
+ * The API of plugins. `register(ctx)` is called once when a plugin is loaded; all registrations are removed in reverse
+ * order when it is unloaded (seeds 000, 001, 003; `contract/hermes.md` §2.4).
  *
- * Every registration returns a handle and states how it fails. Names of the contract are camel case here; the keys of
- * payloads stay as the seeds write them.
+ * Each registration returns a handle. Names of the contract are in camel case here; payload keys stay as in the seeds.
  */
 import type { z } from 'zod'
 import type { ToolMode } from '../agent/tools/tool.ts'
@@ -13,26 +12,25 @@ import type { PlatformModule } from '../platforms/adapter.ts'
 import type { HookCallback, HookName } from './hook-map.ts'
 
 export interface PluginContext extends MiddlewareRegistrar {
-  /** The folder's name, with its category: `observability/otel`. */
+  /** The name of the folder, with its category: `observability/otel`. */
   readonly pluginId: string
-  /** The plugin's own folder. */
+  /** The folder of the plugin. */
   readonly directory: string
   /** `$HERMES_HOME`, absolute. */
   readonly home: string
   readonly version: string
   readonly log: Logger<LogFields>
-  /** `plugins.entries.<id>.settings`, completed with the defaults of the manifest's `config_schema`. */
+  /** `plugins.entries.<id>.settings` with the defaults of `config_schema` in the manifest. */
   readonly config: PluginConfig
-  /** JSON that outlives the process, in `$HERMES_HOME/plugin-state/`. */
+  /** Persistent JSON values, in `$HERMES_HOME/plugin-state/`. */
   readonly state: PluginState
-  /** Completions with the configured model, paid and watched like any other. */
+  /** Completions of the configured model; they pass through middleware as all other model requests. */
   readonly llm: PluginLlm
   hasPlugin(id: string): boolean
 
   /**
-   * Watches or answers at one point of a turn. A callback that throws or takes too long is logged and skipped, unless its
-   * registration says `fails: 'closed'`, which only `pre_tool_call` can be: then the tool is blocked.
-   * A name nobody emits is kept with a warning.
+   * Registers a callback for a hook. A callback that throws or times out is logged and skipped. With `fails: 'closed'`,
+   * which only `pre_tool_call` supports, the tool call is blocked instead. Unknown names are accepted with a warning.
    */
   registerHook<Name extends HookName>(
     name: Name,
@@ -40,24 +38,24 @@ export interface PluginContext extends MiddlewareRegistrar {
     options?: { readonly fails?: FailureMode; readonly timeoutMs?: number },
   ): Registration
   /**
-   * A tool the model may call, for sessions that begin afterwards. Throws `plugins/tool-taken` when the name is taken and
-   * `override` is not set, or `plugins.entries.<id>.allow_tool_override` does not allow it.
+   * Registers a tool for the model, in sessions that start afterwards. Throws `plugins/tool-taken` if the name is in use,
+   * unless `override` is set and `plugins.entries.<id>.allow_tool_override` allows it.
    */
   registerTool<Schema extends z.ZodType>(tool: PluginTool<Schema>): Registration
-  /** A slash command. Throws `plugins/command-taken` when the name belongs to another one. */
+  /** Registers a slash command. Throws `plugins/command-taken` if the name is in use. */
   registerCommand(command: PluginCommand): Registration
-  /** The adapter of a plugin of kind `platform`; throws `plugins/not-a-platform` in others. */
+  /** Registers the adapter of a plugin of kind `platform`; throws `plugins/not-a-platform` in other plugins. */
   registerPlatform(platform: PlatformModule): Registration
-  /** A store of long-term memory; in use when `memory.provider` names it. */
+  /** Registers a long-term memory; it is used if `memory.provider` names it. */
   registerMemoryProvider(provider: MemoryProvider): Registration
-  /** A part of the system prompt of sessions that begin afterwards, frozen with it. At most 4,000 characters each. */
+  /** Adds a section of at most 4,000 characters to the system prompt of sessions that start afterwards. */
   registerSystemPromptSection(
     name: string,
-    section: string | ((about: PromptSectionContext) => Awaitable<string | null>),
+    section: string | ((context: PromptSectionContext) => Awaitable<string | null>),
   ): Registration
   /**
-   * Work beside the conversations (seed 003): started in the order of registration, stopped in reverse, restarted after a
-   * crash. Throws `plugins/daemon-taken` for a name that exists.
+   * Registers a background daemon (seed 003). Daemons are started in the order of registration, stopped in reverse order
+   * and restarted after a failure. Throws `plugins/daemon-taken` if the name is in use.
    */
   registerBackgroundDaemon(
     name: string,
@@ -67,21 +65,21 @@ export interface PluginContext extends MiddlewareRegistrar {
   ): Registration
 
   /**
-   * Hands in a message as if whoever wrote last in the conversation had written it; one of the role `system` begins with
-   * `[system]`, so that the model can tell it apart. Resolves with false where that is not allowed
-   * (`plugins.entries.<id>.allow_gateway_injection`) or the session does not exist.
+   * Adds a message to a session, on behalf of the user who wrote last in it. A message with role `system` starts with
+   * `[system]`, so that the model can distinguish it. Resolves with false if the configuration does not allow it
+   * (`plugins.entries.<id>.allow_gateway_injection`) or if the session does not exist.
    */
   injectMessage(
     content: string,
     options?: { readonly role?: 'user' | 'system'; readonly sessionKey?: string },
   ): Promise<boolean>
   /**
-   * Runs a tool as the agent would, through guardrails, approvals and all: within a turn as a part of it, in its
-   * conversation and until its stop; elsewhere, in a command for example, in a conversation of the plugin's own
-   * (`session_id` is `plugin:<id>`), where nobody can be asked. Rejects when it is refused.
+   * Runs a tool as the agent does, including guardrails and approvals. During a turn the call belongs to the turn and is
+   * aborted with it. Elsewhere, for example in a command, it runs in a session of the plugin (`session_id` is
+   * `plugin:<id>`), in which approvals cannot be requested. Rejects if the call is denied.
    */
   dispatchTool(name: string, args: Fields): Promise<string>
-  /** Called when the plugin is unloaded, before its registrations are taken back. */
+  /** Registers a callback that is called before the registrations of the plugin are removed. */
   onUnload(callback: () => Awaitable<unknown>): void
 }
 
@@ -90,7 +88,7 @@ export interface PluginConfig {
   readonly all: Fields
 }
 
-/** Values are JSON. Every method rejects with a system error when the disk refuses. */
+/** Values are JSON. All methods reject with a system error if the file cannot be read or written. */
 export interface PluginState {
   get(key: string): Promise<unknown>
   set(key: string, value: unknown): Promise<void>
@@ -99,13 +97,13 @@ export interface PluginState {
 }
 
 export interface PluginLlm {
-  /** One answer without tools; within a turn until its stop. Rejects with `ModelError`, or with the signal's reason. */
+  /** One completion without tools; during a turn it is aborted with the turn. Rejects with `ModelError` or the reason of the signal. */
   complete(prompt: string | readonly Fields[], options?: LlmOptions): Promise<LlmResult>
 }
 
 export interface LlmOptions {
   readonly system?: string
-  /** Allowed only where `plugins.entries.<id>.llm.allow_model_override` says so. */
+  /** Requires `plugins.entries.<id>.llm.allow_model_override`. */
   readonly model?: string
   readonly maxOutputTokens?: number
   readonly signal?: AbortSignal
@@ -119,17 +117,17 @@ export interface LlmResult {
 
 export interface PluginTool<Schema extends z.ZodType = z.ZodType> {
   readonly name: string
-  /** The plugin's id if left out. */
+  /** The plugin's id by default. */
   readonly toolset?: string
   readonly description: string
-  /** A zod schema, or JSON Schema of the arguments. */
+  /** A zod schema or JSON Schema of the arguments. */
   readonly parameters: Schema | Fields
-  /** `effect` if left out: never run twice. */
+  /** `effect` by default: the call is never repeated. */
   readonly mode?: ToolMode
-  /** Takes the place of a tool of the same name. */
+  /** Replaces a tool of the same name. */
   readonly override?: boolean
   check?(): Awaitable<boolean>
-  /** Returns what the model reads: a text, or anything that becomes JSON. A throw becomes `{"error": …}`. */
+  /** Returns the result for the model: a text, or a value that is converted to JSON. An error becomes `{"error": …}`. */
   run(args: z.output<Schema>, context: PluginToolContext): Awaitable<unknown>
 }
 
@@ -145,9 +143,9 @@ export interface PluginCommand {
   /** Lower case, without the slash. */
   readonly name: string
   readonly description: string
-  /** Shown after the name: `[topic]`. */
+  /** Displayed after the name: `[topic]`. */
   readonly argsHint?: string
-  /** Returns the reply, markdown; null replies nothing. After 60 s nobody waits for it, and the signal aborts. */
+  /** Returns the reply in Markdown, or null for no reply. Times out after 60 s; the signal then aborts. */
   run(args: string, context: PluginCommandContext): Awaitable<string | null | undefined>
 }
 
@@ -165,30 +163,30 @@ export interface PromptSectionContext {
 
 export interface DaemonOptions {
   readonly periodicTask?: PeriodicTask
-  /** 5,000 if left out. */
+  /** 5,000 by default. */
   readonly shutdownTimeoutMs?: number
 }
 
 export interface PeriodicTask {
   readonly name: string
-  /** From the end of one run to the beginning of the next; above 0, also months. */
+  /** From the end of one run to the start of the next; above 0, without an upper limit. */
   readonly intervalMs: number
-  /** Also at once, after the startup. False if left out. */
+  /** Also runs immediately after the startup. False by default. */
   readonly runAtStart?: boolean
   run(signal: AbortSignal): Awaitable<unknown>
 }
 
-/** Seed 004: one store of long-term memory beside the agent's own. */
+/** Seed 004: a long-term memory in addition to the built-in memory of the agent. */
 export interface MemoryProvider {
   readonly name: string
-  /** Before the first model call of a turn; what it returns is added to the user's message for this turn only. */
-  prefetch?(query: string, about: MemoryContext): Awaitable<string | null>
-  /** After a turn that was answered. Never delays the reply. */
-  syncTurn?(user: string, assistant: string, about: MemoryContext): Awaitable<unknown>
-  /** A part of the system prompt of new sessions. */
-  systemPromptBlock?(about: MemoryContext): Awaitable<string | null>
-  /** Before context is compressed: insights for the summary. */
-  onPreCompress?(messages: readonly Fields[], about: MemoryContext): Awaitable<string | null>
+  /** Called before the first model call of a turn. The result is added to the user's message for this turn only. */
+  prefetch?(query: string, context: MemoryContext): Awaitable<string | null>
+  /** Called after a completed turn. Does not delay the reply. */
+  syncTurn?(user: string, assistant: string, context: MemoryContext): Awaitable<unknown>
+  /** Adds a part to the system prompt of new sessions. */
+  systemPromptBlock?(context: MemoryContext): Awaitable<string | null>
+  /** Called before the context is compressed. Returns insights for the summary. */
+  onPreCompress?(messages: readonly Fields[], context: MemoryContext): Awaitable<string | null>
   shutdown?(): Awaitable<unknown>
 }
 
@@ -198,10 +196,10 @@ export interface MemoryContext {
   readonly userId: string
 }
 
-/** What `index.ts` exports. */
+/** The exports of `index.ts`. */
 export interface PluginModule {
   register(context: PluginContext): Awaitable<unknown>
 }
 
-/** Types the function a plugin exports. */
+/** The type of the function that a plugin exports. */
 export type Register = PluginModule['register']

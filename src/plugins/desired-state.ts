@@ -1,20 +1,20 @@
 /**
- * Which plugins are wanted (contract §2.2): those that `plugins.enabled` names, unless `plugins.disabled` names them, too.
+ * Determines which plugins are enabled (contract §2.2): those in `plugins.enabled` that are not in `plugins.disabled`.
  */
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 import type { PluginsConfig } from './config.ts'
 
-/** Seed 004: providers of memory lie in a category of their own, and `memory.provider` is what enables one. */
+/** Seed 004: memory providers have a category of their own, and `memory.provider` enables one of them. */
 const memoryCategory = 'memory/'
 
 type PluginSelection = Pick<PluginsConfig, 'plugins' | 'memory'>
 
-/** Whether any plugin may be wanted; without this no folder is looked into. */
+/** Whether a plugin may be enabled. Otherwise no plugin directory is read. */
 export function hasEnabledPlugins({ plugins, memory }: PluginSelection): boolean {
   return plugins.enabled.length > 0 || (memory.provider ?? '') !== ''
 }
 
-/** By id, or by the bare name of the folder: who names an id means that plugin alone. */
+/** By id, or by the name of the folder. A name that is an id refers to that plugin only. */
 function includesPlugin(list: readonly string[], id: string, ids: readonly string[]): boolean {
   return list.some((name) => name === id || (name === bareName(id) && !ids.includes(name)))
 }
@@ -24,8 +24,8 @@ export function bareName(id: string): string {
 }
 
 /**
- * `off`: nobody has asked for it. `disabled`: somebody has asked for it not to be loaded.
- * @param ids of all plugins there are
+ * `off`: the configuration does not mention the plugin. `disabled`: `plugins.disabled` names it.
+ * @param ids of all installed plugins
  */
 export function desiredStateOf({ plugins, memory }: PluginSelection, id: string, ids: readonly string[]): DesiredState {
   if (includesPlugin(plugins.disabled, id, ids)) return 'disabled'
@@ -40,7 +40,7 @@ export interface MissingPlugin {
   readonly reason: string
 }
 
-/** What the configuration asks for and no folder holds. */
+/** Plugins that the configuration enables and that are not installed. */
 export function missingPlugins(selection: PluginSelection, ids: readonly string[]): MissingPlugin[] {
   const { enabled, disabled } = selection.plugins
   return [...new Set(enabled)]
@@ -49,7 +49,7 @@ export function missingPlugins(selection: PluginSelection, ids: readonly string[
       const suggestion = findClosestMatch(id, [...ids, ...ids.map(bareName)])
       return {
         id,
-        reason: `plugins.enabled names it, and there is no such plugin${suggestion === null ? '' : `; is ${suggestion} meant?`}`,
+        reason: `plugins.enabled names a plugin that is not installed${suggestion === null ? '' : `; did you mean ${suggestion}?`}`,
       }
     })
 }

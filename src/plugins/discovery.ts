@@ -1,22 +1,23 @@
 /**
- * Finds the plugins that lie in the folders (contract §2.1): reads manifests, checks that nobody else could have put them
- * there, runs nothing.
+ * Finds plugins in the plugin directories (contract §2.1). Reads manifests and checks the owner and the permissions of
+ * files, but runs no plugin code.
  */
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
 import { checkFileSafety, readManifest, resolveRoot } from '../lib/safe-files.ts'
-import { findEntryFile, type PluginLanguage } from './entry-file.ts'
 import { type ManifestDefaults, type PluginManifest, parsePluginManifest } from './manifest.ts'
+
+export type PluginLanguage = 'node' | 'python'
 
 export interface PluginRoot {
   readonly path: string
-  /** `bundled` with the gateway, or the user's own. */
+  /** `bundled` with the gateway, or in the home of the user. */
   readonly origin: 'bundled' | 'home'
 }
 
 export interface DiscoveredPlugin {
-  /** The folder's name, with its category: `otel`, `observability/otel`. */
+  /** The name of the folder, with its category: `otel`, `observability/otel`. */
   readonly id: string
   readonly origin: PluginRoot['origin']
   /** Absolute. */
@@ -28,33 +29,33 @@ export interface DiscoveredPlugin {
   readonly manifest: PluginManifest
 }
 
-/** A folder that is a plugin and cannot be used. */
+/** A plugin folder that cannot be used. */
 export interface InvalidPlugin {
   readonly id: string
   readonly origin: PluginRoot['origin']
   readonly directory: string
-  /** What is wrong, with file and line where there is one. */
+  /** With file and line if known. */
   readonly reason: string
 }
 
 export interface PluginDiscovery {
-  /** By id. */
+  /** Ordered by id. */
   readonly plugins: readonly DiscoveredPlugin[]
   readonly invalid: readonly InvalidPlugin[]
-  /** What is odd but harms nothing, a sentence each. */
+  /** Issues that do not prevent loading, one sentence each. */
   readonly warnings: readonly string[]
 }
 
-/** Platforms are found by their own registry. */
+/** The platform registry finds platforms. */
 const platformCategory = 'platforms'
 
-/** The name of a folder stands in the configuration, in commands and in names of files. */
+/** Folder names are used in the configuration, in commands and in file names. */
 const folderNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 
 /**
- * A folder with a manifest is a plugin; one without is looked through for one level, as a category. A later folder takes
- * the place of an earlier one of the same id. Never throws.
- * @param roots the bundled ones first; those that do not exist are skipped
+ * A folder with a manifest is a plugin; a folder without one is a category, which is searched one level deep. A plugin of a
+ * later root replaces a plugin of the same id. Never throws.
+ * @param roots the bundled root first; roots that do not exist are skipped
  */
 export function discoverPlugins(roots: readonly PluginRoot[]): PluginDiscovery {
   const plugins = new Map<string, DiscoveredPlugin>()
@@ -95,7 +96,7 @@ function findCandidates(path: string, origin: PluginRoot['origin']): Candidate[]
     if (own !== undefined) return [{ id: name, folder, found: own }]
     if (name === platformCategory) return []
     const within = listDirectories(folder)
-    // Some other folder that happens to lie here.
+    // A folder that cannot be read is not a category.
     if ('reason' in within) return []
     return within.names.flatMap((inner) => {
       const location = { root: path, origin, folder: join(folder, inner), id: `${name}/${inner}`, category: name }
@@ -105,7 +106,7 @@ function findCandidates(path: string, origin: PluginRoot['origin']): Candidate[]
   })
 }
 
-/** Linked folders count, if they lead to another place in the same folder of plugins. */
+/** Includes symbolic links; `checkFileSafety` rejects links that leave the root. */
 function listDirectories(path: string): { readonly names: readonly string[] } | { readonly reason: string } {
   try {
     const names = readdirSync(path, { withFileTypes: true })
@@ -128,7 +129,7 @@ interface CandidateLocation {
   readonly category: string | undefined
 }
 
-/** Undefined where there is no manifest: then it is some other folder. */
+/** Undefined without a manifest: the folder is not a plugin. */
 function inspectCandidate({ root, origin, folder: directory, id, category }: CandidateLocation): InspectionResult {
   try {
     const top = resolveRoot(root)
@@ -146,7 +147,7 @@ function inspectCandidate({ root, origin, folder: directory, id, category }: Can
     const check = parsePluginManifest(manifest.text, manifest.file, rules)
     if (!check.ok) return { reason: check.issues.join('; ') }
     if (check.manifest.kind === 'platform') {
-      return { reason: `${directory}: it is a platform; those are found in platforms/ and plugins/platforms/` }
+      return { reason: `${directory}: this is a platform; platforms belong in platforms/ or plugins/platforms/` }
     }
     const entry = findEntryFile(directory)
     if ('reason' in entry) return entry
@@ -164,7 +165,7 @@ function inspectCandidate({ root, origin, folder: directory, id, category }: Can
     return { plugin, warnings: check.warnings }
   } catch (error) {
     const code = systemCode(error)
-    // A link that leads nowhere, or to a file.
+    // A broken link, or a link to a file.
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     return { reason: `${directory}: ${messageOf(error)}` }
   }
@@ -177,4 +178,32 @@ function findManifest(folder: string, root: string) {
     if (read !== undefined) return 'reason' in read ? read : { file, text: read.text }
   }
   return undefined
+}
+
+const languageByEntryName: ReadonlyMap<string, PluginLanguage> = new Map([
+  ['index.ts', 'node'],
+  ['index.js', 'node'],
+  ['index.mjs', 'node'],
+  ['__init__.py', 'python'],
+])
+
+const maxEntryBytes = 5 * 1024 * 1024
+
+/** The file that exports `register`. Throws a system error when the folder cannot be read. */
+function findEntryFile(
+  directory: string,
+): { readonly file: string; readonly language: PluginLanguage } | { readonly reason: string } {
+  const names = readdirSync(directory)
+    .filter((name) => languageByEntryName.has(name))
+    .sort()
+  const [name, second] = names
+  if (name === undefined)
+    return { reason: `${directory}: expected a file index.ts, index.js or __init__.py, found none` }
+  if (second !== undefined) return { reason: `${directory}: expected one entry, found ${names.join(' and ')}` }
+  const file = join(directory, name)
+  const stats = statSync(file)
+  if (!stats.isFile()) return { reason: `${file}: expected a file` }
+  if (stats.size > maxEntryBytes)
+    return { reason: `${file}: expected at most ${maxEntryBytes} bytes, found ${stats.size}` }
+  return { file, language: languageByEntryName.get(name) ?? 'node' }
 }

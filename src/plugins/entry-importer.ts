@@ -1,5 +1,5 @@
 /**
- * The code of a plugin in JavaScript or TypeScript: imports its entry and finds `register`.
+ * Imports the entry of a plugin in JavaScript or TypeScript and finds its `register`.
  */
 import { pathToFileURL } from 'node:url'
 import { HermesError, messageOf } from '../lib/errors.ts'
@@ -30,7 +30,7 @@ export function createEntryImporter(): EntryImporter {
   /** Node imports a URL only once, even if the import failed. */
   async function importAttempt(file: string, attempt: number): Promise<unknown> {
     const url = pathToFileURL(file)
-    // The resolver hands this query on to the files that the entry imports.
+    // The resolver adds this query to the files that the entry imports, too.
     if (attempt > 1) url.searchParams.set('attempt', String(attempt))
     const exports: unknown = await import(url.href)
     return exports

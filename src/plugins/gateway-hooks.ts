@@ -1,19 +1,22 @@
 /**
- * What plugins hear and say of the gateway, beside the turns of the agent: messages that come in, commands, questions to
- * people, sessions that end (contract §2.6). Nothing here rejects, and only `screen` waits for anybody.
+ * Calls the plugin hooks of the gateway outside of agent turns: received messages, commands, approvals, sessions
+ * (contract §2.6). No method rejects, and only `preDispatch` waits for plugins.
  */
 import type { ApprovalInfo, ApprovalListener } from '../approvals/after-commit.ts'
+import { isRecord } from '../lib/json.ts'
 import type { Logger } from '../lib/log.ts'
 import type { MessageChange } from '../message/change.ts'
-import type { MessageEvent } from '../message/event.ts'
+import { type MessageEvent, parseCommand } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import { type DispatchDecision, resolveDispatchDecision } from './extension-points/dispatch-decision.ts'
 import { changePayload, eventPayload, sourceOfChange } from './extension-points/event-payload.ts'
-import type { HookDispatchContext, PluginHooks } from './hooks/plugin-hooks.ts'
-import { createWarnOnce } from './warn-once.ts'
+import { createInvalidResultLog, type OnInvalidResult } from './extension-points/results.ts'
+import type { HookDispatchContext, HookResult, PluginHooks } from './hooks/plugin-hooks.ts'
 
-export type { DispatchDecision } from './extension-points/dispatch-decision.ts'
+/** The effect of `pre_gateway_dispatch` on a received message. */
+export type DispatchDecision =
+  | { readonly kind: 'pass'; readonly event: MessageEvent }
+  | { readonly kind: 'skip'; readonly reason: string }
 
 export interface GatewayHooksDeps {
   readonly hooks: PluginHooks
@@ -25,20 +28,20 @@ export interface GatewayHooksDeps {
 export interface ReplacedSession {
   readonly sessionKey: SessionKey
   readonly source: SessionSource
-  /** Null where there was none. */
+  /** Null without a previous session. */
   readonly oldSessionId: string | null
   readonly newSessionId: string
   /** `new`, `idle` … */
   readonly reason: string
 }
 
-/** `approvalAsked` is `pre_approval_request`, `approvalEnded` is `post_approval_response`. */
+/** `approvalRequested` calls `pre_approval_request`, `approvalResolved` calls `post_approval_response`. */
 export interface GatewayHooks extends ApprovalListener {
-  /** Whether anybody wants to see messages before they are taken in. */
+  /** Whether a plugin has registered `pre_gateway_dispatch`. */
   hasPreDispatchHooks(): boolean
-  /** `pre_gateway_dispatch`, before access is decided. */
+  /** `pre_gateway_dispatch`, before access is checked. */
   preDispatch(event: MessageEvent, sessionKey: SessionKey): Promise<DispatchDecision>
-  /** `gateway_platform_event`: an edit, a deletion or a reaction was taken in. */
+  /** `gateway_platform_event`: an edit, a deletion or a reaction was accepted. */
   messageChanged(change: MessageChange, sessionKey: SessionKey): void
   /** `pre_command`. */
   commandReceived(called: {
@@ -51,15 +54,15 @@ export interface GatewayHooks extends ApprovalListener {
   }): void
   /** `on_session_finalize` of the old session, then `on_session_reset` to the new one. */
   sessionReplaced(replaced: ReplacedSession): void
-  /** `on_session_finalize`: the gateway stops, and with it every session there is. To be called when all else was heard. */
+  /** `on_session_finalize` for all sessions: the gateway stops. Call it after all other notifications were delivered. */
   gatewayStopping(): void
 }
 
-/** What belongs to no conversation is heard in an order of its own. */
+/** Notifications without a session have a queue of their own. */
 const noSessionContext: HookDispatchContext = { route: '', queueKey: '' }
 
 export function createGatewayHooks({ hooks, routeOf, log }: GatewayHooksDeps): GatewayHooks {
-  const warnOnce = createWarnOnce(log)
+  const onInvalidResultOf = createInvalidResultLog(log)
 
   function dispatchContext(source: SessionSource, sessionKey: SessionKey): HookDispatchContext {
     return { route: routeOf(source), queueKey: sessionKey }
@@ -87,13 +90,11 @@ export function createGatewayHooks({ hooks, routeOf, log }: GatewayHooksDeps): G
 
     async preDispatch(event, sessionKey) {
       if (event.internal === true) return { kind: 'pass', event }
-      const answers = await hooks.collect('pre_gateway_dispatch', dispatchContext(event.source, sessionKey), () => ({
+      const results = await hooks.collect('pre_gateway_dispatch', dispatchContext(event.source, sessionKey), () => ({
         event: eventPayload(event),
         session_key: sessionKey,
       }))
-      return resolveDispatchDecision(answers, event, (owner, expected) =>
-        warnOnce(owner, `the answer of plugin ${owner} to pre_gateway_dispatch is ignored: ${expected}`),
-      )
+      return resolveDispatchDecision(results, event, onInvalidResultOf('pre_gateway_dispatch'))
     },
 
     messageChanged(change, sessionKey) {
@@ -115,12 +116,14 @@ export function createGatewayHooks({ hooks, routeOf, log }: GatewayHooksDeps): G
       }))
     },
 
-    approvalRequested(asked) {
-      hooks.notify('pre_approval_request', dispatchContext(asked.source, asked.sessionKey), () => approvalKeys(asked))
+    approvalRequested(question) {
+      hooks.notify('pre_approval_request', dispatchContext(question.source, question.sessionKey), () =>
+        approvalKeys(question),
+      )
     },
-    approvalResolved(asked, choice, decidedBy) {
-      hooks.notify('post_approval_response', dispatchContext(asked.source, asked.sessionKey), () => ({
-        ...approvalKeys(asked),
+    approvalResolved(question, choice, decidedBy) {
+      hooks.notify('post_approval_response', dispatchContext(question.source, question.sessionKey), () => ({
+        ...approvalKeys(question),
         choice,
         decided_by: decidedBy,
       }))
@@ -144,4 +147,33 @@ export function createGatewayHooks({ hooks, routeOf, log }: GatewayHooksDeps): G
       }))
     },
   }
+}
+
+/** The first valid result of `pre_gateway_dispatch` decides. */
+function resolveDispatchDecision(
+  results: readonly HookResult[],
+  event: MessageEvent,
+  onInvalidResult: OnInvalidResult,
+): DispatchDecision {
+  for (const { owner, value } of results) {
+    const { action, reason, text }: Readonly<Record<string, unknown>> = isRecord(value) ? value : {}
+    if (action === 'allow') return { kind: 'pass', event }
+    if (action === 'skip')
+      return {
+        kind: 'skip',
+        reason: typeof reason === 'string' && reason !== '' ? reason : `skipped by plugin ${owner}`,
+      }
+    if (action === 'rewrite' && typeof text === 'string') return { kind: 'pass', event: withText(event, text) }
+    if (action !== undefined || !isRecord(value))
+      onInvalidResult(owner, 'expected { action: "skip", reason? }, { action: "rewrite", text } or { action: "allow" }')
+  }
+  return { kind: 'pass', event }
+}
+
+/** A text message may become a command and the reverse. Messages of other types, such as photos, keep their type. */
+function withText(event: MessageEvent, text: string): MessageEvent {
+  const isText = event.messageType === 'text' || event.messageType === 'command'
+  if (!isText) return { ...event, text }
+  const messageType = parseCommand({ ...event, text }) === null ? 'text' : 'command'
+  return { ...event, text, messageType }
 }

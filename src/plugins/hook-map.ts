@@ -1,12 +1,12 @@
 /**
- * The typed map of plugin hooks: when each fires, what its callbacks get, and what of their answers counts
- * (seed 001, seed 003, `contract/hermes.md` §2.6). Keys are the contract's own: callbacks in Python read the same ones.
+ * The typed map of plugin hooks: when each hook is called, the payload of its callbacks, and the results that it accepts
+ * (seed 001, seed 003, `contract/hermes.md` §2.6). Callbacks in Python receive the same keys.
  */
 import type { RewriteTrace } from '../middleware/contract.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Every payload carries these beside its own keys. */
+/** Keys of all payloads. */
 export interface HookEnvelope {
   /** Not in `gateway_platform_event`. */
   readonly telemetry_schema_version: 'hermes.observer.v1'
@@ -14,12 +14,12 @@ export interface HookEnvelope {
   readonly route: string
 }
 
-/** One message of the OpenAI format, as callbacks see a conversation. */
+/** One message of a conversation in the format of OpenAI. */
 export type HistoryMessage = Json
 
 interface TurnKeys {
   readonly session_id: string
-  /** The session's id where no task runs. */
+  /** The id of the session outside of background tasks. */
   readonly task_id: string
   readonly turn_id: string
   readonly model: string
@@ -35,7 +35,7 @@ interface ToolKeys {
   readonly session_id: string
   readonly tool_call_id: string
   readonly turn_id: string
-  /** Of the model call that asked for the tool. */
+  /** Of the model call that requested the tool. */
   readonly api_request_id: string
 }
 
@@ -44,7 +44,7 @@ interface RequestKeys extends TurnKeys {
   readonly provider: string
   readonly base_url: string
   readonly api_mode: string
-  /** Model calls of this turn so far, this one included. */
+  /** Model calls of this turn, including this one. */
   readonly api_call_count: number
   /** Attempts of this call before this one. */
   readonly retry_count: number
@@ -78,21 +78,21 @@ interface SubagentKeys {
   readonly child_role: string
 }
 
-/** What callbacks get, by hook. */
+/** The payloads of callbacks, by hook. */
 export interface HookPayloads {
-  /** Before a tool runs, on its effective arguments. */
+  /** Before a tool runs, with its effective arguments. */
   readonly pre_tool_call: ToolKeys & { readonly middleware_trace: RewriteTrace }
-  /** After a tool, also one that failed or was blocked. */
+  /** After a tool call, including failed and blocked calls. */
   readonly post_tool_call: ToolKeys & {
     readonly middleware_trace: RewriteTrace
-    /** Always a text; of a failure `{"error": …}`. */
+    /** Always a text; `{"error": …}` for a failure. */
     readonly result: string
     readonly duration_ms: number
     readonly status: 'ok' | 'error' | 'blocked'
     readonly error_type: string | null
     readonly error_message: string | null
   }
-  /** Before the result of a tool reaches the conversation. */
+  /** Before the result of a tool is added to the conversation. */
   readonly transform_tool_result: ToolKeys & {
     readonly result: string
     readonly duration_ms: number
@@ -108,29 +108,29 @@ export interface HookPayloads {
     readonly parent_session_id: string
     readonly sender_id: string
   }
-  /** Once per turn that ended with an answer and was not interrupted. */
+  /** Once per turn that ended with a response and was not interrupted. */
   readonly post_llm_call: TurnKeys & {
     readonly user_message: string
     readonly assistant_response: string
     readonly conversation_history: readonly HistoryMessage[]
   }
-  /** The answer of a turn, before anybody sees or stores it. */
+  /** The response of a turn, before it is stored and delivered. */
   readonly transform_llm_output: {
     readonly response_text: string
     readonly session_id: string
     readonly model: string
     readonly platform: string
   }
-  /** The first turn of a new session, after its system prompt was made. */
+  /** The first turn of a new session, after its system prompt was created. */
   readonly on_session_start: { readonly session_id: string; readonly model: string; readonly platform: string }
-  /** The end of every turn, whatever it came to; also when the command line is left in the middle of one. */
+  /** The end of every turn with any result; also when the command line exits during a turn. */
   readonly on_session_end: TurnKeys & {
     readonly completed: boolean
     readonly failed: boolean
     readonly interrupted: boolean
     readonly turn_exit_reason: string
   }
-  /** A session is over: `/new`, or the gateway stops. */
+  /** The end of a session: after `/new`, or when the gateway stops. */
   readonly on_session_finalize: {
     readonly session_id: string | null
     readonly platform: string
@@ -138,7 +138,7 @@ export interface HookPayloads {
     readonly old_session_id: string | null
     readonly new_session_id: string | null
   }
-  /** A new session has taken the place of one; after its finalize. */
+  /** A new session replaced another one; after `on_session_finalize`. */
   readonly on_session_reset: {
     readonly session_id: string
     readonly platform: string
@@ -146,9 +146,9 @@ export interface HookPayloads {
     readonly old_session_id: string | null
     readonly new_session_id: string
   }
-  /** Before each attempt at a model, with the request that goes out. Watches only. */
+  /** Before each attempt of a model call, with the final request. Only observes. */
   readonly pre_api_request: RequestKeys & { readonly request: Json; readonly middleware_trace: RewriteTrace }
-  /** After an attempt that brought an answer; of an iteration that was asked again, the last one alone. */
+  /** After a successful attempt. For a reissued iteration, only the last one. */
   readonly post_api_request: RequestKeys & {
     readonly request: Json
     readonly response: Json
@@ -157,7 +157,7 @@ export interface HookPayloads {
     readonly duration_ms: number
     readonly middleware_trace: RewriteTrace
   }
-  /** After an attempt that failed. A stop is no failure. */
+  /** After a failed attempt. An abort is not a failure. */
   readonly api_request_error: RequestKeys & {
     readonly request: Json
     readonly status_code: number | null
@@ -168,11 +168,11 @@ export interface HookPayloads {
     readonly duration_ms: number
     readonly middleware_trace: RewriteTrace
   }
-  /** Seed 003: the request just before it goes out; what is returned replaces keys of it. */
+  /** Seed 003: the request before it is sent. The result replaces keys of the request. */
   readonly pre_api_request_mutable: RequestKeys & { readonly request: Json }
-  /** Seed 003: which tools this call offers. */
+  /** Seed 003: the tools of this model call. */
   readonly pre_tool_list_finalized: TurnKeys & { readonly tools: readonly Json[]; readonly provider: string }
-  /** Seed 003: the answer of an iteration, which may be asked for once more. */
+  /** Seed 003: the response of an iteration, which may be requested once more. */
   readonly post_llm_call_can_reissue: {
     readonly session_id: string
     readonly turn_id: string
@@ -183,25 +183,25 @@ export interface HookPayloads {
     readonly response: Json
     readonly platform: string
   }
-  /** A model begins to answer. */
+  /** The model starts to respond. */
   readonly on_stream_start: StreamKeys
-  /** A piece of its text, or of its thoughts. */
+  /** A chunk of the text or of the reasoning. */
   readonly on_stream_delta: StreamKeys & { readonly delta: string; readonly kind: 'text' | 'reasoning' }
-  /** It has ended, well or not. */
+  /** The stream ended, with or without an error. */
   readonly on_stream_end: StreamKeys & {
     readonly final_text: string
     readonly finished: boolean
     readonly error: string | null
   }
-  /** A message has come, before anybody has asked whether its writer may. */
+  /** A message was received, before access is checked. */
   readonly pre_gateway_dispatch: {
     readonly event: Json
-    /** Its key, or null where it has none yet. */
+    /** Null if the message has no session yet. */
     readonly session_key: string | null
   }
-  /** Somebody reacted, edited or deleted; after access was checked. */
+  /** A reaction, an edit or a deletion, after access was checked. */
   readonly gateway_platform_event: { readonly platform: string; readonly event_type: string; readonly payload: Json }
-  /** A known slash command, before it runs. Watches only. */
+  /** A known slash command, before it runs. Only observes. */
   readonly pre_command: {
     readonly surface: 'cli' | 'gateway'
     readonly command: string
@@ -210,20 +210,20 @@ export interface HookPayloads {
     readonly session_key: string
     readonly platform: string
   }
-  /** A person is asked whether something may run. Watches only. */
+  /** A user is asked for an approval. Only observes. */
   readonly pre_approval_request: ApprovalKeys
-  /** He has answered, or nobody has in time. */
+  /** The user decided, or the request timed out. */
   readonly post_approval_response: ApprovalKeys & {
     readonly choice: 'once' | 'session' | 'always' | 'deny' | 'timeout' | 'cancelled'
     readonly decided_by: string
   }
-  /** An agent begins to work for another one. */
+  /** A sub-agent starts. */
   readonly subagent_start: SubagentKeys & {
     readonly parent_subagent_id: string | null
     readonly child_subagent_id: string
     readonly child_goal: string
   }
-  /** It has ended. */
+  /** A sub-agent ended. */
   readonly subagent_stop: SubagentKeys & {
     readonly child_summary: string
     readonly child_status: 'completed' | 'failed' | 'interrupted' | 'error'
@@ -232,11 +232,11 @@ export interface HookPayloads {
   }
 }
 
-/** What of an answer counts; null, undefined and anything of another shape counts as no answer. */
+/** The accepted results. Null, undefined and values of another shape are ignored. */
 export interface HookReturns {
   /**
-   * `modify` merges into the arguments, later keys win; `block` refuses with the message; `approve` asks a person.
-   * A block outranks everything.
+   * `modify` merges into the arguments, later keys take precedence; `block` rejects the call with the message; `approve`
+   * requests an approval. A block takes precedence over all other results.
    */
   readonly pre_tool_call:
     | { readonly action: 'block'; readonly message: string }
@@ -244,17 +244,17 @@ export interface HookReturns {
     | { readonly action: 'modify'; readonly args: Json }
   /** The first text replaces the result. */
   readonly transform_tool_result: string
-  /** Joined with a blank line, by the plugins' directories, and added to the user's message for this call only. */
+  /** All texts, ordered by plugin and joined by blank lines, are added to the user's message for this turn only. */
   readonly pre_llm_call: string | { readonly context: string }
-  /** The first text that is not empty replaces the answer. */
+  /** The first non-empty text replaces the response. */
   readonly transform_llm_output: string
-  /** Merged from left to right. */
+  /** Merged in the order of registration. */
   readonly pre_api_request_mutable: { readonly override: Json }
-  /** The first one counts, for this call alone. */
+  /** The first list is used, for this call only. */
   readonly pre_tool_list_finalized: { readonly override: readonly Json[] }
-  /** The first one counts, merged onto the request; at most one reissue per iteration. */
+  /** The first override is merged into the request; at most one reissue per iteration. */
   readonly post_llm_call_can_reissue: { readonly override: Json }
-  /** The first one that is understood counts. */
+  /** The first valid result is used. */
   readonly pre_gateway_dispatch:
     | { readonly action: 'skip'; readonly reason?: string }
     | { readonly action: 'rewrite'; readonly text: string }
@@ -263,13 +263,13 @@ export interface HookReturns {
 
 export type HookName = keyof HookPayloads
 
-/** What a callback gets: one object (in Python: keyword arguments). */
+/** The argument of a callback: one object (in Python: keyword arguments). */
 export type HookPayload<Name extends HookName> = HookPayloads[Name] &
   (Name extends 'gateway_platform_event' ? Pick<HookEnvelope, 'route'> : HookEnvelope)
 
 /**
- * What a callback may return. Not `unknown` where it is ignored: that would be the constraint of the whole, and a literal
- * such as `{ action: 'block' }` would become a text before anybody knows which hook it is for.
+ * The result of a callback. Ignored results are not `unknown`: `unknown` would become the constraint of the type, and the
+ * literal in `{ action: 'block' }` would be widened to `string`.
  */
 export type HookReturn<Name extends HookName> = Name extends keyof HookReturns
   ? HookReturns[Name]

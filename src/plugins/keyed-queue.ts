@@ -1,53 +1,53 @@
 /**
- * Lines of work that nobody waits for: what has the same key is done one after the other, what has not, side by side.
+ * Runs background tasks: tasks with the same key run one after the other, tasks with different keys run concurrently.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type BoundedQueue, createBoundedQueue } from '../lib/bounded-queue.ts'
 import { withTimeout } from '../lib/timers.ts'
 
 export interface KeyedQueue {
-  /** False when this line is full: the work is dropped. Work must not reject. */
+  /** Returns false and drops the task when the queue of this key is full. Tasks must not reject. */
   push(key: string, work: () => Promise<void>): boolean
-  /** Resolves when this line has nothing to do. */
+  /** Resolves when the queue of this key is empty; undefined without a queue. */
   idle(key: string): Promise<void> | undefined
-  /** Resolves when nothing is left to do, after `withinMs`, or when the signal aborts; tells whether all was done. */
+  /** Resolves when all tasks are done (true), or after `withinMs` or an abort of the signal (false). */
   drain(withinMs: number, signal?: AbortSignal): Promise<boolean>
 }
 
-/** @param maxPending Pieces of work that wait in one line. */
+/** @param maxPending number of tasks that may wait per key */
 export function createKeyedQueue(maxPending: number): KeyedQueue {
   const queues = new Map<string, BoundedQueue<() => Promise<void>>>()
 
   function openQueue(key: string): BoundedQueue<() => Promise<void>> {
-    const line = createBoundedQueue<() => Promise<void>>(maxPending, (work) => work())
-    queues.set(key, line)
-    return line
+    const queue = createBoundedQueue<() => Promise<void>>(maxPending, (work) => work())
+    queues.set(key, queue)
+    return queue
   }
 
-  function deleteWhenIdle(key: string, line: BoundedQueue<() => Promise<void>>): void {
-    void line.idle().then(() => {
-      if (line.waiting() > 0) deleteWhenIdle(key, line)
+  function deleteWhenIdle(key: string, queue: BoundedQueue<() => Promise<void>>): void {
+    void queue.idle().then(() => {
+      if (queue.waiting() > 0) deleteWhenIdle(key, queue)
       else queues.delete(key)
     })
   }
 
   async function allIdle(): Promise<void> {
     while (queues.size > 0) {
-      await Promise.all([...queues.values()].map((line) => line.idle()))
-      // Those that are idle are forgotten right after.
+      await Promise.all([...queues.values()].map((queue) => queue.idle()))
+      // `deleteWhenIdle` runs in the next microtask.
       await Promise.resolve()
     }
   }
 
   return {
     push(key, work) {
-      // A line runs in the context of whoever opened it; each piece of work belongs to the one that pushed it.
-      const own = AsyncLocalStorage.bind(work)
+      // Each task runs in the async context of its caller, not in that of the caller who created the queue.
+      const task = AsyncLocalStorage.bind(work)
       const known = queues.get(key)
-      if (known !== undefined) return known.push(own)
-      const line = openQueue(key)
-      line.push(own)
-      deleteWhenIdle(key, line)
+      if (known !== undefined) return known.push(task)
+      const queue = openQueue(key)
+      queue.push(task)
+      deleteWhenIdle(key, queue)
       return true
     },
     idle: (key) => queues.get(key)?.idle(),

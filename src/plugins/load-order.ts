@@ -1,5 +1,5 @@
 /**
- * The order in which plugins are loaded (contract §2.1): what a plugin requires comes before it, then by id.
+ * Orders plugins for loading (contract §2.1): required plugins first, then by id.
  */
 import type { PluginRequirement } from './manifest.ts'
 
@@ -10,11 +10,11 @@ interface OrderablePlugin {
 
 export interface LoadOrder<Plugin> {
   readonly order: readonly Plugin[]
-  /** The plugins that require each other in a circle, by id; then the order is alphabetical for all. */
+  /** The plugins of a dependency cycle, by id. With a cycle all plugins are ordered alphabetically. */
   readonly cycle: readonly string[]
 }
 
-/** What is required and not there is left out of account. Pure. */
+/** Ignores requirements that are not installed. Pure. */
 export function loadOrder<Plugin extends OrderablePlugin>(
   plugins: readonly Plugin[],
   matches: (requirement: string, id: string) => boolean,
@@ -23,7 +23,7 @@ export function loadOrder<Plugin extends OrderablePlugin>(
   const order: Plugin[] = []
   while (waiting.length > 0) {
     const next = waiting.findIndex(({ id, requires }) =>
-      requires.every((wanted) => !waiting.some((other) => other.id !== id && matches(wanted.id, other.id))),
+      requires.every((requirement) => !waiting.some((other) => other.id !== id && matches(requirement.id, other.id))),
     )
     const [ready] = next === -1 ? [] : waiting.splice(next, 1)
     if (ready === undefined) {
@@ -35,13 +35,13 @@ export function loadOrder<Plugin extends OrderablePlugin>(
   return { order, cycle: [] }
 }
 
-/** Of those that could not be ordered, the ones that require themselves by way of others. */
+/** The unordered plugins that require themselves through other plugins. */
 function pluginsInCycles(
   unordered: readonly OrderablePlugin[],
   matches: (requirement: string, id: string) => boolean,
 ): string[] {
   const required = ({ requires }: OrderablePlugin) =>
-    unordered.filter((other) => requires.some((wanted) => matches(wanted.id, other.id)))
+    unordered.filter((other) => requires.some((requirement) => matches(requirement.id, other.id)))
   const reaches = (from: OrderablePlugin): boolean => {
     const seen = new Set(required(from))
     for (const one of seen) for (const other of required(one)) seen.add(other)

@@ -1,24 +1,23 @@
 /**
- * `plugin.yaml`: what a plugin is called, and what it needs before it can be loaded (contract §2.3). Every problem is
- * found at once, with its place in the file.
+ * Parses `plugin.yaml` (contract §2.3). Reports all issues at once, each with its location in the file.
  */
 import { z } from 'zod'
 import { formatYamlIssues } from '../lib/format-yaml-issues.ts'
 import { type ParsedYaml, parseYaml } from '../lib/yaml.ts'
 
 export interface PluginManifest {
-  /** The name that people read. Where it lies decides its id. */
+  /** The display name. The id comes from the folder. */
   readonly name: string
   readonly version: string
   readonly description: string
   readonly author: string
   readonly kind: PluginKind
-  /** Variables without which it is not loaded. */
+  /** Environment variables that must be set. */
   readonly requiresEnv: readonly string[]
-  /** Variables that it looks at where they are set. */
+  /** Environment variables that may be set. */
   readonly optionalEnv: readonly string[]
   readonly requiresPlugins: readonly PluginRequirement[]
-  /** A range of versions of the contract: `>=0.19`. */
+  /** A version range of the plugin contract: `>=0.19`. */
   readonly requiresHermes?: string
   readonly configSchema: Readonly<Record<string, PluginOption>>
 }
@@ -27,12 +26,12 @@ export type PluginKind = (typeof pluginKinds)[number]
 
 export interface PluginRequirement {
   readonly id: string
-  /** A range of its versions. */
+  /** A version range. */
   readonly range?: string
 }
 
 export interface PluginOption {
-  /** `string`, `number`, `integer`, `boolean`, `list`, `map`, or another word, which is not checked. */
+  /** `string`, `number`, `integer`, `boolean`, `list`, `map`, or another name, which is not checked. */
   readonly type?: string
   readonly default?: unknown
   readonly description: string
@@ -41,19 +40,19 @@ export interface PluginOption {
 
 export type ManifestResult =
   | { readonly ok: true; readonly manifest: PluginManifest; readonly warnings: readonly string[] }
-  /** One sentence each: `file:line:column: what was expected, what was found`. */
+  /** One sentence each: `file:line:column: expected …, found …`. */
   | { readonly ok: false; readonly issues: readonly string[] }
 
 export interface ManifestDefaults {
-  /** The name of its folder, which the plugin is called by unless it says otherwise. */
+  /** The name of the folder, used when the manifest contains no name. */
   readonly directoryName: string
-  /** Its kind where it names none. */
+  /** Used when the manifest contains no kind. */
   readonly kind?: PluginKind
 }
 
 const pluginKinds = ['standalone', 'backend', 'exclusive', 'platform', 'model-provider'] as const
 
-/** Checks a manifest and fills in what it leaves out; fields it does not know are left alone. Never throws. */
+/** Validates a manifest and applies defaults. Unknown fields are ignored. Never throws. */
 export function parsePluginManifest(text: string, file: string, rules: ManifestDefaults): ManifestResult {
   const yaml = parseYaml(text, file)
   if (yaml.issues.length > 0) {
@@ -69,7 +68,7 @@ const textSchema = z.string({ error: 'expected a text' })
 const versionSchema = (example: string) =>
   z.union([z.string(), z.number()], { error: `expected a version, for example ${example}` }).transform(String)
 
-/** One value counts as a list of one. */
+/** Accepts a single value as a list with one item. */
 function listOf<Item extends z.ZodType>(item: Item, what: string) {
   return z.preprocess(
     (value) => (typeof value === 'string' ? [value] : (value ?? [])),
@@ -78,12 +77,14 @@ function listOf<Item extends z.ZodType>(item: Item, what: string) {
 }
 
 const nameListSchema = listOf(textSchema, 'a list of names').optional()
-const variableNameSchema = textSchema.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' })
+const variableNameSchema = textSchema.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
+  error: 'expected the name of an environment variable',
+})
 const variableListSchema = listOf(
   z.union([variableNameSchema, z.looseObject({ name: variableNameSchema }).transform(({ name }) => name)], {
-    error: 'expected the name of a variable',
+    error: 'expected the name of an environment variable',
   }),
-  'a list of names of variables',
+  'a list of environment variables',
 ).optional()
 
 const pluginIdSchema = textSchema.regex(/^[^\s/]+(?:\/[^\s/]+)?$/, {
@@ -134,7 +135,7 @@ const manifestSchema = z.looseObject(
 
 type ManifestFile = z.output<typeof manifestSchema>
 
-/** Fields of the contract that nothing here reads. */
+/** Fields of the contract that this gateway does not use. */
 const unusedFields = new Set([
   'hooks',
   'label',
@@ -172,9 +173,9 @@ function toManifest(file: ManifestFile, rules: ManifestDefaults): PluginManifest
   }
 }
 
-function toRequirement(given: string | { readonly id: string; readonly version_range?: string | undefined }) {
-  if (typeof given === 'string') return { id: given }
-  const { id, version_range: range } = given
+function toRequirement(requirement: string | { readonly id: string; readonly version_range?: string | undefined }) {
+  if (typeof requirement === 'string') return { id: requirement }
+  const { id, version_range: range } = requirement
   return { id, ...(range === undefined ? {} : { range }) }
 }
 
@@ -187,12 +188,12 @@ function toOption({ type, description, required, ...rest }: NonNullable<Manifest
   }
 }
 
-/** Of the second version of manifests every field is known; of the first anything may stand there. */
+/** Only `manifest_version: 2` defines all fields; version 1 allows any others. */
 function unknownFieldWarnings(yaml: ParsedYaml, file: ManifestFile): string[] {
   if (file.manifest_version === 1) return []
   return Object.keys(file).flatMap((field) => {
     if (Object.hasOwn(manifestSchema.shape, field) || unusedFields.has(field)) return []
     const { line, column } = yaml.positionOf([field], 'key')
-    return [`${yaml.file}:${line}:${column}: ${field} is no field of a plugin; it is ignored`]
+    return [`${yaml.file}:${line}:${column}: unknown field ${field} is ignored`]
   })
 }

@@ -1,5 +1,5 @@
 /**
- * Slash commands of plugins, as the registry of commands takes them. They act at once, beside a running turn.
+ * Registers the slash commands of plugins. They run immediately, also during a turn.
  */
 import type { CommandDefinition } from '../commands/command.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
@@ -8,11 +8,11 @@ import { withTimeout } from '../lib/timers.ts'
 import type { Registration } from '../middleware/contract.ts'
 import type { PluginCommand } from './contract.ts'
 
-/** Commands of a conversation are run one after the other: `/stop` would wait for one that never ends. */
+/** The commands of a session run one after the other, so a command that never ends would block `/stop`. */
 const commandTimeoutMs = 60_000
 
 export interface PluginCommands {
-  /** Throws `plugins/command-taken`, or `plugins/invalid-registration`. */
+  /** Throws `plugins/command-taken` or `plugins/invalid-registration`. */
   register(owner: string, command: PluginCommand, run: PluginCommand['run']): Registration
 }
 
@@ -24,8 +24,8 @@ export function createPluginCommands(commands: Pick<CommandRegistry, 'resolve' |
       const { name } = definition
       const taken = commands.resolve(name)
       if (taken !== undefined) {
-        const holder = owners.get(taken.name) ?? 'the gateway'
-        throw new HermesError('plugins/command-taken', `(/${name} belongs to ${holder}, wanted by ${owner})`)
+        const currentOwner = owners.get(taken.name) ?? 'the gateway'
+        throw new HermesError('plugins/command-taken', `(/${name} belongs to ${currentOwner}, requested by ${owner})`)
       }
       const remove = commands.register(definition)
       owners.set(name, owner)
@@ -46,7 +46,7 @@ function toCommandDefinition(owner: string, command: PluginCommand, run: PluginC
   if (name === undefined) {
     throw new HermesError(
       'plugins/invalid-registration',
-      `a command is named with at most 32 letters, digits, - and _, found ${JSON.stringify(command.name)} (${owner})`,
+      `expected a command name of at most 32 letters, digits, - and _, found ${JSON.stringify(command.name)} (${owner})`,
     )
   }
   return {
@@ -59,23 +59,23 @@ function toCommandDefinition(owner: string, command: PluginCommand, run: PluginC
       const timedOut = new AbortController()
       const combinedSignal = AbortSignal.any([signal, timedOut.signal])
       const work = Promise.resolve(run(args, { platform, userId, sessionKey, signal: combinedSignal }))
-      const outcome = await withTimeout(work, commandTimeoutMs, signal)
-      if (outcome.done) return parseReply(owner, outcome.value)
+      const result = await withTimeout(work, commandTimeoutMs, signal)
+      if (result.done) return parseReply(owner, result.value)
       timedOut.abort()
       signal.throwIfAborted()
-      throw new Error(`the plugin ${owner} did not answer within ${commandTimeoutMs / 1_000} s.`)
+      throw new Error(`the command of plugin ${owner} timed out after ${commandTimeoutMs / 1_000} s.`)
     },
   }
 }
 
-/** What a person reads. Plugins may be written without types. */
+/** Checks the reply at run time, because plugins may be written without types. */
 function parseReply(owner: string, reply: unknown): string {
   if (reply === null || reply === undefined) return ''
   if (typeof reply === 'string') return reply
-  throw new Error(`the plugin ${owner} answered with a value of type ${typeof reply}; expected a text.`)
+  throw new Error(`the command of plugin ${owner} returned a value of type ${typeof reply}; expected a text.`)
 }
 
-/** As the contract has it: lower case, no slash, dashes for spaces. */
+/** As in the contract: lower case, no slash, dashes for spaces. */
 function normalizeName({ name }: PluginCommand): string | undefined {
   if (typeof name !== 'string') return undefined
   const plain = name.trim().toLowerCase().replace(/^\//, '').replace(/\s+/g, '-')

@@ -1,21 +1,22 @@
 /**
- * What a plugin is told: `plugins.entries.<id>.settings`, completed with the defaults of its manifest.
+ * The settings of a plugin: `plugins.entries.<id>.settings` with the defaults of its manifest.
  */
+import { isRecord } from '../lib/json.ts'
 import type { Fields } from '../middleware/contract.ts'
 import type { PluginConfig } from './contract.ts'
 import type { PluginOption } from './manifest.ts'
 
 type PluginOptions = Readonly<Record<string, PluginOption>>
 
-/** Reads the settings anew whenever they have changed. What a plugin does to its values changes nothing elsewhere. */
+/** Follows changes of the configuration. Returns copies, so that a plugin cannot change the configuration. */
 export function createPluginConfig(options: PluginOptions, settings: () => Fields): PluginConfig {
   let lastSettings: Fields | undefined
   let merged: Fields = {}
   const all = () => {
-    const given = settings()
-    if (given !== lastSettings) {
-      lastSettings = given
-      merged = structuredClone({ ...defaultsOf(options), ...given })
+    const current = settings()
+    if (current !== lastSettings) {
+      lastSettings = current
+      merged = structuredClone({ ...defaultsOf(options), ...current })
     }
     return merged
   }
@@ -28,25 +29,23 @@ export function createPluginConfig(options: PluginOptions, settings: () => Field
 }
 
 function defaultsOf(options: PluginOptions): Record<string, unknown> {
-  const given = Object.entries(options).filter(([, option]) => option.default !== undefined)
-  return Object.fromEntries(given.map(([key, option]) => [key, option.default]))
+  const withDefault = Object.entries(options).filter(([, option]) => option.default !== undefined)
+  return Object.fromEntries(withDefault.map(([key, option]) => [key, option.default]))
 }
 
-/** What does not fit the manifest, a sentence each. None of it keeps a plugin from being loaded. */
+/** Settings that do not match the manifest, one sentence each. They do not prevent loading. */
 export function settingIssues(options: PluginOptions, settings: Fields): string[] {
   return Object.entries(options).flatMap(([key, { type, required, default: fallback }]) => {
     const value = Object.hasOwn(settings, key) ? settings[key] : undefined
     if (value === undefined || value === null) {
-      return required && fallback === undefined ? [`settings.${key} is required and not set`] : []
+      return required && fallback === undefined ? [`settings.${key} is required but not set`] : []
     }
     const fits = type === undefined ? undefined : typeChecks.get(type.toLowerCase())
     return fits === undefined || fits(value) ? [] : [`settings.${key}: expected a value of type ${type}`]
   })
 }
 
-const isMap = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** The words that manifests use. */
+/** By the type names of manifests. */
 const typeChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map(
   Object.entries<(value: unknown) => boolean>({
     string: (value) => typeof value === 'string',
@@ -59,8 +58,8 @@ const typeChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map(
     bool: (value) => typeof value === 'boolean',
     list: Array.isArray,
     array: Array.isArray,
-    map: isMap,
-    object: isMap,
-    dict: isMap,
+    map: isRecord,
+    object: isRecord,
+    dict: isRecord,
   }),
 )

@@ -1,6 +1,6 @@
 /**
- * Long-term memory that a plugin provides: the one that `memory.provider` names is asked before a turn and told after it
- * (contract §4.6, seed 004).
+ * Connects the long-term memory of a plugin: the provider named by `memory.provider` is queried before a turn and receives
+ * the turn afterwards (contract §4.6, seed 004).
  */
 import type { TurnInfo } from '../agent/agent-hooks.ts'
 import type { Logger } from '../lib/log.ts'
@@ -13,39 +13,39 @@ export interface PluginMemoryDeps {
   readonly log: Logger
   readonly now: () => number
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** For one question to the provider, ms; 0 for none. */
+  /** For one call of the provider, ms; 0 for none. */
   timeoutMs(): number
-  /** `memory.provider`: the name of a provider, the id of its plugin, or its folder's name. */
+  /** `memory.provider`: the name of a provider, the id of its plugin, or the name of the plugin folder. */
   configuredProvider(): string | undefined
 }
 
-/** What a turn needs of it. */
+/** The part that a turn uses. */
 export interface TurnMemory {
-  /** What the provider remembers about a message; '' for nothing. Never rejects; takes a bounded time. */
+  /** The memories for a message; '' for none. Never rejects; has a timeout. */
   recall(turn: TurnInfo, message: string): Promise<string>
-  /** Tells the provider of a turn that was answered. Returns at once. */
-  syncTurn(turn: TurnInfo, message: string, answer: string): void
+  /** Queues a completed turn for the provider. Returns immediately. */
+  syncTurn(turn: TurnInfo, message: string, response: string): void
 }
 
 export interface PluginMemory extends TurnMemory {
-  /** Taken away, it may end what it holds open. */
+  /** Removing the registration calls `shutdown` of the provider. */
   register(owner: string, provider: MemoryProvider): Registration
-  /** The name of the provider in use. */
+  /** The name of the active provider. */
   activeProviderName(): string | undefined
-  /** Its part of the system prompt of a new session; '' for none. Never rejects. */
-  promptBlock(about: MemoryContext): Promise<string>
-  /** What it wants kept of messages that are about to be summarised; '' for nothing. Never rejects. */
-  beforeCompression(messages: readonly Readonly<Record<string, unknown>>[], about: MemoryContext): Promise<string>
-  /** Resolves when every turn was told of, after `withinMs`, or when the signal aborts; tells whether all were. */
+  /** The provider's part of the system prompt of a new session; '' for none. Never rejects. */
+  promptBlock(context: MemoryContext): Promise<string>
+  /** Insights to keep from messages that are about to be summarized; '' for none. Never rejects. */
+  beforeCompression(messages: readonly Readonly<Record<string, unknown>>[], context: MemoryContext): Promise<string>
+  /** Resolves when all queued turns were delivered (true), or after `withinMs` or an abort of the signal (false). */
   drain(withinMs: number, signal?: AbortSignal): Promise<boolean>
-  /** Lets providers end what they hold open. Never rejects. */
+  /** Calls `shutdown` of all providers. Never rejects. */
   stop(): Promise<void>
 }
 
-/** Turns of one session of which the provider has not been told. */
+/** Turns that may wait per session. */
 const maxPendingTurns = 100
 
-type CallProvider = (method: string, question: () => unknown) => Promise<unknown>
+type CallProvider = (method: string, invoke: () => unknown) => Promise<unknown>
 
 interface RegisteredProvider {
   readonly owner: string
@@ -54,20 +54,21 @@ interface RegisteredProvider {
 }
 
 export function createPluginMemory(deps: PluginMemoryDeps): PluginMemory {
-  const { log } = deps
+  const { log, now, sleep, timeoutMs } = deps
   const providers = new Set<RegisteredProvider>()
   const queue = createKeyedQueue(maxPendingTurns)
 
   function createProviderCaller(owner: string): CallProvider {
     const callbacks = new Map<string, ReturnType<typeof createCallback>>()
-    // Every question is a callback of its own kind, bounded and left alone for a while as those of hooks are.
-    const call: AnyCallback = (question: { ask(): unknown }) => question.ask()
-    return async (method, ask) => {
+    // Each method is a callback of its own, so that a timeout of one method does not skip the others.
+    const call: AnyCallback = (request: { invoke(): unknown }) => request.invoke()
+    return async (method, invoke) => {
       const point = `memory ${method}`
-      const callback = callbacks.get(point) ?? createCallback({ ...deps, owner, point, callback: call })
+      const callback =
+        callbacks.get(point) ?? createCallback({ owner, point, callback: call, timeoutMs, now, sleep, log })
       callbacks.set(point, callback)
-      const outcome = await callback.call({ ask })
-      return outcome.ok ? outcome.value : undefined
+      const result = await callback.call({ invoke })
+      return result.ok ? result.value : undefined
     }
   }
 
@@ -79,12 +80,12 @@ export function createPluginMemory(deps: PluginMemoryDeps): PluginMemory {
     return [...providers].find(named)
   }
 
-  async function textOf(answer: Promise<unknown>): Promise<string> {
-    const text = await answer
+  async function textOf(returned: Promise<unknown>): Promise<string> {
+    const text = await returned
     return typeof text === 'string' ? text.trim() : ''
   }
 
-  /** Tasks in the background and sub-agents have no person whose words are worth remembering. */
+  /** Background tasks and sub-agents are not conversations with a user, so they do not use the memory. */
   function providerForTurn({ taskId, sessionId, parentSessionId }: TurnInfo): RegisteredProvider | undefined {
     return taskId === sessionId && parentSessionId === '' ? activeProvider() : undefined
   }
@@ -110,37 +111,37 @@ export function createPluginMemory(deps: PluginMemoryDeps): PluginMemory {
       return await textOf(found.call('prefetch', () => found.provider.prefetch?.(message, memoryContextOf(turn))))
     },
 
-    syncTurn(turn, message, answer) {
+    syncTurn(turn, message, response) {
       const found = providerForTurn(turn)
       if (found?.provider.syncTurn === undefined) return
       const sync = async () => {
-        await found.call('syncTurn', () => found.provider.syncTurn?.(message, answer, memoryContextOf(turn)))
+        await found.call('syncTurn', () => found.provider.syncTurn?.(message, response, memoryContextOf(turn)))
       }
       if (queue.push(turn.sessionKey, sync)) return
       log.warn(
-        { plugin: found.owner, session: turn.sessionKey },
-        `memory ${found.provider.name} is too slow: a turn is lost to it`,
+        { event: 'plugin.memory_turn_dropped', plugin: found.owner, session: turn.sessionKey },
+        'the memory provider is too slow; a turn was dropped',
       )
     },
 
-    async promptBlock(about) {
+    async promptBlock(context) {
       const found = activeProvider()
       if (found?.provider.systemPromptBlock === undefined) return ''
-      return await textOf(found.call('systemPromptBlock', () => found.provider.systemPromptBlock?.(about)))
+      return await textOf(found.call('systemPromptBlock', () => found.provider.systemPromptBlock?.(context)))
     },
 
-    async beforeCompression(messages, about) {
+    async beforeCompression(messages, context) {
       const found = activeProvider()
       if (found?.provider.onPreCompress === undefined) return ''
-      return await textOf(found.call('onPreCompress', () => found.provider.onPreCompress?.(messages, about)))
+      return await textOf(found.call('onPreCompress', () => found.provider.onPreCompress?.(messages, context)))
     },
 
     drain: queue.drain,
 
     async stop() {
-      const open = [...providers]
+      const registered = [...providers]
       providers.clear()
-      await Promise.all(open.map(({ call, provider }) => call('shutdown', () => provider.shutdown?.())))
+      await Promise.all(registered.map(({ call, provider }) => call('shutdown', () => provider.shutdown?.())))
     },
   }
 }

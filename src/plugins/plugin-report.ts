@@ -1,60 +1,60 @@
 /**
- * What `hermes plugins list`, the status and the API say of a plugin.
+ * Builds the reports about plugins for `hermes plugins list`, `hermes status` and the API.
  */
 import type { CataloguedPlugin, PluginCatalogue } from './catalogue.ts'
 import type { PluginHookReport } from './hooks/plugin-hooks.ts'
 import type { RegisteredItem } from './registrations.ts'
 
 export interface PluginReport {
-  /** The folder's name, with its category. */
+  /** The name of the folder, with its category. */
   readonly id: string
-  /** What its manifest calls it. */
+  /** From the manifest. */
   readonly name: string
   readonly version: string
   readonly description: string
   readonly author: string
   readonly kind: string
-  /** `typescript`, `javascript`, `python`; '' where it cannot be told. */
+  /** `typescript`, `javascript`, `python`; '' if unknown. */
   readonly language: string
   readonly origin: 'bundled' | 'home' | ''
   readonly folder: string
   /**
-   * `enabled`: it is loaded when a gateway starts. `off`: nobody has asked for it. `disabled`: somebody asked for it not
-   * to be loaded. `failed`: it is wanted, and cannot be loaded. `invalid`: its folder cannot be used. `missing`: it is
-   * wanted, and there is none of this name.
+   * `enabled`: it is loaded when a gateway starts. `off`: the configuration does not mention it. `disabled`:
+   * `plugins.disabled` names it. `failed`: it is enabled but cannot be loaded. `invalid`: its folder cannot be used.
+   * `missing`: it is enabled but not installed.
    */
   readonly state: 'loaded' | 'enabled' | 'off' | 'disabled' | 'failed' | 'invalid' | 'missing'
-  /** Why it is not loaded; '' when it is, or when nobody asked for it. */
+  /** Why it is not loaded; '' when it is loaded or not enabled. */
   readonly reason: string
-  /** What is odd about it, a sentence each. */
+  /** One sentence each. */
   readonly warnings: readonly string[]
   readonly requires: readonly string[]
-  /** In the order of registration; empty while it is not loaded. */
+  /** In the order of registration; empty unless loaded. */
   readonly registered: readonly RegisteredItem[]
-  /** How its hooks did since they were registered; empty while it is not loaded. */
+  /** Statistics of its hooks; empty unless loaded. */
   readonly hooks: readonly PluginHookReport[]
-  /** How long it took to load, ms; null while it is not loaded. */
+  /** How long loading took, ms; null unless loaded. */
   readonly loadMs: number | null
 }
 
-/** A plugin that does not do what its owner wants of it, in one line. */
+/** An enabled plugin that does not work. */
 export type PluginFailure = Pick<PluginReport, 'id' | 'state' | 'reason'>
 
-/** What a process knows of plugins that it has loaded, or tried to. */
+/** The state of plugins in a running gateway. */
 export interface PluginRuntimeState {
   loaded(id: string): LoadedPluginReport | undefined
-  /** Why it could not be loaded. */
+  /** Why a plugin could not be loaded. */
   failure(id: string): string | undefined
 }
 
 export interface LoadedPluginReport extends Pick<PluginReport, 'warnings' | 'registered' | 'hooks' | 'loadMs'> {
-  /** Why it does nothing although it was loaded; '' when it works. */
+  /** Why a loaded plugin does not work any more; '' when it works. */
   readonly failureReason: string
 }
 
 export const emptyRuntimeState: PluginRuntimeState = { loaded: () => undefined, failure: () => undefined }
 
-/** By id. */
+/** Ordered by id. */
 export function createPluginReports(
   { plugins, invalid, missing }: PluginCatalogue,
   runtime: PluginRuntimeState,
@@ -96,7 +96,7 @@ function createPluginReport(
 ): PluginReport {
   const { id, manifest, origin, directory, entryFile } = found
   const { name, version, description, author, kind } = manifest
-  const about = {
+  const identity = {
     id,
     name,
     version,
@@ -108,7 +108,7 @@ function createPluginReport(
     language: languageOf(entryFile),
   }
   const requires = manifest.requiresPlugins.map((required) => required.id)
-  const common = { ...emptyReport, ...about, requires, warnings }
+  const common = { ...emptyReport, ...identity, requires, warnings }
   const loaded = runtime.loaded(id)
   if (loaded !== undefined) {
     const { failureReason, ...more } = loaded
@@ -125,7 +125,7 @@ function languageOf(entryFile: string): string {
   return entryFile.endsWith('.ts') ? 'typescript' : 'javascript'
 }
 
-/** What `hermes status` says of plugins: nothing of those that work, nor of those that nobody asked for. */
+/** The enabled plugins that do not work, for `hermes status`. */
 export function pluginFailures(reports: readonly PluginReport[], isEnabled: (id: string) => boolean): PluginFailure[] {
   return reports.flatMap(({ id, state, reason }) => {
     const isFailure = state === 'failed' || state === 'missing' || (state === 'invalid' && isEnabled(id))

@@ -1,6 +1,6 @@
 /**
- * Tools of plugins, as the agent takes tools. The agent's own are opened long after plugins are loaded, and again whenever
- * the configuration changes: so they are kept here, and handed over each time.
+ * Collects the tools of plugins as tool definitions of the agent. The agent opens its tools after plugins were loaded, and
+ * again after each change of the configuration, so the definitions are stored here.
  */
 import { z } from 'zod'
 import type { ToolDefinition, ToolMode } from '../agent/tools/tool.ts'
@@ -12,11 +12,11 @@ import type { Fields, Registration } from '../middleware/contract.ts'
 import type { PluginTool } from './contract.ts'
 
 export interface PluginToolsDeps {
-  /** The names of the agent's own tools. */
+  /** The names of the built-in tools. */
   readonly builtInNames: ReadonlySet<string>
   /** `plugins.entries.<id>.allow_tool_override`. */
   mayOverride(owner: string): boolean
-  /** The tools are others now. */
+  /** Called after a tool was added or removed. */
   onChange(): void
   readonly log: Logger
 }
@@ -27,27 +27,27 @@ export interface PluginToolEntry {
 }
 
 export interface PluginTools {
-  /** Throws `plugins/tool-taken`, or `plugins/invalid-registration`. */
+  /** Throws `plugins/tool-taken` or `plugins/invalid-registration`. */
   register(owner: string, tool: PluginTool, run: PluginTool['run']): Registration
   /** In the order of registration. */
   list(): readonly PluginToolEntry[]
 }
 
-export function createPluginTools({ builtInNames: builtIn, mayOverride, onChange, log }: PluginToolsDeps): PluginTools {
+export function createPluginTools({ builtInNames, mayOverride, onChange, log }: PluginToolsDeps): PluginTools {
   let entries: readonly PluginToolEntry[] = []
 
   function checkName(owner: string, { name, override = false }: PluginTool): void {
     if (!/^[\w-]{1,64}$/.test(name)) {
       throw invalidRegistration(
-        `a tool is named with at most 64 letters, digits, _ and -, found ${JSON.stringify(name)} (${owner})`,
+        `expected a tool name of at most 64 letters, digits, _ and -, found ${JSON.stringify(name)} (${owner})`,
       )
     }
-    const taken = builtIn.has(name) || entries.some(({ definition }) => definition.name === name)
+    const taken = builtInNames.has(name) || entries.some(({ definition }) => definition.name === name)
     if (!taken) return
-    if (!override) throw new HermesError('plugins/tool-taken', `(${name}, wanted by ${owner})`)
+    if (!override) throw new HermesError('plugins/tool-taken', `(${name}, requested by ${owner})`)
     if (mayOverride(owner)) return
-    throw new HermesError('plugins/tool-taken', `(${name}, wanted by ${owner})`, {
-      hint: `\`plugins.entries.${owner}.allow_tool_override: true\` in config.yaml lets it take that place.`,
+    throw new HermesError('plugins/tool-taken', `(${name}, requested by ${owner})`, {
+      hint: `\`plugins.entries.${owner}.allow_tool_override: true\` in config.yaml allows it to replace the tool.`,
     })
   }
 
@@ -63,9 +63,9 @@ export function createPluginTools({ builtInNames: builtIn, mayOverride, onChange
       return {
         name: tool.name,
         remove() {
-          const left = entries.filter((one) => one !== entry)
-          const removed = left.length < entries.length
-          entries = left
+          const remaining = entries.filter((one) => one !== entry)
+          const removed = remaining.length < entries.length
+          entries = remaining
           if (removed) onChange()
           return removed
         },
@@ -75,7 +75,7 @@ export function createPluginTools({ builtInNames: builtIn, mayOverride, onChange
   }
 }
 
-/** How long a tool may look whether it can be used; every turn waits for it. */
+/** Timeout of `check` of a tool. Every turn waits for it. */
 const checkTimeoutMs = 10_000
 
 function toToolDefinition(owner: string, tool: PluginTool, run: PluginTool['run'], log: Logger): ToolDefinition {
@@ -95,14 +95,14 @@ function toToolDefinition(owner: string, tool: PluginTool, run: PluginTool['run'
   }
 }
 
-/** Rejects when it takes too long. */
+/** Rejects after a timeout. */
 async function runCheck(tool: PluginTool): Promise<boolean> {
-  const looked = await withTimeout(Promise.resolve(tool.check?.()), checkTimeoutMs)
-  if (!looked.done) throw new Error(`check() took longer than ${checkTimeoutMs} ms`)
-  return looked.value ?? true
+  const result = await withTimeout(Promise.resolve(tool.check?.()), checkTimeoutMs)
+  if (!result.done) throw new Error(`check() took longer than ${checkTimeoutMs} ms`)
+  return result.value ?? true
 }
 
-/** Plugins may be written without types. */
+/** Checks the mode at run time, because plugins may be written without types. */
 function modeOf(owner: string, { name, mode = 'effect' }: PluginTool): ToolMode {
   if (mode === 'pure' || mode === 'idempotent' || mode === 'effect') return mode
   throw invalidRegistration(
@@ -112,9 +112,9 @@ function modeOf(owner: string, { name, mode = 'effect' }: PluginTool): ToolMode 
 
 type ToolParameters = Pick<ToolDefinition, 'parameters' | 'jsonSchema'>
 
-function toToolParameters(owner: string, { name, parameters: given }: PluginTool, log: Logger): ToolParameters {
-  if (isZodSchema(given)) return { parameters: given }
-  const parameters = toJsonObject(given, `the \`parameters\` of the tool ${name} of ${owner} are no JSON`)
+function toToolParameters(owner: string, { name, parameters: declared }: PluginTool, log: Logger): ToolParameters {
+  if (isZodSchema(declared)) return { parameters: declared }
+  const parameters = toJsonObject(declared, `the \`parameters\` of the tool ${name} of ${owner} are not JSON`)
   if (parameters['type'] !== 'object') {
     throw invalidRegistration(
       `the tool ${name} of ${owner} needs \`parameters\`: a zod object, or JSON Schema of type object`,
@@ -125,29 +125,29 @@ function toToolParameters(owner: string, { name, parameters: given }: PluginTool
   } catch (error) {
     const reason = messageOf(error)
     log.warn(
-      { plugin: owner, tool: name },
-      `the arguments of ${name} are not checked, its schema says too much: ${reason}`,
+      { event: 'plugin.tool_schema_unsupported', plugin: owner, tool: name, reason },
+      'the JSON Schema of a plugin tool is not supported; its arguments are not validated',
     )
     return { parameters: z.looseObject({}), jsonSchema: parameters }
   }
 }
 
-/** A copy: what goes out with every request must stay the same, and must be JSON. */
-function toJsonObject(given: unknown, message: string): Fields {
+/** Returns a copy, because the schema in requests must be JSON and must not change. */
+function toJsonObject(value: unknown, message: string): Fields {
   try {
-    const copy: unknown = JSON.parse(JSON.stringify(given ?? null))
+    const copy: unknown = JSON.parse(JSON.stringify(value ?? null))
     return isRecord(copy) ? copy : {}
   } catch (error) {
     throw invalidRegistration(`${message}: ${messageOf(error)}`)
   }
 }
 
-/** By its looks: a plugin may bring a zod of its own. */
+/** Checks the shape, because a plugin may bundle its own copy of zod. */
 function isZodSchema(value: unknown): value is z.ZodType {
   return typeof value === 'object' && value !== null && '_zod' in value && 'safeParse' in value
 }
 
-/** What the model reads. */
+/** The text for the model. */
 function toModelText(result: unknown): string {
   if (typeof result === 'string') return result
   return JSON.stringify(result) ?? 'null'

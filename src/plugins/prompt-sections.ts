@@ -1,12 +1,12 @@
 /**
- * Parts of the system prompt that plugins contribute: rendered once, when a session's prompt is frozen with it, so that
- * the beginning of every request of the session stays the same to the byte.
+ * Renders the sections that plugins add to the system prompt. The prompt of a session is rendered once, so that all its
+ * requests have the same prefix.
  */
 import type { Logger } from '../lib/log.ts'
+import { createWarnOnce } from '../lib/warn-once.ts'
 import type { Awaitable, Registration } from '../middleware/contract.ts'
 import type { PromptSectionContext } from './contract.ts'
 import { type AnyCallback, type Callback, createCallback } from './hooks/callback.ts'
-import { createWarnOnce } from './warn-once.ts'
 
 export interface PromptSectionsDeps {
   readonly log: Logger
@@ -17,14 +17,14 @@ export interface PromptSectionsDeps {
 }
 
 export interface PromptSections {
-  /** A second section of the same name and plugin takes the place of the first until it is taken away. */
+  /** A second section of the same plugin and name replaces the first one until it is removed. */
   register(
     owner: string,
     name: string,
-    section: string | ((about: PromptSectionContext) => Awaitable<string | null>),
+    section: string | ((context: PromptSectionContext) => Awaitable<string | null>),
   ): Registration
-  /** What a new session's prompt ends with; '' for nothing. A section that fails or is too slow is left out. Never rejects. */
-  render(about: PromptSectionContext): Promise<string>
+  /** The sections for a new session; '' for none. A section that fails or times out is omitted. Never rejects. */
+  render(context: PromptSectionContext): Promise<string>
 }
 
 /** The contract's limits (§2.4), in characters. */
@@ -39,22 +39,27 @@ interface Section {
 }
 
 export function createPromptSections(deps: PromptSectionsDeps): PromptSections {
-  const warnOnce = createWarnOnce(deps.log)
+  const { log, now, sleep, timeoutMs } = deps
+  const warnOnce = createWarnOnce(log)
   let sections: readonly Section[] = []
 
-  /** By plugin and name, so that the order of loading changes no prompt; of two with the same name the later one. */
+  /** Ordered by plugin and name, so that the order of loading does not change the prompt. */
   function sortedSections(): readonly Section[] {
     const byName = new Map(sections.map((section) => [`${section.owner}\n${section.name}`, section]))
     return [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, section]) => section)
   }
 
-  function warnAbout({ owner, name }: Section, problem: string): void {
-    warnOnce(owner, `prompt section ${name} of plugin ${owner}: ${problem}`)
+  function warnAbout({ owner, name }: Section, issue: string): void {
+    warnOnce(
+      `${owner}\n${name}\n${issue}`,
+      { event: 'plugin.prompt_section_issue', plugin: owner, section: name, reason: issue },
+      'a prompt section of a plugin was omitted or shortened',
+    )
   }
 
-  async function renderSection(section: Section, about: PromptSectionContext): Promise<string> {
-    const outcome = await section.callback.call({ ...about })
-    const text = outcome.ok ? outcome.value : null
+  async function renderSection(section: Section, context: PromptSectionContext): Promise<string> {
+    const result = await section.callback.call({ ...context })
+    const text = result.ok ? result.value : null
     if (text === null || text === undefined) return ''
     if (typeof text !== 'string') {
       warnAbout(section, 'expected a text')
@@ -68,9 +73,17 @@ export function createPromptSections(deps: PromptSectionsDeps): PromptSections {
 
   return {
     register(owner, name, section) {
-      const render: AnyCallback = (about: PromptSectionContext) =>
-        typeof section === 'string' ? section : section(about)
-      const callback = createCallback({ ...deps, owner, point: `section ${name}`, callback: render })
+      const render: AnyCallback = (context: PromptSectionContext) =>
+        typeof section === 'string' ? section : section(context)
+      const callback = createCallback({
+        owner,
+        point: `section ${name}`,
+        callback: render,
+        timeoutMs,
+        now,
+        sleep,
+        log,
+      })
       const registered = { owner, name, callback }
       sections = [...sections, registered]
       return {
@@ -83,19 +96,19 @@ export function createPromptSections(deps: PromptSectionsDeps): PromptSections {
       }
     },
 
-    async render(about) {
+    async render(context) {
       const all = sortedSections()
       for (const section of all.slice(maxSections))
-        warnAbout(section, `it is left out: a prompt has at most ${maxSections} sections`)
+        warnAbout(section, `omitted: a prompt has at most ${maxSections} sections`)
       const rendered = await Promise.all(
-        all.slice(0, maxSections).map(async (section) => ({ section, text: await renderSection(section, about) })),
+        all.slice(0, maxSections).map(async (section) => ({ section, text: await renderSection(section, context) })),
       )
       const used: string[] = []
       let chars = 0
       for (const { section, text } of rendered) {
         if (text === '') continue
         if (chars + text.length > maxTotalChars) {
-          warnAbout(section, `it is left out: all sections together have at most ${maxTotalChars} characters`)
+          warnAbout(section, `omitted: all sections together have at most ${maxTotalChars} characters`)
           continue
         }
         chars += text.length

@@ -1,14 +1,13 @@
 /**
- * Keeps a plugin from calling itself for ever: one that asks the model within its own middleware is asked again by that
- * very question.
+ * Limits the recursion of plugins: a model request that a plugin sends from its own middleware runs that middleware again.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { HermesError } from '../lib/errors.ts'
 
-/** How often a plugin may be on the way from a request of its own to the next. */
+/** How many nested requests of one plugin may run. */
 const maxDepth = 4
 
-/** Runs what a plugin asks for. Rejects `plugins/too-deep`, else as the work does. */
+/** Runs a request of a plugin. Rejects with `plugins/too-deep`, or as the request does. */
 export type RecursionGuard = <Value>(owner: string, work: () => Promise<Value>) => Promise<Value>
 
 export function createRecursionGuard(): RecursionGuard {

@@ -1,8 +1,7 @@
 /**
- * What one plugin has registered: each piece can be taken back by the plugin, and all of it at once when it is unloaded,
- * in reverse order.
+ * Tracks the registrations of one plugin. The plugin can remove each of them; unloading removes all in reverse order.
  */
-import { HermesError, messageOf } from '../lib/errors.ts'
+import { HermesError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { Awaitable, Registration } from '../middleware/contract.ts'
@@ -14,19 +13,19 @@ export interface RegisteredItem {
 }
 
 export interface Registrations {
-  /** Registers and remembers. Throws `plugins/unloaded` once it is over, and what `register` throws. */
+  /** Calls `register` and tracks its result. Throws `plugins/unloaded` after `dispose`, and errors of `register`. */
   add(kind: string, register: () => Registration): Registration
-  /** Throws `plugins/unloaded` once it is over. */
+  /** Throws `plugins/unloaded` after `dispose`. */
   onUnload(callback: () => Awaitable<unknown>): void
-  /** In the order in which they were made. */
+  /** In the order of registration. */
   list(): readonly RegisteredItem[]
-  /** False once everything was taken back. */
+  /** False after `dispose`. */
   isOpen(): boolean
-  /** Calls what wants to be told, then takes everything back. Never rejects. May be called twice. */
+  /** Calls the callbacks of `onUnload`, then removes all registrations. Never rejects. May be called twice. */
   dispose(): Promise<void>
 }
 
-/** For one callback of `onUnload`. */
+/** Timeout of one callback of `onUnload`. */
 const disposerTimeoutMs = 5_000
 
 export function createRegistrations(plugin: string, log: Logger): Registrations {
@@ -41,11 +40,14 @@ export function createRegistrations(plugin: string, log: Logger): Registrations 
 
   async function runDisposer(callback: () => Awaitable<unknown>): Promise<void> {
     try {
-      const outcome = await withTimeout(Promise.resolve(callback()), disposerTimeoutMs)
-      if (!outcome.done)
-        log.warn({ plugin }, `plugin ${plugin} took longer than ${disposerTimeoutMs} ms to end; it is not waited for`)
+      const result = await withTimeout(Promise.resolve(callback()), disposerTimeoutMs)
+      if (!result.done)
+        log.warn(
+          { event: 'plugin.unload_timed_out', plugin, ms: disposerTimeoutMs },
+          'an onUnload callback timed out; unloading continues',
+        )
     } catch (error) {
-      log.warn({ plugin, error }, `plugin ${plugin} failed while it ended: ${messageOf(error)}`)
+      log.warn({ event: 'plugin.unload_failed', plugin, error }, 'an onUnload callback failed')
     }
   }
 
@@ -58,8 +60,8 @@ export function createRegistrations(plugin: string, log: Logger): Registrations 
       } catch (error) {
         const { name } = registration
         log.error(
-          { plugin, kind, name, error },
-          `what plugin ${plugin} registered could not be taken back: ${kind} ${name}`,
+          { event: 'plugin.registration_not_removed', plugin, kind, name, error },
+          'a registration of a plugin cannot be removed',
         )
       }
     }

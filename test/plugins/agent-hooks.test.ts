@@ -84,8 +84,8 @@ test('a block without a message is no block', async () => {
   hooks.registerNamed('b', 'pre_tool_call', () => ({ action: 'block', message: '  ' }))
   assert.deepEqual(await points.beforeToolCall(toolInfo, {}, []), { kind: 'run', args: {} })
   assert.deepEqual(warnings(), [
-    'the answer of plugin a to pre_tool_call is ignored: a block needs a message that is not empty',
-    'the answer of plugin b to pre_tool_call is ignored: a block needs a message that is not empty',
+    ['plugin.invalid_result', 'a', 'pre_tool_call'],
+    ['plugin.invalid_result', 'b', 'pre_tool_call'],
   ])
 })
 
@@ -105,7 +105,7 @@ test('an approval asks about the changed arguments; its rule is the tool, its wo
   hooks.register('b', 'pre_tool_call', () => ({ action: 'modify', args: { command: 'pwd' } }))
   assert.deepEqual(await points.beforeToolCall(toolInfo, { command: 'ls' }, []), {
     kind: 'approve',
-    message: 'The plugin guard wants a person to decide about terminal.',
+    message: 'The plugin guard requires an approval of terminal.',
     ruleKey: 'terminal',
     args: { command: 'pwd' },
   })
@@ -128,7 +128,7 @@ test('answers nobody understands are ignored, and said once', async () => {
   for (let round = 0; round < 3; round += 1)
     assert.deepEqual(await points.beforeToolCall(toolInfo, { a: 1 }, []), { kind: 'run', args: { a: 1 } })
   assert.equal(warnings().length, 5)
-  assert.match(warnings()[0] ?? '', /^the answer of plugin p0 to pre_tool_call is ignored: expected \{ action: "block"/)
+  assert.deepEqual(warnings()[0], ['plugin.invalid_result', 'p0', 'pre_tool_call'])
 })
 
 test('a check of a tool sees who rewrote the arguments, and a failed one that fails closed blocks', async () => {
@@ -201,7 +201,7 @@ test('the first text takes the place of a result, an empty one too; what is no t
   hooks.register('b', 'transform_tool_result', () => '')
   hooks.register('c', 'transform_tool_result', () => 'third')
   assert.equal(await points.transformToolResult(toolInfo, {}, toolResult), '')
-  assert.deepEqual(warnings(), ['the answer of plugin a to transform_tool_result is ignored: expected a text'])
+  assert.deepEqual(warnings(), [['plugin.invalid_result', 'a', 'transform_tool_result']])
 })
 
 // — a turn
@@ -216,9 +216,7 @@ test('contexts are joined by blank lines in the order of the plugins’ folders,
   hooks.registerNamed('delta', 'pre_llm_call', () => 7)
   hooks.registerNamed('epsilon', 'pre_llm_call', () => ({ context: null }))
   assert.equal(await points.collectContext(turn, turnStart), 'first\n\nsecond\n\nlast')
-  assert.deepEqual(warnings(), [
-    'the answer of plugin delta to pre_llm_call is ignored: expected a text or { context: text }',
-  ])
+  assert.deepEqual(warnings(), [['plugin.invalid_result', 'delta', 'pre_llm_call']])
 })
 
 test('before a turn plugins see the message, the conversation and whose it is', async () => {
@@ -320,9 +318,7 @@ test('the first list of tools counts, for this call alone', async () => {
   hooks.register('none', 'pre_tool_list_finalized', () => ({ override: [] }))
   assert.deepEqual(await points.filterTools(turn, tools), [{ name: 'b' }])
   assert.equal(tools.length, 2)
-  assert.deepEqual(warnings(), [
-    'the answer of plugin odd to pre_tool_list_finalized is ignored: expected { override: a list of objects }',
-  ])
+  assert.deepEqual(warnings(), [['plugin.invalid_result', 'odd', 'pre_tool_list_finalized']])
 })
 
 test('the first plugin that wants an answer once more gets it, with its changes in the request', async () => {

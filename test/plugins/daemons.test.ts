@@ -117,7 +117,7 @@ test('a daemon that cannot start is tried again, later each time, and holds up n
   assert.deepEqual(done, ['start one', 'start one', 'start one'])
   assert.equal(daemons.status()[0]?.state, 'running')
   assert.equal(daemons.status()[0]?.restarts, 3)
-  assert.ok(log.records.every(({ level, text }) => level === 'error' && text.includes('no port')))
+  assert.ok(log.records.every(({ level, fields }) => level === 'error' && fields['event'] === 'daemon.failed'))
   await daemons.stop()
 })
 
@@ -214,7 +214,8 @@ test('a daemon that does not stop is not waited for beyond its time', async () =
   await time.advance(1)
   await stopped
   assert.deepEqual(done, ['start one', 'stop one'])
-  assert.match(log.records.at(-1)?.text ?? '', /daemon stubborn of plugin demo took too long to stop/)
+  const { event, daemon } = log.records.at(-1)?.fields ?? {}
+  assert.deepEqual([event, daemon], ['daemon.stop_timed_out', 'stubborn'])
 })
 
 test('a task that ignores the end still leaves its daemon the time to shut down', async () => {
@@ -283,7 +284,8 @@ test('a shutdown that fails is told of and stops nobody else from stopping', asy
   await daemons.start()
   await daemons.stop()
   assert.deepEqual(done.slice(2), ['stop two', 'stop one'])
-  assert.match(log.records.at(-1)?.text ?? '', /daemon two of plugin demo failed while it stopped: stuck/)
+  const { event, daemon } = log.records.at(-1)?.fields ?? {}
+  assert.deepEqual([event, daemon], ['daemon.stop_failed', 'two'])
 })
 
 test('a daemon that is registered while the gateway runs is started at once; taken away, it is stopped', async () => {

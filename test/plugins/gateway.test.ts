@@ -51,7 +51,7 @@ test('a tool takes the place of a built-in one only where that is allowed, and g
   const body = `ctx.registerTool({ name: 'todo', override: true, description: 'Mine', parameters: { type: 'object' }, run: () => 'mine' })`
   const refused = await withPlugins(t, pluginFiles('taker', body))
   const [report] = (await refused.current().plugins()).filter(({ id }) => id === 'taker')
-  assert.ok(report?.reason.endsWith(new HermesError('plugins/tool-taken', '(todo, wanted by taker)').message))
+  assert.ok(report?.reason.endsWith(new HermesError('plugins/tool-taken', '(todo, requested by taker)').message))
 
   const entries = { taker: { allow_tool_override: true } }
   const gateway = await withPlugins(t, pluginFiles('taker', body), { plugins: { entries } })
@@ -276,9 +276,9 @@ test('with HERMES_SAFE_MODE no plugin is loaded, and the status says so', async 
 test('a plugin that is enabled while the gateway runs is loaded by writing the configuration, and by nothing else', async (t) => {
   const gateway = await withPlugins(t, greeter(), { plugins: { enabled: [] } })
   gateway.configure({ plugins: { enabled: ['greeter'] } })
-  await gateway.waitForLog('plugin greeter loaded')
+  await gateway.waitForLog(/greeter.*plugin\.loaded/)
   gateway.configure({ plugins: { enabled: [] } })
-  await gateway.waitForLog('plugin greeter unloaded')
+  await gateway.waitForLog(/plugin\.unloaded.*greeter/)
 })
 
 test('daemons run with the gateway, and end with their plugin', async (t) => {

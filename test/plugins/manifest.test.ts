@@ -67,7 +67,7 @@ test('every problem is told at once, with file, line and column', () => {
     '/p/plugin.yaml:1:7: name: expected a text, found a list',
     '/p/plugin.yaml:2:10: version: expected a version, for example 1.0.0, found a mapping',
     '/p/plugin.yaml:3:7: kind: expected standalone, backend, exclusive, platform, model-provider, found "strange"',
-    '/p/plugin.yaml:4:16: requires_env.0: expected the name of a variable, found "no good"',
+    '/p/plugin.yaml:4:16: requires_env.0: expected the name of an environment variable, found "no good"',
     '/p/plugin.yaml:5:20: requires_plugins.0: expected the name of a plugin, or id and version_range, found a mapping',
   ])
 })
@@ -85,7 +85,7 @@ d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*
   for (const text of [bomb, '['.repeat(50_000)]) {
     const check = parsePluginManifest(text, 'plugin.yaml', rules)
     assert.ok(!check.ok)
-    assert.match(check.issues.join(), /aliases unfold|nested deeper/)
+    assert.match(check.issues.join(), /alias|nested/)
   }
 })
 
@@ -95,5 +95,5 @@ test('fields that nobody knows are remarked on in the second version of manifest
   assert.deepEqual(first.warnings, [])
   const second = parsePluginManifest('name: a\nmanifest_version: 2\nstrange: 1\n', 'plugin.yaml', rules)
   assert.ok(second.ok)
-  assert.deepEqual(second.warnings, ['plugin.yaml:3:1: strange is no field of a plugin; it is ignored'])
+  assert.deepEqual(second.warnings, ['plugin.yaml:3:1: unknown field strange is ignored'])
 })

@@ -37,7 +37,7 @@ test('what a plugin does to its settings changes nothing for anybody else', () =
 test('settings that do not fit the manifest are remarked on, and never more than that', () => {
   assert.deepEqual(settingIssues(options, { limit: 1.5, tags: 'a', odd: 1, other: true }), [
     'settings.limit: expected a value of type integer',
-    'settings.key is required and not set',
+    'settings.key is required but not set',
     'settings.tags: expected a value of type list',
   ])
   assert.deepEqual(settingIssues(options, { key: 'k', limit: null }), [])

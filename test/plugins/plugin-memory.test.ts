@@ -8,7 +8,7 @@ import type { MemoryContext, MemoryProvider } from '../../src/plugins/contract.t
 import { createPluginMemory, type PluginMemory } from '../../src/plugins/plugin-memory.ts'
 import { createRecordingLog } from '../hosts/support.ts'
 import { createVirtualTime } from '../platforms/virtual-time.ts'
-import { createTestHooks, createTurnInfo, neverSettles } from './support.ts'
+import { createTestHooks, createTurnInfo, neverSettles, warningsOf } from './support.ts'
 
 function memoryUnderTest() {
   const log = createRecordingLog()
@@ -21,7 +21,7 @@ function memoryUnderTest() {
     timeoutMs: () => 1_000,
     configuredProvider: () => settings.chosen,
   })
-  return { memory, log, time, settings, warnings: () => log.records.map(({ text }) => text) }
+  return { memory, log, time, settings, warnings: () => warningsOf(log) }
 }
 
 const ada: MemoryContext = { sessionId: 's1', platform: 'web', userId: 'ada' }
@@ -107,9 +107,7 @@ test('a memory that was too slow is left alone for a minute', async () => {
   await recalled
   assert.equal(await memory.recall(createTurnInfo(), 'hi'), '')
   assert.equal(calls, 1)
-  assert.deepEqual(warnings(), [
-    'plugin demo failed at memory prefetch: it took longer than 1000 ms; it is left out for 60 s',
-  ])
+  assert.deepEqual(warnings(), [['plugin.callback_failed', 'demo', 'memory prefetch']])
 })
 
 /** A provider that takes half a second to keep a turn. */

@@ -6,13 +6,13 @@ import { test } from 'node:test'
 import { createPromptSections, type PromptSections } from '../../src/plugins/prompt-sections.ts'
 import { createRecordingLog } from '../hosts/support.ts'
 import { createVirtualTime } from '../platforms/virtual-time.ts'
-import { neverSettles } from './support.ts'
+import { neverSettles, warningsOf } from './support.ts'
 
 function sectionsUnderTest() {
   const log = createRecordingLog()
   const time = createVirtualTime()
   const sections = createPromptSections({ log, now: time.clock, sleep: time.sleep, timeoutMs: () => 1_000 })
-  return { sections, log, time, warnings: () => log.records.map(({ text }) => text) }
+  return { sections, log, time, warnings: () => warningsOf(log) }
 }
 
 const about = { sessionId: 's1', platform: 'web' }
@@ -49,9 +49,9 @@ test('a section that fails, hangs or is no text is left out, the others stay', a
   await time.advance(1_000)
   assert.equal(await rendered, 'here')
   assert.deepEqual(warnings().sort(), [
-    'plugin a failed at section broken: no file',
-    'plugin b failed at section slow: it took longer than 1000 ms; it is left out for 60 s',
-    'prompt section odd of plugin c: expected a text',
+    ['plugin.callback_failed', 'a', 'section broken'],
+    ['plugin.callback_failed', 'b', 'section slow'],
+    ['plugin.prompt_section_issue', 'c', 'odd'],
   ])
 })
 
@@ -62,7 +62,7 @@ test('a section has at most 4,000 characters, whole ones', async () => {
   assert.equal(text.length, 4_000)
   assert.ok(text.isWellFormed())
   await sections.render(about)
-  assert.deepEqual(warnings(), ['prompt section long of plugin a: only its first 4000 characters are used'])
+  assert.deepEqual(warnings(), [['plugin.prompt_section_issue', 'a', 'long']])
 })
 
 test('all of them together have at most 8,000 characters: what does not fit is left out, what does still comes', async () => {
@@ -76,9 +76,7 @@ test('all of them together have at most 8,000 characters: what does not fit is l
     text.split('\n\n').map((part) => `${part[0]}${part.length}`),
     ['a4000', 'b3000', 'd1000'],
   )
-  assert.deepEqual(warnings(), [
-    'prompt section three of plugin c: it is left out: all sections together have at most 8000 characters',
-  ])
+  assert.deepEqual(warnings(), [['plugin.prompt_section_issue', 'c', 'three']])
 })
 
 test('there are at most 32 sections', async () => {
@@ -86,7 +84,7 @@ test('there are at most 32 sections', async () => {
   for (let index = 10; index < 43; index += 1) sections.register('a', `${index}`, `${index}`)
   const text = await sections.render(about)
   assert.equal(text.split('\n\n').length, 32)
-  assert.deepEqual(warnings(), ['prompt section 42 of plugin a: it is left out: a prompt has at most 32 sections'])
+  assert.deepEqual(warnings(), [['plugin.prompt_section_issue', 'a', '42']])
 })
 
 test('a section of the same name takes the place of the one before until it is taken away', async () => {

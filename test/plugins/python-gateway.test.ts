@@ -76,7 +76,7 @@ def register(ctx):
     const pid = Number(reply.split(' ')[1])
 
     gateway.configure({ plugins: { enabled: [] } })
-    await gateway.waitForLog('plugin sky unloaded')
+    await gateway.waitForLog(/plugin\.unloaded.*sky/)
     await waitForExit(pid)
     await gateway.say('/new', { chat: 'other' })
     await gateway.waitForReply('New conversation', 'other')
@@ -141,7 +141,7 @@ def register(ctx):
     )
     await gateway.say('go')
     await gateway.waitForReply('Done')
-    await gateway.waitForLog('started again when it is needed')
+    await gateway.waitForLog('plugin.process_exited')
     assert.equal(readFileSync(join(gateway.home.root, 'count'), 'utf8'), 'once\n')
   })
 

@@ -74,8 +74,8 @@ def register(ctx):
       },
     })
     assert.deepEqual(await hooks.collect('pre_tool_call', dispatchContext, () => toolKeys), [])
-    const { fields, text } = await log.waitForLine(/failed at pre_tool_call/)
-    assert.match(text, /plugin snake failed at pre_tool_call: nothing here/)
+    const { fields } = await log.waitForEvent('plugin.callback_failed', { plugin: 'snake', hook: 'pre_tool_call' })
+    assert.equal(fields['reason'], 'nothing here')
     const { error } = fields
     assert.ok(error instanceof Error)
     assert.equal(error.name, 'LookupError')
@@ -89,8 +89,13 @@ def register(ctx):
       error_message: null,
     }))
     await hooks.drain(10_000)
-    assert.equal(log.records.filter(({ text }) => /failed at post_tool_call/.test(text)).length, 0)
-    assert.match((await log.waitForLine(/which nothing here fires/)).text, /did you mean "pre_llm_call"/)
+    assert.equal(
+      log.records.filter(
+        ({ fields: { event, hook } }) => event === 'plugin.callback_failed' && hook === 'post_tool_call',
+      ).length,
+      0,
+    )
+    assert.equal((await log.waitForEvent('plugin.unknown_hook')).fields['suggestion'], 'pre_llm_call')
   })
 
   test('that never end are cut off at their time with their process, and the plugin goes on in the next', async (t) => {
@@ -112,7 +117,7 @@ def register(ctx):
     const { fields } = await log.waitForEvent('host.killed')
     assert.match(String(fields['handler']), /snake/)
     assert.deepEqual(await decided, [])
-    await log.waitForLine(/started again when it is needed/)
+    await log.waitForEvent('plugin.process_exited')
     timeoutMs = 30_000
     const output = { response_text: 'r', session_id: 's', model: 'm', platform: 'web' }
     assert.deepEqual(await hooks.collect('transform_llm_output', dispatchContext, () => output), [

@@ -1,5 +1,5 @@
 /**
- * Plugin hooks with stopped time and a log that is remembered.
+ * Creates plugin hooks with virtual time and a recording log.
  */
 import type { TurnInfo } from '../../src/agent/agent-hooks.ts'
 import type { FailureMode } from '../../src/middleware/contract.ts'
@@ -12,10 +12,10 @@ export interface TestHooks {
   readonly log: RecordingLog
   readonly time: VirtualTime
   readonly settings: { timeoutMs: number; toolErrors: FailureMode }
-  /** Resolves when everything that was told was heard. */
+  /** Resolves when all notifications were delivered. */
   drained(): Promise<boolean>
-  /** The texts of warnings so far. */
-  warnings(): string[]
+  /** The warnings so far. */
+  warnings(): Warning[]
 }
 
 export function createTestHooks(): TestHooks {
@@ -35,8 +35,17 @@ export function createTestHooks(): TestHooks {
     time,
     settings,
     drained: () => hooks.drain(10_000),
-    warnings: () => log.records.filter(({ level }) => level === 'warn').map(({ text }) => text),
+    warnings: () => warningsOf(log),
   }
+}
+
+/** `event`, `plugin`, and the hook or the prompt section of a log entry. */
+export type Warning = readonly [event: unknown, plugin: unknown, name: unknown]
+
+export function warningsOf({ records }: Pick<RecordingLog, 'records'>): Warning[] {
+  return records
+    .filter(({ level }) => level === 'warn')
+    .map(({ fields: { event, plugin, hook, section } }) => [event, plugin, hook ?? section])
 }
 
 export const dispatchContext = { route: 'web_dm', queueKey: 'web:dm:1' }

@@ -1,5 +1,5 @@
 /**
- * One piece of work beside the conversations: started, run from time to time, started again after a failure, stopped.
+ * Runs one background daemon of a plugin: its startup, its periodic task, restarts after failures, and its shutdown.
  */
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -27,11 +27,11 @@ export interface DaemonSpec extends DaemonOptions {
 export interface DaemonStatus {
   readonly name: string
   readonly owner: string
-  /** `restarting`: it has failed, and waits to be started again. */
+  /** `restarting`: it failed and waits for the next start. */
   readonly state: 'waiting' | 'starting' | 'running' | 'restarting' | 'stopping' | 'stopped'
   readonly restarts: number
   readonly lastError: { readonly at: number; readonly text: string } | null
-  /** Of its periodic task, ms since 1970; null while it runs, or where there is none. */
+  /** Of the periodic task, ms since 1970; null while it runs or without a task. */
   readonly nextRun: number | null
 }
 
@@ -39,27 +39,26 @@ export interface Daemon {
   readonly owner: string
   readonly name: string
   status(): DaemonStatus
-  /** Resolves when its first startup has ended, well or not, or has taken its time. Never rejects. */
+  /** Resolves when the first startup succeeded, failed or timed out. Never rejects. */
   start(): Promise<void>
-  /** Resolves within its shutdown time-out. May be called twice, also before `start`. Never rejects. */
+  /** Resolves within the shutdown timeout. May be called twice, also before `start`. Never rejects. */
   stop(): Promise<void>
 }
 
-/** For which the daemons after it wait. */
+/** How long the next daemon waits for this startup. */
 const startupTimeoutMs = 30_000
 const defaultShutdownTimeoutMs = 5_000
 const minRestartDelayMs = 2_000
 const maxRestartDelayMs = 300_000
 
-export function createDaemon(spec: DaemonSpec, { log, clock, sleep: pause, random }: DaemonDeps): Daemon {
+export function createDaemon(spec: DaemonSpec, { log, clock, sleep, random }: DaemonDeps): Daemon {
   const { owner, name, periodicTask: task, shutdownTimeoutMs: shutdownMs = defaultShutdownTimeoutMs } = spec
-  const fields = { plugin: owner, daemon: name }
   const stopController = new AbortController()
   let state: DaemonStatus['state'] = 'waiting'
   let restarts = 0
   let lastError: DaemonStatus['lastError'] = null
   let nextRun: number | null = null
-  /** Its startup went well, and its shutdown has not been called since. */
+  /** The startup succeeded, and `shutdown` was not called since. */
   let isStarted = false
   let runningPromise: Promise<void> | undefined
   let stopped: Promise<void> | undefined
@@ -85,13 +84,13 @@ export function createDaemon(spec: DaemonSpec, { log, clock, sleep: pause, rando
         restarts += 1
         const ms = backoffMs(failures, minRestartDelayMs, maxRestartDelayMs, random)
         log.error(
-          { ...fields, error, ms },
-          `daemon ${name} of plugin ${owner} failed: ${messageOf(error)}; it is started again`,
+          { event: 'daemon.failed', plugin: owner, daemon: name, error, ms },
+          'a daemon failed and will be restarted',
         )
         setState('restarting')
         await shutDown(shutdownMs)
         firstStartup()
-        await pause(ms, signal)
+        await sleep(ms, signal)
       }
     }
   }
@@ -102,7 +101,7 @@ export function createDaemon(spec: DaemonSpec, { log, clock, sleep: pause, rando
     while (!signal.aborted) {
       if (!isFirst) {
         nextRun = clock() + task.intervalMs
-        await pause(task.intervalMs, signal)
+        await sleep(task.intervalMs, signal)
         nextRun = null
         if (signal.aborted) return
       }
@@ -124,11 +123,15 @@ export function createDaemon(spec: DaemonSpec, { log, clock, sleep: pause, rando
     if (!isStarted) return
     isStarted = false
     try {
-      const { done } = await withTimeout(callAsync(spec.shutdown), ms, undefined, pause)
-      if (!done) log.warn(fields, `daemon ${name} of plugin ${owner} took too long to stop; it is not waited for`)
+      const { done } = await withTimeout(callAsync(spec.shutdown), ms, undefined, sleep)
+      if (!done)
+        log.warn(
+          { event: 'daemon.stop_timed_out', plugin: owner, daemon: name, ms },
+          'the shutdown of a daemon timed out; the gateway continues',
+        )
     } catch (error) {
       recordError(error)
-      log.warn({ ...fields, error }, `daemon ${name} of plugin ${owner} failed while it stopped: ${messageOf(error)}`)
+      log.warn({ event: 'daemon.stop_failed', plugin: owner, daemon: name, error }, 'the shutdown of a daemon failed')
     }
   }
 
@@ -136,11 +139,11 @@ export function createDaemon(spec: DaemonSpec, { log, clock, sleep: pause, rando
     state = 'stopping'
     stopController.abort()
     const deadline = clock() + shutdownMs
-    // What runs may end in peace, but must leave time for the shutdown.
-    if (running !== undefined) await withTimeout(running, shutdownMs / 2, undefined, pause)
+    // A running task may complete, but half of the time is reserved for the shutdown.
+    if (running !== undefined) await withTimeout(running, shutdownMs / 2, undefined, sleep)
     await shutDown(Math.max(deadline - clock(), 0))
     state = 'stopped'
-    // A startup that was still under way may have opened something.
+    // A startup that completes later may have opened resources.
     void running?.then(() => shutDown(shutdownMs))
   }
 
@@ -152,7 +155,7 @@ export function createDaemon(spec: DaemonSpec, { log, clock, sleep: pause, rando
       if (runningPromise !== undefined || stopped !== undefined) return
       const first = Promise.withResolvers<void>()
       runningPromise = runUntilStopped(first.resolve)
-      await withTimeout(Promise.race([first.promise, runningPromise]), startupTimeoutMs, stopController.signal, pause)
+      await withTimeout(Promise.race([first.promise, runningPromise]), startupTimeoutMs, stopController.signal, sleep)
     },
     stop() {
       stopped ??= stop(runningPromise)
@@ -161,7 +164,7 @@ export function createDaemon(spec: DaemonSpec, { log, clock, sleep: pause, rando
   }
 }
 
-/** A throw becomes a rejection. */
+/** Converts a thrown error into a rejection. */
 async function callAsync(callback: () => Awaitable<unknown>): Promise<unknown> {
   return await callback()
 }

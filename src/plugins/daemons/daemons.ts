@@ -1,6 +1,6 @@
 /**
- * The daemons of all plugins (seed 003): started in the order of registration, stopped in reverse, by the life of the
- * gateway. Where nobody calls `start`, as on the command line, none of them runs.
+ * Starts the daemons of all plugins in the order of registration and stops them in reverse order (seed 003). Without a call
+ * of `start`, as on the command line, no daemon runs.
  */
 import { HermesError } from '../../lib/errors.ts'
 import type { Awaitable, Registration } from '../../middleware/contract.ts'
@@ -10,7 +10,7 @@ import { createDaemon, type Daemon, type DaemonDeps, type DaemonStatus } from '.
 export type { DaemonDeps, DaemonStatus } from './daemon.ts'
 
 export interface Daemons {
-  /** Throws `plugins/daemon-taken`, `plugins/invalid-registration`. Once the gateway runs it is started at once; taken away, it is stopped. */
+  /** Starts the daemon immediately if the gateway runs; removing the registration stops it. Throws `plugins/daemon-taken`, `plugins/invalid-registration`. */
   register(
     owner: string,
     name: string,
@@ -18,11 +18,11 @@ export interface Daemons {
     shutdown: () => Awaitable<unknown>,
     options?: DaemonOptions,
   ): Registration
-  /** Resolves when the daemons of a plugin that were taken away have stopped. Never rejects. */
+  /** Resolves when the removed daemons of a plugin have stopped. Never rejects. */
   stopped(owner: string): Promise<void>
-  /** Resolves when each has been started or has failed to start. Never rejects. */
+  /** Resolves when each daemon was started or failed to start. Never rejects. */
   start(): Promise<void>
-  /** Resolves when each has stopped or has taken its time. May be called twice. Never rejects. */
+  /** Resolves when each daemon has stopped or timed out. May be called twice. Never rejects. */
   stop(): Promise<void>
   /** In the order of registration. */
   status(): readonly DaemonStatus[]
@@ -30,10 +30,10 @@ export interface Daemons {
 
 export function createDaemons(deps: DaemonDeps): Daemons {
   const daemons = new Map<string, Daemon>()
-  /** Taken away, and not stopped yet. */
-  const stopping = new Set<{ readonly owner: string; readonly gone: Promise<void> }>()
-  let phase: 'before' | 'running' | 'over' = 'before'
-  /** The next one begins when the one before it is up. */
+  /** Removed daemons that have not stopped yet. */
+  const stopping = new Set<{ readonly owner: string; readonly stopped: Promise<void> }>()
+  let phase: 'waiting' | 'running' | 'stopped' = 'waiting'
+  /** Daemons start one after the other. */
   let starting = Promise.resolve()
 
   function enqueueStart(daemon: Daemon): void {
@@ -43,9 +43,9 @@ export function createDaemons(deps: DaemonDeps): Daemons {
   function removeDaemon(daemon: Daemon): boolean {
     if (daemons.get(daemon.name) !== daemon) return false
     daemons.delete(daemon.name)
-    const entry = { owner: daemon.owner, gone: daemon.stop() }
+    const entry = { owner: daemon.owner, stopped: daemon.stop() }
     stopping.add(entry)
-    void entry.gone.then(() => stopping.delete(entry))
+    void entry.stopped.then(() => stopping.delete(entry))
     return true
   }
 
@@ -62,38 +62,36 @@ export function createDaemons(deps: DaemonDeps): Daemons {
     },
 
     async stopped(owner) {
-      await Promise.all(
-        [...stopping].filter((entry) => entry.owner === owner).map(({ gone: stopPromise }) => stopPromise),
-      )
+      await Promise.all([...stopping].filter((entry) => entry.owner === owner).map((entry) => entry.stopped))
     },
 
     async start() {
-      if (phase !== 'before') return
+      if (phase !== 'waiting') return
       phase = 'running'
       for (const daemon of daemons.values()) enqueueStart(daemon)
       await starting
     },
 
     async stop() {
-      phase = 'over'
+      phase = 'stopped'
       for (const daemon of [...daemons.values()].reverse()) await daemon.stop()
-      await Promise.all([...stopping].map(({ gone }) => gone))
+      await Promise.all([...stopping].map((entry) => entry.stopped))
     },
 
     status: () => [...daemons.values()].map((daemon) => daemon.status()),
   }
 }
 
-/** Plugins may be written without types, and a task every NaN ms would never rest. */
+/** Checks options at run time, because plugins may be written without types and an interval of NaN would never pause. */
 function validateOptions(
   owner: string,
   name: string,
   { periodicTask: task, shutdownTimeoutMs: stopMs = 1 }: DaemonOptions,
 ): void {
-  const wrong = (what: string) =>
-    new HermesError('plugins/invalid-registration', `daemon ${name} of ${owner}: expected ${what}`)
-  if (!(stopMs >= 0)) throw wrong('shutdownTimeoutMs, a number of milliseconds')
+  const invalid = (expected: string) =>
+    new HermesError('plugins/invalid-registration', `daemon ${name} of ${owner}: expected ${expected}`)
+  if (!(stopMs >= 0)) throw invalid('shutdownTimeoutMs, a number of milliseconds')
   if (task === undefined) return
-  if (typeof task.run !== 'function') throw wrong('a periodicTask with a function run')
-  if (!(task.intervalMs > 0)) throw wrong('a periodicTask with intervalMs above 0')
+  if (typeof task.run !== 'function') throw invalid('a periodicTask with a function run')
+  if (!(task.intervalMs > 0)) throw invalid('a periodicTask with intervalMs above 0')
 }

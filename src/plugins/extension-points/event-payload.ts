@@ -1,5 +1,5 @@
 /**
- * Events of the gateway in the keys of the contract (§3.1), as plugins read them.
+ * Converts message events and changes into the payload keys of the contract (§3.1).
  */
 import type { MessageChange } from '../../message/change.ts'
 import type { MessageEvent } from '../../message/event.ts'
@@ -15,7 +15,7 @@ export function eventPayload(event: MessageEvent) {
     user_id: source.userId ?? null,
     user_name: source.userName ?? null,
     source: sourcePayload(source),
-    // Files are fetched once the message is taken in.
+    // Files are downloaded after the message was accepted, so there may be no path yet.
     media_urls: attachments.map(({ path, url, ref }) => path ?? url ?? ref ?? ''),
     media_types: attachments.map(({ kind, mimeType }) => mimeType ?? kind),
     reply_to_message_id: replyTo?.messageId ?? null,
@@ -48,7 +48,7 @@ export function sourcePayload(source: SessionSource) {
   }
 }
 
-/** `event_type` and `payload` of a change. */
+/** Returns `event_type` and `payload`. */
 export function changePayload(change: MessageChange) {
   switch (change.kind) {
     case 'edited':

@@ -1,5 +1,5 @@
 /**
- * The facts of a turn, a model call and a tool call in the keys of the contract (§2.6).
+ * Converts the information about a turn, a model call and a tool call into the payload keys of the contract (§2.6).
  */
 import type { RequestInfo, ToolInfo, ToolResult, TurnInfo } from '../../agent/agent-hooks.ts'
 import type { HookDispatchContext } from '../hooks/plugin-hooks.ts'

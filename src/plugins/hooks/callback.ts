@@ -1,24 +1,24 @@
 /**
- * One callback of a plugin: called in isolation, for a bounded time, and left alone for a while when it takes too long.
+ * Calls one callback of a plugin in isolation and with a timeout. After a timeout the callback is skipped for a minute.
  */
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import { createLruCache } from '../../lib/lru-cache.ts'
 import { withTimeout } from '../../lib/timers.ts'
+import { createWarnOnce } from '../../lib/warn-once.ts'
 import { deepCopy } from './lazy-copy.ts'
 
 /**
- * A callback as it is kept. Declared by way of a method, so that callbacks of every payload fit: which hook a callback
- * belongs to is checked where it is registered.
+ * A callback with any payload. Declared as a method, because methods are bivariant in their parameters: the registration
+ * checks the payload type of each hook.
  */
 export type AnyCallback = { call(payload: object): unknown }['call']
 
 export interface CallbackDeps {
   readonly owner: string
-  /** What it is called for: the hook's name. */
+  /** The name of the hook or of the extension point. */
   readonly point: string
   readonly callback: AnyCallback
-  /** 0: it is never given up. */
+  /** 0 for none. */
   timeoutMs(): number
   readonly now: () => number
   /** Resolves after `ms`, or when the signal aborts. */
@@ -26,7 +26,7 @@ export interface CallbackDeps {
   readonly log: Logger
 }
 
-/** `why` ends the sentence "it did not answer: …". */
+/** `reason` is the end of a sentence such as "the plugin could not check this call (it failed)". */
 export type CallbackResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly reason: string }
@@ -36,9 +36,9 @@ export interface CallbackReport {
   readonly point: string
   readonly calls: number
   readonly failures: number
-  /** It was not called because it had just taken too long. */
+  /** Calls that were skipped after a timeout. */
   readonly skipped: number
-  /** Calls that were given up and have not ended. */
+  /** Calls that timed out and are still running. */
   readonly abandoned: number
   readonly lastError: { readonly at: number; readonly text: string } | null
 }
@@ -46,20 +46,20 @@ export interface CallbackReport {
 export interface Callback {
   readonly owner: string
   readonly point: string
-  /** Synchronous callbacks have run when this returns. Never throws, never rejects. */
+  /** A synchronous callback has run when this method returns. Never throws, never rejects. */
   call(payload: object): Promise<CallbackResult>
   report(): CallbackReport
 }
 
-/** After a call that took too long. */
+/** How long a callback is skipped after a timeout. */
 const cooldownMs = 60_000
 const maxAbandoned = 3
-/** Different failures that are remembered, to be told loudly only once. */
+/** Error texts to remember, so that each one is logged as a warning only once. */
 const maxRememberedErrors = 50
 
 export function createCallback(deps: CallbackDeps): Callback {
   const { owner, point, callback, now, sleep, log } = deps
-  const warned = createLruCache<true>(maxRememberedErrors)
+  const warnOnce = createWarnOnce(log, maxRememberedErrors)
   let calls = 0
   let failures = 0
   let skipped = 0
@@ -70,10 +70,14 @@ export function createCallback(deps: CallbackDeps): Callback {
   function fail(reason: string, text: string, payload: object, error?: unknown): CallbackResult {
     failures += 1
     lastError = { at: now(), text }
-    const level = warned.has(text) ? 'debug' : 'warn'
-    warned.set(text, true)
-    const fields = { plugin: owner, hook: point, fields: Object.keys(payload) }
-    log[level](error === undefined ? fields : { ...fields, error }, `plugin ${owner} failed at ${point}: ${text}`)
+    const fields = {
+      event: 'plugin.callback_failed',
+      plugin: owner,
+      hook: point,
+      reason: text,
+      keys: Object.keys(payload),
+    }
+    warnOnce(text, error === undefined ? fields : { ...fields, error }, 'a plugin callback failed')
     return { ok: false, reason }
   }
 
@@ -83,24 +87,24 @@ export function createCallback(deps: CallbackDeps): Callback {
     void work
       .catch((error: unknown) =>
         log.debug(
-          { plugin: owner, hook: point, error },
-          `plugin ${owner} failed long after it was given up at ${point}`,
+          { event: 'plugin.callback_failed_late', plugin: owner, hook: point, error },
+          'a plugin callback failed after its timeout',
         ),
       )
       .finally(() => {
         abandoned -= 1
       })
-    const text = `it took longer than ${ms} ms; it is left out for ${cooldownMs / 1_000} s`
+    const text = `it took longer than ${ms} ms; it is skipped for ${cooldownMs / 1_000} s`
     return fail(`it took longer than ${ms} ms`, text, payload)
   }
 
-  async function awaitResult(answer: unknown, payload: object): Promise<CallbackResult> {
-    const work = Promise.resolve(answer)
+  async function awaitResult(returned: unknown, payload: object): Promise<CallbackResult> {
+    const work = Promise.resolve(returned)
     const limitMs = deps.timeoutMs()
     try {
       if (limitMs === 0) return succeed(await work)
-      const outcome = await withTimeout(work, limitMs, undefined, sleep)
-      return outcome.done ? succeed(outcome.value) : abandon(work, limitMs, payload)
+      const result = await withTimeout(work, limitMs, undefined, sleep)
+      return result.done ? succeed(result.value) : abandon(work, limitMs, payload)
     } catch (error) {
       return fail('it failed', messageOf(error), payload, error)
     }
@@ -117,8 +121,8 @@ export function createCallback(deps: CallbackDeps): Callback {
       }
       calls += 1
       try {
-        const answer = callback(payload)
-        return isPromise(answer) ? await awaitResult(answer, payload) : succeed(answer)
+        const returned = callback(payload)
+        return isPromise(returned) ? await awaitResult(returned, payload) : succeed(returned)
       } catch (error) {
         return fail('it failed', messageOf(error), payload, error)
       }
@@ -127,14 +131,14 @@ export function createCallback(deps: CallbackDeps): Callback {
   }
 
   function skipReason(): string | undefined {
-    if (now() < cooldownUntil) return 'it took too long a moment ago'
-    return abandoned >= maxAbandoned ? `${maxAbandoned} earlier calls of it have not ended` : undefined
+    if (now() < cooldownUntil) return 'it timed out a short time ago'
+    return abandoned >= maxAbandoned ? `${maxAbandoned} earlier calls are still running` : undefined
   }
 }
 
-/** A copy: reading it can fail only here, and what the callback does to its own afterwards changes nothing. */
-function succeed(answer: unknown): CallbackResult {
-  return { ok: true, value: deepCopy(answer) }
+/** Copies the value: errors of getters occur only here, and later changes by the plugin have no effect. */
+function succeed(returned: unknown): CallbackResult {
+  return { ok: true, value: deepCopy(returned) }
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {

@@ -1,48 +1,48 @@
 /**
- * What becomes of the answers of each hook, and who waits for its callbacks (contract §2.5, §2.6).
+ * Defines for each hook whether the caller waits for its callbacks and uses their results (contract §2.5, §2.6).
  */
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import type { HookName } from '../hook-map.ts'
 
 /**
- * - `decides`: the caller waits for the answers; a callback that takes too long is skipped.
- * - `watches`: nobody waits; a callback that takes too long is given up.
- * - `notices`: nobody waits, and nobody gives a callback up.
- * - `streams`: as `watches`, in a line of their own, so that many chunks displace nothing else.
+ * - `decision`: the caller waits for the results; a callback that times out is skipped.
+ * - `observer`: the caller does not wait; a callback may time out.
+ * - `notification`: the caller does not wait; callbacks have no timeout.
+ * - `stream`: as `observer`, in a separate queue, so that many chunks do not displace other notifications.
  */
-export type HookKind = 'decides' | 'watches' | 'notices' | 'streams'
+export type HookKind = 'decision' | 'observer' | 'notification' | 'stream'
 
 export const hookKinds: Readonly<Record<HookName, HookKind>> = {
-  pre_tool_call: 'decides',
-  post_tool_call: 'watches',
-  transform_tool_result: 'decides',
-  pre_llm_call: 'decides',
-  post_llm_call: 'watches',
-  transform_llm_output: 'decides',
-  on_session_start: 'watches',
-  on_session_end: 'watches',
-  on_session_finalize: 'notices',
-  on_session_reset: 'notices',
-  pre_api_request: 'watches',
-  post_api_request: 'watches',
-  api_request_error: 'watches',
-  pre_api_request_mutable: 'decides',
-  pre_tool_list_finalized: 'decides',
-  post_llm_call_can_reissue: 'decides',
-  on_stream_start: 'streams',
-  on_stream_delta: 'streams',
-  on_stream_end: 'streams',
-  // The contract sets no bound here. A callback that hangs would stop everything a platform delivers, so there is one.
-  pre_gateway_dispatch: 'decides',
-  gateway_platform_event: 'notices',
-  pre_command: 'notices',
-  pre_approval_request: 'notices',
-  post_approval_response: 'notices',
-  subagent_start: 'notices',
-  subagent_stop: 'notices',
+  pre_tool_call: 'decision',
+  post_tool_call: 'observer',
+  transform_tool_result: 'decision',
+  pre_llm_call: 'decision',
+  post_llm_call: 'observer',
+  transform_llm_output: 'decision',
+  on_session_start: 'observer',
+  on_session_end: 'observer',
+  on_session_finalize: 'notification',
+  on_session_reset: 'notification',
+  pre_api_request: 'observer',
+  post_api_request: 'observer',
+  api_request_error: 'observer',
+  pre_api_request_mutable: 'decision',
+  pre_tool_list_finalized: 'decision',
+  post_llm_call_can_reissue: 'decision',
+  on_stream_start: 'stream',
+  on_stream_delta: 'stream',
+  on_stream_end: 'stream',
+  // The contract defines no timeout here. A callback that hangs would block all messages of a platform, so there is one.
+  pre_gateway_dispatch: 'decision',
+  gateway_platform_event: 'notification',
+  pre_command: 'notification',
+  pre_approval_request: 'notification',
+  post_approval_response: 'notification',
+  subagent_start: 'notification',
+  subagent_stop: 'notification',
 }
 
-/** Undefined for names that nothing here fires. */
+/** Undefined for unknown names. */
 export function hookKindOf(name: string): HookKind | undefined {
   return isHookName(name) ? hookKinds[name] : undefined
 }
@@ -51,7 +51,7 @@ export function isHookName(name: string): name is HookName {
   return Object.hasOwn(hookKinds, name)
 }
 
-/** The known name that may have been meant. */
+/** The most similar known name. */
 export function suggestHookName(name: string): string | null {
   return findClosestMatch(name, Object.keys(hookKinds))
 }

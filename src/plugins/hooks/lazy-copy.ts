@@ -1,10 +1,10 @@
 /**
- * What one callback sees of a payload: an object of its own. Texts and numbers are shared; objects are copied when the
- * callback looks at them, so that what nobody reads costs nothing and nobody can change what another one reads.
+ * Gives each callback its own copy of a payload. Primitive values are copied immediately and objects on first access, so
+ * that unused values cost nothing and no callback can change the payload of another one.
  */
 import { inspect } from 'node:util'
 
-/** Objects that are not plain (signals, handles) are shared as they are. */
+/** Objects that are not plain data (signals, handles) are shared. */
 export function lazyCopyOf(payload: object): object {
   const copy: Record<string, unknown> = { ...payload }
   let isLazy = false
@@ -55,11 +55,11 @@ function isPlainData(value: unknown): value is object {
   return prototype === Object.prototype || prototype === null
 }
 
-/** A deep copy of data as JSON has it. Throws what getters and proxies throw, and `RangeError` for a circle. */
+/** Copies plain JSON data. Throws errors of getters and proxies, and `RangeError` for a circular reference. */
 export function deepCopy(value: unknown): unknown {
   if (!isPlainData(value)) return value
   if (Array.isArray(value)) return value.map(deepCopy)
-  // Spread first: then a key `__proto__` is one like any other.
+  // The spread defines a key `__proto__` as an ordinary property.
   const copy: Record<string, unknown> = { ...value }
   for (const key in copy) {
     const inner = copy[key]

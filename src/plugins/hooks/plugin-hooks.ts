@@ -1,12 +1,12 @@
 /**
- * Plugin hooks: who listens to what, and how what they answer is gathered (contract §2.5).
+ * Registers the hooks of plugins, calls them and collects their results (contract §2.5).
  */
 import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { withTimeout } from '../../lib/timers.ts'
 import type { FailureMode, Registration } from '../../middleware/contract.ts'
 import type { HookCallback, HookName, HookPayloads } from '../hook-map.ts'
-import { createKeyedQueue } from '../keyed-queue.ts'
+import { createKeyedQueue, type KeyedQueue } from '../keyed-queue.ts'
 import { type AnyCallback, type Callback, type CallbackReport, createCallback } from './callback.ts'
 import { hookKindOf, suggestHookName } from './hook-kinds.ts'
 import { lazyCopyOf } from './lazy-copy.ts'
@@ -18,13 +18,13 @@ export interface PluginHooksDeps {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   /** `plugins.hook_callback_timeout`, ms; 0 for none. */
   timeoutMs(): number
-  /** `plugins.pre_tool_call_errors`: what a `pre_tool_call` that fails means where its registration says nothing. */
+  /** `plugins.pre_tool_call_errors`: the failure mode of a `pre_tool_call` whose registration defines none. */
   toolErrors(): FailureMode
 }
 
 export interface HookOptions {
   readonly fails?: FailureMode
-  /** In place of the configured one. 0 for none. */
+  /** Overrides the configured timeout; 0 for none. */
   readonly timeoutMs?: number
 }
 
@@ -35,32 +35,32 @@ export interface HookResult {
   readonly value: unknown
 }
 
-/** Where something happens, for all hooks. */
+/** The context of one call of a hook. */
 export interface HookDispatchContext {
   /** `<platform>_<chat_type>`; '' on the command line. */
   readonly route: string
   /**
-   * What happens in one conversation is heard by each plugin in its order; conversations do not wait for each other.
-   * The session's key, as a rule.
+   * Each plugin receives the notifications of one key in order; different keys do not wait for each other. Usually the
+   * key of the session.
    */
   readonly queueKey: string
 }
 
 export interface PluginHooks {
-  /** Unknown names are kept, with a warning. The order of registration is the order of calls. */
+  /** Unknown names are accepted with a warning. Callbacks are called in the order of registration. */
   register<Name extends HookName>(
     owner: string,
     name: Name,
     callback: HookCallback<Name>,
     options?: HookOptions,
   ): Registration
-  /** As `register`, for names that are known only when the plugin runs. */
+  /** As `register`, for names that are known only at run time. */
   registerNamed(owner: string, name: string, callback: AnyCallback, options?: HookOptions): Registration
   hasListeners(name: HookName): boolean
   /**
-   * Calls everybody who listens and resolves with their answers, in the order of registration; what failed, took too long
-   * or returned nothing is not among them. A `pre_tool_call` that fails closed answers with a block. The payload is
-   * built only if somebody listens, and nobody may change it afterwards. Never rejects.
+   * Calls all callbacks and resolves with their results in the order of registration, without callbacks that failed,
+   * timed out or returned nothing. A `pre_tool_call` that fails closed results in a block. The payload is built only
+   * for registered hooks and must not be changed afterwards. Never rejects.
    */
   collect<Name extends HookName>(
     name: Name,
@@ -68,18 +68,18 @@ export interface PluginHooks {
     payload: () => HookPayloads[Name],
   ): Promise<readonly HookResult[]>
   /**
-   * Tells everybody who listens, and returns at once: callbacks run after the caller has gone on. Each plugin hears one
-   * thing after the other; what comes while 1,000 things wait is dropped.
+   * Queues a notification of each callback and returns immediately. Each plugin receives one notification at a time; a
+   * notification is dropped while 1,000 others are pending.
    */
   notify<Name extends HookName>(name: Name, at: HookDispatchContext, payload: () => HookPayloads[Name]): void
-  /** Of one plugin. */
+  /** The hooks of one plugin. */
   report(owner: string): readonly PluginHookReport[]
-  /** Resolves when everything was heard, after `withinMs`, or when the signal aborts; tells whether all was. */
+  /** Resolves when all notifications were delivered (true), or after `withinMs` or an abort of the signal (false). */
   drain(withinMs: number, signal?: AbortSignal): Promise<boolean>
 }
 
 export interface PluginHookReport extends CallbackReport {
-  /** Things it never heard of: its line was full. */
+  /** Notifications dropped because the queue was full. */
   readonly dropped: number
 }
 
@@ -90,94 +90,31 @@ interface Listener {
   isRemoved: boolean
 }
 
-/** Things that wait for one plugin in one conversation. */
+/** Notifications that may wait for one plugin in one session. */
 const maxPending = 1_000
+const defaultMaxWaitMs = 30_000
 const noResults: readonly HookResult[] = []
 
 export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
-  const { log, now, sleep, timeoutMs } = deps
+  const { log } = deps
   const byName = new Map<string, readonly Listener[]>()
   const queues = createKeyedQueue(maxPending)
 
   function registerNamed(owner: string, name: string, callback: AnyCallback, options: HookOptions = {}): Registration {
     validateRegistration(owner, name, options)
-    warnAboutRegistration(owner, name, options)
-    const listener: Listener = {
-      callback: createCallback({
-        owner,
-        point: name,
-        callback,
-        timeoutMs: () => options.timeoutMs ?? (hookKindOf(name) === 'notices' ? 0 : timeoutMs()),
-        now,
-        sleep,
-        log,
-      }),
-      failsClosed: () => name === 'pre_tool_call' && (options.fails ?? deps.toolErrors()) === 'closed',
-      dropped: 0,
-      isRemoved: false,
-    }
-    byName.set(name, [...listenersOf(name), listener])
+    warnAboutRegistration(log, owner, name, options)
+    const listener = createListener(deps, owner, name, callback, options)
+    byName.set(name, [...(byName.get(name) ?? []), listener])
     return { name, remove: () => remove(name, listener) }
-  }
-
-  function warnAboutRegistration(owner: string, name: string, { fails }: HookOptions): void {
-    const at = { plugin: owner, hook: name }
-    if (hookKindOf(name) === undefined) {
-      const suggestion = suggestHookName(name)
-      const advice = suggestion === null ? '' : `; did you mean "${suggestion}"?`
-      log.warn(at, `plugin ${owner} registers the hook "${name}", which nothing here fires${advice}`)
-    }
-    if (fails === 'closed' && name !== 'pre_tool_call')
-      log.warn(at, `plugin ${owner} wants ${name} to fail closed; only pre_tool_call can`)
   }
 
   function remove(name: string, listener: Listener): boolean {
     listener.isRemoved = true
-    const before = listenersOf(name)
-    const left = before.filter((one) => one !== listener)
-    if (left.length === 0) byName.delete(name)
-    else byName.set(name, left)
-    return left.length < before.length
-  }
-
-  function listenersOf(name: string): readonly Listener[] {
-    return byName.get(name) ?? []
-  }
-
-  async function callListener(
-    { callback, failsClosed }: Listener,
-    { queueKey }: HookDispatchContext,
-    payload: object,
-  ): Promise<unknown> {
-    if (callback.point === 'pre_llm_call') await waitForObservers(callback.owner, queueKey)
-    const outcome = await callback.call(lazyCopyOf(payload))
-    if (outcome.ok) return outcome.value
-    if (!failsClosed()) return undefined
-    return {
-      action: 'block',
-      message: `Not run: the plugin ${callback.owner} could not check this call (${outcome.reason}).`,
-    }
-  }
-
-  /**
-   * A turn begins for a plugin when it has heard that its session began and the turn before ended. Only there: within a
-   * turn nobody waits for who only watches.
-   */
-  async function waitForObservers(owner: string, order: string): Promise<void> {
-    const pending = queues.idle(queueKeyOf(owner, 'watches', order))
-    if (pending !== undefined) await withTimeout(pending, maxWaitMs(), undefined, sleep)
-  }
-
-  /** How long others wait for somebody who is never given up. */
-  function maxWaitMs(): number {
-    return timeoutMs() || 30_000
-  }
-
-  async function notifyListener({ callback, isRemoved }: Listener, payload: object): Promise<void> {
-    if (isRemoved) return
-    const heard = callback.call(lazyCopyOf(payload))
-    if (hookKindOf(callback.point) === 'notices') await withTimeout(heard, maxWaitMs(), undefined, sleep)
-    else await heard
+    const before = byName.get(name) ?? []
+    const remaining = before.filter((one) => one !== listener)
+    if (remaining.length === 0) byName.delete(name)
+    else byName.set(name, remaining)
+    return remaining.length < before.length
   }
 
   return {
@@ -189,7 +126,9 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
       const listeners = byName.get(name)
       if (listeners === undefined) return noResults
       const fullPayload = withEnvelope(name, at, payload())
-      const values = await Promise.all(listeners.map((listener) => callListener(listener, at, fullPayload)))
+      const values = await Promise.all(
+        listeners.map((listener) => callListener(deps, queues, listener, at.queueKey, fullPayload)),
+      )
       return values.flatMap((value, index) => {
         const owner = listeners[index]?.callback.owner ?? ''
         return value === undefined || value === null ? [] : [{ owner, value }]
@@ -199,13 +138,16 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
     notify(name, at, payload) {
       const listeners = byName.get(name)
       if (listeners === undefined) return
-      const complete = withEnvelope(name, at, payload())
+      const fullPayload = withEnvelope(name, at, payload())
       for (const listener of listeners) {
         const { owner } = listener.callback
-        if (queues.push(queueKeyOf(owner, hookKindOf(name), at.queueKey), () => notifyListener(listener, complete)))
-          continue
+        const queueKey = queueKeyOf(owner, hookKindOf(name), at.queueKey)
+        if (queues.push(queueKey, () => notifyListener(deps, listener, fullPayload))) continue
         if (listener.dropped === 0)
-          log.warn({ plugin: owner, hook: name }, `plugin ${owner} is too slow for ${name}: some of it is dropped`)
+          log.warn(
+            { event: 'plugin.notification_dropped', plugin: owner, hook: name },
+            'a plugin hook is too slow; notifications are dropped',
+          )
         listener.dropped += 1
       }
     },
@@ -219,24 +161,106 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
   }
 }
 
-/** Plugins may be written without types; a check that fails open because of a slip of the pen is none. */
+function createListener(
+  { log, now, sleep, timeoutMs, toolErrors }: PluginHooksDeps,
+  owner: string,
+  name: string,
+  callback: AnyCallback,
+  options: HookOptions,
+): Listener {
+  return {
+    callback: createCallback({
+      owner,
+      point: name,
+      callback,
+      timeoutMs: () => options.timeoutMs ?? (hookKindOf(name) === 'notification' ? 0 : timeoutMs()),
+      now,
+      sleep,
+      log,
+    }),
+    failsClosed: () => name === 'pre_tool_call' && (options.fails ?? toolErrors()) === 'closed',
+    dropped: 0,
+    isRemoved: false,
+  }
+}
+
+async function callListener(
+  deps: PluginHooksDeps,
+  queues: KeyedQueue,
+  { callback, failsClosed }: Listener,
+  queueKey: string,
+  payload: object,
+): Promise<unknown> {
+  if (callback.point === 'pre_llm_call') await waitForObservers(deps, queues, callback.owner, queueKey)
+  const result = await callback.call(lazyCopyOf(payload))
+  if (result.ok) return result.value
+  if (!failsClosed()) return undefined
+  return {
+    action: 'block',
+    message: `Not run: the plugin ${callback.owner} could not check this call (${result.reason}).`,
+  }
+}
+
+/**
+ * A turn starts for a plugin after the plugin was notified of the start of the session and of the end of the previous
+ * turn. Within a turn, the caller does not wait for observers.
+ */
+async function waitForObservers(
+  deps: PluginHooksDeps,
+  queues: KeyedQueue,
+  owner: string,
+  queueKey: string,
+): Promise<void> {
+  const pending = queues.idle(queueKeyOf(owner, 'observer', queueKey))
+  if (pending !== undefined) await withTimeout(pending, maxWaitMs(deps), undefined, deps.sleep)
+}
+
+/** Limits the wait for callbacks that have no timeout of their own. */
+function maxWaitMs({ timeoutMs }: PluginHooksDeps): number {
+  return timeoutMs() || defaultMaxWaitMs
+}
+
+async function notifyListener(
+  deps: PluginHooksDeps,
+  { callback, isRemoved }: Listener,
+  payload: object,
+): Promise<void> {
+  if (isRemoved) return
+  const call = callback.call(lazyCopyOf(payload))
+  if (hookKindOf(callback.point) === 'notification') await withTimeout(call, maxWaitMs(deps), undefined, deps.sleep)
+  else await call
+}
+
+function warnAboutRegistration(log: Logger, owner: string, name: string, { fails }: HookOptions): void {
+  const fields = { plugin: owner, hook: name }
+  if (hookKindOf(name) === undefined) {
+    const suggestion = suggestHookName(name) ?? undefined
+    log.warn({ event: 'plugin.unknown_hook', ...fields, suggestion }, 'a plugin registers a hook that does not exist')
+  }
+  if (fails === 'closed' && name !== 'pre_tool_call')
+    log.warn({ event: 'plugin.fails_closed_ignored', ...fields }, 'only pre_tool_call can fail closed')
+}
+
+/** Checks at run time, because plugins may be written without types and a typo must not turn a check off. */
 function validateRegistration(
   owner: string,
   name: string,
   { fails, timeoutMs }: { fails?: unknown; timeoutMs?: unknown },
 ): void {
-  const wrong = (what: string) => new HermesError('plugins/invalid-registration', `hook ${name} of ${owner}: ${what}`)
-  if (fails !== undefined && fails !== 'open' && fails !== 'closed') throw wrong("expected fails: 'open' or 'closed'")
+  const invalid = (detail: string) =>
+    new HermesError('plugins/invalid-registration', `hook ${name} of ${owner}: ${detail}`)
+  if (fails !== undefined && fails !== 'open' && fails !== 'closed') throw invalid("expected fails: 'open' or 'closed'")
   if (timeoutMs !== undefined && !(typeof timeoutMs === 'number' && timeoutMs >= 0))
-    throw wrong('expected timeoutMs, a number of milliseconds')
+    throw invalid('expected timeoutMs, a number of milliseconds')
 }
 
-function queueKeyOf(owner: string, kind: ReturnType<typeof hookKindOf>, order: string): string {
-  return `${owner}\n${kind === 'streams' ? kind : ''}\n${order}`
+/** Chunks of streams have a queue of their own, so that they do not displace other notifications. */
+function queueKeyOf(owner: string, kind: ReturnType<typeof hookKindOf>, queueKey: string): string {
+  return `${owner}\n${kind === 'stream' ? kind : ''}\n${queueKey}`
 }
 
 function withEnvelope(name: HookName, { route }: HookDispatchContext, payload: object): object {
-  // The contract leaves the version out of this one.
+  // The contract defines no schema version for this hook.
   if (name === 'gateway_platform_event') return { ...payload, route }
   return { ...payload, telemetry_schema_version: 'hermes.observer.v1', route }
 }

@@ -1,20 +1,20 @@
 /**
- * From what a callback is given here to the keyword arguments it gets in Python.
+ * Converts the payload of a callback into keyword arguments for Python.
  */
 
-/** Handles of this process, which mean nothing over there. */
+/** Handles that exist only in the gateway process. */
 const localOnlyKeys = new Set(['scope', 'signal', 'next_call'])
 
-/** What is not wanted is not looked at: it would have to be copied. */
+/** Reads only the requested keys, because reading a key copies its value. */
 export function toKeywordArguments(
   payload: object,
-  wanted: readonly string[] | null,
+  requested: readonly string[] | null,
 ): Readonly<Record<string, unknown>> {
   const keywords: Record<string, unknown> = {}
   for (const key of Object.keys(payload)) {
-    if (localOnlyKeys.has(key) || (wanted !== null && !wanted.includes(key))) continue
+    if (localOnlyKeys.has(key) || (requested !== null && !requested.includes(key))) continue
     const value: unknown = Reflect.get(payload, key)
-    // JSON would leave it out, and a callback that names it would miss it.
+    // JSON omits undefined, and a callback with this parameter would fail.
     keywords[key] = value === undefined ? null : value
   }
   return keywords

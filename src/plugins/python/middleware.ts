@@ -1,7 +1,7 @@
 /**
- * Stand-ins for middleware in Python (seed 000). `next_call` crosses the border with identity: what comes back as it went
- * over is the very object of ours, an error that is raised again is the very error. The rules of failing open are those of
- * the chain (`src/middleware/execution-chain.ts`): a process that ends counts as a callback that throws.
+ * Proxies for middleware in Python (seed 000). Values keep their identity across the process boundary: an unchanged result
+ * or a re-raised error is the same object as before. The exit of a process is handled as an error of the callback, with
+ * the rules of the execution chain (`src/middleware/execution-chain.ts`).
  */
 import type { HostRequest, HostRequestHandler } from '../../hosts/contract.ts'
 import type { AnyCallback } from '../hooks/callback.ts'
@@ -26,23 +26,23 @@ export function isMiddlewareKind(kind: string): kind is MiddlewareKind {
 }
 
 /**
- * One that ignores a stop is left to itself for this long, ms: nobody waits for it, and killing its process takes along
- * what it does for others.
+ * How long a callback may ignore an abort before its process is killed, ms. The caller does not wait, and killing the
+ * process also ends other calls.
  */
 const abortGraceMs = 30_000
 
-/** @param serve what the plugin asks for beside `next_call` */
+/** @param serve handles requests of the plugin other than `next_call` */
 export function createMiddlewareProxy(
   { key, name, parts }: SpecOf<'middleware'>,
   process: PythonProcess,
   serve: HostRequestHandler,
 ): AnyCallback {
   const callback = `${key} call`
-  const wanted = parts['call'] ?? null
+  const requested = parts['call'] ?? null
   const wraps = isMiddlewareKind(name) && wrapsNextCall[name]
 
   const call = (payload: object) => ({
-    keywords: toKeywordArguments(payload, wanted),
+    keywords: toKeywordArguments(payload, requested),
     cancelGraceMs: abortGraceMs,
     ...pickSignal(payload),
   })
@@ -53,11 +53,11 @@ export function createMiddlewareProxy(
     try {
       const value = await process.call(callback, {
         ...call(payload),
-        callbacks: wanted === null || wanted.includes('next_call') ? ['next_call'] : [],
+        callbacks: requested === null || requested.includes('next_call') ? ['next_call'] : [],
         byReference: true,
         onRequest: (request) => (request.method === 'next_call' ? nextCall.run(request) : serve(request)),
       })
-      // A function without a return only watched.
+      // A callback that returns nothing only observes the call.
       return value === null && nextCall.wasCalled() ? undefined : value
     } catch (error) {
       if (isProcessError(error)) nextCall.throwFailure()
@@ -69,7 +69,7 @@ export function createMiddlewareProxy(
 interface NextCallHandle {
   run(request: HostRequest): Promise<unknown>
   wasCalled(): boolean
-  /** Throws what the rest of the call has failed with, if it has: a process that ended translates nothing. */
+  /** Throws the error of `next_call`, if any, because a process that has exited cannot re-raise it. */
   throwFailure(): void
 }
 
@@ -77,13 +77,14 @@ function createNextCallHandle(payload: object): NextCallHandle {
   let called = false
   let failed: { readonly error: unknown } | undefined
   return {
-    async run({ args: [given] }) {
-      if (!('next_call' in payload) || typeof payload.next_call !== 'function') throw new Error('there is no next_call')
-      if (given !== undefined && (typeof given !== 'object' || Array.isArray(given)))
+    async run({ args: [argument] }) {
+      if (!('next_call' in payload) || typeof payload.next_call !== 'function')
+        throw new Error('next_call is not available')
+      if (argument !== undefined && (typeof argument !== 'object' || Array.isArray(argument)))
         throw new TypeError('next_call: expected a dict, or nothing')
       called = true
       try {
-        const value: unknown = await payload.next_call(given ?? null)
+        const value: unknown = await payload.next_call(argument ?? null)
         return value
       } catch (error) {
         failed ??= { error }

@@ -1,5 +1,5 @@
 /**
- * Stand-ins for what a plugin in Python registers, apart from middleware: each calls its callback over there.
+ * Proxies for the registrations of plugins in Python, except middleware. Each proxy calls its callback in the process.
  */
 
 import { isRecord } from '../../lib/json.ts'
@@ -12,8 +12,8 @@ import { pickSignal, toKeywordArguments } from './keyword-arguments.ts'
 import type { SpecOf } from './registration-spec.ts'
 
 /**
- * After the time in which the answer counts: whoever waited has gone on by then, and a callback that spins for ever is
- * ended with its process.
+ * Added to the timeout of a callback. By then the caller has continued, and the process of a callback that never ends is
+ * killed.
  */
 const deadlineMarginMs = 100
 
@@ -23,28 +23,28 @@ export function registerHook(
   process: PythonProcess,
   timeoutMs: () => number,
 ): Registration {
-  const wanted = parts['call'] ?? null
+  const requested = parts['call'] ?? null
   const kind = hookKindOf(name)
   const callback: AnyCallback = async (payload: object) => {
-    const ms = kind === 'notices' ? 0 : timeoutMs()
-    const answer = await process.call(`${key} call`, {
-      keywords: toKeywordArguments(payload, wanted),
-      discardResult: kind !== 'decides',
+    const ms = kind === 'notification' ? 0 : timeoutMs()
+    const result = await process.call(`${key} call`, {
+      keywords: toKeywordArguments(payload, requested),
+      discardResult: kind !== 'decision',
       ...(ms === 0 ? {} : { deadlineMs: ms + deadlineMarginMs }),
     })
-    return answer ?? undefined
+    return result ?? undefined
   }
   return context.registerHook(name, callback)
 }
 
-/** @param environment what `requires_env` is looked up in */
+/** @param environment the variables for `requires_env` */
 export function registerTool(
   { key, name, parts, toolset, schema, description, override, requires_env: requiredVariables }: SpecOf<'tool'>,
   context: PluginContext,
   process: PythonProcess,
   environment: () => Readonly<Record<string, string>>,
 ): Registration {
-  // A function as vendors describe it, or the JSON Schema of its arguments.
+  // Either a function description in the format of vendors, or the JSON Schema of the arguments.
   const isFunction = schema !== null && schema !== undefined && 'parameters' in schema
   const parameters = isFunction ? schema['parameters'] : (schema ?? undefined)
   const schemaDescription = isFunction && typeof schema['description'] === 'string' ? schema['description'] : ''
@@ -103,7 +103,7 @@ export function registerSection(
   })
 }
 
-/** One that is up is started again in each later process; it ended with the one before. */
+/** A running daemon is started again in each new process. */
 export function registerDaemon(
   { key, name, task, shutdown_ms: shutdownTimeoutMs }: SpecOf<'daemon'>,
   context: PluginContext,
@@ -118,7 +118,7 @@ export function registerDaemon(
     },
     async () => {
       process.restartTasks.delete(startUp)
-      // With its process everything has ended that there was to end.
+      // A daemon ends with its process.
       if (process.isRunning()) await process.call(`${key} shutdown`, {})
     },
     {

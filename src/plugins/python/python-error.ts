@@ -1,10 +1,10 @@
 /**
- * What callbacks in Python raise, as errors here.
+ * Converts exceptions of Python callbacks into errors.
  */
 import type { HostFailure } from '../../hosts/failure.ts'
 import { HermesError } from '../../lib/errors.ts'
 
-/** Raised in Python: `name` is the class, the stack is the traceback. */
+/** An exception of Python: `name` is the class, `stack` contains the traceback. */
 export class PythonError extends Error {
   constructor({ raised, stack }: HostFailure) {
     super(raised?.message ?? '')
@@ -13,23 +13,23 @@ export class PythonError extends Error {
   }
 }
 
-/** What a call has failed with: the very error of ours that Python let through, what it raised, or what happened to it. */
+/** The error of a call: the same error object if Python did not catch it, the exception, or the failure of the process. */
 export function toThrownError(failure: HostFailure, signal: AbortSignal | undefined): unknown {
   if ('thrown' in failure) return failure.thrown
   if (failure.kind === 'aborted' && signal?.aborted === true) return signal.reason
   return failure.raised === undefined ? failure.error : new PythonError(failure)
 }
 
-/** Whether it says that the callback could not be carried out, rather than what it made of the call. */
+/** Whether the process failed, rather than the callback. */
 export function isProcessError(error: unknown): boolean {
   return error instanceof HermesError && (error.code.startsWith('hosts/') || error.code === 'plugins/process-gone')
 }
 
-/** Why a plugin cannot be loaded; its cause stands where the mistake is. */
+/** Why a plugin cannot be loaded. The stack of the cause starts with the location of the error. */
 export function toUnloadableError({ kind, error, stack }: HostFailure, id: string): HermesError {
   const detail = error.detail.startsWith(`${id}: `) ? error.detail.slice(id.length + 2) : error.detail
   if (kind !== 'unloadable') return new HermesError('plugins/unloadable', error.message, { cause: error })
-  const { place: location, text = detail } = /^(?<place>\/[^\n]*?:\d+): (?<text>[\s\S]*)$/.exec(detail)?.groups ?? {}
+  const { location, text = detail } = /^(?<location>\/[^\n]*?:\d+): (?<text>[\s\S]*)$/.exec(detail)?.groups ?? {}
   const cause = new Error(text, { cause: error })
   if (location !== undefined) cause.stack = `${location}\n${stack}`
   return new HermesError('plugins/unloadable', text, { cause })

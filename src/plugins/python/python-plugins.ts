@@ -1,5 +1,5 @@
 /**
- * Plugins written in Python: each in a process of its own, with stand-ins for what it registers there.
+ * Loads plugins written in Python. Each runs in its own process; proxies represent its registrations in the gateway.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { HostRequest } from '../../hosts/contract.ts'
@@ -11,7 +11,7 @@ import { createRequestHandler } from './request-handlers.ts'
 export function createPythonPlugins(deps: PythonPluginsDeps): PythonPlugins {
   return {
     async load(plugin, context) {
-      // What a plugin asks for on its own belongs to no turn, whoever has made its process start.
+      // Requests outside of calls belong to no turn, although the process may be started during one.
       const runOutsideTurn = AsyncLocalStorage.snapshot()
       const handleRequest = createRequestHandler(context)
       const serve = async ({ method, args, signal }: HostRequest): Promise<unknown> => {
@@ -19,11 +19,17 @@ export function createPythonPlugins(deps: PythonPluginsDeps): PythonPlugins {
         if (method === 'remove') return registry.remove(args[0])
         if (method === 'registered') return registry.finishRegistration(args[0])
         const pending = handleRequest(method, args, signal)
-        if (pending === undefined) throw new Error(`there is no ${method}`)
+        if (pending === undefined) throw new Error(`unknown method ${method}`)
         return await pending
       }
       const process = createPythonProcess({
-        ...deps,
+        createHost: deps.createHost,
+        launchOptionsOf: deps.launchOptionsOf,
+        home: deps.home,
+        clock: deps.clock,
+        random: deps.random,
+        sleep: deps.sleep,
+        limits: deps.limits,
         plugin,
         serve,
         serveOutsideCalls: (request) => runOutsideTurn(serve, request),
@@ -37,7 +43,7 @@ export function createPythonPlugins(deps: PythonPluginsDeps): PythonPlugins {
         hookTimeoutMs: deps.hookTimeoutMs,
       })
       let isLoading = true
-      // Unloaded before it is loaded: it is not waited for any more.
+      // Unloading during the load stops the process, so that `open` rejects.
       context.onUnload(() => (isLoading ? process.stop() : undefined))
       await process.open()
       isLoading = false

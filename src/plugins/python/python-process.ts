@@ -1,10 +1,10 @@
 /**
- * The process of a plugin in Python: started again at the next call after it has ended, a little later each time; after
- * three ends in a row the plugin is set aside.
+ * Runs the process of a plugin in Python. After an exit the process is restarted with the next call, after a growing delay;
+ * after three consecutive exits the plugin is disabled.
  */
 import type { Host, HostExit, HostOptions, HostRequestHandler } from '../../hosts/contract.ts'
 import type { HostFailure } from '../../hosts/failure.ts'
-import { HermesError, messageOf } from '../../lib/errors.ts'
+import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { backoffMs } from '../../lib/timers.ts'
 import { bareName } from '../desired-state.ts'
@@ -12,28 +12,29 @@ import type { DiscoveredPlugin } from '../discovery.ts'
 import type { PythonPluginsDeps, PythonProcess } from './contract.ts'
 import { toThrownError, toUnloadableError } from './python-error.ts'
 
-export interface PythonProcessDeps extends PythonPluginsDeps {
+export interface PythonProcessDeps extends Omit<PythonPluginsDeps, 'hookTimeoutMs' | 'limits'> {
+  readonly limits: HostOptions['limits'] | undefined
   readonly plugin: DiscoveredPlugin
-  /** What the plugin asks for within its calls. */
+  /** Handles requests of the plugin within its calls. */
   readonly serve: HostRequestHandler
-  /** What it asks for outside of them. */
+  /** Handles requests of the plugin outside of calls. */
   readonly serveOutsideCalls: HostRequestHandler
   readonly log: Logger
 }
 
-/** One host; another one takes its place when a plugin cannot be loaded in it any more. */
+/** One host. It is replaced when the plugin cannot be loaded again in it. */
 interface HostGeneration {
   readonly host: Host
-  /** The process in which the plugin is known to be loaded: how many had been started by then; -1 for none. */
+  /** The number of process starts at which the plugin was loaded; -1 for none. */
   loadedInStart: number
 }
 
 const maxConsecutiveExits = 3
 const minRestartDelayMs = 1_000
 const maxRestartDelayMs = 30_000
-/** Below the time that the loader waits: then it says where the plugin was. */
+/** Shorter than the timeout of the loader, so that the failure contains the location in the plugin. */
 const loadTimeoutMs = 29_000
-/** Threads that wait count, too: each has a stack. */
+/** Includes the stacks of waiting threads. */
 const memoryMb = 1_024
 
 export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
@@ -43,37 +44,11 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
   const warnings = new Set<string>()
   const stopController = new AbortController()
   let isOpen = false
-  /** Ends in a row; a call that was carried out begins the count anew. */
+  /** Reset by each completed call. */
   let consecutiveExits = 0
   let nextStartAt = 0
   let failureReason = ''
-  let generation = createGeneration()
-
-  function createGeneration(): HostGeneration {
-    const { env, command } = deps.launchOptionsOf(plugin)
-    const options: HostOptions = {
-      name: `plugin ${id}`,
-      language: 'python',
-      modules: [
-        {
-          name: id,
-          path: plugin.entryFile,
-          entry: 'register',
-          importAs: `hermes_plugin_${bareName(id).replace(/\W/g, '_')}`,
-          plugin: { id, directory: plugin.directory, version: plugin.manifest.version, profile: 'default' },
-        },
-      ],
-      env,
-      command,
-      cwd: deps.home,
-      log,
-      onRequest: deps.serve,
-      onBackgroundRequest: deps.serveOutsideCalls,
-      onExit,
-      limits: { loadTimeoutMs, memoryMb, ...deps.limits },
-    }
-    return { host: deps.createHost(options), loadedInStart: -1 }
-  }
+  let generation = createGeneration(deps, onExit)
 
   function onExit({ expected, reason }: HostExit): void {
     if (expected || !isOpen) return
@@ -81,19 +56,22 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
     recordExit(reason)
   }
 
-  function recordExit(how: string): void {
+  function recordExit(reason: string): void {
     if (stopController.signal.aborted) return
     consecutiveExits += 1
     if (consecutiveExits >= maxConsecutiveExits) {
-      failureReason = `its process has ended ${maxConsecutiveExits} times in a row (${how}); nothing of it is called until it is loaded again`
-      log.error({ deaths: consecutiveExits }, `plugin ${id} is set aside: ${failureReason}`)
+      failureReason = `its process ended ${maxConsecutiveExits} times in a row (${reason}); the plugin is disabled until it is loaded again`
+      log.error(
+        { event: 'plugin.disabled', exits: consecutiveExits, reason },
+        'plugin disabled after repeated failures',
+      )
       return
     }
     const ms = backoffMs(consecutiveExits, minRestartDelayMs, maxRestartDelayMs, random)
     nextStartAt = clock() + ms
     log.warn(
-      { deaths: consecutiveExits, ms },
-      `the process of plugin ${id} ${how}; it is started again when it is needed`,
+      { event: 'plugin.process_exited', exits: consecutiveExits, ms, reason },
+      'the process of a plugin ended; the next call restarts it',
     )
     if (restartTasks.size > 0) void restartLater(ms)
   }
@@ -101,22 +79,22 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
   async function restartLater(ms: number): Promise<void> {
     await sleep(ms, stopController.signal)
     if (stopController.signal.aborted || restartTasks.size === 0 || failureReason !== '') return
-    try {
-      await ensureLoaded(generation)
-    } catch (error) {
-      log.warn({ error }, `plugin ${id} could not be started again: ${messageOf(error)}`)
-    }
+    await ensureLoaded(generation).catch(logRestartFailure)
+  }
+
+  function logRestartFailure(error: unknown): void {
+    log.warn({ event: 'plugin.restart_failed', error }, 'the process of a plugin cannot be restarted')
   }
 
   function isRunning(): boolean {
     return generation.host.status().state === 'running'
   }
 
-  /** Why nothing can be called now. */
+  /** Why no callback can be called now. */
   function unavailableReason(): string | undefined {
-    if (failureReason !== '') return `It is set aside: ${failureReason}.`
+    if (failureReason !== '') return `It is disabled: ${failureReason}.`
     return generation.host.status().state === 'idle' && clock() < nextStartAt
-      ? 'It has just ended, and is started again in a moment.'
+      ? 'It ended and will be restarted shortly.'
       : undefined
   }
 
@@ -129,19 +107,15 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
     const isNew = used.loadedInStart !== starts
     used.loadedInStart = starts
     if (isFirst || !isNew) return
-    log.info({}, `plugin ${id} runs again`)
-    for (const renew of restartTasks) void renew().catch((error: unknown) => logRestartFailure(error))
+    log.info({ event: 'plugin.process_restarted' }, 'the process of a plugin was restarted')
+    for (const task of restartTasks) void task().catch(logRestartFailure)
   }
 
-  function logRestartFailure(error: unknown): void {
-    log.warn({ error }, `plugin ${id} failed while it was started again: ${messageOf(error)}`)
-  }
-
-  /** A module that could not be loaded stays so until the process is another one. */
+  /** A module that could not be loaded can be imported again only in a new process. */
   function handleLoadFailure(used: HostGeneration, failure: HostFailure): unknown {
     if (isOpen && failure.kind === 'unloadable' && !failure.killed && generation === used) {
       void used.host.stop()
-      generation = createGeneration()
+      generation = createGeneration(deps, onExit)
       recordExit(`could not load it again: ${failure.error.detail}`)
     }
     return isOpen ? failure.error : toUnloadableError(failure, id)
@@ -176,11 +150,39 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
     },
     failureReason: () => failureReason,
     warnings: () => [...warnings],
-    addWarning(sentence) {
-      if (warnings.has(sentence)) return
-      warnings.add(sentence)
-      log.warn({}, `plugin ${id}: ${sentence}`)
+    addWarning(warning) {
+      if (warnings.has(warning)) return
+      warnings.add(warning)
+      log.warn({ event: 'plugin.warning', reason: warning }, 'a plugin needs attention')
     },
     stop,
   }
+}
+
+function createGeneration(deps: PythonProcessDeps, onExit: (exit: HostExit) => void): HostGeneration {
+  const { plugin } = deps
+  const { id, directory, entryFile, manifest } = plugin
+  const { env, command } = deps.launchOptionsOf(plugin)
+  const host = deps.createHost({
+    name: `plugin ${id}`,
+    language: 'python',
+    modules: [
+      {
+        name: id,
+        path: entryFile,
+        entry: 'register',
+        importAs: `hermes_plugin_${bareName(id).replace(/\W/g, '_')}`,
+        plugin: { id, directory, version: manifest.version, profile: 'default' },
+      },
+    ],
+    env,
+    command,
+    cwd: deps.home,
+    log: deps.log,
+    onRequest: deps.serve,
+    onBackgroundRequest: deps.serveOutsideCalls,
+    onExit,
+    limits: { loadTimeoutMs, memoryMb, ...deps.limits },
+  })
+  return { host, loadedInStart: -1 }
 }

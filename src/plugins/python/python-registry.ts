@@ -1,6 +1,6 @@
 /**
- * What one plugin in Python has registered, by its key. A later process registers the same again, which changes nothing;
- * what differs is reported.
+ * Tracks the registrations of one plugin in Python by their keys. A restarted process repeats them, which has no effect;
+ * differences are reported as warnings.
  */
 import type { HostRequestHandler } from '../../hosts/contract.ts'
 import { HermesError, isHermesError } from '../../lib/errors.ts'
@@ -26,10 +26,10 @@ export interface PythonRegistryDeps extends Pick<PythonPluginsDeps, 'hookTimeout
 }
 
 export interface PythonRegistry {
-  /** Whether it was taken. Throws what the context refuses it with. */
+  /** Returns whether the registration is active. Throws the error of the registration. */
   register(spec: unknown): boolean
   remove(key: unknown): boolean
-  /** A process has registered all it wants to: these keys. */
+  /** `register` in a process has returned, after registering these keys. */
   finishRegistration(keys: unknown): void
 }
 
@@ -38,9 +38,9 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
   const registrar: NamedRegistrar = context
   const registrations = new Map<string, Registration | undefined>()
   const names = new Map<string, number>()
-  /** Registered when `register` had returned. */
+  /** Registered after `register` had returned. */
   const lateKeys = new Set<string>()
-  /** The first process has registered all it wants to. */
+  /** `register` in the first process has returned. */
   let isComplete = false
 
   function add(spec: RegistrationSpec): Registration | undefined {
@@ -50,7 +50,7 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
         return registerHook(spec, registrar, process, deps.hookTimeoutMs)
       case 'middleware': {
         const proxy = createMiddlewareProxy(spec, process, deps.serve)
-        // Registrations of one kind go by the names of their functions, and those may be the same twice.
+        // Middleware is identified by its function name, so the name must be unique.
         Object.defineProperty(proxy, 'name', { value: uniqueName(`${spec.name} ${spec.called}`, spec.called) })
         return registrar.registerMiddleware(spec.name, proxy)
       }
@@ -75,18 +75,18 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
   }
 
   return {
-    register(given) {
-      const parsed = registrationSpecSchema.safeParse(given)
+    register(value) {
+      const parsed = registrationSpecSchema.safeParse(value)
       if (!parsed.success) throw new HermesError('plugins/invalid-registration', parsed.error.issues[0]?.message ?? '')
       const spec = parsed.data
       if (registrations.has(spec.key)) return true
       if (spec.late) lateKeys.add(spec.key)
       else if (isComplete) {
-        deps.process().addWarning(`its new process registers ${spec.key}, which the one before had not; it is left out`)
+        deps.process().addWarning(`the restarted process registers ${spec.key}, which is new and ignored`)
         return false
       }
       if (spec.kind === 'middleware' && !isMiddlewareKind(spec.name)) {
-        deps.process().addWarning(`there is no middleware of the kind ${spec.name}; it is left out`)
+        deps.process().addWarning(`the middleware kind ${spec.name} does not exist; the registration is ignored`)
         return false
       }
       try {
@@ -94,7 +94,7 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
         return true
       } catch (error) {
         if (!isNameConflict(error, spec)) throw error
-        deps.process().addWarning(`the ${spec.kind} ${spec.name} is left out: ${error.message}`)
+        deps.process().addWarning(`the ${spec.kind} ${spec.name} is not registered: ${error.message}`)
         return false
       }
     },
@@ -111,14 +111,14 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
       if (isComplete) {
         for (const key of registrations.keys())
           if (!registeredKeys.has(key) && !lateKeys.has(key))
-            deps.process().addWarning(`its new process does not register ${key} any more; it does nothing`)
+            deps.process().addWarning(`the restarted process does not register ${key} any more`)
       }
       isComplete = true
     },
   }
 }
 
-/** As upstream has it: what would stand before something else without saying so is left out, and the plugin is loaded. */
+/** As in upstream Hermes: a registration that would hide another one without `override` is ignored, but the plugin is loaded. */
 function isNameConflict(error: unknown, spec: RegistrationSpec): error is HermesError {
   if (spec.kind === 'tool') return !spec.override && isHermesError(error, 'plugins/tool-taken')
   return spec.kind === 'command' && isHermesError(error, 'plugins/command-taken')

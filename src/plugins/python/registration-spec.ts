@@ -1,11 +1,11 @@
 /**
- * What `ctx.register_*` in Python tells of: one request each.
+ * The requests that `ctx.register_*` in Python sends.
  */
 import { z } from 'zod'
 
-/** By the part a callback plays, the keyword arguments it wants; null for all of them. */
+/** The keyword arguments of each callback, by its role; null for all of them. */
 const callbackPartsSchema = z.record(z.string(), z.array(z.string()).nullable())
-/** `late`: `register` had returned. */
+/** `late`: the request was sent after `register` had returned. */
 const commonFields = { key: z.string(), name: z.string(), parts: callbackPartsSchema, late: z.boolean() }
 const optionalTextSchema = z.string().nullish()
 const durationMsSchema = z.number().nonnegative()

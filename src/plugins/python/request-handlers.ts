@@ -1,11 +1,11 @@
 /**
- * What a plugin in Python asks of the gateway beside registering: its settings, its state, models, tools, messages.
+ * Handles the requests of plugins in Python other than registrations: settings, state, models, tools, messages.
  */
 import { z } from 'zod'
 import { HermesError } from '../../lib/errors.ts'
 import type { LlmOptions, PluginContext } from '../contract.ts'
 
-/** Undefined: it is none of these. */
+/** Returns undefined for an unknown method. */
 export type RequestHandler = (
   method: string,
   args: readonly unknown[],
@@ -49,8 +49,8 @@ export function createRequestHandler(context: PluginContext): RequestHandler {
       return await context.injectMessage(content, { role, ...(sessionKey === null ? {} : { sessionKey }) })
     },
     async dispatchTool(args) {
-      const [name, given] = parseArgs(toolCallArgsSchema, args)
-      return await context.dispatchTool(name, given)
+      const [name, toolArgs] = parseArgs(toolCallArgsSchema, args)
+      return await context.dispatchTool(name, toolArgs)
     },
   }
   return (method, args, signal) => (Object.hasOwn(handlers, method) ? handlers[method]?.(args, signal) : undefined)

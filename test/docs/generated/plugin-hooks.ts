@@ -9,10 +9,10 @@ import { typeIn } from './types.ts'
 const source = 'src/plugins/hook-map.ts'
 
 const waiting: Readonly<Record<HookKind, string>> = {
-  decides: 'waits',
-  watches: 'does not wait',
-  notices: 'does not wait, no time limit',
-  streams: 'does not wait, a line of its own',
+  decision: 'waits',
+  observer: 'does not wait',
+  notification: 'does not wait, no timeout',
+  stream: 'does not wait, separate queue',
 }
 
 const headings = ['Hook', 'When', 'The turn', 'An answer'] as const

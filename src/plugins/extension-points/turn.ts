@@ -1,11 +1,12 @@
 /**
- * What plugins hear and say of a whole turn.
+ * Calls the plugin hooks of a turn and of its sub-agents. The hooks inside a sub-agent are those of any other turn, with
+ * the session of its parent.
  */
-import type { AgentHooks } from '../../agent/agent-hooks.ts'
+import type { AgentHooks, SubagentInfo, TurnInfo } from '../../agent/agent-hooks.ts'
 import type { PluginHooks } from '../hooks/plugin-hooks.ts'
 import type { TurnMemory } from '../plugin-memory.ts'
-import { firstNonEmptyText, joinContexts, type OnInvalidResult } from './hook-results.ts'
 import { dispatchContextOf, turnKeys } from './payload-keys.ts'
+import { firstNonEmptyText, joinContexts, type OnInvalidResultOf } from './results.ts'
 
 type TurnHooks = Pick<
   AgentHooks,
@@ -15,7 +16,7 @@ type TurnHooks = Pick<
 export function createTurnHooks(
   hooks: PluginHooks,
   memory: TurnMemory,
-  onInvalidResultAt: (point: string) => OnInvalidResult,
+  onInvalidResultOf: OnInvalidResultOf,
 ): TurnHooks {
   return {
     async onSessionStart(turn) {
@@ -24,7 +25,7 @@ export function createTurnHooks(
     },
 
     async collectContext(turn, { userMessage, history, isFirstTurn }) {
-      const [recalled, answers] = await Promise.all([
+      const [recalled, results] = await Promise.all([
         memory.recall(turn, userMessage),
         hooks.collect('pre_llm_call', dispatchContextOf(turn), () => ({
           ...turnKeys(turn),
@@ -35,19 +36,19 @@ export function createTurnHooks(
           sender_id: turn.senderId,
         })),
       ])
-      const context = joinContexts(answers, onInvalidResultAt('pre_llm_call'))
+      const context = joinContexts(results, onInvalidResultOf('pre_llm_call'))
       return [recalled, context].filter((part) => part !== '').join('\n\n')
     },
 
     async transformOutput(turn, text) {
       const { sessionId, model, platform } = turn
-      const answers = await hooks.collect('transform_llm_output', dispatchContextOf(turn), () => ({
+      const results = await hooks.collect('transform_llm_output', dispatchContextOf(turn), () => ({
         response_text: text,
         session_id: sessionId,
         model,
         platform,
       }))
-      return firstNonEmptyText(answers, onInvalidResultAt('transform_llm_output')) ?? text
+      return firstNonEmptyText(results, onInvalidResultOf('transform_llm_output')) ?? text
     },
 
     async onTurnResponse(turn, { userMessage, response, history }) {
@@ -69,5 +70,40 @@ export function createTurnHooks(
         turn_exit_reason: reason,
       }))
     },
+  }
+}
+
+type SubagentHooks = Pick<AgentHooks, 'onSubagentStart' | 'onSubagentStop'>
+
+export function createSubagentHooks(hooks: Pick<PluginHooks, 'notify'>): SubagentHooks {
+  return {
+    onSubagentStart(parent, child) {
+      hooks.notify('subagent_start', dispatchContextOf(parent), () => ({
+        ...subagentKeys(parent, child),
+        // Sub-agents cannot start other sub-agents.
+        parent_subagent_id: null,
+        child_subagent_id: child.subagentId,
+        child_goal: child.goal,
+      }))
+    },
+
+    onSubagentStop(parent, child, { status, summary, toolCalls, durationMs }) {
+      hooks.notify('subagent_stop', dispatchContextOf(parent), () => ({
+        ...subagentKeys(parent, child),
+        child_summary: summary,
+        child_status: status,
+        tool_call_history: toolCalls.map(({ name, arguments: args, ok }) => ({ tool_name: name, arguments: args, ok })),
+        duration_ms: durationMs,
+      }))
+    },
+  }
+}
+
+function subagentKeys({ sessionId, turnId }: TurnInfo, child: SubagentInfo) {
+  return {
+    parent_session_id: sessionId,
+    parent_turn_id: turnId,
+    child_session_id: child.sessionId,
+    child_role: child.role,
   }
 }

@@ -1,17 +1,32 @@
 /**
- * How the answers of several plugins become one (contract §2.6, seeds 001 and 003). Pure; answers that make no sense are
- * handed to `misfit`, with what was expected.
+ * Combines the results of several plugins into one (contract §2.6, seeds 001 and 003). A result of the wrong shape is
+ * ignored and reported with the shape that was expected.
  */
-
 import { isRecord } from '../../lib/json.ts'
+import type { Logger } from '../../lib/log.ts'
+import { createWarnOnce } from '../../lib/warn-once.ts'
 import type { HookResult } from '../hooks/plugin-hooks.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Told of each answer that is ignored. */
+/** Called for each result that is ignored. */
 export type OnInvalidResult = (owner: string, expected: string) => void
 
-/** The first text; undefined when there is none. */
+/** The reporter for the results of one hook. */
+export type OnInvalidResultOf = (hookName: string) => OnInvalidResult
+
+/** Logs each kind of invalid result once per plugin and hook. */
+export function createInvalidResultLog(log: Logger): OnInvalidResultOf {
+  const warnOnce = createWarnOnce(log)
+  return (hookName) => (owner, expected) =>
+    warnOnce(
+      `${owner}\n${hookName}\n${expected}`,
+      { event: 'plugin.invalid_result', plugin: owner, hook: hookName, reason: expected },
+      'the result of a plugin hook has the wrong shape and is ignored',
+    )
+}
+
+/** The first text, or undefined. */
 export function firstText(results: readonly HookResult[], onInvalidResult: OnInvalidResult): string | undefined {
   for (const { owner, value } of results) {
     if (typeof value === 'string') return value
@@ -20,7 +35,6 @@ export function firstText(results: readonly HookResult[], onInvalidResult: OnInv
   return undefined
 }
 
-/** The first text that is not empty. */
 export function firstNonEmptyText(
   results: readonly HookResult[],
   onInvalidResult: OnInvalidResult,
@@ -31,14 +45,14 @@ export function firstNonEmptyText(
   )
 }
 
-/** Joined by blank lines, in the order of the plugins' directories, whatever the order in which they were loaded. */
+/** Joined by blank lines and ordered by plugin id, so that the order of loading does not change the prompt. */
 export function joinContexts(results: readonly HookResult[], onInvalidResult: OnInvalidResult): string {
   const ordered = results.toSorted((one, other) => (one.owner < other.owner ? -1 : one.owner > other.owner ? 1 : 0))
   return ordered
     .map(({ owner, value }) => {
       const context = isRecord(value) ? value['context'] : value
       if (typeof context === 'string') return context
-      // A dict without a context is how a callback that only watches may end.
+      // A callback that only observes may return an object without a context.
       if (context !== undefined && context !== null) onInvalidResult(owner, 'expected a text or { context: text }')
       return ''
     })
@@ -46,19 +60,19 @@ export function joinContexts(results: readonly HookResult[], onInvalidResult: On
     .join('\n\n')
 }
 
-/** All overrides, later ones over earlier ones; undefined when there is none. */
+/** All overrides; later ones take precedence. Undefined without an override. */
 export function mergeOverrides(results: readonly HookResult[], onInvalidResult: OnInvalidResult): Fields | undefined {
   let merged: Fields | undefined
-  for (const answer of results) {
-    const override = parseOverride(answer, isRecord, 'an object', onInvalidResult)
+  for (const result of results) {
+    const override = parseOverride(result, isRecord, 'an object', onInvalidResult)
     if (override !== undefined) merged = { ...merged, ...override }
   }
   return merged
 }
 
 export function firstOverride(results: readonly HookResult[], onInvalidResult: OnInvalidResult): Fields | undefined {
-  for (const answer of results) {
-    const override = parseOverride(answer, isRecord, 'an object', onInvalidResult)
+  for (const result of results) {
+    const override = parseOverride(result, isRecord, 'an object', onInvalidResult)
     if (override !== undefined) return override
   }
   return undefined
@@ -69,8 +83,8 @@ export function firstList(
   results: readonly HookResult[],
   onInvalidResult: OnInvalidResult,
 ): readonly Fields[] | undefined {
-  for (const answer of results) {
-    const override = parseOverride(answer, isListOfRecords, 'a list of objects', onInvalidResult)
+  for (const result of results) {
+    const override = parseOverride(result, isListOfRecords, 'a list of objects', onInvalidResult)
     if (override !== undefined) return override
   }
   return undefined
@@ -83,12 +97,12 @@ function isListOfRecords(value: unknown): value is readonly Fields[] {
 function parseOverride<Value>(
   { owner, value }: HookResult,
   isValid: (value: unknown) => value is Value,
-  what: string,
+  expected: string,
   onInvalidResult: OnInvalidResult,
 ): Value | undefined {
   const override = isRecord(value) ? value['override'] : undefined
   if (isValid(override)) return override
   if (!isRecord(value) || (override !== undefined && override !== null))
-    onInvalidResult(owner, `expected { override: ${what} }`)
+    onInvalidResult(owner, `expected { override: ${expected} }`)
   return undefined
 }

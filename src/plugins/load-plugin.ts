@@ -1,0 +1,151 @@
+/**
+ * Loads one plugin: imports its entry, calls `register`, and removes all registrations again when this fails.
+ */
+import { isHermesError, messageOf } from '../lib/errors.ts'
+import { type FileFingerprints, fingerprintsOf } from '../lib/file-fingerprint.ts'
+import type { Logger } from '../lib/log.ts'
+import { withTimeout } from '../lib/timers.ts'
+import { type ObserveCallback, observeAsPlugin, type RunAsPlugin } from './callback-trace.ts'
+import { configEntryOf, type PluginsConfig } from './config.ts'
+import { createPluginContext, type PluginServices } from './context.ts'
+import type { PluginContext } from './contract.ts'
+import type { DiscoveredPlugin } from './discovery.ts'
+import type { EntryImporter } from './entry-importer.ts'
+import { locateError } from './error-location.ts'
+import { createPluginConfig, settingIssues } from './plugin-config.ts'
+import { createRegistrations, type Registrations } from './registrations.ts'
+
+export interface LoadPluginDeps {
+  settings(): PluginsConfig
+  readonly services: PluginServices
+  /** Runs `register` of a plugin in Python; resolves when it has returned. Without it plugins in Python cannot be loaded. */
+  readonly loadPython?: // biome-ignore lint/suspicious/noConfusingVoidType: a loader without anything to dispose returns nothing
+  ((plugin: DiscoveredPlugin, context: PluginContext) => Promise<PluginProcess | void>) | undefined
+  /** Traces the calls of callbacks. */
+  readonly observe?: ObserveCallback | undefined
+  /** Runs `register` and every callback of a plugin. */
+  readonly runAsPlugin?: RunAsPlugin | undefined
+  /** Timeout of `register`, ms; 10,000 by default. */
+  readonly registerTimeoutMs?: number
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+/** The process of a plugin that does not run in the gateway process. */
+export interface PluginProcess {
+  /** Why its callbacks are not called any more; '' while it works. */
+  failureReason(): string
+  /** One sentence each. */
+  warnings(): readonly string[]
+  /** Stops the process after all registrations were removed. Never rejects. */
+  stop(): Promise<void>
+}
+
+export interface LoadedPlugin {
+  readonly found: DiscoveredPlugin
+  /** Of the manifest and the entry at the time of loading. */
+  readonly fingerprints: FileFingerprints
+  readonly registrations: Registrations
+  readonly warnings: readonly string[]
+  readonly loadMs: number
+  readonly process: PluginProcess | undefined
+}
+
+export interface LoadOptions {
+  readonly importer: EntryImporter
+  hasPlugin(id: string): boolean
+  /** Aborts when the gateway stops. */
+  readonly signal: AbortSignal
+}
+
+const defaultRegisterTimeoutMs = 10_000
+
+/** Rejects with the error of the plugin; by then its registrations are removed. */
+export async function loadPlugin(
+  deps: LoadPluginDeps,
+  found: DiscoveredPlugin,
+  { importer, hasPlugin, signal }: LoadOptions,
+): Promise<LoadedPlugin> {
+  const { id, entryFile, manifest } = found
+  const { services, clock } = deps
+  const startedAt = clock()
+  const fingerprints = fingerprintsOf([found.manifestFile, entryFile])
+  const log = deps.log.child({ plugin: id })
+  const registrations = createRegistrations(id, deps.log)
+  const entry = () => configEntryOf(deps.settings(), id)
+  const warnings = settingIssues(manifest.configSchema, entry().settings)
+  const context = createPluginContext({
+    plugin: found,
+    services,
+    registrations,
+    config: createPluginConfig(manifest.configSchema, () => entry().settings),
+    hasPlugin,
+    observe: observeAsPlugin(id, deps.observe, deps.runAsPlugin),
+    log,
+  })
+  try {
+    const process = await registerWithTimeout(deps, found, context, importer, signal)
+    const loadMs = clock() - startedAt
+    log.info(
+      { event: 'plugin.loaded', version: manifest.version, ms: loadMs, registered: registrations.list().length },
+      'plugin loaded',
+    )
+    return { found, fingerprints, registrations, warnings, loadMs, process }
+  } catch (error) {
+    await disposeRegistrations(services, registrations, id)
+    throw error
+  }
+}
+
+async function registerWithTimeout(
+  deps: LoadPluginDeps,
+  found: DiscoveredPlugin,
+  context: PluginContext,
+  importer: EntryImporter,
+  signal: AbortSignal,
+): Promise<PluginProcess | undefined> {
+  const { registerTimeoutMs = defaultRegisterTimeoutMs, runAsPlugin = (_id, work) => work() } = deps
+  const registering = runAsPlugin(found.id, () => runRegister(deps, found, context, importer))
+  const result = await withTimeout(registering, registerTimeoutMs, signal)
+  if (result.done) return result.value
+  registering.catch((error: unknown) =>
+    context.log.debug({ event: 'plugin.register_failed_late', error }, 'register failed after its timeout'),
+  )
+  throw new Error(signal.aborted ? 'the gateway stops' : `register did not end within ${registerTimeoutMs} ms`)
+}
+
+async function runRegister(
+  { loadPython }: LoadPluginDeps,
+  found: DiscoveredPlugin,
+  context: PluginContext,
+  importer: EntryImporter,
+): Promise<PluginProcess | undefined> {
+  if (found.language === 'python') {
+    if (loadPython === undefined) throw new Error('this gateway cannot run plugins in Python')
+    return (await loadPython(found, context)) ?? undefined
+  }
+  const register = await importer.importEntry(found)
+  await register(context)
+  return undefined
+}
+
+export async function unloadPlugin(
+  { services, log }: Pick<LoadPluginDeps, 'services' | 'log'>,
+  { found: { id }, registrations, process }: LoadedPlugin,
+): Promise<void> {
+  await disposeRegistrations(services, registrations, id)
+  await process?.stop()
+  log.info({ event: 'plugin.unloaded', plugin: id }, 'plugin unloaded')
+}
+
+async function disposeRegistrations(services: PluginServices, registrations: Registrations, id: string): Promise<void> {
+  await registrations.dispose()
+  await services.daemons.stopped(id)
+}
+
+/** Why a plugin cannot be loaded, with file and line. */
+export async function failureReasonOf(error: unknown, plugin: DiscoveredPlugin): Promise<string> {
+  const isUnloadable = isHermesError(error, 'plugins/unloadable')
+  const text = isUnloadable ? error.detail : messageOf(error)
+  return `${await locateError(isUnloadable ? error.cause : error, plugin)}: ${text}`
+}
