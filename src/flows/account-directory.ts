@@ -19,7 +19,7 @@ import { isSharedSession, type SessionKeyRules, sessionKeyOf } from '../sessions
 
 export interface AccountDirectory {
   list(): readonly PlatformAccount[]
-  /** Reads the accounts again after the configuration has changed, and warns about those that admit nobody. */
+  /** Reads the accounts again after the configuration has changed, and warns about those that admit no user. */
   refresh(): readonly PlatformAccount[]
   platform(name: string): InstalledPlatform | undefined
   /** What fits into one message of this platform. */

@@ -127,7 +127,7 @@ function sharedMessageText(attachment: JsonRecord, hasNoText: boolean): string[]
   const text = textAt(attachment, 'text') ?? textAt(attachment, 'fallback')
   if (text === undefined) return []
   if (!isShared) return [text]
-  const author = textAt(attachment, 'author_name') ?? textAt(attachment, 'author_id') ?? 'somebody'
+  const author = textAt(attachment, 'author_name') ?? textAt(attachment, 'author_id') ?? 'unknown user'
   return [`[Passed on, from ${author.replace(/[\r\n[\]]+/g, ' ')}]\n${text}`]
 }
 

@@ -78,7 +78,7 @@ function newestThatFit(lines: readonly string[]): string[] {
 
 /** Indents the lines of a text, so that a message cannot imitate the line of another author. */
 function toContextLine(message: JsonRecord, context: NormalizeContext): string {
-  const userId = textAt(message, 'user') ?? textAt(message, 'bot_id') ?? 'somebody'
+  const userId = textAt(message, 'user') ?? textAt(message, 'bot_id') ?? 'unknown user'
   const name = context.userNameOf(userId) ?? textAt(message, 'username') ?? userId
   const text = toPlainText(textAt(message, 'text') ?? '', {
     botUserId: context.identity.botUserId,

@@ -123,7 +123,7 @@ function forwardedFrom(message: JsonRecord): string | undefined {
   if (!isRecord(origin)) return undefined
   const { sender_user: user, sender_user_name: name, sender_chat: group, chat: channel } = origin
   const from = nameOf(asRecord(user)) ?? asText(name) ?? asText(asRecord(group ?? channel)['title'])
-  return from === undefined ? 'somebody' : oneLine(from, 80)
+  return from === undefined ? 'unknown user' : oneLine(from, 80)
 }
 
 function normalizeEdit(updateId: string, message: JsonRecord, context: NormalizeContext): InboundEvent[] {
