@@ -97,6 +97,6 @@ export function checkFilePermissions(path: string): ConfigIssue[] {
   // Windows has no such permission bits.
   const mode = process.platform === 'win32' ? 0 : (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
   if ((mode & 0o077) === 0) return []
-  const message = `other users can read this file, which contains secrets (mode ${mode.toString(8)}); run: chmod 600 ${path}`
+  const message = `is readable by other users and contains secrets (mode ${mode.toString(8)}); run: chmod 600 ${path}`
   return [{ file: basename(path), path: '', message }]
 }
