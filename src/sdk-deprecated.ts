@@ -60,10 +60,30 @@ export type {
   /** @deprecated Use `BackgroundTask`. */
   BackgroundTask as Task,
 } from './message/event.ts'
+export {
+  /** @deprecated Internal; there is no replacement. */
+  createAgentContext as agentContext,
+  /** @deprecated Internal; there is no replacement. */
+  type HookEventListener as EventListener,
+  /** @deprecated Internal; there is no replacement. */
+  hookEventNames,
+  /** @deprecated Internal; there is no replacement. */
+  truncateForHooks as cutForHooks,
+} from './message/hook-events.ts'
 export type {
   /** @deprecated Use `SendFailureKind`. */
   SendFailureKind as SendProblem,
 } from './message/outbound.ts'
+export {
+  /** @deprecated Internal; there is no replacement. */
+  backgroundPlatform,
+} from './message/source.ts'
+export {
+  /** @deprecated Internal; there is no replacement. */
+  addUsage,
+  /** @deprecated Internal; there is no replacement. */
+  noUsage,
+} from './message/transcript.ts'
 export type {
   /** @deprecated Use `TurnResult`. */
   TurnResult as TurnOutcome,

@@ -364,4 +364,12 @@ export interface Middleware extends MiddlewareRegistrar {
   /** Resolves when subscribers have received all events so far. */
   flush(): Promise<void>
   eventCounts(): { readonly waiting: number; readonly delivered: number; readonly dropped: number }
+  /** @deprecated Use `runInScope`. Removed in 0.3. */
+  within: Middleware['runInScope']
+  /** @deprecated Use `canChangeModelOutput`. Removed in 0.3. */
+  changesAnswers: Middleware['canChangeModelOutput']
+  /** @deprecated Use `errorOrigin`. Removed in 0.3. */
+  culprit: Middleware['errorOrigin']
+  /** @deprecated Use `eventCounts`. Removed in 0.3. */
+  events: Middleware['eventCounts']
 }

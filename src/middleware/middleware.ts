@@ -81,6 +81,8 @@ export function createMiddleware(deps: MiddlewareDeps): Middleware {
   }
   const context: PipelineContext = { scopes, failures, errorOrigins, publisher, log, neverSignal, graceMs }
 
+  const scopeFunctions = createScopes(scopes)
+  const eventCounts = () => queue.counts()
   return {
     ...addLevel(undefined),
     forPlugin(plugin) {
@@ -97,10 +99,15 @@ export function createMiddleware(deps: MiddlewareDeps): Middleware {
       runManagedTool: (call, scope) => runManagedTool(context, call, scope),
       runManagedModel: (call, scope) => runManagedModel(context, call, scope),
     }),
-    ...createScopes(scopes),
+    ...scopeFunctions,
     errorOrigin: errorOrigins.describe,
     flush: () => queue.flush(),
-    eventCounts: () => queue.counts(),
+    eventCounts,
+    // The names of version 0.1.
+    within: scopeFunctions.runInScope,
+    changesAnswers: scopeFunctions.canChangeModelOutput,
+    culprit: errorOrigins.describe,
+    events: eventCounts,
   }
 }
 

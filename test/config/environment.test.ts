@@ -96,7 +96,7 @@ describe('the environment', () => {
     const open = join(tempHome(t), '.env')
     writeFileSync(open, 'A=1\n', { mode: 0o644 })
     assert.deepEqual(readEnvironment(open, {}).warnings.map(formatIssue), [
-      `.env  other users can read this file, which contains secrets (mode 644); run: chmod 600 ${open}`,
+      `.env  is readable by other users and contains secrets (mode 644); run: chmod 600 ${open}`,
     ])
   })
 

@@ -225,7 +225,7 @@ describe('a config that other users can read', () => {
     const { layout, config: write, load } = createTestHome(t)
     write('api_key: abcdefgh\n', 0o640)
     assert.deepEqual(formatAll(load().config.state().warnings), [
-      `config.yaml  other users can read this file, which contains secrets (mode 640); run: chmod 600 ${layout.configFile}`,
+      `config.yaml  is readable by other users and contains secrets (mode 640); run: chmod 600 ${layout.configFile}`,
     ])
   })
 
