@@ -81,6 +81,15 @@ export function createMiddleware(deps: MiddlewareDeps): Middleware {
   }
   const context: PipelineContext = { scopes, failures, errorOrigins, publisher, log, neverSignal, graceMs }
 
+  const calls = createCalls({
+    scopes,
+    errorOrigins,
+    log,
+    neverSignal,
+    graceMs,
+    runManagedTool: (call, scope) => runManagedTool(context, call, scope),
+    runManagedModel: (call, scope) => runManagedModel(context, call, scope),
+  })
   const scopeFunctions = createScopes(scopes)
   const eventCounts = () => queue.counts()
   return {
@@ -90,22 +99,14 @@ export function createMiddleware(deps: MiddlewareDeps): Middleware {
       plugins.set(plugin, registrar)
       return registrar
     },
-    ...createCalls({
-      scopes,
-      errorOrigins,
-      log,
-      neverSignal,
-      graceMs,
-      runManagedTool: (call, scope) => runManagedTool(context, call, scope),
-      runManagedModel: (call, scope) => runManagedModel(context, call, scope),
-    }),
+    ...calls,
     ...scopeFunctions,
     errorOrigin: errorOrigins.describe,
     flush: () => queue.flush(),
     eventCounts,
     // The names of version 0.1.
     within: scopeFunctions.runInScope,
-    changesAnswers: scopeFunctions.canChangeModelOutput,
+    changesAnswers: calls.canChangeModelOutput,
     culprit: errorOrigins.describe,
     events: eventCounts,
   }
