@@ -1,20 +1,21 @@
-# The gateway in a container: one process, no root, no shell in between, nothing written but /data and /tmp.
+# The gateway in a container: one process, started without a shell and without root. It writes only to /data and /tmp.
 #
-#   docker build -t hermes-gateway .                       with python3 and httpx, for hooks written in Python
+#   docker build -t hermes-gateway .                       with python3 and httpx, for hooks in Python
 #   docker build -t hermes-gateway --build-arg PYTHON=0 .  without
 #
-# compose.yaml beside this file runs it closed up: read-only, without privileges, reachable from this machine alone.
+# compose.yaml runs the image read-only, without privileges, and reachable only from this machine.
 
 ARG NODE=24.21-trixie-slim
 
 FROM node:${NODE} AS build
 WORKDIR /app
-# Packages first: they change less often than the sources. Installing them packs each one into a file (`prepare`).
+# Packages are installed first, because they change less often than the sources. The script `prepare` bundles each package
+# into one file.
 COPY package.json package-lock.json .npmrc ./
 COPY src/packages/ src/packages/
 RUN npm ci
 COPY . .
-# Only what runs stays: of the packages their packed files, and the one module that the page loads as it is.
+# The image keeps only the bundled packages, and the one module that the page loads without a bundle.
 RUN test -e node_modules/.hermes/complete && \
     mkdir -p kept/marked/lib hooks plugins .cache && \
     cp -r node_modules/.hermes kept/ && \
@@ -25,7 +26,7 @@ RUN test -e node_modules/.hermes/complete && \
     chmod -R a=rX,u+w . && \
     chmod a+x src/main.mjs && \
     chmod a+w .cache
-# Compiled once, here, for every start: by the user who will run it, because Node keeps a cache for each.
+# The compile cache is filled once, for every start, by the user who runs the gateway: Node has one cache per user.
 USER 10001:10001
 RUN node src/packages/warm-compile-cache.mjs /app/.cache
 USER root
@@ -55,7 +56,7 @@ EXPOSE 8642
 USER 10001:10001
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "require('node:http').get({ host: '127.0.0.1', port: process.env.HERMES_HTTP_PORT || 8642, path: '/healthz', timeout: 4000 }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('timeout', () => process.exit(1)).on('error', () => process.exit(1))"]
-# Node itself is PID 1 and gets the signals. The flags halve the memory under load.
+  CMD ["node", "-e", "require('node:http').get({ host: '127.0.0.1', port: process.env.HERMES_HTTP_PORT || 8642, path: '/healthz', timeout: 4000 }, (response) => process.exit(response.statusCode === 200 ? 0 : 1)).on('timeout', () => process.exit(1)).on('error', () => process.exit(1))"]
+# Node is PID 1 and receives the signals. The flags halve the memory usage under load.
 ENTRYPOINT ["node", "--max-semi-space-size=4", "--max-old-space-size=512", "/app/src/main.mjs"]
 CMD ["gateway", "run"]

@@ -1,6 +1,6 @@
 /**
- * The documentation is true: its code compiles, its configuration loads, its links lead somewhere, the commands it shows
- * exist, and the pages made from the code are what the code says now.
+ * Checks the documentation: its code compiles, its configuration loads, its links and commands exist, and its generated pages
+ * are current.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -30,7 +30,7 @@ describe('the documentation', () => {
     pages = await readPages()
   })
 
-  /** Every block of a language, with the place it stands at. */
+  /** All blocks of a language, with their locations. */
   const blocksOf = (language: string): [where: string, block: CodeBlock][] =>
     pages.flatMap(({ path, blocks }) =>
       blocks
@@ -38,7 +38,7 @@ describe('the documentation', () => {
         .map((block): [string, CodeBlock] => [`${path}: ${block.text.split('\n', 1)[0]}`, block]),
     )
 
-  test('holds the four kinds of pages and a README that can be read in one sitting', () => {
+  test('has four kinds of pages, and a short README', () => {
     for (const kind of ['tutorial', 'how-to', 'reference', 'explanation']) {
       assert.ok(
         pages.some(({ path }) => path.startsWith(`docs/${kind}/`)),
@@ -53,16 +53,16 @@ describe('the documentation', () => {
     const blocks = blocksOf('ts')
     assert.ok(blocks.length >= 3)
     const wrong = { language: 'ts', text: "import { sleep } from '#sdk'\nconst ms: string = sleep", file: undefined }
-    const complaints = await compile(t, [...blocks, ['planted', wrong]])
-    assert.equal(complaints.length, 1, complaints.join('\n'))
-    assert.match(complaints[0] ?? '', /^planted\(2,7\): error TS2322/)
+    const errors = await compile(t, [...blocks, ['planted', wrong]])
+    assert.equal(errors.length, 1, errors.join('\n'))
+    assert.match(errors[0] ?? '', /^planted\(2,7\): error TS2322/)
   })
 
   test('its JSON can be parsed', () => {
     for (const [where, { text }] of blocksOf('json')) assert.doesNotThrow(() => JSON.parse(text), where)
   })
 
-  test('its configuration loads without a problem or a warning, its manifests are valid', async (t) => {
+  test('its configuration loads without errors and warnings, and its manifests are valid', async (t) => {
     const blocks = blocksOf('yaml')
     assert.ok(blocks.length >= 3)
     const manifests: PlatformManifest[] = []
@@ -80,21 +80,21 @@ describe('the documentation', () => {
     const shipped = await discoverPlatforms({ directories: [join(root, 'platforms')], log: silentLog })
     const platforms = [...shipped.platforms, ...manifests]
     for (const [where, { file = 'config.yaml', text }] of blocks) {
-      if (file === 'config.yaml') assert.deepEqual(complaintsAbout(tempHome(t), text, platforms), [], where)
+      if (file === 'config.yaml') assert.deepEqual(configIssues(tempHome(t), text, platforms), [], where)
       else assert.deepEqual(parseYaml(text, file).issues, [], where)
     }
   })
 
-  test('its generated pages are current: otherwise run `npm run docs`', async () => {
+  test('its generated pages are current (`npm run docs` updates them)', async () => {
     const generated = await generatedPages()
     assert.ok(generated.length >= 6)
     for (const { path, text } of generated) {
-      assert.ok(existsSync(join(root, path)) && textOf(path) === text, `${path} is not what the code says now`)
+      assert.ok(existsSync(join(root, path)) && textOf(path) === text, `${path} is not current`)
     }
   })
 
-  test('every link inside the repository leads to a file, and to a heading where it names one', () => {
-    const lost: string[] = []
+  test('every link within the repository leads to an existing file and heading', () => {
+    const broken: string[] = []
     for (const { path, links } of pages) {
       for (const link of links) {
         if (/^[a-z]+:/.test(link)) continue
@@ -102,14 +102,14 @@ describe('the documentation', () => {
         const target = file === '' ? path : posix.normalize(posix.join(posix.dirname(path), file))
         const page = pages.find((candidate) => candidate.path === target)
         if (!existsSync(join(root, target)) || (anchor !== '' && page?.anchors.has(anchor) !== true)) {
-          lost.push(`${path} → ${link}`)
+          broken.push(`${path} → ${link}`)
         }
       }
     }
-    assert.deepEqual(lost, [])
+    assert.deepEqual(broken, [])
   })
 
-  test('every page can be found from the index of the documentation', () => {
+  test('the index of the documentation links to every page', () => {
     const linksOf = (index: string) =>
       pages.find(({ path }) => path === index)?.links.map((link) => posix.join(posix.dirname(index), link)) ?? []
     const linked = new Set([...linksOf('docs/README.md'), ...linksOf('docs/decisions/README.md')])
@@ -122,7 +122,7 @@ describe('the documentation', () => {
     )
   })
 
-  test('every page and file that the code speaks of exists', () => {
+  test('every page that the code names exists', () => {
     const named = filesOf('src')
       .concat(filesOf('platforms'))
       .flatMap((path) => [...textOf(path).matchAll(/\bdocs\/[a-z-]+\/[a-z-]+\.(?:md|json)/g)].map(([page]) => page))
@@ -130,7 +130,7 @@ describe('the documentation', () => {
     for (const page of named) assert.ok(existsSync(join(root, page)), page)
   })
 
-  test('every address that the gateway serves is on the page of HTTP', () => {
+  test('the page of HTTP lists every route', () => {
     const files = ['src/flows/admin-routes.ts', 'src/http/guard.ts', ...filesOf('platforms')].filter((path) =>
       path.endsWith('.ts'),
     )
@@ -145,7 +145,7 @@ describe('the documentation', () => {
     assert.deepEqual(missing, [])
   })
 
-  test('every file of ours that a page names exists', () => {
+  test('every source file that a page names exists', () => {
     const ours = /(?<![\w./-])(?:src|platforms|test|docs)\/[\w./-]+\.\w+/g
     const named = pages.flatMap(({ path, blocks, spans }) =>
       [...spans, ...blocks.filter(({ language }) => language === 'text').map(({ text }) => text)]
@@ -159,7 +159,7 @@ describe('the documentation', () => {
     )
   })
 
-  test('every command it shows exists', async () => {
+  test('every command on a page exists', async () => {
     const { scripts } = JSON.parse(textOf('package.json'))
     assert.deepEqual(unknownCommands(pages, Object.keys(scripts)), [])
     const wrong =
@@ -172,12 +172,12 @@ describe('the documentation', () => {
   })
 })
 
-/** What loading this text as config.yaml complains about. */
-function complaintsAbout(folder: string, text: string, platforms: readonly PlatformManifest[]): string[] {
+/** The issues of a config.yaml with this text. */
+function configIssues(folder: string, text: string, platforms: readonly PlatformManifest[]): string[] {
   const home = createHomeLayout(folder)
   ensureDirectory(dirname(home.configFile), 0o700)
   writeFileAtomic(home.configFile, text, 0o600)
-  // Every variable it refers to is set, as it is with those who follow the page.
+  // All variables in the text are set, as the page requires.
   const names = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => name)
   const environment = readEnvironment(home.envFile, Object.fromEntries(names.map((name) => [name, 'a-value-for-it'])))
   const config = createConfig({
@@ -193,8 +193,8 @@ function complaintsAbout(folder: string, text: string, platforms: readonly Platf
   return [...problems.map(formatIssue), ...warnings.map(formatIssue), ...degraded]
 }
 
-test('no file of the project holds a path of the machine it was made on or the address of a package registry', () => {
-  // In pieces, so that this file does not hold them itself.
+test('no file contains a path of the development machine or the address of a package registry', () => {
+  // In parts, so that this file does not contain them itself.
   const words = [
     'work/main',
     'work/shared',

@@ -10,7 +10,7 @@ import { isTree } from './tree.ts'
 export interface ConfigRow {
   /** Dotted; `<name>` stands for a key that the user chooses, `[]` for the items of a list. */
   readonly path: string
-  /** As text: `whole number, 0 to 65535`. */
+  /** As text: `integer, 0 to 65535`. */
   readonly type: string
   /** In YAML notation, or ''. */
   readonly default: string
@@ -60,7 +60,7 @@ function formatType(schema: JsonSchema): string {
   if (Array.isArray(anyOf)) return [...new Set(anyOf.filter(isTree).map(formatType))].join(' or ')
   switch (type) {
     case 'integer':
-      return `whole number${formatRange(schema)}`
+      return `integer${formatRange(schema)}`
     case 'number':
       return `number${formatRange(schema)}`
     case 'boolean':
@@ -68,9 +68,9 @@ function formatType(schema: JsonSchema): string {
     case 'array':
       return isTree(items) ? `list (${formatType(items)})` : 'list'
     case 'object':
-      return 'names with values'
+      return 'map'
     case 'string':
-      return 'text'
+      return 'string'
     default:
       return 'any value'
   }
@@ -108,15 +108,15 @@ export function renderConfigReference(rows: readonly ConfigRow[]): string {
 }
 
 const introduction = [
-  '`config.yaml` in the home directory (`HERMES_HOME`, default `~/.hermes`) holds these keys; every one may be left out.',
-  'The process environment counts more than `.env` in the home, and `.env` more than `config.yaml`.',
-  'A variable that is empty counts as not set.',
+  'This page lists every key of `config.yaml` in the home directory (`HERMES_HOME`, default `~/.hermes`). All keys are optional.',
+  'The process environment overrides `.env` in the home, and `.env` overrides `config.yaml`.',
+  'An empty variable counts as not set.',
   '',
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the notation that is explained
-  'In texts, `${NAME}` stands for a variable, `${NAME:-default}` for a variable with a default, and `$${` for `${` itself.',
-  'A variable that is not set makes the file unusable; in a key of a chat account only that account, and all else goes on.',
-  'Unknown keys are reported and ignored. `hermes config check` shows every problem with its line and column.',
-  'While the gateway runs, changes of both files are applied at once; what needs a restart is named in the log and in `hermes status`.',
+  'In strings, `${NAME}` is replaced by a variable, `${NAME:-default}` by a variable with a default, and `$${` by `${`.',
+  'A variable that is not set makes the file invalid. In a key of a chat account it disables only that account.',
+  'Unknown keys are reported and ignored. `hermes config check` shows every issue with its line and column.',
+  'A running gateway applies changes of both files. The log and `hermes status` name the keys that require a restart.',
 ]
 
 function formatTable(rows: readonly ConfigRow[]): string[] {

@@ -29,7 +29,7 @@ it('every value that can be set has a row with type, default and variables', () 
   const row = (path: string) => rows.find((candidate) => candidate.path === path)
   assert.deepEqual(row('http.port'), {
     path: 'http.port',
-    type: 'whole number, 0 to 65535',
+    type: 'integer, 0 to 65535',
     default: '8642',
     description: 'The port.',
     variables: ['HERMES_HTTP_PORT'],
@@ -40,22 +40,22 @@ it('every value that can be set has a row with type, default and variables', () 
   assert.equal(row('platforms.chat.pin')?.secret, true)
   assert.equal(row('provider')?.type, '`openai`, `anthropic`, `demo`')
   assert.equal(row('agent.timeout')?.type, 'number above 0')
-  assert.equal(row('http.allowed_hosts')?.type, 'list (text)')
-  assert.equal(row('platforms.chat.accounts.<name>.token')?.type, 'text')
-  assert.equal(row('plugins.entries')?.type, 'names with values')
+  assert.equal(row('http.allowed_hosts')?.type, 'list (string)')
+  assert.equal(row('platforms.chat.accounts.<name>.token')?.type, 'string')
+  assert.equal(row('plugins.entries')?.type, 'map')
 })
 
 it('the page has one table for each section, and no cell breaks its table', () => {
   const page = renderConfigReference([
     ...describeConfig(shapes, environmentBindings),
-    { path: 'x.y', type: 'text', default: '"a|b"', description: 'one\ntwo', variables: [], secret: false },
+    { path: 'x.y', type: 'string', default: '"a|b"', description: 'one\ntwo', variables: [], secret: false },
   ])
   assert.match(page, /^# Configuration\n/)
   assert.match(page, /\n## Top level\n\n\| Key \| Type \| Default \| Variable \| Meaning \|\n\|---/)
   for (const section of ['http', 'log', 'agent', 'platforms', 'plugins', 'x'])
     assert.ok(page.includes(`\n## ${section}\n`))
-  assert.ok(page.includes('| `http.port` | whole number, 0 to 65535 | `8642` | `HERMES_HTTP_PORT` | The port. |'))
-  assert.ok(page.includes('| `x.y` | text | `"a\\|b"` |  | one two |'))
+  assert.ok(page.includes('| `http.port` | integer, 0 to 65535 | `8642` | `HERMES_HTTP_PORT` | The port. |'))
+  assert.ok(page.includes('| `x.y` | string | `"a\\|b"` |  | one two |'))
   assert.ok(page.endsWith('|\n'))
   for (const line of page.split('\n').filter((text) => text.startsWith('|'))) {
     assert.equal(line.replaceAll('\\|', '').split('|').length, 7, line)

@@ -1,5 +1,5 @@
 /**
- * The platform of docs/how-to/add-a-platform.md: taken from the page, installed into an empty home, talked to.
+ * Installs the platform of docs/how-to/add-a-platform.md into an empty home and sends messages through it.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -16,7 +16,7 @@ import { readPage } from './pages.ts'
 import { root, textOf } from './repository.ts'
 
 const path = 'docs/how-to/add-a-platform.md'
-const secret = 'a word that both sides know'
+const secret = 'a shared secret'
 
 interface Paged {
   readonly id: string
@@ -24,17 +24,17 @@ interface Paged {
   readonly text: string
 }
 
-/** The made-up service: keeps what it is sent. */
+/** The invented service: stores the messages that it receives. */
 async function startService() {
   const paged: Paged[] = []
-  const watchers = new Set<() => void>()
+  const listeners = new Set<() => void>()
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const piece of request) body += piece
     const known = request.headers['x-pager-secret'] === secret
     if (known) paged.push(JSON.parse(body))
     response.writeHead(known ? 200 : 401).end()
-    for (const look of watchers) look()
+    for (const notify of listeners) notify()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
@@ -44,13 +44,13 @@ async function startService() {
     paged,
     until: (done: () => boolean) =>
       new Promise<void>((resolve) => {
-        const look = () => {
+        const check = () => {
           if (!done()) return
-          watchers.delete(look)
+          listeners.delete(check)
           resolve()
         }
-        watchers.add(look)
-        look()
+        listeners.add(check)
+        check()
       }),
     async close() {
       server.closeAllConnections()
@@ -59,7 +59,7 @@ async function startService() {
   }
 }
 
-/** Writes the files of the page into an empty home. */
+/** Writes the files of the page into the home. */
 async function install(home: HomeLayout): Promise<void> {
   const { blocks } = await readPage(path, textOf(path))
   for (const { file, text } of blocks) {
@@ -70,15 +70,15 @@ async function install(home: HomeLayout): Promise<void> {
 }
 
 const source = new URL('../../src/', import.meta.url)
-// By its address, because plain JavaScript has no types to import.
+// Imported by its URL, because a JavaScript module has no types.
 const { createResolver } = await import(new URL('packages/resolver.mjs', source).href)
 
-/** What `main.mjs` does for a real daemon: outsiders find `#sdk`. */
-const openDoor = () => registerHooks({ resolve: createResolver({ source, packed: new Map() }) })
+/** Makes `#sdk` available to modules outside the repository, as `main.mjs` does for a daemon. */
+const registerSdk = () => registerHooks({ resolve: createResolver({ source, packed: new Map() }) })
 
-test('the platform of the how-to page answers the people on its list, and nobody else', async (t) => {
-  const door = openDoor()
-  t.after(() => door.deregister())
+test('the platform of the how-to page replies only to allowed users', async (t) => {
+  const registration = registerSdk()
+  t.after(() => registration.deregister())
   const home = createHomeLayout(tempHome(t))
   await install(home)
   const service = await startService()
@@ -119,7 +119,7 @@ test('the platform of the how-to page answers the people on its list, and nobody
   )
 })
 
-test('the test of the how-to page runs as the page says, and its platform keeps every promise', async (t) => {
+test('the test of the how-to page passes with the command of the page', async (t) => {
   const home = createHomeLayout(tempHome(t))
   await install(home)
   const { blocks } = await readPage(path, textOf(path))
@@ -128,7 +128,7 @@ test('the test of the how-to page runs as the page says, and its platform keeps 
   const [program, ...args] = command.replace('~/.hermes', home.root).split(' ')
   assert.equal(program, 'node')
   const ended = await new Promise<{ readonly code: unknown; readonly said: string }>((resolve) => {
-    // Without the variables that make it part of this run.
+    // Without the variables that would make it part of this test run.
     const options = { cwd: root, env: { PATH: process.env['PATH'] } }
     execFile(process.execPath, args, options, (error, said) => resolve({ code: error?.code ?? 0, said }))
   })

@@ -1,10 +1,10 @@
 /**
- * Looks at the commands that pages show: `hermes …` and `npm run …`, in blocks of shell and within a line.
+ * Checks the commands on pages (`hermes …` and `npm run …`), in shell blocks and inline code.
  */
 import { allCommands } from './generated/command-line.ts'
 import type { Page } from './pages.ts'
 
-/** Each shown command that does not exist, with its page. */
+/** The commands that do not exist, with their pages. */
 export function unknownCommands(pages: readonly Page[], scripts: readonly string[]): string[] {
   const known = new Map<string, Set<string>>()
   for (const { words, aliases } of allCommands()) {
@@ -33,7 +33,7 @@ function exists(command: string, known: ReadonlyMap<string, ReadonlySet<string>>
   let path = 'hermes'
   for (const word of words.slice(1)) {
     const children = known.get(path)
-    // Options, arguments, and everything behind a command without subcommands.
+    // Options and arguments, which are not checked.
     if (children === undefined || /^[-<['"…]/.test(word)) return true
     const alternatives = word.split('|')
     if (!alternatives.every((name) => children.has(name))) return false

@@ -29,17 +29,17 @@ function rowsIn(text: string): Row[] {
   })
 }
 
-/** Whether a test of this file is called so; of names that are put together every part must stand in the file. */
-function hasTest(file: string, sought: string): boolean {
+/** Whether the file has a test of this name. For a template, the file must contain every inserted part. */
+function hasTest(file: string, name: string): boolean {
   const text = textOf(file)
-  return namesIn(text).some((name) => {
-    if (typeof name === 'string') return name === sought
-    const parts = name.exec(sought)
+  return namesIn(text).some((known) => {
+    if (typeof known === 'string') return known === name
+    const parts = known.exec(name)
     return parts?.slice(1).every((part) => text.includes(part)) === true
   })
 }
 
-/** What `test`, `it` and `t.test` call the tests of a file. */
+/** The names of the tests of a file. */
 function namesIn(text: string): (string | RegExp)[] {
   const named = /\b(?:test|it)\(\s*(?<quote>['"`])(?<name>(?:\\.|(?!\k<quote>)[\s\S])*)\k<quote>/g
   return [...text.matchAll(named)].map(({ groups = {} }) => {
@@ -53,8 +53,8 @@ function patternOf(template: string): RegExp {
   return new RegExp(`^${parts.join('(.+)')}$`)
 }
 
-/** Each proof that leads nowhere, a sentence each. */
-function lost(rows: readonly Row[]): string[] {
+/** A sentence for each proof without a test. */
+function missingProofs(rows: readonly Row[]): string[] {
   return rows.flatMap(({ statement, proofs }) =>
     proofs.flatMap(({ file, name }) => {
       if (!file.endsWith('.test.ts') || !existsSync(join(root, file))) return [`${statement}: no file ${file}`]
@@ -63,26 +63,26 @@ function lost(rows: readonly Row[]): string[] {
   )
 }
 
-test('every statement about hooks and middleware has a test of that name', () => {
+test('every test that the conformance page names exists', () => {
   const rows = rowsIn(textOf(path))
   for (const seed of ['000', '001', '002', '003']) {
     assert.ok(rows.filter((row) => row.seed === seed).length >= 10, `seed ${seed}`)
   }
   for (const seed of ['later', 'ours']) assert.ok(rows.filter((row) => row.seed === seed).length >= 5, seed)
-  assert.deepEqual(lost(rows), [])
+  assert.deepEqual(missingProofs(rows), [])
   const statements = rows.map(({ seed, statement }) => `${seed} ${statement}`)
-  assert.deepEqual([...new Set(statements)], statements, 'a statement stands there twice')
+  assert.deepEqual([...new Set(statements)], statements, 'a statement is repeated')
 })
 
-test('a row that names a test that is not there is noticed', () => {
+test('a row that names a missing test is reported', () => {
   const here = 'test/docs/conformance.test.ts'
   const planted = [
-    `| 000 | right | \`${here}\` a row that names a test that is not there is noticed | |`,
+    `| 000 | right | \`${here}\` a row that names a missing test is reported | |`,
     `| 000 | another name | \`${here}\` something else | |`,
     '| 000 | another file | `test/docs/nothing.test.ts` something | |',
     '| 000 | none | | |',
   ]
-  assert.deepEqual(lost(rowsIn(planted.join('\n'))), [
+  assert.deepEqual(missingProofs(rowsIn(planted.join('\n'))), [
     `another name: ${here} has no test "something else"`,
     'another file: no file test/docs/nothing.test.ts',
     'none: no file ',

@@ -1,5 +1,5 @@
 /**
- * Writes the generated pages of `docs/reference`: `npm run docs`. A test compares them with what this would write.
+ * Writes the generated pages (`npm run docs`). A test checks that they are current.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

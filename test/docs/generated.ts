@@ -1,6 +1,6 @@
 /**
- * The pages that follow from the code. A page is either generated whole, or holds regions between two comments:
- * `<!-- generated: errors -->` … `<!-- end of errors -->`. The words around them are written by hand.
+ * Generates pages from the code. A page is generated completely, or it contains generated regions between two comments:
+ * `<!-- generated: errors -->` … `<!-- end of errors -->`.
  */
 import { commandLine } from './generated/command-line.ts'
 import { configuration } from './generated/configuration.ts'
@@ -18,14 +18,14 @@ import { commandVerdicts } from './generated/verdicts.ts'
 import { filesOf, textOf } from './repository.ts'
 
 export interface GeneratedPage {
-  /** From the root. */
+  /** Relative to the root. */
   readonly path: string
   readonly text: string
 }
 
 const region = /<!-- generated: (?<name>[a-z-]+) -->\n[\s\S]*?<!-- end of \k<name> -->/g
 
-/** Every generated page as it should be now. Throws when a page asks for a region that nobody makes. */
+/** The current text of all generated pages. Throws when a page contains an unknown region. */
 export async function generatedPages(): Promise<readonly GeneratedPage[]> {
   const config = await configuration()
   const regions: Readonly<Record<string, string>> = {
@@ -60,7 +60,7 @@ export async function generatedPages(): Promise<readonly GeneratedPage[]> {
 function fill(path: string, text: string, regions: Readonly<Record<string, string>>): string {
   return text.replace(region, (_whole, name: string) => {
     const content = regions[name]
-    if (content === undefined) throw new Error(`${path} asks for ${name}, which nobody makes`)
+    if (content === undefined) throw new Error(`${path}: unknown region ${name}`)
     return `<!-- generated: ${name} -->\n\n${content.trim()}\n\n<!-- end of ${name} -->`
   })
 }

@@ -1,5 +1,5 @@
 /**
- * The hooks of the pages: taken from them, put into an empty home, and run.
+ * Installs the hooks of the pages into an empty home and runs them.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { startTestGateway } from '../kit/start-gateway.ts'
 import { readPage } from './pages.ts'
 import { textOf } from './repository.ts'
 
-test('the tutorial of the hook goes as it is written', async (t) => {
+test('the steps of the hook tutorial work', async (t) => {
   const path = 'docs/tutorial/your-first-hook.md'
   const { blocks } = await readPage(path, textOf(path))
   const manifest = blocks.find(({ file }) => file === 'diary/HOOK.yaml')?.text ?? ''
@@ -46,7 +46,7 @@ test('the tutorial of the hook goes as it is written', async (t) => {
   assert.match(lines.slice(2).join('\n'), /^\d{4}-\S+Z agent:start: again\n\d{4}-\S+Z agent:end: again$/)
 })
 
-test('the manifests of the pages are manifests', async () => {
+test('the hook manifests on the pages are valid', async () => {
   for (const path of ['docs/how-to/write-a-hook.md', 'docs/tutorial/your-first-hook.md']) {
     const { blocks } = await readPage(path, textOf(path))
     const manifests = blocks.filter(({ file }) => file?.endsWith('HOOK.yaml'))

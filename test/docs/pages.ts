@@ -1,5 +1,5 @@
 /**
- * The pages people read, as data: their links, headings, pieces of code and blocks of code.
+ * Parses the Markdown pages: links, headings, inline code and code blocks.
  */
 import { parseMarkdown } from '../../src/lib/markdown.ts'
 import { filesOf, textOf } from './repository.ts'
@@ -10,20 +10,20 @@ export interface CodeBlock {
   /** `ts`, `yaml`, `sh` …; '' for none. */
   readonly language: string
   readonly text: string
-  /** The name in the comment of its first line: `// platforms/pager/adapter.ts`, `# config.yaml`. */
+  /** The file name in the comment of the first line: `// platforms/pager/adapter.ts`, `# config.yaml`. */
   readonly file: string | undefined
 }
 
 export interface Page {
-  /** From the root: `docs/how-to/connect-a-model.md`. */
+  /** Relative to the root: `docs/how-to/connect-a-model.md`. */
   readonly path: string
   readonly text: string
   readonly blocks: readonly CodeBlock[]
-  /** Code within a line. */
+  /** Inline code. */
   readonly spans: readonly string[]
-  /** Targets as written. */
+  /** The targets of links. */
   readonly links: readonly string[]
-  /** Names under which its headings can be linked to. */
+  /** The anchors of the headings. */
   readonly anchors: ReadonlySet<string>
 }
 
@@ -50,7 +50,7 @@ function fileNamedIn(code: string): string | undefined {
   return /^(?:\/\/|#) ([\w./~$-]+\.\w+)$/m.exec(code.split('\n', 1)[0] ?? '')?.[1]
 }
 
-/** A token and all inside it, whatever holds them. */
+/** The tokens and all nested tokens. */
 function flat(tokens: readonly unknown[]): MarkdownToken[] {
   return tokens.flatMap((token) => {
     if (!isToken(token)) return []
@@ -65,7 +65,7 @@ function isToken(value: unknown): value is MarkdownToken {
   return typeof value === 'object' && value !== null && 'type' in value
 }
 
-/** As the usual viewers make them: small letters, words joined by `-`, a number for the second of a name. */
+/** Anchors as GitHub generates them: lower case, words joined by `-`, a number for repeated headings. */
 function anchorsOf(headings: readonly string[]): Set<string> {
   const found = new Set<string>()
   for (const heading of headings) {

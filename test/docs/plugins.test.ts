@@ -1,5 +1,5 @@
 /**
- * The plugins of the pages: taken from them, put into an empty home, and run.
+ * Installs the plugins of the pages into an empty home and runs them.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
@@ -17,18 +17,18 @@ import { type Page, readPage } from './pages.ts'
 import { textOf } from './repository.ts'
 
 const source = new URL('../../src/', import.meta.url)
-// By its address, because plain JavaScript has no types to import.
+// Imported by its URL, because a JavaScript module has no types.
 const { createResolver } = await import(new URL('packages/resolver.mjs', source).href)
 
-/** What `main.mjs` does for a real daemon: outsiders find `#sdk` and the packages that come with it. */
-function openDoor(t: TestContext): void {
-  const door = registerHooks({
+/** Makes `#sdk` and its packages available to modules outside the repository, as `main.mjs` does for a daemon. */
+function registerSdk(t: TestContext): void {
+  const registration = registerHooks({
     resolve: createResolver({ source, packed: new Map([['zod', import.meta.resolve('zod')]]) }),
   })
-  t.after(() => door.deregister())
+  t.after(() => registration.deregister())
 }
 
-/** The files of a page, by their names: `plugins/dice/index.ts`. The last block of a name counts. */
+/** The files of a page by name, such as `plugins/dice/index.ts`. The last block of a name is used. */
 async function filesOf(page: string): Promise<Record<string, string>> {
   const { blocks } = await readPage(page, textOf(page))
   return Object.fromEntries(
@@ -38,18 +38,18 @@ async function filesOf(page: string): Promise<Record<string, string>> {
 
 interface Setup extends TestGatewayOptions {
   readonly entries?: Readonly<Record<string, unknown>>
-  /** Beside those of the page, in the home. */
+  /** Additional files of the home. */
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** A gateway with some plugins of a page, enabled. */
+/** Starts a gateway with enabled plugins of a page. */
 async function withPlugins(
   t: TestContext,
   page: string,
   enabled: readonly string[],
   { entries = {}, files: more = {}, ...setup }: Setup = {},
 ): Promise<TestGateway> {
-  openDoor(t)
+  registerSdk(t)
   const files = Object.entries(await filesOf(page))
   const manifests = enabled.map((id): [string, string] => [`plugins/${id}/plugin.yaml`, `name: ${id}\n`])
   return await startTestGateway(t, {
@@ -59,7 +59,7 @@ async function withPlugins(
   })
 }
 
-/** What a page puts into config.yaml, in the order of the page. */
+/** The blocks of config.yaml on a page, in order. */
 function sectionsOf({ blocks }: Page): Readonly<Record<string, unknown>>[] {
   return blocks
     .filter(({ file }) => file === 'config.yaml')
@@ -71,12 +71,12 @@ function calls(name: string, args: Readonly<Record<string, unknown>>): ModelRepl
   return { toolCalls: [{ name, arguments: args }] }
 }
 
-/** What the model was told in its request of this number. */
-async function told(gateway: TestGateway, number: number): Promise<string> {
+/** The body of a model request. */
+async function requestBody(gateway: TestGateway, number: number): Promise<string> {
   return JSON.stringify((await gateway.modelRequest(number)).body)
 }
 
-test('the tutorial of the plugin goes as it is written', async (t) => {
+test('the steps of the plugin tutorial work', async (t) => {
   const page = 'docs/tutorial/your-first-plugin.md'
   const { blocks } = await readPage(page, textOf(page))
   const [refuses = '', breaks = ''] = blocks.filter(({ language }) => language === 'ts').map(({ text }) => text)
@@ -88,7 +88,7 @@ test('the tutorial of the plugin goes as it is written', async (t) => {
   assert.equal((await runInProcess(root, ['plugins', 'enable', 'clock'])).code, 0)
   assert.match((await ask('Reply exactly ok')).stdout, /^ok\n\nIt is \d{4}-\S+Z\.\n$/)
 
-  // Another file: what this process has imported once it keeps, as the page says.
+  // A new file name, because all commands run in this process, and Node imports a file only once.
   writeFiles(plugins, { 'clock-2/plugin.yaml': 'name: clock-2\n', 'clock-2/index.ts': refuses })
   await runInProcess(root, ['plugins', 'disable', 'clock'])
   await runInProcess(root, ['plugins', 'enable', 'clock-2'])
@@ -102,7 +102,7 @@ test('the tutorial of the plugin goes as it is written', async (t) => {
   assert.equal((await runInProcess(root, ['plugins', 'disable', 'clock-3'])).stdout, 'clock-3 is disabled.\n')
 })
 
-test('refuse a call: a guardrail refuses a tool and a question, a hook blocks, changes and asks', async (t) => {
+test('refuse a call: a guardrail refuses tool and model calls; a hook blocks, modifies and asks', async (t) => {
   const page = 'docs/how-to/refuse-a-call.md'
   const gateway = await withPlugins(t, page, ['no-deletes', 'careful'], {
     replies: [
@@ -117,16 +117,16 @@ test('refuse a call: a guardrail refuses a tool and a question, a hook blocks, c
   })
   await gateway.say('clean up')
   await gateway.waitForReply('done')
-  assert.match(await told(gateway, 1), /Nothing is deleted here\./)
-  assert.match(await told(gateway, 2), /Without --force, please\./)
-  assert.match(await told(gateway, 3), /\.seen-with-A/)
+  assert.match(await requestBody(gateway, 1), /Nothing is deleted here\./)
+  assert.match(await requestBody(gateway, 2), /Without --force, please\./)
+  assert.match(await requestBody(gateway, 3), /\.seen-with-A/)
   gateway.configure({ plugins: { enabled: ['ask-first'] } })
   await gateway.post('/api/plugins/reload', {})
   await gateway.say('and now?')
   await gateway.waitForReply(/May I run `terminal`\? It runs a command\.[\s\S]*echo allowed/)
   await gateway.say('/approve')
   await gateway.waitForReply('as you like')
-  assert.match(await told(gateway, 5), /allowed\\+n/)
+  assert.match(await requestBody(gateway, 5), /allowed\\+n/)
   gateway.configure({
     plugins: { enabled: ['no-deletes'], entries: { 'no-deletes': { settings: { open: false } } } },
   })
@@ -135,18 +135,18 @@ test('refuse a call: a guardrail refuses a tool and a question, a hook blocks, c
   await gateway.waitForReply(/^The office is closed\.$/)
 })
 
-test('rewrite a request: what a plugin puts in is what goes out', async (t) => {
+test('rewrite a request: the changes of a plugin are sent', async (t) => {
   const page = 'docs/how-to/rewrite-a-request.md'
   const gateway = await withPlugins(t, page, ['house-style', 'inside-only'], {
     replies: [calls('terminal', { command: 'ls' }), { text: 'done' }],
   })
   await gateway.say('where are you?')
   await gateway.waitForReply('done')
-  assert.match(await told(gateway, 0), /"user":"house"/)
-  assert.match(await told(gateway, 1), /index\.ts/)
+  assert.match(await requestBody(gateway, 0), /"user":"house"/)
+  assert.match(await requestBody(gateway, 1), /index\.ts/)
 })
 
-test('wrap a call: a second reading is answered from memory, a busy tool is tried again, a doubtful answer is asked again', async (t) => {
+test('wrap a call: a repeated read is cached, a busy tool is retried, an unsure answer is reissued', async (t) => {
   const page = 'docs/how-to/wrap-a-call.md'
   const gateway = await withPlugins(t, page, ['stopwatch', 'second-try', 'second-opinion', 'busy'], {
     replies: [
@@ -166,13 +166,13 @@ test('wrap a call: a second reading is answered from memory, a busy tool is trie
   })
   await gateway.say('how many?')
   await gateway.waitForReply(/^It is seven\.$/)
-  assert.equal((await told(gateway, 3)).match(/old words/g)?.length, 2)
-  assert.match(await told(gateway, 4), /attempt 2/)
-  assert.match(await told(gateway, 5), /"model":"large-model"/)
+  assert.equal((await requestBody(gateway, 3)).match(/old words/g)?.length, 2)
+  assert.match(await requestBody(gateway, 4), /attempt 2/)
+  assert.match(await requestBody(gateway, 5), /"model":"large-model"/)
   await gateway.waitForLog('model.measured')
 })
 
-test('work on a stream: what leaves the intercept is what people read, and the whole text is told of', async (t) => {
+test('work on a stream: users read the output of the intercept, and the hook gets the complete text', async (t) => {
   const page = 'docs/how-to/work-on-a-stream.md'
   const gateway = await withPlugins(t, page, ['no-names', 'first-word'], { replies: [{ text: 'Ada wrote it' }] })
   await gateway.say('who?')
@@ -180,8 +180,8 @@ test('work on a stream: what leaves the intercept is what people read, and the w
   await gateway.waitForLog('"characters":20')
 })
 
-test('watch calls, and hide from observers: events are written down without what is hidden', async (t) => {
-  openDoor(t)
+test('watch calls and hide from observers: recorded events do not contain hidden data', async (t) => {
+  registerSdk(t)
   const files = {
     ...(await filesOf('docs/how-to/watch-calls.md')),
     ...(await filesOf('docs/how-to/hide-from-observers.md')),
@@ -216,8 +216,8 @@ test('watch calls, and hide from observers: events are written down without what
   )
 })
 
-test('watch calls: the file of the page tells of calls without what was said, and the packages of otel are those it asks for', async (t) => {
-  openDoor(t)
+test('watch calls: the file contains calls without user content, and the page names the packages of otel', async (t) => {
+  registerSdk(t)
   const page = await readPage('docs/how-to/watch-calls.md', textOf('docs/how-to/watch-calls.md'))
   const gateway = await startTestGateway(t, {
     config: sectionsOf(page)[0] ?? {},
@@ -240,20 +240,20 @@ test('watch calls: the file of the page tells of calls without what was said, an
     assert.ok(textOf(path).includes(install) && install !== '', path)
 })
 
-test('add a tool: the model uses it, people too, and it reads its settings', async (t) => {
+test('add a tool: the model and users can use it, and it reads its settings', async (t) => {
   const gateway = await withPlugins(t, 'docs/how-to/add-a-tool.md', ['dice'], {
     entries: { dice: { settings: { sides: 1 } } },
     replies: [calls('roll_dice', { count: 11 }), calls('roll_dice', { count: 2 }), { text: 'done' }],
   })
   await gateway.say('throw')
   await gateway.waitForReply('done')
-  assert.match(await told(gateway, 1), /Wrong arguments for roll_dice/)
-  assert.match(await told(gateway, 2), /shown.{1,6}\[1,1\]/)
+  assert.match(await requestBody(gateway, 1), /Wrong arguments for roll_dice/)
+  assert.match(await requestBody(gateway, 2), /shown.{1,6}\[1,1\]/)
   await gateway.say('/roll 3')
   await gateway.waitForReply('{"shown":[1,1,1]}')
 })
 
-test('give the agent memory: a note outlives its conversation, is told before a summary, and rules are frozen with a prompt', async (t) => {
+test('give the agent memory: a note outlasts its conversation and reaches a summary; rules stay in the prompt of a session', async (t) => {
   const page = 'docs/how-to/give-the-agent-memory.md'
   const long = 'and more words of it '.repeat(200)
   const gateway = await withPlugins(t, page, ['house-rules'], {
@@ -267,7 +267,7 @@ test('give the agent memory: a note outlives its conversation, is told before a 
   await gateway.say('remember: I like tea')
   await gateway.waitForReply('You said: remember')
   writeFiles(gateway.home.root, { 'team.md': 'Bob is on duty.' })
-  // The end waits until the provider was told.
+  // The stop waits for `syncTurn`.
   await gateway.stop()
   await gateway.start()
   await gateway.say('/new')
@@ -276,15 +276,15 @@ test('give the agent memory: a note outlives its conversation, is told before a 
     await gateway.say(`${word} ${long}`)
     await gateway.waitForReply(`You said: ${word}`)
   }
-  assert.match(await told(gateway, 0), /begins with .{1,3}remember.*Prices are in euros.*Ada is on duty\./)
-  assert.doesNotMatch(await told(gateway, 0), /Notes about/)
-  assert.match(await told(gateway, 1), /Notes about this person: I like tea/)
-  assert.match(await told(gateway, 4), /Bob is on duty\./)
+  assert.match(await requestBody(gateway, 0), /begins with .{1,3}remember.*Prices are in euros.*Ada is on duty\./)
+  assert.doesNotMatch(await requestBody(gateway, 0), /Notes about/)
+  assert.match(await requestBody(gateway, 1), /Notes about this person: I like tea/)
+  assert.match(await requestBody(gateway, 4), /Bob is on duty\./)
   await gateway.say('/compress')
-  assert.match(await told(gateway, 5), /What the long-term memory adds.*I like tea/)
+  assert.match(await requestBody(gateway, 5), /What the long-term memory adds.*I like tea/)
 })
 
-test('use sub-agents: a plugin has rules for them alone, and hears of their beginning and end', async (t) => {
+test('use sub-agents: a plugin applies rules only to sub-agents, and observes their start and end', async (t) => {
   const page = 'docs/how-to/use-sub-agents.md'
   const delegates = (...goals: string[]) => calls('delegate_task', { tasks: goals.map((goal) => ({ goal })) })
   const gateway = await withPlugins(t, page, ['apprentices'], {
@@ -300,10 +300,10 @@ test('use sub-agents: a plugin has rules for them alone, and hears of their begi
   })
   await gateway.say('work')
   await gateway.waitForReply('done')
-  assert.match(await told(gateway, 1), /At most 2 tasks run at once/)
-  assert.match(await told(gateway, 2), /look around\\n\\nYou may look, and change nothing\./)
-  assert.match(await told(gateway, 3), /Look only\./)
-  assert.match(await told(gateway, 4), /completed.*I have looked/)
+  assert.match(await requestBody(gateway, 1), /At most 2 tasks run at once/)
+  assert.match(await requestBody(gateway, 2), /look around\\n\\nYou may look, and change nothing\./)
+  assert.match(await requestBody(gateway, 3), /Look only\./)
+  assert.match(await requestBody(gateway, 4), /completed.*I have looked/)
   await gateway.waitForLog(/apprentice\.started.*look around/)
   await gateway.waitForLog(/apprentice\.ended.*"calls":1/)
   assert.deepEqual(
@@ -312,7 +312,7 @@ test('use sub-agents: a plugin has rules for them alone, and hears of their begi
   )
 })
 
-test('run a daemon: it begins with the gateway, works, and ends with it', async (t) => {
+test('run a daemon: it starts with the gateway, runs its task, and stops with the gateway', async (t) => {
   const gateway = await withPlugins(t, 'docs/how-to/run-a-daemon.md', ['heartbeat'])
   await gateway.waitForLog('heartbeat.started')
   await gateway.waitForLog('"beats":1')
@@ -322,22 +322,22 @@ test('run a daemon: it begins with the gateway, works, and ends with it', async 
   await gateway.waitForLog('heartbeat.stopped')
 })
 
-test('write a plugin in Python: it reminds, counts, rewrites and wraps', { skip: withoutPython }, async (t) => {
+test('write a plugin in Python: it adds context, counts, rewrites and wraps', { skip: withoutPython }, async (t) => {
   const gateway = await withPlugins(t, 'docs/how-to/write-a-plugin-in-python.md', ['snake'], {
     config: python === undefined ? {} : { hooks: { python } },
     replies: [calls('terminal', { command: 'echo quiet' }), { text: 'done' }],
   })
   await gateway.say('hello')
   await gateway.waitForReply('done')
-  assert.match(await told(gateway, 0), /The message has 5 characters\./)
-  assert.match(await told(gateway, 1), /QUIET/)
+  assert.match(await requestBody(gateway, 0), /The message has 5 characters\./)
+  assert.match(await requestBody(gateway, 1), /QUIET/)
   await gateway.waitForLog('terminal ended: ok')
   await gateway.say('/used')
   await gateway.waitForReply("{'terminal': 1}")
 })
 
-test('the plugins that ship load with the settings of the pages', async (t) => {
-  openDoor(t)
+test('the bundled plugins load with the settings of the pages', async (t) => {
+  registerSdk(t)
   const pages = await Promise.all(
     ['docs/how-to/spend-limits-and-routing.md', 'docs/how-to/watch-calls.md'].map((path) =>
       readPage(path, textOf(path)),

@@ -1,5 +1,5 @@
 /**
- * What pages quote is what is said: the demonstration in the README's session, the numbers in its promises.
+ * Checks the quotations in the README: the output of the demonstration and the number of kill points.
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
@@ -14,7 +14,7 @@ describe('the README quotes', () => {
     page = await readPage('README.md', textOf('README.md'))
   })
 
-  test('what the demonstration says and does', () => {
+  test('the output of the demonstration', () => {
     const session = page.blocks.find(({ text }) => text.includes('› Which files are here?'))
     assert.ok(session)
     const [asked = '', exact = ''] = session.text.split('› ').slice(1)
@@ -33,7 +33,7 @@ describe('the README quotes', () => {
     assert.equal(reply([user, { role: 'assistant' }, { role: 'user', content: command }]).text, answer)
   })
 
-  test('at how many points the process is killed', () => {
+  test('the number of points at which the process is killed', () => {
     assert.match(page.text, new RegExp(`at any of ${killPoints.length} points`))
   })
 })

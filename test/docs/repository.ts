@@ -1,5 +1,5 @@
 /**
- * The repository as a reader finds it: its root, and the files that belong to it.
+ * Finds the root of the repository and lists its files.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What `.gitignore` leaves out, and git's own folder. */
-const foreign = /^(?:node_modules|dist|\.git)$|\.log$/
+/** The entries of `.gitignore`, and the folder of git. */
+const ignored = /^(?:node_modules|dist|\.git)$|\.log$/
 
-/** Paths from the root, sorted, with `/`. */
+/** Paths relative to the root, sorted, with `/`. */
 export function filesOf(folder = '.'): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
-    .filter(({ name }) => !foreign.test(name))
+    .filter(({ name }) => !ignored.test(name))
     .flatMap((entry) => {
       const path = folder === '.' ? entry.name : `${folder}/${entry.name}`
       return entry.isDirectory() ? filesOf(path) : entry.isFile() ? [path] : []

@@ -1,6 +1,6 @@
 /**
- * Compiles pieces of TypeScript as a reader would, under the settings of the project: each a module of its own, those
- * that name their file beside the others of their page.
+ * Compiles the TypeScript blocks of pages with the settings of the project. Each block is a module. Blocks with a file name are
+ * written beside the other files of their page.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -10,13 +10,13 @@ import { tempHome } from '../kit/temp-home.ts'
 import type { CodeBlock } from './pages.ts'
 import { root } from './repository.ts'
 
-/** What the compiler says, one line each; empty when all is well. One run for all blocks. */
+/** The errors of the compiler, one line each. Compiles all blocks in one run. */
 export async function compile(t: TestContext, blocks: readonly [where: string, block: CodeBlock][]): Promise<string[]> {
   const folder = tempHome(t)
   const names = new Map<string, string>()
   for (const [index, [where, { text, file }]] of blocks.entries()) {
-    const beside = `${where.split(':', 1)[0]}/${file}`
-    const name = file === undefined || names.has(beside) ? `block-${index + 1}/module.ts` : beside
+    const pageFile = `${where.split(':', 1)[0]}/${file}`
+    const name = file === undefined || names.has(pageFile) ? `block-${index + 1}/module.ts` : pageFile
     names.set(name, where)
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), `${resolveImports(where, text)}\n\nexport {}\n`)
@@ -29,12 +29,12 @@ export async function compile(t: TestContext, blocks: readonly [where: string, b
     include: [...names.keys()],
     exclude: [],
   }
-  // Packages and their types are found as they are from the repository.
+  // Packages and their types are resolved as in the repository.
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
-  const said = await run([join(root, 'node_modules/typescript/bin/tsc'), '-p', folder, '--pretty', 'false'], folder)
-  return said
+  const output = await run([join(root, 'node_modules/typescript/bin/tsc'), '-p', folder, '--pretty', 'false'], folder)
+  return output
     .split('\n')
     .filter((line) => line.trim() !== '')
     .map((line) => line.replace(/^[^(]+/, (name) => names.get(name) ?? name))
@@ -47,7 +47,7 @@ function resolveImports(where: string, text: string): string {
   return text.replace(/(?<=from ')\.(?=\/)/g, directory)
 }
 
-/** What a program of Node prints, whatever it ends with. */
+/** The output of a Node program, with any exit code. */
 function run(args: readonly string[], cwd: string): Promise<string> {
   return new Promise((resolve) => {
     execFile(process.execPath, args, { cwd, maxBuffer: 10_000_000 }, (_error, stdout, stderr) =>

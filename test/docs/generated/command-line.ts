@@ -1,11 +1,11 @@
 /**
- * The command line as `hermes --help` shows it, every command with its own help.
+ * Generates the reference of the command line from the help texts of all commands.
  */
 import type { Command } from 'commander'
 import { createContext } from '../../../src/cli/context.ts'
 import { buildProgram } from '../../../src/cli/program.ts'
 
-/** Columns; a page is no terminal. */
+/** The number of columns. */
 const width = 100
 
 export function commandLine(): string {
@@ -21,7 +21,7 @@ export interface DocumentedCommand {
   readonly help: string
 }
 
-/** The program itself, then its commands in their order. */
+/** The program itself, then its commands in order. */
 export function allCommands(): readonly DocumentedCommand[] {
   return describe(buildProgram({ ...createContext('0.0.0'), docsDirectory: 'docs' }), [])
 }
@@ -32,7 +32,7 @@ function describe(command: Command, before: readonly string[]): DocumentedComman
   return [{ words, aliases: command.aliases(), help: helpOf(command) }, ...inner]
 }
 
-/** What `--help` prints, with everything that is added before and after it. */
+/** The output of `--help`, including added text. */
 function helpOf(command: Command): string {
   let text = ''
   command.configureOutput({

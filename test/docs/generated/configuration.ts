@@ -1,5 +1,5 @@
 /**
- * The configuration: its reference page, its JSON Schema for editors, and the variables that set its values.
+ * Generates the reference page of the configuration, its JSON Schema for editors, and the table of its variables.
  */
 import { join } from 'node:path'
 import { gatewayShapes, gatewayVariables } from '../../../src/app/config.ts'
@@ -13,11 +13,11 @@ import { table } from './table.ts'
 export interface ConfigurationPages {
   readonly page: string
   readonly schema: string
-  /** A table. */
+  /** A Markdown table. */
   readonly variables: string
 }
 
-/** For the platforms that ship with the gateway. */
+/** Includes the bundled platforms. */
 export async function configuration(): Promise<ConfigurationPages> {
   const { platforms } = await discoverPlatforms({ directories: [join(root, 'platforms')], log: silentLog })
   const shapes = gatewayShapes(platforms)

@@ -1,26 +1,26 @@
 /**
- * The table of errors, from the catalogue.
+ * Generates the tables of errors from the catalogue.
  */
 import { statusOf } from '../../../src/http/json-response.ts'
 import { type CatalogueEntry, type ErrorCode, errorCatalogue } from '../../../src/lib/error-catalogue.ts'
 import { table } from './table.ts'
 
-/** What the first word of a code speaks of. Every word needs a line here: the types see to it. */
+/** The title of each area. The first part of a code is its area. The types require a title for each. */
 const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   config: 'The configuration',
   home: 'The home directory',
   store: 'The database',
   http: 'HTTP',
-  inbox: 'Messages that come in',
+  inbox: 'Incoming messages',
   platform: 'Platforms',
   provider: 'The model provider',
   agent: 'The agent and its tools',
-  terminal: 'Commands the agent runs',
-  hosts: 'Handlers: hooks and Python plugins',
-  hooks: 'Hooks and what they ask for',
-  plugins: 'Plugins and what they register',
-  middleware: 'Managed calls and what is put around them',
-  outbox: 'Replies that go out',
+  terminal: 'Commands of the agent',
+  hosts: 'Hosts: handlers of hooks and Python plugins',
+  hooks: 'Hooks',
+  plugins: 'Plugins',
+  middleware: 'Managed calls and middleware',
+  outbox: 'Outgoing replies',
   cli: 'The command line',
 }
 
@@ -37,7 +37,7 @@ export function errors(): string {
         hint,
         status === 500 ? '' : String(status),
       ])
-      return `## ${title}\n\n${table(['Code', 'What happened', 'What to do', 'HTTP'], rows)}`
+      return `## ${title}\n\n${table(['Code', 'Meaning', 'What to do', 'HTTP'], rows)}`
     })
     .join('\n\n')
 }

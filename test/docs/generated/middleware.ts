@@ -1,16 +1,16 @@
 /**
- * What can be put around a managed call, from the contract that types it.
+ * Generates the tables of middleware points and types from the contract.
  */
 import { table } from './table.ts'
 import { type Member, typeIn, typeReference } from './types.ts'
 
 const source = 'src/middleware/contract.ts'
 
-/** Each family with what registers it, and how it fails when a registration does not say. */
+/** Each family with its registration function and its default failure mode. */
 const families = [
   ['Guardrails', 'registerGuardrail(name, on, …)', 'closed'],
   ['Intercepts', 'registerIntercept(name, point, …)', 'closed'],
-  ['Sanitizers', 'registerSanitizer(name, point, …)', 'the event loses its payload'],
+  ['Sanitizers', 'registerSanitizer(name, point, …)', 'the payload of the event is removed'],
   ['HermesMiddlewareKinds', 'registerMiddleware(kind, …)', 'open'],
 ] as const
 
@@ -27,7 +27,7 @@ function callbackOf({ signature }: Member): string {
   return `\`${signature.slice(signature.indexOf(':') + 1).trim()}\``
 }
 
-/** Everything a callback gets or gives back. */
+/** The parameters and results of callbacks. */
 export function middlewareTypes(): string {
   return typeReference(source, [
     'MiddlewareRegistrar',

@@ -1,5 +1,5 @@
 /**
- * What a plugin is given, from the contract that types it.
+ * Generates the reference of the plugin context from the contract.
  */
 import { memberLine, typeIn, typeReference } from './types.ts'
 
@@ -7,7 +7,7 @@ const source = 'src/plugins/contract.ts'
 
 export function pluginContext(): string {
   const { members } = typeIn(source, 'PluginContext')
-  if (members.length < 10) throw new Error(`${source}: only ${members.length} members of the context were found`)
+  if (members.length < 10) throw new Error(`${source}: ${members.length} members of the context are too few`)
   return members.map(memberLine).join('\n')
 }
 

@@ -1,5 +1,5 @@
 /**
- * The hooks of plugins, from the map that types them: when each fires, what its callbacks get, what of their answers counts.
+ * Generates the reference of plugin hooks from the map that types them: when each fires, its payload and its results.
  */
 import type { HookName } from '../../../src/plugins/hook-map.ts'
 import { type HookKind, hookKinds } from '../../../src/plugins/hooks/hook-kinds.ts'
@@ -15,40 +15,40 @@ const waiting: Readonly<Record<HookKind, string>> = {
   stream: 'does not wait, separate queue',
 }
 
-const headings = ['Hook', 'When', 'The turn', 'An answer'] as const
+const headings = ['Hook', 'When', 'The turn', 'The result'] as const
 
-/** Throws when the map is not written as it was when this was made. */
+/** Throws when the source of the map has an unexpected form. */
 export function pluginHooks(): string {
   const hooks = typeIn(source, 'HookPayloads').members
-  const answers = new Map(typeIn(source, 'HookReturns').members.map((member) => [member.name, member]))
+  const results = new Map(typeIn(source, 'HookReturns').members.map((member) => [member.name, member]))
   const names = Object.keys(hookKinds)
-  if (hooks.length !== names.length) throw new Error(`${source}: ${hooks.length} of ${names.length} hooks were found`)
+  if (hooks.length !== names.length) throw new Error(`${source}: found ${hooks.length} of ${names.length} hooks`)
   const rows = hooks.map(({ name, doc }) => [
     `[\`${name}\`](#${name})`,
     doc,
     waiting[kindOf(name)],
-    answers.has(name) ? 'counts' : 'is ignored',
+    results.has(name) ? 'is used' : 'is ignored',
   ])
   const parts = hooks.map(({ name, signature, doc }) => {
-    const answer = answers.get(name)
+    const result = results.get(name)
     const fields = fieldsOf(signature)
-    if (fields.length === 0) throw new Error(`${source}: no payload was found for ${name}`)
-    const counts =
-      answer === undefined
-        ? 'What a callback returns is ignored.'
-        : `What counts: \`${typeOf(answer.signature)}\`${answer.doc === '' ? '' : `  \n${answer.doc}`}`
-    return `### \`${name}\`\n\n${[doc, counts].filter((text) => text !== '').join('\n\n')}\n\n${fields.join('\n')}`
+    if (fields.length === 0) throw new Error(`${source}: ${name} has no payload`)
+    const effect =
+      result === undefined
+        ? 'The result is ignored.'
+        : `Result: \`${typeOf(result.signature)}\`${result.doc === '' ? '' : `  \n${result.doc}`}`
+    return `### \`${name}\`\n\n${[doc, effect].filter((text) => text !== '').join('\n\n')}\n\n${fields.join('\n')}`
   })
   return [table(headings, rows), ...parts].join('\n\n')
 }
 
 function kindOf(name: string): HookKind {
   const isHook = (text: string): text is HookName => Object.hasOwn(hookKinds, text)
-  if (!isHook(name)) throw new Error(`${source}: ${name} is not among the kinds of hooks`)
+  if (!isHook(name)) throw new Error(`${source}: ${name} has no kind`)
   return hookKinds[name]
 }
 
-/** `StreamKeys & { readonly delta: string }`: the keys of the interfaces first. */
+/** The keys of a type such as `StreamKeys & { readonly delta: string }`, those of the interfaces first. */
 function fieldsOf(signature: string): string[] {
   const type = typeOf(signature)
   const at = type.indexOf('{')
@@ -75,24 +75,24 @@ function typeOf(signature: string): string {
 }
 
 function line(name: string, type: string, doc: string): string {
-  return `- \`${name}\` (${inWords(type.trim())})${doc === '' ? '' : `: ${doc}`}`
+  return `- \`${name}\` (${formatType(type.trim())})${doc === '' ? '' : `: ${doc}`}`
 }
 
-const words: Readonly<Record<string, string>> = {
-  string: 'text',
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'string',
   number: 'number',
-  boolean: 'true or false',
+  boolean: 'boolean',
   null: 'null',
   Json: 'object',
   Trace: 'list of `{ source?, reason?, name? }`',
-  'readonly string[]': 'list of texts',
+  'readonly string[]': 'list of strings',
   'readonly Json[]': 'list of objects',
-  'readonly HistoryMessage[]': 'list of messages in the format of OpenAI',
+  'readonly HistoryMessage[]': 'list of messages in OpenAI format',
 }
 
-function inWords(type: string): string {
+function formatType(type: string): string {
   return type
     .split(' | ')
-    .map((part) => words[part] ?? `\`${part}\``)
+    .map((part) => typeNames[part] ?? `\`${part}\``)
     .join(' or ')
 }

@@ -1,57 +1,63 @@
 /**
- * The fields of `plugin.yaml`. Which there are is read from the schema; what they mean is said here, for each of them.
+ * Generates the table of the fields of `plugin.yaml`. The names come from the schema, the descriptions are here.
  */
 import { textOf } from '../repository.ts'
 import { table } from './table.ts'
 
 const source = 'src/plugins/manifest.ts'
 
-const read: Readonly<Record<string, readonly [what: string, without: string]>> = {
-  name: ['the name that people read; the id of the plugin is the name of its folder', 'the name of the folder'],
-  version: ['its version, a text or a number', '`0.0.0`'],
-  description: ['one line for `hermes plugins list`', 'nothing'],
-  author: ['who wrote it', 'nothing'],
+const descriptions: Readonly<Record<string, readonly [meaning: string, defaultValue: string]>> = {
+  name: ['the display name; the id of the plugin is the name of its folder', 'the name of the folder'],
+  version: ['the version, a string or a number', '`0.0.0`'],
+  description: ['one line for `hermes plugins list`', 'empty'],
+  author: ['the author', 'empty'],
   kind: [
-    '`standalone`, `backend`, `exclusive` (a provider of memory), `platform` or `model-provider`. A `platform` is loaded as one, from `platforms/` or `plugins/platforms/`; a `model-provider` cannot be used here',
+    '`standalone`, `backend`, `exclusive` (a memory provider), `platform` or `model-provider`. A `platform` is loaded from `platforms/` or `plugins/platforms/`; a `model-provider` is not supported',
     '`standalone`; `exclusive` in `memory/`',
   ],
-  manifest_version: ['`1` or `2`: in the second version unknown fields are remarked on', '`1`'],
-  requires_env: ['variables without which it is not loaded: names, or mappings with a `name`', 'none'],
-  optional_env: ['variables it can use', 'none'],
-  provides_tools: ['for people who read the manifest; what counts is what `register` registers', 'nothing'],
-  provides_hooks: ['as above', 'nothing'],
-  requires_plugins: [
-    'plugins that are loaded before it: ids, or `{ id, version_range }`. One that is not there, or not of that version, is a warning',
+  manifest_version: ['`1` or `2`: version 2 warns about unknown fields', '`1`'],
+  requires_env: [
+    'required environment variables: names, or mappings with a `name`; the plugin is not loaded without them',
     'none',
   ],
-  requires_hermes: ['a range of versions of the contract, `>=0.19`; outside of it the plugin is not loaded', 'any'],
+  optional_env: ['optional environment variables', 'none'],
+  provides_tools: ['the tools of the plugin, as information for readers; only `register` registers them', 'none'],
+  provides_hooks: ['the hooks of the plugin, as information for readers', 'none'],
+  requires_plugins: [
+    'plugins that are loaded before it: ids, or `{ id, version_range }`. A missing plugin or another version causes a warning',
+    'none',
+  ],
+  requires_hermes: [
+    'the supported versions of the contract, for example `>=0.19`; otherwise the plugin is not loaded',
+    'any',
+  ],
   config_schema: [
-    'its settings by name, each with `type` (`string`, `number`, `integer`, `boolean`, `list`, `map`), `default`, `description`, `required`. What does not fit is a warning',
-    'no settings are known',
+    'the settings by name, each with `type` (`string`, `number`, `integer`, `boolean`, `list`, `map`), `default`, `description`, `required`. Invalid settings cause a warning',
+    'settings are not validated',
   ],
 }
 
-/** Throws when the schema has fields that are not explained here, or the other way round. */
+/** Throws when the fields of the schema and the descriptions differ. */
 export function pluginManifest(): string {
   const text = textOf(source)
   const schema = between(text, 'const manifestSchema = z.looseObject(', '\n  },\n')
   const fields = [...schema.matchAll(/^ {4}(\w+):/gm)].map(([, name = '']) => name)
-  const explained = Object.keys(read)
+  const described = Object.keys(descriptions)
   const unknown = [
-    ...fields.filter((name) => !explained.includes(name)),
-    ...explained.filter((name) => !fields.includes(name)),
+    ...fields.filter((name) => !described.includes(name)),
+    ...described.filter((name) => !fields.includes(name)),
   ]
   if (fields.length < 5 || unknown.length > 0)
-    throw new Error(`${source}: what are these fields? ${unknown.join(', ')}`)
+    throw new Error(`${source}: fields without a description, or descriptions without a field: ${unknown.join(', ')}`)
   const others = [...between(text, 'const unusedFields = new Set([', '])').matchAll(/'(\w+)'/g)].map(
     ([, name]) => `\`${name}\``,
   )
-  const rows = fields.map((name) => [`\`${name}\``, ...(read[name] ?? [])])
-  return `${table(['Field', 'What it says', 'Without it'], rows)}\n\nKnown, and not looked at: ${others.join(', ')}.`
+  const rows = fields.map((name) => [`\`${name}\``, ...(descriptions[name] ?? [])])
+  return `${table(['Field', 'Meaning', 'Default'], rows)}\n\nSupported, but not used: ${others.join(', ')}.`
 }
 
 function between(text: string, from: string, to: string): string {
   const at = text.indexOf(from)
-  if (at === -1) throw new Error(`${source}: "${from}" is not there`)
+  if (at === -1) throw new Error(`${source} does not contain "${from}"`)
   return text.slice(at, text.indexOf(to, at))
 }

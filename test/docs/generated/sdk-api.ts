@@ -1,6 +1,6 @@
 /**
- * The public API as declarations: what `tsc` emits for `src/sdk.ts`, by the groups of that file, without comments. A change
- * of the API is a change of this page.
+ * Generates the declarations of the public API: the output of `tsc` for `src/sdk.ts`, in the groups of that file, without
+ * comments. Each change of the API changes the page.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ interface Group {
   readonly names: readonly ExportedName[]
 }
 
-/** Throws when the declarations cannot be emitted, or one of an exported name is not found. */
+/** Throws when the declarations cannot be emitted, or an exported name has no declaration. */
 export function sdkApi(): string {
   const declarations = emitDeclarations()
   return groupsIn(textOf(entry))
@@ -35,7 +35,7 @@ export function sdkApi(): string {
     .join('\n\n')
 }
 
-/** Old name → new name, as a table. */
+/** A table of deprecated and current names. */
 export function sdkDeprecated(): string {
   const rows = exportedNames(textOf('src/sdk-deprecated.ts'))
     .sort((a, b) => a.name.localeCompare(b.name))
@@ -43,7 +43,7 @@ export function sdkDeprecated(): string {
   return ['| Deprecated | Use |', '|---|---|', ...rows].join('\n')
 }
 
-/** `// Title` begins a group; what is re-exported whole belongs to none. */
+/** A comment `// Title` begins a group. `export *` belongs to no group. */
 function groupsIn(source: string): readonly Group[] {
   return source
     .split(/^\/\/ /m)
@@ -71,7 +71,7 @@ function exportedNames(source: string): ExportedName[] {
   })
 }
 
-/** Emits the declarations of the API into a temporary folder; the function reads one of them. */
+/** Emits the declarations of the API into a temporary folder. The returned function returns those of a file. */
 function emitDeclarations(): (file: string) => string {
   const folder = mkdtempSync(join(tmpdir(), 'hermes-api-'))
   try {

@@ -1,5 +1,5 @@
 /**
- * Examples of session keys, each worked out by the code itself.
+ * Generates examples of session keys with the code that computes them.
  */
 import { backgroundPlatform, type SessionSource } from '../../../src/message/source.ts'
 import { isSharedSession, type SessionKeyRules, sessionKeyOf } from '../../../src/sessions/session-key.ts'
@@ -17,22 +17,22 @@ const usual: SessionKeyRules = { groupSessionsPerUser: true, threadSessionsPerUs
 const examples: readonly Example[] = [
   { situation: 'A direct chat', source: {} },
   { situation: 'A thread in a direct chat', source: { threadId: '7' } },
-  { situation: 'A direct chat whose platform names no chat', source: { chatId: '' } },
-  { situation: 'A group; everybody has a session of their own', source: { chatType: 'group' } },
+  { situation: 'A direct chat without a chat id', source: { chatId: '' } },
+  { situation: 'A group; each user has a separate session', source: { chatType: 'group' } },
   {
     situation: 'The same with `group_sessions_per_user: false`',
     source: { chatType: 'group' },
     rules: { groupSessionsPerUser: false },
   },
   { situation: 'A user with a second, more stable id', source: { chatType: 'group', userIdAlt: 'ada-1815' } },
-  { situation: 'A thread in a channel; all in it share one session', source: { chatType: 'channel', threadId: '7' } },
+  { situation: 'A thread in a channel; all users share one session', source: { chatType: 'channel', threadId: '7' } },
   {
     situation: 'The same with `thread_sessions_per_user: true`',
     source: { chatType: 'channel', threadId: '7' },
     rules: { threadSessionsPerUser: true },
   },
   {
-    situation: 'A channel message that will open a thread',
+    situation: 'A channel message that opens a thread',
     source: { chatType: 'channel', prospectiveThreadId: '7' },
   },
   {
@@ -42,10 +42,10 @@ const examples: readonly Example[] = [
   },
   { situation: 'A direct chat of the profile `work`', source: { profile: 'work' } },
   {
-    situation: 'A task in the background',
+    situation: 'A background task',
     source: { platform: backgroundPlatform, chatId: 'bg_130324_bb646a47', userId: 'hook:boot-md' },
   },
-  { situation: 'A profile that is really called `main`', source: { profile: 'main' } },
+  { situation: 'A profile with the name `main`', source: { profile: 'main' } },
 ]
 
 export function sessionKeys(): string {

@@ -1,5 +1,5 @@
 /**
- * The table of slash commands, from the registry.
+ * Generates the table of slash commands from the registry.
  */
 import { createCommandRegistry } from '../../../src/commands/registry.ts'
 import { table } from './table.ts'
@@ -11,7 +11,7 @@ export function slashCommands(): string {
       `\`/${name}${argsHint === '' ? '' : ` ${argsHint}`}\``,
       aliases.map((alias) => `\`/${alias}\``).join(', '),
       description,
-      queue === 'control' ? 'at once, also while a turn runs' : 'after the turn that runs',
+      queue === 'control' ? 'at once, also while a turn runs' : 'after the running turn',
     ])
-  return table(['Command', 'Also', 'What it does', 'When it acts'], rows)
+  return table(['Command', 'Alias', 'Effect', 'When it runs'], rows)
 }

@@ -1,8 +1,8 @@
 /**
- * Tables of Markdown.
+ * Formats Markdown tables.
  */
 
-/** A cell may hold `|` and line breaks. */
+/** Escapes `|` in cells and replaces their line breaks. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s*\n\s*/g, ' ')
   const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`

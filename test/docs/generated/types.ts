@@ -1,5 +1,5 @@
 /**
- * Types of a file as data: their doc comments, members and signatures, as they are written. Reads what biome has laid out.
+ * Parses the types of a source file: doc comments, members and signatures. Expects the format of Biome.
  */
 import { textOf } from '../repository.ts'
 
@@ -13,15 +13,15 @@ export interface Member {
 export interface DeclaredType {
   readonly name: string
   readonly doc: string
-  /** Names after `extends`. */
+  /** The names after `extends`. */
   readonly bases: readonly string[]
-  /** Of an interface. */
+  /** The members of an interface. */
   readonly members: readonly Member[]
-  /** What an alias stands for, on one line; '' for an interface. */
+  /** The definition of an alias, on one line; '' for an interface. */
   readonly alias: string
 }
 
-/** Every interface and alias of a file, in its order. */
+/** All interfaces and aliases of a file, in order. */
 export function typesIn(path: string): readonly DeclaredType[] {
   const declaration =
     /(?:^\/\*\*(?<doc>(?:(?!\*\/)[\s\S])*)\*\/\n)?^(?:export )?(?:interface (?<name>\w+)(?<generics><[^{]*>)?(?: extends (?<bases>[^{]+))? (?<body>\{\}|\{[\s\S]*?^\})|type (?<alias>\w+)[^=\n]*=(?<text>[\s\S]*?)(?=\n\n|\n\/\*\*|$(?![\s\S])))/gm
@@ -37,14 +37,14 @@ export function typesIn(path: string): readonly DeclaredType[] {
   }))
 }
 
-/** Throws when there is none of this name. */
+/** Throws when the file has no type of this name. */
 export function typeIn(path: string, name: string): DeclaredType {
   const found = typesIn(path).find((type) => type.name === name)
-  if (found === undefined) throw new Error(`${path}: there is no type ${name}`)
+  if (found === undefined) throw new Error(`${path} declares no type ${name}`)
   return found
 }
 
-/** Lines that begin with two spaces begin a member, a comment on one, or end one. */
+/** A line with an indentation of two spaces begins a member or its comment, or ends a member. */
 function membersOf(body: string): Member[] {
   const members: Member[] = []
   let doc: string[] = []
@@ -75,7 +75,7 @@ function membersOf(body: string): Member[] {
   return members
 }
 
-/** Without where it comes from, which readers of pages cannot look up. */
+/** The text of a comment, without references to documents that readers of the pages do not have. */
 function docOf(comment: string): string {
   return comment
     .replace(/\*\/\s*$/, '')
@@ -97,12 +97,12 @@ function onOneLine(text: string): string {
     .trim()
 }
 
-/** A heading for each type, with its doc and its members. Throws when one of them is not there. */
+/** A heading for each type, with its doc comment and its members. Throws when a type is missing. */
 export function typeReference(path: string, names: readonly string[], level = '###'): string {
   return names
     .map((name) => {
       const { doc, bases, members, alias } = typeIn(path, name)
-      const also = bases.length === 0 ? '' : `Has everything of ${bases.map((base) => `\`${base}\``).join(', ')}, and:`
+      const also = bases.length === 0 ? '' : `Extends ${bases.map((base) => `\`${base}\``).join(', ')}.`
       const text = alias === '' ? members.map(memberLine).join('\n') : `\`${alias}\``
       return [`${level} \`${name}\``, doc, also, text].filter((part) => part !== '').join('\n\n')
     })

@@ -1,5 +1,5 @@
 /**
- * Examples of commands and what becomes of them, each judged by the policy itself.
+ * Generates examples of commands with the decision of the command policy.
  */
 import { createCommandPolicy } from '../../../src/agent/command-policy/policy.ts'
 import { table } from './table.ts'
@@ -19,13 +19,13 @@ const commands = [
   'shutdown now',
 ]
 
-const verdicts = { allow: 'runs', 'needs-approval': 'needs approval', forbidden: 'never runs' } as const
+const decisions = { allow: 'runs', 'needs-approval': 'needs approval', forbidden: 'never runs' } as const
 
 export function commandVerdicts(): string {
   const policy = createCommandPolicy({ home: '/home/ada/.hermes', userHome: '/home/ada' })
   const rows = commands.map((command) => {
-    const verdict = policy.evaluate(command, { cwd: '/home/ada/garden' })
-    return [`\`${command}\``, verdicts[verdict.decision], verdict.decision === 'allow' ? '' : `it ${verdict.reason}`]
+    const result = policy.evaluate(command, { cwd: '/home/ada/garden' })
+    return [`\`${command}\``, decisions[result.decision], result.decision === 'allow' ? '' : `it ${result.reason}`]
   })
-  return table(['Command', 'Verdict', 'Why'], rows)
+  return table(['Command', 'Decision', 'Reason'], rows)
 }
