@@ -8,7 +8,7 @@ import { withTimeout } from '../lib/timers.ts'
 import { type ObserveCallback, observeAsPlugin, type RunAsPlugin } from './callback-trace.ts'
 import { configEntryOf, type PluginsConfig } from './config.ts'
 import { createPluginContext, type PluginServices } from './context.ts'
-import type { PluginContext } from './contract.ts'
+import type { PluginContext, Register } from './contract.ts'
 import type { DiscoveredPlugin } from './discovery.ts'
 import type { EntryImporter } from './entry-importer.ts'
 import { locateError } from './error-location.ts'
@@ -49,11 +49,15 @@ export interface LoadedPlugin {
   readonly warnings: readonly string[]
   readonly loadMs: number
   readonly process: PluginProcess | undefined
+  /** The function that was run; undefined for a plugin in Python. */
+  readonly register: Register | undefined
 }
 
 export interface LoadOptions {
   readonly importer: EntryImporter
   hasPlugin(id: string): boolean
+  /** Runs this function instead of that of the entry, to restore a version that was loaded before. */
+  readonly register?: Register | undefined
   /** Aborts when the gateway stops. */
   readonly signal: AbortSignal
 }
@@ -64,7 +68,7 @@ const defaultRegisterTimeoutMs = 10_000
 export async function loadPlugin(
   deps: LoadPluginDeps,
   found: DiscoveredPlugin,
-  { importer, hasPlugin, signal }: LoadOptions,
+  { importer, hasPlugin, register: previous, signal }: LoadOptions,
 ): Promise<LoadedPlugin> {
   const { id, entryFile, manifest } = found
   const { services, clock } = deps
@@ -84,13 +88,14 @@ export async function loadPlugin(
     log,
   })
   try {
-    const process = await registerWithTimeout(deps, found, context, importer, signal)
+    const register = previous ?? (found.language === 'python' ? undefined : await importer.importEntry(found))
+    const process = await registerWithTimeout(deps, found, context, register, signal)
     const loadMs = clock() - startedAt
     log.info(
       { event: 'plugin.loaded', version: manifest.version, ms: loadMs, registered: registrations.list().length },
       'plugin loaded',
     )
-    return { found, fingerprints, registrations, warnings, loadMs, process }
+    return { found, fingerprints, registrations, warnings, loadMs, process, register }
   } catch (error) {
     await disposeRegistrations(services, registrations, id)
     throw error
@@ -101,11 +106,11 @@ async function registerWithTimeout(
   deps: LoadPluginDeps,
   found: DiscoveredPlugin,
   context: PluginContext,
-  importer: EntryImporter,
+  register: Register | undefined,
   signal: AbortSignal,
 ): Promise<PluginProcess | undefined> {
   const { registerTimeoutMs = defaultRegisterTimeoutMs, runAsPlugin = (_id, work) => work() } = deps
-  const registering = runAsPlugin(found.id, () => runRegister(deps, found, context, importer))
+  const registering = runAsPlugin(found.id, () => runRegister(deps, found, context, register))
   const result = await withTimeout(registering, registerTimeoutMs, signal)
   if (result.done) return result.value
   registering.catch((error: unknown) =>
@@ -118,13 +123,12 @@ async function runRegister(
   { loadPython }: LoadPluginDeps,
   found: DiscoveredPlugin,
   context: PluginContext,
-  importer: EntryImporter,
+  register: Register | undefined,
 ): Promise<PluginProcess | undefined> {
-  if (found.language === 'python') {
+  if (register === undefined) {
     if (loadPython === undefined) throw new Error('this gateway cannot run plugins in Python')
     return (await loadPython(found, context)) ?? undefined
   }
-  const register = await importer.importEntry(found)
   await register(context)
   return undefined
 }

@@ -80,14 +80,22 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     for (const id of slowFailures.keys()) if (!enabled.some(({ found }) => found.id === id)) slowFailures.delete(id)
     for (const id of failures.keys()) if (!slowFailures.has(id)) failures.delete(id)
     for (const plugin of [...loaded.values()].reverse()) if (!isStillEnabled(plugin)) await unload(plugin)
-    for (const plugin of editedPlugins(loaded, changedFiles)) await unloadForReload(plugin)
+    const previous = await unloadEdited(changedFiles)
     for (const { found } of enabled)
-      if (!loaded.has(found.id) && !isKnownSlowFailure(slowFailures, found)) await load(found)
+      if (!loaded.has(found.id) && !isKnownSlowFailure(slowFailures, found)) await load(found, previous.get(found.id))
     logWarnings()
   }
 
-  /** A version that cannot be imported does not replace a working one. */
-  async function unloadForReload(plugin: LoadedPlugin): Promise<void> {
+  /** Resolves with the plugins that were unloaded. */
+  async function unloadEdited(changedFiles: readonly string[] | undefined): Promise<ReadonlyMap<string, LoadedPlugin>> {
+    const unloaded = new Map<string, LoadedPlugin>()
+    for (const plugin of editedPlugins(loaded, changedFiles))
+      if (await unloadForReload(plugin)) unloaded.set(plugin.found.id, plugin)
+    return unloaded
+  }
+
+  /** Returns whether it was unloaded: a version that cannot be imported does not replace a working one. */
+  async function unloadForReload(plugin: LoadedPlugin): Promise<boolean> {
     const { found } = plugin
     if (found.language !== 'python') {
       importer.invalidate(found)
@@ -102,13 +110,14 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
         const warning = `its newest version cannot be imported, so the previous one stays loaded: ${reason}`
         const fingerprints = fingerprintsOf(plugin.fingerprints.keys())
         loaded.set(found.id, { ...plugin, fingerprints, warnings: [warning] })
-        return
+        return false
       }
     }
     await unload(plugin)
+    return true
   }
 
-  async function load(found: DiscoveredPlugin): Promise<void> {
+  async function load(found: DiscoveredPlugin, previous: LoadedPlugin | undefined): Promise<void> {
     const { id, entryFile } = found
     const startedAt = deps.clock()
     const fingerprint = fingerprintOf(entryFile)
@@ -121,6 +130,20 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
       failures.set(id, reason)
       if (deps.clock() - startedAt >= slowFailureMs) slowFailures.set(id, fingerprint)
       log.error({ event: 'plugin.load_failed', plugin: id, error, reason }, 'plugin cannot be loaded')
+      if (previous?.register !== undefined) await restore(previous, reason)
+    }
+  }
+
+  /** A guardrail that was loaded must not disappear because its edited version fails. */
+  async function restore({ found, register }: LoadedPlugin, reason: string): Promise<void> {
+    try {
+      const plugin = await loadPlugin(deps, found, { importer, hasPlugin, register, signal: stopping.signal })
+      const warning = `its newest version failed to register, so the previous one is loaded again: ${reason}`
+      loaded.set(found.id, { ...plugin, warnings: [warning] })
+      failures.delete(found.id)
+      slowFailures.delete(found.id)
+    } catch (error) {
+      log.error({ event: 'plugin.restore_failed', plugin: found.id, error }, 'the previous version cannot be loaded')
     }
   }
 

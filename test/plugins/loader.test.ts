@@ -346,6 +346,20 @@ test('an edited plugin that cannot be imported leaves the loaded version at work
   assert.equal(loading.report('guard').registered.length, 2)
 })
 
+test('an edited plugin whose register throws leaves the loaded version at work until it is repaired', async (t) => {
+  const loading = createTestLoader(t, { files: pluginFiles('guard', hook) })
+  await loading.loader.sync()
+  loading.write(pluginFiles('guard', `${hook}; throw new Error('broken')`))
+  await loading.loader.sync([])
+  assert.equal(loading.report('guard').state, 'loaded')
+  assert.equal(loading.report('guard').registered.length, 1)
+  assert.equal(loading.report('guard').warnings.length, 1)
+  loading.write(pluginFiles('guard', `${hook}; ${hook}`))
+  await loading.loader.sync([])
+  assert.deepEqual(loading.report('guard').warnings, [])
+  assert.equal(loading.report('guard').registered.length, 2)
+})
+
 test('a plugin in Python is handed to whoever can run it, with the same context', async (t) => {
   const loading = createTestLoader(t, {
     files: { 'snake/plugin.yaml': 'name: snake\n', 'snake/__init__.py': '' },
