@@ -1,12 +1,12 @@
 /**
- * Checks the quotations in the README: the output of the demonstration and the number of kill points.
+ * Checks quotations on pages: the output of the demonstration, the number of kill points, and messages of platforms.
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { chooseDemoReply, type DemoReply } from '../../src/agent/models/demo/demo-script.ts'
 import { killPoints } from '../crash/scenario.ts'
 import { type Page, readPage } from './pages.ts'
-import { textOf } from './repository.ts'
+import { filesOf, textOf } from './repository.ts'
 
 describe('the README quotes', () => {
   let page: Page
@@ -41,3 +41,24 @@ describe('the README quotes', () => {
 function reply(messages: readonly object[]): DemoReply {
   return chooseDemoReply({ model: 'demo', stream: true, messages, tools: [{ function: { name: 'terminal' } }] })
 }
+
+test('the troubleshooting tables quote messages that the gateway can print', () => {
+  const sources = ['platforms', 'src']
+    .flatMap((folder) => filesOf(folder))
+    .filter((path) => path.endsWith('.ts'))
+    .map(textOf)
+  for (const page of ['discord', 'slack', 'telegram'].map((name) => `docs/how-to/connect-${name}.md`)) {
+    const table = textOf(page).split('## Troubleshooting')[1] ?? ''
+    const quotes = [...table.matchAll(/^\| (?<cell>[^|]*) \|/gm)]
+      .slice(1)
+      .flatMap(({ groups = {} }) => [...(groups['cell'] ?? '').matchAll(/`([^`]* [^`]*)`/g)])
+      .map(([, quote = '']) => quote)
+    assert.ok(quotes.length >= 6, page)
+    for (const part of quotes.flatMap((quote) => quote.split(/…|\b\d[\d.]*/))) {
+      assert.ok(
+        sources.some((text) => text.includes(part.trim())),
+        `${page}: no source contains "${part}"`,
+      )
+    }
+  }
+})
