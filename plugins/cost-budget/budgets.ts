@@ -1,5 +1,5 @@
 /**
- * Decides about model calls: whether there is money left, who pays, and what a call came to.
+ * Checks model calls against the budgets and records their costs.
  */
 import { asString, type Fields, type Logger, type Usage } from '#sdk'
 import type { Call, Ledger, Spending } from './ledger.ts'
@@ -9,25 +9,25 @@ import type { Budget, BudgetSettings } from './settings.ts'
 import { estimateUsage } from './stream-meter.ts'
 
 export interface Budgets {
-  /** Reserves what the call may cost, or says why it must not be made. */
+  /** Reserves the estimated cost of a call and returns null, or returns the reason for blocking the call. */
   admit(request: Fields, fields: Fields): string | null
-  /** Whether a cheaper model has to do. */
+  /** Whether the call must use the cheap model. */
   shouldRouteDown(fields: Fields): boolean
   callOf(fields: Fields): Call
   estimateUsage(request: Fields): Usage
   recordUsage(call: Call, model: string, usage: Usage): void
-  /** What is to be told once, a sentence each. */
-  warnings(who: BudgetSubject): string[]
-  /** The budgets that concern somebody, with what is spent of them. */
-  spendingPerBudget(who: BudgetSubject): { readonly budget: Budget; readonly spent: Spending }[]
-  /** Models without a price that were used. */
+  /** New warnings, one sentence each. Each is returned once per period. */
+  warnings(subject: BudgetSubject): string[]
+  /** The budgets that apply to a subject, with the amounts spent. */
+  spendingPerBudget(subject: BudgetSubject): { readonly budget: Budget; readonly spent: Spending }[]
+  /** Used models without a price. */
   unpriced(): readonly string[]
 }
 
 export interface BudgetSubject {
-  /** `<platform>:<id>`; '' for nobody. */
+  /** `<platform>:<id>`; '' without a user. */
   readonly user: string
-  /** The session's key; '' where it is not known. */
+  /** The key of the session; '' if unknown. */
   readonly chat: string
 }
 
@@ -38,17 +38,20 @@ export function createBudgets(settings: () => BudgetSettings, ledger: Ledger, lo
     const price = settings().prices.find(model)
     if (price === undefined && !unpriced.has(model) && settings().budgets.some(({ unit }) => unit === 'money')) {
       unpriced.add(model)
-      log.warn({ model }, `no price is known for ${model}: its answers count as free (settings.prices)`)
+      log.warn(
+        { event: 'cost_budget.price_missing', model },
+        'a model has no price; its calls count as free (settings.prices)',
+      )
     }
     const tokens = usage.inputTokens + usage.outputTokens
     return { money: price === undefined ? 0 : costOf(usage, price), tokens }
   }
 
-  /** With who pays for each. */
-  function budgetsFor(who: BudgetSubject): { readonly budget: Budget; readonly payer: string }[] {
+  /** The budgets that apply to a subject, with the payer in the ledger. */
+  function budgetsFor(subject: BudgetSubject): { readonly budget: Budget; readonly payer: string }[] {
     return settings().budgets.flatMap((budget) => {
       const { per, only, except } = budget
-      const name = per === 'global' ? '' : who[per]
+      const name = per === 'global' ? '' : subject[per]
       if (per !== 'global' && name === '') return []
       if (except.has(name) || (only.size > 0 && !only.has(name))) return []
       return [{ budget, payer: payerOf(per, name) }]
@@ -60,8 +63,8 @@ export function createBudgets(settings: () => BudgetSettings, ledger: Ledger, lo
     return { spent, withReserved: spent + reserved }
   }
 
-  const findExhausted = (who: BudgetSubject, action: Budget['action'], id: string) =>
-    budgetsFor(who).find(
+  const findExhausted = (subject: BudgetSubject, action: Budget['action'], id: string) =>
+    budgetsFor(subject).find(
       ({ budget, payer }) => budget.action === action && total(budget, payer, id).withReserved >= budget.limit,
     )
 
@@ -97,21 +100,21 @@ export function createBudgets(settings: () => BudgetSettings, ledger: Ledger, lo
     shouldRouteDown: (fields) =>
       findExhausted(subjectOf(fields), 'route_down', asString(fields['api_request_id'])) !== undefined,
     recordUsage: (call, model, usage) => ledger.recordCall(call, toSpending(model, usage)),
-    warnings(who) {
+    warnings(subject) {
       const { warnAt, currency } = settings()
-      return budgetsFor(who).flatMap(({ budget, payer }) => {
+      return budgetsFor(subject).flatMap(({ budget, payer }) => {
         const { per, period, unit, limit, action } = budget
         const spent = ledger.spent(payer, period)
         if (spent[unit] < warnAt * limit) return []
         if (!ledger.markOnce(`${payer} ${unit} ${limit} ${action}`, period)) return []
         const sentence = budgetWarningMessage(budget, spent, currency)
-        log.warn({ payer, period, spent: spent[unit], limit, unit }, sentence)
-        // What all chats come to is the business of who runs the gateway.
+        log.warn({ event: 'cost_budget.nearly_exhausted', payer, period, spent: spent[unit], limit, unit }, sentence)
+        // Only the operator is notified of the budget of all chats.
         return per === 'global' ? [] : [sentence]
       })
     },
-    spendingPerBudget: (who) =>
-      budgetsFor(who).map(({ budget, payer }) => ({ budget, spent: ledger.spent(payer, budget.period) })),
+    spendingPerBudget: (subject) =>
+      budgetsFor(subject).map(({ budget, payer }) => ({ budget, spent: ledger.spent(payer, budget.period) })),
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Cost budget: counts what the model costs, and warns, refuses or takes a cheaper model when a budget is used up. A call
- * reserves what it may cost before it is made, so that many at once cannot spend the same money.
+ * Cost budget: records the costs of model calls and, when a budget is used up, warns, blocks calls or uses a cheaper model.
+ * Each call reserves its estimated cost first, so that concurrent calls cannot spend the same money.
  */
 import { asString, createLruCache, type Fields, messageOf, type PluginContext } from '#sdk'
 import { createBudgets } from './budgets.ts'
@@ -9,7 +9,7 @@ import { formatBudgetReport, noticeForModel } from './messages.ts'
 import { parseBudgetSettings } from './settings.ts'
 import { meterStream } from './stream-meter.ts'
 
-/** Next to the vendor: what others put in the place of an answer costs nothing. */
+/** Innermost, so that responses that other plugins substitute are not counted. */
 const innermostPriority = 1_000
 
 export async function register(ctx: PluginContext): Promise<void> {
@@ -22,7 +22,10 @@ export async function register(ctx: PluginContext): Promise<void> {
     try {
       settings = parseBudgetSettings(parsedConfig)
     } catch (error) {
-      log.error({ error }, `the new settings are not used, the old ones stay: ${messageOf(error)}`)
+      log.error(
+        { event: 'cost_budget.settings_rejected', error },
+        `the previous settings stay in use: ${messageOf(error)}`,
+      )
     }
     return settings
   }
@@ -30,10 +33,11 @@ export async function register(ctx: PluginContext): Promise<void> {
     state: ctx.state,
     now: Date.now,
     timeZone: () => current().timeZone,
-    onSaveError: (error) => log.error({ error }, `what was spent could not be kept: ${messageOf(error)}`),
+    onSaveError: (error) =>
+      log.error({ event: 'cost_budget.save_failed', error }, `the ledger cannot be stored: ${messageOf(error)}`),
   })
   const budgets = createBudgets(current, ledger, log)
-  /** Keys of chats by session, for the one hook that names only the session. */
+  /** The keys of chats by session id, because `pre_llm_call` contains only the session id. */
   const chatBySession = createLruCache<string>(5_000)
 
   ctx.registerGuardrail('budget', 'model', ({ request, fields }) => {
@@ -43,8 +47,8 @@ export async function register(ctx: PluginContext): Promise<void> {
   ctx.registerMiddleware('llm_request', ({ request, ...fields }) => {
     const { cheapModel, cheapModelFields } = current()
     if (request['model'] === cheapModel || !budgets.shouldRouteDown(fields)) return null
-    const other = Object.entries({ ...request, ...cheapModelFields, model: cheapModel })
-    const cheaper: Fields = Object.fromEntries(other.filter(([, value]) => value !== null))
+    const fieldsWithNull = Object.entries({ ...request, ...cheapModelFields, model: cheapModel })
+    const cheaper: Fields = Object.fromEntries(fieldsWithNull.filter(([, value]) => value !== null))
     return { request: cheaper, source: ctx.pluginId, reason: 'the budget is used up' }
   })
   ctx.registerIntercept(
@@ -69,10 +73,10 @@ export async function register(ctx: PluginContext): Promise<void> {
   ctx.registerHook('on_session_end', ({ turn_id }) => ledger.turnEnded(turn_id))
   ctx.registerCommand({
     name: 'budget',
-    description: 'What is spent of the budgets that concern you',
+    description: 'Shows the budgets that apply to you and the amounts spent',
     run(_args, { platform, userId, sessionKey }) {
-      const who = { user: `${platform}:${userId}`, chat: sessionKey }
-      return formatBudgetReport(who, budgets.spendingPerBudget(who), current().currency, budgets.unpriced())
+      const subject = { user: `${platform}:${userId}`, chat: sessionKey }
+      return formatBudgetReport(subject, budgets.spendingPerBudget(subject), current().currency, budgets.unpriced())
     },
   })
   ctx.onUnload(() => ledger.flush())

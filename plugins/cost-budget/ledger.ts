@@ -1,6 +1,6 @@
 /**
- * What was spent in the current day and month, by whom, and what is reserved for calls under way. Nothing here waits:
- * whoever looks and reserves does both before anybody else can look.
+ * Records the amounts spent in the current day and month per payer, and the reservations of running calls. All methods
+ * except `flush` are synchronous, so that a check and the reservation after it are atomic.
  */
 import { asArray, asNumber, asRecord, asString, createCoalescer, type Fields, isRecord, type PluginState } from '#sdk'
 
@@ -10,29 +10,29 @@ export interface Spending {
 }
 
 export interface Call {
-  /** Of the model call. */
+  /** The id of the model call. */
   readonly id: string
-  /** '' for none. The calls of a turn come one after the other. */
+  /** '' without a turn. The calls of a turn run one after the other. */
   readonly turnId: string
-  /** `global`, `user:telegram:5`, `chat:telegram:dm:5`: who pays. */
+  /** `global`, `user:telegram:5`, `chat:telegram:dm:5` … */
   readonly payers: readonly string[]
 }
 
 export interface Ledger {
   spent(payer: string, period: Period): Spending
-  /** Of all calls under way except this one. */
+  /** The reservations of all running calls except this one. */
   reserved(payer: string, except: string): Spending
-  /** In the place of what the call has reserved so far, and of calls of its turn that never began. */
+  /** Replaces an earlier reservation of the call, and reservations of calls of its turn that did not start. */
   reserve(call: Call, expected: Spending): void
-  /** The vendor is asked. */
+  /** The request was sent. */
   markStarted(id: string): void
-  /** The call is over, and this is what it came to. */
+  /** Replaces the reservation by the actual amounts. */
   recordCall(call: Call, spent: Spending): void
-  /** The turn is over; what its calls have reserved and never begun is free again. */
+  /** Releases the reservations of calls of the turn that did not start. */
   turnEnded(turnId: string): void
-  /** True once in the period. */
+  /** Returns true once per period. */
   markOnce(mark: string, period: Period): boolean
-  /** Resolves when everything is on disk. */
+  /** Resolves when all changes are on disk. */
   flush(): Promise<void>
 }
 
@@ -49,19 +49,19 @@ export interface LedgerDeps {
   /** ms */
   readonly now: () => number
   timeZone(): string
-  /** Told when the counts could not be kept; they go on in memory. */
+  /** Called when the ledger cannot be stored. It stays in memory. */
   readonly onSaveError: (error: unknown) => void
 }
 
 const noSpending: Spending = { money: 0, tokens: 0 }
 const stateKey = 'ledger'
-/** Those of earlier days stay in memory for a while: a clock that is set may be set back. */
+/** Earlier periods stay in memory for a while, because the clock may be set back. */
 const maxPeriodsKept = 6
-/** A call that never began and belongs to no turn: something refused it, and nobody told. */
+/** Releases reservations of calls without a turn that never started, for example because a guardrail blocked them. */
 const reservationTtlMs = 600_000
 
 /** Rejects when the state cannot be read. */
-export async function createLedger({ state, now, timeZone, onSaveError: failed }: LedgerDeps): Promise<Ledger> {
+export async function createLedger({ state, now, timeZone, onSaveError }: LedgerDeps): Promise<Ledger> {
   const reservations = new Map<string, Reservation>()
   const periods = new Map(
     Object.entries(asRecord(await state.get(stateKey))).map(([date, periodRecord]) => [
@@ -74,7 +74,7 @@ export async function createLedger({ state, now, timeZone, onSaveError: failed }
     for (const date of [...periods.keys()].slice(0, -maxPeriodsKept)) if (!current.includes(date)) periods.delete(date)
     const kept = [...periods].filter(([date]) => current.includes(date))
     return state.set(stateKey, Object.fromEntries(kept.map(([date, page]) => [date, serializePeriodRecord(page)])))
-  }, failed)
+  }, onSaveError)
   const dates = createDateFormatter()
   const dateOf = (period: Period) => dates(now(), timeZone(), period)
 
@@ -139,7 +139,7 @@ export async function createLedger({ state, now, timeZone, onSaveError: failed }
 /** A day or a month. */
 interface PeriodRecord {
   readonly spent: Map<string, Spending>
-  /** What was told already. */
+  /** Warnings that were already sent. */
   readonly marks: Set<string>
 }
 
@@ -160,7 +160,7 @@ function serializePeriodRecord({ spent, marks }: PeriodRecord): Fields {
   return { spent: Object.fromEntries(spent), marks: [...marks] }
 }
 
-/** `2026-08-21` and `2026-08`, as the calendar has them in a time zone. */
+/** Returns `2026-08-21` or `2026-08`, the current period in a time zone. */
 function createDateFormatter(): (at: number, timeZone: string, period: Period) => string {
   let known: { readonly timeZone: string; readonly format: Intl.DateTimeFormat } | undefined
   return (at, timeZone, period) => {

@@ -1,5 +1,5 @@
 /**
- * What people read of budgets.
+ * Texts about budgets for users.
  */
 import type { Spending } from './ledger.ts'
 import type { Budget } from './settings.ts'
@@ -30,26 +30,26 @@ export function budgetExhaustedMessage(
   timeZone: string,
 ): string {
   if (isReserved)
-    return `${budgetNameOf(budget)} has too little left for one more answer beside those under way. Ask again in a moment.`
-  return `${budgetNameOf(budget)} is used up: ${formatSpending(budget, spent, currency)}. It begins anew ${nextPeriodLabels[budget.period]} (${timeZone}).`
+    return `${budgetNameOf(budget)} has too little left for another response while others are running. Try again in a moment.`
+  return `${budgetNameOf(budget)} is used up: ${formatSpending(budget, spent, currency)}. The next period starts ${nextPeriodLabels[budget.period]} (${timeZone}).`
 }
 
 export function budgetWarningMessage(budget: Budget, spent: Spending, currency: string): string {
   return `${budgetNameOf(budget)} is nearly used up: ${formatSpending(budget, spent, currency)}.`
 }
 
-/** For the model, beside what the person wrote. */
+/** Added to the user's message for the model. */
 export function noticeForModel(sentences: readonly string[]): string {
-  return `[Notice of the gateway: ${sentences.join(' ')} Say so in one sentence at the end of your answer.]`
+  return `[Notice of the gateway: ${sentences.join(' ')} Mention this in one sentence at the end of your response.]`
 }
 
 const actionDescriptions = {
-  warn: 'then you are told',
-  block: 'then nothing more is answered',
-  route_down: 'then a cheaper model answers',
+  warn: 'then you are notified',
+  block: 'then further requests are blocked',
+  route_down: 'then a cheaper model is used',
 } as const
 
-/** @param subject as `for` and `except` name them */
+/** @param subject the keys for `for` and `except` */
 export function formatBudgetReport(
   subject: { readonly user: string; readonly chat: string },
   lines: readonly { readonly budget: Budget; readonly spent: Spending }[],
@@ -57,12 +57,11 @@ export function formatBudgetReport(
   unpriced: readonly string[],
 ): string {
   const names = ['', `You are \`${subject.user}\`, this chat is \`${subject.chat}\`.`]
-  if (lines.length === 0) return ['There is no budget here.', ...names].join('\n')
+  if (lines.length === 0) return ['No budget applies to you.', ...names].join('\n')
   const shown = lines.map(
     ({ budget, spent }) =>
       `- ${budgetNameOf(budget)}: ${formatSpending(budget, spent, currency)}; ${actionDescriptions[budget.action]}`,
   )
-  const unpricedNotice =
-    unpriced.length === 0 ? [] : ['', `No price is known for ${unpriced.join(', ')}: it counts as free.`]
+  const unpricedNotice = unpriced.length === 0 ? [] : ['', `${unpriced.join(', ')} has no price and counts as free.`]
   return [...shown, ...unpricedNotice, ...names].join('\n')
 }

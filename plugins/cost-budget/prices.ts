@@ -1,5 +1,5 @@
 /**
- * What tokens cost, by model.
+ * Prices of tokens by model.
  */
 import { type Fields, isRecord, type Usage } from '#sdk'
 
@@ -12,13 +12,13 @@ export interface Price {
 }
 
 export interface PriceTable {
-  /** Undefined for a model that nobody has put a price on. */
+  /** Undefined for a model without a price. */
   find(model: string): Price | undefined
 }
 
-/** The model's own name counts before patterns, a longer pattern before a shorter one. Throws what is wrong with a price. */
-export function parsePriceTable(given: Fields): PriceTable {
-  const named = Object.entries(given).map(([name, price]) => ({
+/** Exact names take precedence over patterns, and longer patterns over shorter ones. Throws an `Error` that names an invalid price. */
+export function parsePriceTable(settings: Fields): PriceTable {
+  const named = Object.entries(settings).map(([name, price]) => ({
     name,
     fits: globToRegExp(name),
     price: parsePrice(name, price),
@@ -37,11 +37,11 @@ export function costOf(
   return total / 1_000_000
 }
 
-function parsePrice(name: string, given: unknown): Price {
-  const price = isRecord(given) ? given : {}
+function parsePrice(name: string, value: unknown): Price {
+  const price = isRecord(value) ? value : {}
   const read = (key: string, fallback?: number): number => {
-    const value = price[key] ?? fallback
-    if (typeof value === 'number' && value >= 0) return value
+    const amount = price[key] ?? fallback
+    if (typeof amount === 'number' && amount >= 0) return amount
     throw new Error(`settings.prices, ${name}: expected ${key}, a number per million tokens`)
   }
   const input = read('input')

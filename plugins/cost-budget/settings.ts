@@ -1,5 +1,5 @@
 /**
- * Budgets and prices, read from the settings.
+ * Parses the settings of the plugin.
  */
 import { asArray, asNumber, asRecord, asString, type Fields, isRecord } from '#sdk'
 import { type PriceTable, parsePriceTable } from './prices.ts'
@@ -10,7 +10,7 @@ export interface Budget {
   readonly unit: 'money' | 'tokens'
   readonly limit: number
   readonly action: 'warn' | 'block' | 'route_down'
-  /** Whom it is for; everybody if empty. Users are `<platform>:<id>`, chats are the keys of their sessions. */
+  /** The users or chats to which it applies; empty for all. Users are `<platform>:<id>`, chats are session keys. */
   readonly only: ReadonlySet<string>
   readonly except: ReadonlySet<string>
 }
@@ -27,23 +27,23 @@ export interface BudgetSettings {
   readonly expectedOutputTokens: number
 }
 
-/** Throws an `Error` that names the setting which cannot be used. */
-export function parseBudgetSettings(given: Fields): BudgetSettings {
-  const budgets = asArray(given['budgets']).map(parseBudget)
-  const cheapModel = asString(given['cheap_model'])
+/** Throws an `Error` that names the invalid setting. */
+export function parseBudgetSettings(settings: Fields): BudgetSettings {
+  const budgets = asArray(settings['budgets']).map(parseBudget)
+  const cheapModel = asString(settings['cheap_model'])
   if (cheapModel === '' && budgets.some(({ action }) => action === 'route_down'))
-    throw new Error('settings.cheap_model is needed by a budget with action: route_down')
-  const warnAt = asNumber(given['warn_at'])
+    throw new Error('settings.cheap_model is required for a budget with action: route_down')
+  const warnAt = asNumber(settings['warn_at'])
   if (warnAt <= 0 || warnAt > 1) throw new Error('settings.warn_at: expected a number above 0, at most 1')
   return {
     budgets,
-    prices: parsePriceTable(asRecord(given['prices'])),
-    currency: asString(given['currency']),
-    timeZone: parseTimeZone(asString(given['timezone'])),
+    prices: parsePriceTable(asRecord(settings['prices'])),
+    currency: asString(settings['currency']),
+    timeZone: parseTimeZone(asString(settings['timezone'])),
     warnAt,
     cheapModel,
-    cheapModelFields: asRecord(given['cheap_model_fields']),
-    expectedOutputTokens: asNumber(given['expected_output_tokens']),
+    cheapModelFields: asRecord(settings['cheap_model_fields']),
+    expectedOutputTokens: asNumber(settings['expected_output_tokens']),
   }
 }
 
@@ -51,34 +51,34 @@ const periods = ['day', 'month'] as const
 const subjects = ['user', 'chat', 'global'] as const
 const actions = ['warn', 'block', 'route_down'] as const
 
-function parseBudget(given: unknown, position: number): Budget {
-  const where = `settings.budgets, number ${position + 1}`
-  if (!isRecord(given)) throw new Error(`${where}: expected {per, period, amount or tokens, action}`)
-  const { amount, tokens } = given
+function parseBudget(value: unknown, position: number): Budget {
+  const location = `settings.budgets, number ${position + 1}`
+  if (!isRecord(value)) throw new Error(`${location}: expected {per, period, amount or tokens, action}`)
+  const { amount, tokens } = value
   const limit = amount ?? tokens
   if (typeof limit !== 'number' || !(limit > 0) || (amount !== undefined && tokens !== undefined))
-    throw new Error(`${where}: expected either amount or tokens, a number above 0`)
+    throw new Error(`${location}: expected either amount or tokens, a number above 0`)
   return {
-    per: parseEnum(subjects, given['per'], `${where}: per`),
-    period: parseEnum(periods, given['period'], `${where}: period`),
+    per: parseEnum(subjects, value['per'], `${location}: per`),
+    period: parseEnum(periods, value['period'], `${location}: period`),
     unit: amount === undefined ? 'tokens' : 'money',
     limit,
-    action: parseEnum(actions, given['action'], `${where}: action`),
-    only: new Set(asArray(given['for']).map(String)),
-    except: new Set(asArray(given['except']).map(String)),
+    action: parseEnum(actions, value['action'], `${location}: action`),
+    only: new Set(asArray(value['for']).map(String)),
+    except: new Set(asArray(value['except']).map(String)),
   }
 }
 
-function parseEnum<Word extends string>(words: readonly Word[], given: unknown, where: string): Word {
-  const word = words.find((one) => one === given)
-  if (word === undefined) throw new Error(`${where}: expected ${words.join(', ')}`)
-  return word
+function parseEnum<Value extends string>(values: readonly Value[], value: unknown, location: string): Value {
+  const known = values.find((one) => one === value)
+  if (known === undefined) throw new Error(`${location}: expected ${values.join(', ')}`)
+  return known
 }
 
 function parseTimeZone(timeZone: string): string {
   try {
     return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone
   } catch {
-    throw new Error(`settings.timezone: there is no time zone "${timeZone}"; expected one such as Europe/Berlin`)
+    throw new Error(`settings.timezone: expected a time zone such as Europe/Berlin, found "${timeZone}"`)
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Counts what the vendor really sent: the tokens it told of, or what came before it was cut off.
+ * Measures a response stream: the usage that the vendor reports, or an estimate for an aborted stream.
  */
 import { extractUsage, type Fields, type Usage } from '#sdk'
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
 
-/** Before the answer: four letters are about one token. */
+/** Estimates the usage before the call. Four characters are about one token. */
 export function estimateUsage(request: Fields, expectedOutput: number): Usage {
   const limits = [request['max_tokens'], request['max_completion_tokens'], request['max_output_tokens']]
   const limit = limits.find((one) => typeof one === 'number' && one >= 0)
@@ -17,8 +17,8 @@ export function estimateUsage(request: Fields, expectedOutput: number): Usage {
 }
 
 /**
- * Passes the chunks on as they are. `began` is called when somebody begins to read, `done` once, however the stream ends;
- * a stream that ended before its first chunk cost nothing.
+ * Passes chunks through unchanged. Calls `onStart` when the stream is first read, and `onEnd` once at its end, also after
+ * an error or an abort. A stream that ended before its first chunk has no cost.
  */
 export async function* meterStream(
   open: () => Promise<AsyncIterable<unknown>>,
@@ -49,11 +49,11 @@ export async function* meterStream(
 }
 
 /** A chunk is about one token. */
-function estimateMissingUsage(told: Usage, { inputTokens }: Usage, chunks: number): Usage {
+function estimateMissingUsage(reported: Usage, { inputTokens }: Usage, chunks: number): Usage {
   return {
-    ...told,
-    inputTokens: told.inputTokens || inputTokens,
-    outputTokens: Math.max(told.outputTokens, chunks),
+    ...reported,
+    inputTokens: reported.inputTokens || inputTokens,
+    outputTokens: Math.max(reported.outputTokens, chunks),
   }
 }
 

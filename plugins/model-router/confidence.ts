@@ -1,14 +1,14 @@
 /**
- * Whether an answer sounds unsure, and why.
+ * Detects responses that sound uncertain.
  */
 import { normalizeForComparison, type RouterSettings } from './settings.ts'
 
-/** In a few words, for logs and counters; undefined for an answer that is good enough. */
+/** The reason in a few words for logs and counters; undefined for a response that is good enough. */
 export function uncertaintyReason(
-  answer: string,
+  response: string,
   { phrases, patterns, minChars }: Pick<RouterSettings, 'phrases' | 'patterns' | 'minChars'>,
 ): string | undefined {
-  const text = answer.trim()
+  const text = response.trim()
   if (text.length < minChars) return 'short'
   const compared = normalizeForComparison(text)
   const phrase = phrases.find((one) => compared.includes(one))

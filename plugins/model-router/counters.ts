@@ -1,16 +1,16 @@
 /**
- * How many answers there were, and how many were asked for once more: by day (UTC), kept over restarts.
+ * Counts responses and escalations per day (UTC). The counts are persistent.
  */
 import { asNumber, asRecord, type Coalescer, createCoalescer, type Fields, type PluginState } from '#sdk'
 
 export interface DailyCounts {
-  /** Of small models. */
+  /** Responses of small models. */
   readonly answers: number
-  /** Asked for once more. */
+  /** Responses that were requested again from the large model. */
   readonly escalated: number
-  /** Of these: the large model gave no answer, and the first one stayed. */
+  /** Escalations without a response of the large model; the first response was used. */
   readonly failed: number
-  /** Sounded unsure, but the share of the day was used up. */
+  /** Uncertain responses that were not escalated because of `max_share_per_day`. */
   readonly held: number
 }
 
@@ -18,7 +18,7 @@ export interface Counters {
   /** Adds to today's counts. */
   add(changes: Partial<DailyCounts>): void
   today(): DailyCounts
-  /** The latest first. */
+  /** The newest first. */
   days(): readonly (readonly [date: string, day: DailyCounts])[]
   /** Resolves when the counts are on disk. */
   flush(): Promise<void>
@@ -28,7 +28,7 @@ const stateKey = 'days'
 const maxDaysKept = 31
 const noCounts: DailyCounts = { answers: 0, escalated: 0, failed: 0, held: 0 }
 
-/** @param onSaveError told when the counts could not be kept; they go on in memory */
+/** @param onSaveError called when the counts cannot be stored; they stay in memory */
 export async function createCounters(
   state: Pick<PluginState, 'get' | 'set'>,
   now: () => number,
@@ -43,12 +43,12 @@ export async function createCounters(
   const newestFirst = () => [...days].sort(([one], [other]) => (one < other ? 1 : -1))
 
   return {
-    add({ answers = 0, escalated = 0, failed: lost = 0, held = 0 }) {
+    add({ answers = 0, escalated = 0, failed = 0, held = 0 }) {
       const day = today()
       days.set(date(), {
         answers: day.answers + answers,
         escalated: day.escalated + escalated,
-        failed: day.failed + lost,
+        failed: day.failed + failed,
         held: day.held + held,
       })
       for (const [old] of newestFirst().slice(maxDaysKept)) days.delete(old)

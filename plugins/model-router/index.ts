@@ -1,6 +1,6 @@
 /**
- * Model router (seed 003): where the answer of a small model sounds unsure, a large one is asked once more, with the first
- * answer in its conversation. Both calls are recorded, only the second is marked as escalated.
+ * Model router (seed 003): when the response of a small model sounds uncertain, the request is sent to a large model with
+ * the first response in the conversation. Both calls are logged; only the second is marked as escalated.
  */
 import { asString, createLruCache, type Fields, type HookPayload, messageOf, type PluginContext } from '#sdk'
 import { uncertaintyReason } from './confidence.ts'
@@ -9,7 +9,7 @@ import { formatRouterReport } from './messages.ts'
 import { parseResponse } from './response-formats.ts'
 import { parseRouterSettings } from './settings.ts'
 
-/** What was asked once more and has no answer yet. */
+/** An escalation without a response yet. */
 interface Escalation {
   readonly largeModel: string
   readonly reason: string
@@ -23,9 +23,9 @@ export async function register(ctx: PluginContext): Promise<void> {
   let settings = parseRouterSettings(config.all)
   let parsedConfig = config.all
   const counters = await createCounters(ctx.state, Date.now, (error) =>
-    log.warn({ error }, `the counts of the router could not be kept: ${messageOf(error)}`),
+    log.warn({ event: 'model_router.save_failed', error }, `the counts cannot be stored: ${messageOf(error)}`),
   )
-  /** By turn: its model calls come one after the other. */
+  /** By turn id, because the model calls of a turn run one after the other. */
   const openEscalations = createLruCache<Escalation>(1_000)
 
   function current() {
@@ -34,7 +34,10 @@ export async function register(ctx: PluginContext): Promise<void> {
     try {
       settings = parseRouterSettings(parsedConfig)
     } catch (error) {
-      log.error({ error }, `the new settings are not used, the old ones stay: ${messageOf(error)}`)
+      log.error(
+        { event: 'model_router.settings_rejected', error },
+        `the previous settings stay in use: ${messageOf(error)}`,
+      )
     }
     return settings
   }
@@ -43,9 +46,9 @@ export async function register(ctx: PluginContext): Promise<void> {
     const { isSmall, largeModel, largeModelFields, maxShare, appliesTo, instruction, ...signs } = current()
     const model = asString(request['model'])
     if (largeModel === '' || model === largeModel || !isSmall(model) || !appliesTo(route)) return null
-    const answer = parseResponse(response)
-    if (answer === undefined) return null
-    const reason = uncertaintyReason(answer.text, signs)
+    const parsed = parseResponse(response)
+    if (parsed === undefined) return null
+    const reason = uncertaintyReason(parsed.text, signs)
     const { answers, escalated } = counters.today()
     const allowed = escalated + 1 <= Math.ceil(maxShare * (answers + 1))
     const { session_id, turn_id, iteration, provider, platform } = rest
@@ -53,18 +56,24 @@ export async function register(ctx: PluginContext): Promise<void> {
     const isOverQuota = reason !== undefined && !allowed
     counters.add({ answers: 1, held: isOverQuota ? 1 : 0, escalated: reason !== undefined && allowed ? 1 : 0 })
     log.info(
-      { ...logFields, model, escalated_to_large: false, ...(isOverQuota ? { held: true, reason } : {}) },
-      isOverQuota ? 'an answer sounds unsure, but the share of the day is used up' : 'an answer of a small model',
+      {
+        event: 'model_router.response_checked',
+        ...logFields,
+        model,
+        escalated_to_large: false,
+        ...(isOverQuota ? { held: true, reason } : {}),
+      },
+      isOverQuota ? 'response is uncertain, but the limit of the day is reached' : 'response of a small model checked',
     )
     if (reason === undefined || isOverQuota) return null
     openEscalations.set(turn_id, { largeModel, reason, about: logFields })
     const fields = Object.entries(largeModelFields).map(([name, value]) => [name, value ?? undefined])
     return {
-      override: { ...answer.followUp(request, instruction), ...Object.fromEntries(fields), model: largeModel },
+      override: { ...parsed.followUp(request, instruction), ...Object.fromEntries(fields), model: largeModel },
     }
   }
 
-  /** Told of the last answer of an iteration: the large model's, or the first one where that failed. */
+  /** Receives the last response of an iteration: that of the large model, or the first one if the large model failed. */
   function onRequestEnd({ turn_id, request, usage, duration_ms }: HookPayload<'post_api_request'>) {
     const escalation = openEscalations.get(turn_id)
     if (escalation === undefined) return
@@ -72,13 +81,24 @@ export async function register(ctx: PluginContext): Promise<void> {
     const { largeModel, reason, about } = escalation
     if (request['model'] === largeModel) {
       log.info(
-        { ...about, model: largeModel, escalated_to_large: true, reason, usage, duration_ms },
-        'the large model has answered',
+        {
+          event: 'model_router.escalated',
+          ...about,
+          model: largeModel,
+          escalated_to_large: true,
+          reason,
+          usage,
+          duration_ms,
+        },
+        'the large model responded',
       )
       return
     }
     counters.add({ failed: 1 })
-    log.warn({ ...about, model: largeModel, reason }, 'the large model gave no answer; the first one stays')
+    log.warn(
+      { event: 'model_router.escalation_failed', ...about, model: largeModel, reason },
+      'the large model did not respond; the first response is used',
+    )
   }
 
   ctx.registerHook('post_llm_call_can_reissue', onResponse)
@@ -86,7 +106,7 @@ export async function register(ctx: PluginContext): Promise<void> {
   ctx.registerHook('on_session_end', ({ turn_id }) => openEscalations.delete(turn_id))
   ctx.registerCommand({
     name: 'router',
-    description: 'How often the large model was asked once more',
+    description: 'Shows how often responses were escalated to the large model',
     run: () => formatRouterReport(current(), counters.days()),
   })
   ctx.onUnload(() => counters.flush())

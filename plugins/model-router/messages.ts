@@ -1,7 +1,6 @@
 /**
- * What `/router` says.
+ * The reply of `/router`.
  */
-
 import type { DailyCounts } from './counters.ts'
 import type { RouterSettings } from './settings.ts'
 
@@ -11,16 +10,16 @@ export function formatRouterReport(
   { largeModel, maxShare }: Pick<RouterSettings, 'largeModel' | 'maxShare'>,
   days: readonly (readonly [date: string, day: DailyCounts])[],
 ): string {
-  if (largeModel === '') return 'The router does nothing: `large_model` is not set in its settings.'
+  if (largeModel === '') return 'The router is inactive: `large_model` is not set.'
   const lines = days.slice(0, shownDays).map(([date, { answers, escalated, failed, held }]) => {
     const more = [
-      `${answers} answers of small models`,
-      `${escalated} asked for once more`,
-      ...(failed === 0 ? [] : [`${failed} of these in vain`]),
-      ...(held === 0 ? [] : [`${held} unsure ones left as they were`]),
+      `${answers} responses of small models`,
+      `${escalated} escalated`,
+      ...(failed === 0 ? [] : [`${failed} of these failed`]),
+      ...(held === 0 ? [] : [`${held} uncertain but not escalated`]),
     ]
     return `- ${date}: ${more.join(', ')}`
   })
-  const head = `Unsure answers are asked for once more of \`${largeModel}\`, at most ${Math.round(maxShare * 100)} % of a day.`
-  return [head, '', ...(lines.length === 0 ? ['No answer of a small model yet.'] : lines)].join('\n')
+  const head = `Uncertain responses are escalated to \`${largeModel}\`, at most ${Math.round(maxShare * 100)} % per day.`
+  return [head, '', ...(lines.length === 0 ? ['No responses of small models yet.'] : lines)].join('\n')
 }

@@ -1,18 +1,18 @@
 /**
- * Reads an answer and prolongs a request in each of the three wire formats, which the shape of the answer tells apart.
+ * Parses responses and extends requests in the three wire formats. The shape of the response determines the format.
  */
 import { asArray, asRecord, asString, type Fields, isRecord } from '#sdk'
 
-/** Of the request: `messages` of chat completions and of Anthropic, `input` of OpenAI's responses. */
+/** `messages` for Chat Completions and Anthropic, `input` for OpenAI Responses. */
 type ConversationKey = 'messages' | 'input'
 
 export interface ParsedResponse {
   readonly text: string
-  /** The request with this answer and what is said to it at the end of its conversation: the keys that differ. */
+  /** Returns the changed fields of the request: the conversation with this response and the instruction added. */
   followUp(request: Fields, instruction: string): Fields
 }
 
-/** Undefined for what is no whole answer in words: a call of a tool, an answer that was cut off or refused. */
+/** Undefined unless the response is a complete text, without tool calls, truncation or refusal. */
 export function parseResponse(response: Fields): ParsedResponse | undefined {
   if (Array.isArray(response['choices'])) return parseChatCompletion(asRecord(asArray(response['choices'])[0]))
   if (Array.isArray(response['output'])) return parseOpenAIResponse(response)
@@ -54,7 +54,7 @@ function createParsedResponse(
   conversation: ConversationKey,
   content: (text: string) => unknown,
 ): ParsedResponse | undefined {
-  // Nothing said is nothing that a larger model could put right, and vendors refuse an empty message.
+  // A large model cannot improve an empty response, and vendors reject empty messages.
   if (text.trim() === '') return undefined
   return {
     text,

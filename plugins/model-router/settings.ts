@@ -1,5 +1,5 @@
 /**
- * What the router is told, read from its settings.
+ * Parses the settings of the plugin.
  */
 import { asArray, asNumber, asRecord, asString, type Fields, messageOf } from '#sdk'
 
@@ -8,7 +8,7 @@ export interface RouterSettings {
   /** '' for none. */
   readonly largeModel: string
   readonly largeModelFields: Fields
-  /** As they are compared: small letters, plain apostrophes. */
+  /** Normalized for the comparison: lower case, plain apostrophes. */
   readonly phrases: readonly string[]
   readonly patterns: readonly RegExp[]
   readonly minChars: number
@@ -18,29 +18,29 @@ export interface RouterSettings {
   readonly instruction: string
 }
 
-/** Throws an `Error` that names the setting which cannot be used. */
-export function parseRouterSettings(given: Fields): RouterSettings {
-  const small = asArray(given['small_models']).map(globToRegExp)
-  const routes = asArray(given['routes']).map(globToRegExp)
-  const maxShare = asNumber(given['max_share_per_day'])
+/** Throws an `Error` that names the invalid setting. */
+export function parseRouterSettings(settings: Fields): RouterSettings {
+  const small = asArray(settings['small_models']).map(globToRegExp)
+  const routes = asArray(settings['routes']).map(globToRegExp)
+  const maxShare = asNumber(settings['max_share_per_day'])
   if (maxShare < 0 || maxShare > 1) throw new Error('settings.max_share_per_day: expected a number between 0 and 1')
   return {
     isSmall: (model) => small.some((pattern) => pattern.test(model)),
-    largeModel: asString(given['large_model']),
-    largeModelFields: asRecord(given['large_model_fields']),
-    phrases: asArray(given['phrases'])
+    largeModel: asString(settings['large_model']),
+    largeModelFields: asRecord(settings['large_model_fields']),
+    phrases: asArray(settings['phrases'])
       .map(asString)
       .map(normalizeForComparison)
       .filter((phrase) => phrase !== ''),
-    patterns: asArray(given['patterns']).map(parsePattern),
-    minChars: asNumber(given['min_chars']),
+    patterns: asArray(settings['patterns']).map(parsePattern),
+    minChars: asNumber(settings['min_chars']),
     maxShare,
     appliesTo: (route) => routes.length === 0 || routes.some((pattern) => pattern.test(route)),
-    instruction: asString(given['instruction']),
+    instruction: asString(settings['instruction']),
   }
 }
 
-/** Apostrophes come in two forms, and so do letters. */
+/** Makes the comparison independent of case and of typographic apostrophes. */
 export function normalizeForComparison(text: string): string {
   return text.replaceAll('’', "'").toLowerCase()
 }

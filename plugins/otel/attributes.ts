@@ -1,5 +1,5 @@
 /**
- * What spans say: the name and the attributes of OpenTelemetry's GenAI conventions, read from the events of managed calls.
+ * Converts events of managed calls into span names and attributes of OpenTelemetry's GenAI conventions.
  */
 import { asArray, asNumber, asRecord, asString, extractUsage, type Fields, isRecord, type ManagedEvent } from '#sdk'
 import { inputContentAttributes, outputContentAttributes, truncateToText } from './content.ts'
@@ -46,7 +46,7 @@ export function endAttributes(event: ManagedEvent, content: ContentSettings): At
   }
 }
 
-/** Which conversation, which turn, where. */
+/** Session, turn and platform. */
 function contextAttributes(metadata: Fields): Attributes {
   return pickPresent({
     'gen_ai.conversation.id': metadata['session_id'],
@@ -106,7 +106,7 @@ function modelResponseAttributes(response: Fields, profile: Fields, content: Con
   }
 }
 
-/** In the vendor's own words. */
+/** With the names that the vendor uses. */
 function finishReasons(response: Fields): string[] {
   const choices = asArray(response['choices']).filter(isRecord)
   const cut = asString(asRecord(response['incomplete_details'])['reason'])
@@ -131,7 +131,7 @@ function toolRequestAttributes(
   }
 }
 
-/** Texts that are not empty, and numbers. */
+/** Returns non-empty texts and numbers. */
 function pickPresent(values: Fields): Attributes {
   const found: Attributes = {}
   for (const [name, value] of Object.entries(values)) {

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry: turns, model calls and tool calls become spans of the GenAI conventions and go to a collector. The SDK is
- * imported here, when the plugin is loaded, and not before.
+ * OpenTelemetry: exports turns, model calls and tool calls as spans of the GenAI conventions to a collector. The SDK is
+ * imported when the plugin is loaded.
  */
 import type { PluginContext } from '#sdk'
 import { loadTracing } from './load-tracing.ts'

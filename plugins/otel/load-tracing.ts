@@ -1,12 +1,12 @@
 /**
- * Loads OpenTelemetry's SDK, which does not come with the gateway.
+ * Loads OpenTelemetry's SDK, which is not a dependency of the gateway.
  */
 import { messageOf } from '#sdk'
 
 const installCommand =
   'npm install @opentelemetry/api@1.9.1 @opentelemetry/sdk-trace-node@2.12.0 @opentelemetry/exporter-trace-otlp-http@0.223.1'
 
-/** Rejects with the command that installs what is missing, or as the import rejects. */
+/** Rejects with the install command if a package is missing, and otherwise with the error of the import. */
 export async function loadTracing<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load()

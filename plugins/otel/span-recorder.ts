@@ -1,5 +1,5 @@
 /**
- * Makes spans of events: a scope's start opens one below that of its parent, its end closes it, a mark is an event of it.
+ * Converts events into spans: the start of a scope starts a child span, its end ends the span, a mark is a span event.
  */
 import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
 import { asString, type ManagedEvent } from '#sdk'
@@ -8,11 +8,11 @@ import type { ContentSettings } from './settings.ts'
 
 export interface SpanRecorder {
   handleEvent(event: ManagedEvent): void
-  /** Ends what is open, as it is. */
+  /** Ends all open spans. */
   close(): void
 }
 
-/** Work that is begun and has not ended. What is older is ended before its time. */
+/** Beyond this number, the oldest open span is ended early. */
 const maxOpenSpans = 10_000
 
 export function createSpanRecorder(tracer: Tracer, content: ContentSettings): SpanRecorder {
@@ -61,7 +61,7 @@ export function createSpanRecorder(tracer: Tracer, content: ContentSettings): Sp
   }
 }
 
-/** Seconds, and what is left in nanoseconds. */
+/** Seconds and nanoseconds. */
 function toHrTime({ timestampUs }: ManagedEvent): [number, number] {
   return [Math.floor(timestampUs / 1e6), Math.round(timestampUs % 1e6) * 1_000]
 }

@@ -1,7 +1,6 @@
 /**
- * OpenTelemetry's SDK, as far as it is used: a provider of its own (nothing is registered globally), a bounded queue, an
- * exporter over HTTP. The only files that import its packages are this one and the one that makes spans; they are loaded
- * when the plugin is.
+ * Sets up OpenTelemetry's SDK: a provider that is not registered globally, a bounded queue and an exporter over HTTP. Only
+ * this file and the span recorder import its packages; both are loaded with the plugin.
  */
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
@@ -12,13 +11,13 @@ import { createSpanRecorder } from './span-recorder.ts'
 
 export interface Tracing {
   handleEvent(event: ManagedEvent): void
-  /** Sends what waits, for at most the timeout. Rejects when that fails. */
+  /** Sends the queued spans, within the timeout. Rejects after a failure. */
   close(): Promise<void>
 }
 
 export interface TracingDeps {
   readonly settings: OtelSettings
-  /** Of the plugin. */
+  /** The version of the plugin. */
   readonly version: string
   readonly log: Logger
 }
@@ -52,17 +51,21 @@ export function startTracing({ settings, version, log }: TracingDeps): Tracing {
   }
 }
 
-/** The SDK tells nobody of spans that could not be sent; here the log hears of the first ones, and when it works again. */
+/** Logs the first failed export and the recovery, because the SDK does not report lost spans. */
 function withFailureLogging(exporter: OTLPTraceExporter, log: Logger): SpanExporter {
   let lost = 0
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
         if (result.error !== undefined) {
-          if (lost === 0) log.warn({ error: result.error }, `spans could not be sent: ${messageOf(result.error)}`)
+          if (lost === 0)
+            log.warn(
+              { event: 'otel.export_failed', error: result.error },
+              `spans could not be sent: ${messageOf(result.error)}`,
+            )
           lost += spans.length
         } else if (lost > 0) {
-          log.info({ lost }, `spans are sent again; ${lost} were lost`)
+          log.info({ event: 'otel.export_recovered', lost }, 'spans are sent again')
           lost = 0
         }
         done(result)

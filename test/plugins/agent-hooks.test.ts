@@ -47,7 +47,7 @@ const turnPart = { session_id: 's1', task_id: 's1', turn_id: 't1', model: 'small
 
 test('without plugins everything comes back as it went in, and nothing is built', async () => {
   const { points } = createTestAgentHooks()
-  const history = () => assert.fail('a history was built for nobody')
+  const history = () => assert.fail('a history was built without listeners')
   const tools = [{ name: 'a' }]
   const args = { command: 'ls' }
   await points.onSessionStart(turn)
@@ -66,7 +66,7 @@ test('without plugins everything comes back as it went in, and nothing is built'
 
 // — pre_tool_call
 
-test('a block is what counts, whoever else approves or changes, before or after', async () => {
+test('a block takes precedence over approvals and changes of other plugins, in any order', async () => {
   const { hooks, points } = createTestAgentHooks()
   hooks.register('a', 'pre_tool_call', () => ({ action: 'approve' }))
   hooks.register('b', 'pre_tool_call', () => ({ action: 'modify', args: { command: 'pwd' } }))
@@ -78,7 +78,7 @@ test('a block is what counts, whoever else approves or changes, before or after'
   })
 })
 
-test('a block without a message is no block', async () => {
+test('a block without a message is ignored', async () => {
   const { hooks, points, warnings } = createTestAgentHooks()
   hooks.registerNamed('a', 'pre_tool_call', () => ({ action: 'block' }))
   hooks.registerNamed('b', 'pre_tool_call', () => ({ action: 'block', message: '  ' }))
@@ -99,7 +99,7 @@ test('changes of the arguments add up key by key, and the later one wins', async
   })
 })
 
-test('an approval asks about the changed arguments; its rule is the tool, its words are made up where it has none', async () => {
+test('an approval contains the changed arguments, and a default message and rule if it has none', async () => {
   const { hooks, points } = createTestAgentHooks()
   const approval = hooks.register('guard', 'pre_tool_call', () => ({ action: 'approve' }))
   hooks.register('b', 'pre_tool_call', () => ({ action: 'modify', args: { command: 'pwd' } }))
@@ -120,7 +120,7 @@ test('an approval asks about the changed arguments; its rule is the tool, its wo
   })
 })
 
-test('answers nobody understands are ignored, and said once', async () => {
+test('invalid results are ignored and logged once', async () => {
   const { hooks, points, warnings } = createTestAgentHooks()
   for (const [index, odd] of ['yes', 7, ['block'], { action: 'explode' }, { action: 'modify', args: [] }].entries())
     hooks.registerNamed(`p${index}`, 'pre_tool_call', () => odd)
@@ -163,7 +163,7 @@ test('a check of a tool sees who rewrote the arguments, and a failed one that fa
 
 // — after a tool
 
-test('everybody hears how a tool ended, with its result as text; nobody waits for that', async () => {
+test('all observers are notified of the result of a tool as text, and the agent does not wait for them', async () => {
   const { hooks, points, drained } = createTestAgentHooks()
   const got: object[] = []
   hooks.register('a', 'post_tool_call', (payload) => void got.push({ ...payload }))
@@ -344,7 +344,7 @@ test('the first plugin that wants an answer once more gets it, with its changes 
   })
 })
 
-test('drafts wait while somebody may change the answer', () => {
+test('drafts are held back while a plugin may change the response', () => {
   const { hooks, points, says } = createTestAgentHooks()
   for (const name of ['transform_llm_output', 'post_llm_call_can_reissue'] as const) {
     const registration = hooks.register('a', name, () => null)

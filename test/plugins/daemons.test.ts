@@ -66,7 +66,7 @@ test('daemons start in the order of registration, each when the one before is up
   assert.equal(stateOf('one'), 'stopped')
 })
 
-test('where nobody starts them, as on the command line, none runs and none is stopped', async () => {
+test('without a start, as on the command line, no daemon runs and none is stopped', async () => {
   const { daemons, done, add } = daemonsUnderTest()
   add('one')
   await daemons.stop()
@@ -91,7 +91,7 @@ test('a name that is taken is refused with who has it, and is free again when th
   add('one')
 })
 
-test('a daemon that cannot start is tried again, later each time, and holds up no other', async () => {
+test('a daemon that cannot start is retried with a growing delay and does not delay others', async () => {
   const { daemons, time, done, log, add } = daemonsUnderTest()
   let broken = true
   add('one', {
@@ -203,7 +203,7 @@ test('a daemon whose task fails is stopped and started again; once it went well 
   await daemons.stop()
 })
 
-test('a daemon that does not stop is not waited for beyond its time', async () => {
+test('the stop does not wait for a daemon beyond its shutdown timeout', async () => {
   const { daemons, time, done, log, add } = daemonsUnderTest()
   add('one')
   daemons.register('demo', 'stubborn', () => null, neverSettles, { shutdownTimeoutMs: 700 })
@@ -273,7 +273,7 @@ test('a startup that never ends holds up the others for a bounded time; what it 
   assert.deepEqual(done.slice(2), ['stop two', 'stop slow'])
 })
 
-test('a shutdown that fails is told of and stops nobody else from stopping', async () => {
+test('a failing shutdown is logged and does not prevent the others from stopping', async () => {
   const { daemons, log, done, add } = daemonsUnderTest()
   add('one')
   add('two', {

@@ -56,7 +56,7 @@ test('a folder of the user takes the place of a bundled one of the same id, also
   assert.match(reasons['broken'] ?? '', /^\/plugins\/broken\/plugin\.yaml:\d+:\d+: /)
 })
 
-test('what cannot be used is listed with the reason', (t) => {
+test('unusable folders are listed with the reason', (t) => {
   const { reasons, ids } = found(
     t,
     {

@@ -85,7 +85,7 @@ test('a rewritten text may become a command, a command may become text, a photo 
   assert.equal(await rewritten({ messageType: 'command', text: '/new' }), 'text ')
 })
 
-test('what the gateway hands in itself is shown to nobody', async () => {
+test('internal messages are not passed to plugins', async () => {
   const { hooks, points } = createTestGatewayHooks()
   hooks.register('filter', 'pre_gateway_dispatch', () => assert.fail('asked about an internal event'))
   assert.deepEqual(await points.preDispatch({ ...event, internal: true }, sessionKey), {

@@ -26,7 +26,7 @@ const nameSchema =
 const greeter = (more = '') =>
   pluginFiles(
     'greeter',
-    `ctx.registerTool({ name: 'greet', description: 'Greets somebody', parameters: ${nameSchema},
+    `ctx.registerTool({ name: 'greet', description: 'Greets a person', parameters: ${nameSchema},
        run: ({ name }, { sessionId, signal, log }) => ({ hello: name, known: Boolean(sessionId && signal && log) }) });${more}`,
   )
 
@@ -41,7 +41,7 @@ test('a tool of a plugin is offered as it describes itself, called with checked 
   await gateway.say('greet')
   await gateway.waitForReply('Done')
   const shown =
-    '{"name":"greet","description":"Greets somebody","parameters":{"type":"object","properties":{"name":{"type":"string","description":"Whom"}},"required":["name"]}}'
+    '{"name":"greet","description":"Greets a person","parameters":{"type":"object","properties":{"name":{"type":"string","description":"Whom"}},"required":["name"]}}'
   assert.ok(JSON.stringify((await gateway.modelRequest(0)).body).includes(shown))
   assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /hello.{1,10}7.{1,20}known.{1,5}true/)
   assert.match(JSON.stringify((await gateway.modelRequest(2)).body), /Wrong arguments for greet/)
@@ -191,13 +191,13 @@ test('a tool that a plugin runs within a turn belongs to its conversation; one t
 test('what a plugin asks the model within a turn ends with the stop of the turn', async (t) => {
   const files = pluginFiles(
     'asker',
-    `ctx.registerHook('pre_llm_call', () => ctx.llm.complete('first').then(({ text }) => text, () => { ctx.log.info({}, 'called off') }))`,
+    `ctx.registerHook('pre_llm_call', () => ctx.llm.complete('first').then(({ text }) => text, () => { ctx.log.info({}, 'completion aborted') }))`,
   )
   const gateway = await withPlugins(t, files, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('hello')
   await gateway.modelRequest(0)
   await gateway.say('/stop')
-  await gateway.waitForLog('called off')
+  await gateway.waitForLog('completion aborted')
 })
 
 test('a plugin that runs a tool whenever a tool has run is stopped, too', async (t) => {
@@ -207,7 +207,7 @@ test('a plugin that runs a tool whenever a tool has run is stopped, too', async 
      ctx.registerTool({ name: 'ping', description: 'pings', parameters: { type: 'object' }, run: () => 'pong ' + ++ran })
      ctx.registerHook('post_tool_call', async () => {
        if (ran < 50) await ctx.dispatchTool('ping', {})
-       else ctx.log.error({}, 'nobody stops this')
+       else ctx.log.error({}, 'the recursion is not limited')
      })
      ctx.registerCommand({ name: 'ping', description: '', run: () => ctx.dispatchTool('ping', {}) })`,
   )
@@ -215,7 +215,7 @@ test('a plugin that runs a tool whenever a tool has run is stopped, too', async 
   await gateway.say('/ping')
   await gateway.waitForReply('pong 1')
   await gateway.waitForLog('plugins/too-deep')
-  assert.doesNotMatch(gateway.log.join(''), /nobody stops this/)
+  assert.doesNotMatch(gateway.log.join(''), /the recursion is not limited/)
 })
 
 test('a message is handed in only where that is allowed, and only into a conversation that exists', async (t) => {

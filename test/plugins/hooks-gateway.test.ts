@@ -1,5 +1,5 @@
 /**
- * Plugin hooks in a whole gateway: when each fires, in which order, and that nobody waits for who only watches.
+ * Plugin hooks in a gateway: when each is called, in which order, and that the turn does not wait for observers.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'

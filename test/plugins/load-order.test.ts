@@ -18,7 +18,7 @@ test('what a plugin requires comes first, then the alphabet decides', () => {
   assert.deepEqual(order(plugin('a', 'z'), plugin('x/z', 'c'), plugin('c')), ['c x/z a', ''])
 })
 
-test('what is required and not there is left out of account', () => {
+test('requirements that are not installed do not affect the order', () => {
   assert.deepEqual(order(plugin('b', 'nowhere'), plugin('a', 'b')), ['b a', ''])
 })
 

@@ -8,7 +8,7 @@ import { createTestLoader, pluginFiles } from './loader-support.ts'
 
 const hook = `ctx.registerHook('pre_tool_call', () => undefined)`
 
-test('nothing is loaded that nobody has asked for, and what is disabled is not loaded by any name', async (t) => {
+test('only enabled plugins are loaded, and a disabled plugin is not loaded under any of its names', async (t) => {
   const files = { ...pluginFiles('one', hook), ...pluginFiles('cat/two', hook), ...pluginFiles('cat/three', hook) }
   const loading = createTestLoader(t, { files, plugins: { enabled: ['two', 'cat/three'], disabled: 'three' } })
   await loading.loader.sync()
@@ -39,7 +39,7 @@ test('a provider of memory is enabled by being chosen', async (t) => {
   assert.equal(loading.report('memory/notes').kind, 'exclusive')
 })
 
-test('what is asked for and not there is told, with what may have been meant', async (t) => {
+test('an enabled plugin that is not installed is reported with a similar name', async (t) => {
   const loading = createTestLoader(t, {
     files: pluginFiles('obs/metrics', ''),
     plugins: { enabled: ['metrcs', 'nowhere'] },
@@ -55,7 +55,7 @@ test('what is asked for and not there is told, with what may have been meant', a
   ])
 })
 
-test('a plugin that fails leaves nothing behind, says why and where, and harms no other', async (t) => {
+test('a plugin that fails to load leaves no registrations, reports the location, and does not affect others', async (t) => {
   const loading = createTestLoader(t, {
     files: {
       ...pluginFiles('a-good', hook),
@@ -171,7 +171,7 @@ test('a plugin waits for its variables, and for a Hermes that is new enough', as
   assert.equal(loading.report('env').state, 'loaded')
 })
 
-test('plugins are loaded after those they require, and say what they lack', async (t) => {
+test('plugins are loaded after their requirements and report missing ones', async (t) => {
   const loading = createTestLoader(t, {
     files: {
       ...pluginFiles('a', hook, 'name: a\nversion: 1.4.0\nrequires_plugins: [c]\n'),
@@ -195,7 +195,7 @@ test('plugins are loaded after those they require, and say what they lack', asyn
   assert.deepEqual(loading.report('b').requires, ['a', 'gone', 'off'])
 })
 
-test('plugins that require each other are loaded all the same, with a warning', async (t) => {
+test('plugins that require each other are loaded with a warning', async (t) => {
   const files = {
     ...pluginFiles('b', hook, 'name: b\nrequires_plugins: a\n'),
     ...pluginFiles('a', hook, 'name: a\nrequires_plugins: b\n'),
@@ -208,7 +208,7 @@ test('plugins that require each other are loaded all the same, with a warning', 
   ])
 })
 
-test('stopping takes everything back in reverse order, having said goodbye first', async (t) => {
+test('stopping calls onUnload and removes all registrations in reverse order', async (t) => {
   const loading = createTestLoader(t, {
     files: {
       ...pluginFiles('a', `${hook}; ctx.registerMiddleware('tool_request', () => null)`),
@@ -256,26 +256,26 @@ test('a change of the configuration loads what is new and unloads what is gone; 
 })
 
 test('a plugin that failed is tried again with the next change, also where the runtime would not import it twice', async (t) => {
-  const loading = createTestLoader(t, { files: pluginFiles('mended', 'still wrong') })
+  const loading = createTestLoader(t, { files: pluginFiles('repaired', 'still wrong') })
   await loading.loader.sync()
-  assert.equal(loading.report('mended').state, 'failed')
-  loading.write(pluginFiles('mended', hook))
+  assert.equal(loading.report('repaired').state, 'failed')
+  loading.write(pluginFiles('repaired', hook))
   await loading.loader.sync()
-  assert.deepEqual([loading.report('mended').state, loading.report('mended').reason], ['loaded', ''])
+  assert.deepEqual([loading.report('repaired').state, loading.report('repaired').reason], ['loaded', ''])
 })
 
-test('a plugin whose register failed runs as it was mended, once it is', async (t) => {
-  const loading = createTestLoader(t, { files: pluginFiles('mended', `throw new Error('not yet')`) })
+test('a plugin whose register failed is loaded after it was repaired', async (t) => {
+  const loading = createTestLoader(t, { files: pluginFiles('repaired', `throw new Error('not yet')`) })
   await loading.loader.sync()
   await loading.loader.sync()
-  assert.match(loading.report('mended').reason, /not yet/)
-  loading.write(pluginFiles('mended', hook))
+  assert.match(loading.report('repaired').reason, /not yet/)
+  loading.write(pluginFiles('repaired', hook))
   await loading.loader.sync()
-  const { state, reason, warnings } = loading.report('mended')
+  const { state, reason, warnings } = loading.report('repaired')
   assert.deepEqual([state, reason, warnings], ['loaded', '', []])
 })
 
-test('what took long to fail holds nobody up again before its file has changed or it was off', async (t) => {
+test('a plugin that took long to fail is retried only after an edit or after it was disabled', async (t) => {
   let now = 0
   const calls: string[] = []
   const slow = pluginFiles(
@@ -360,7 +360,7 @@ test('an edited plugin whose register throws leaves the loaded version at work u
   assert.equal(loading.report('guard').registered.length, 2)
 })
 
-test('a plugin in Python is handed to whoever can run it, with the same context', async (t) => {
+test('a plugin in Python is passed to the Python loader with the same context', async (t) => {
   const loading = createTestLoader(t, {
     files: { 'snake/plugin.yaml': 'name: snake\n', 'snake/__init__.py': '' },
     loadPython: async ({ entryFile }, ctx) => {

@@ -12,7 +12,7 @@ test('a manifest with every field of the contract is understood', () => {
     `name: Router
 version: 1.2
 description: Sends hard questions to a large model
-author: somebody
+author: Ada
 manifest_version: 2
 kind: backend
 requires_env: [API_KEY, {name: OTHER_KEY, description: why}]
@@ -39,7 +39,7 @@ config_schema:
     name: 'Router',
     version: '1.2',
     description: 'Sends hard questions to a large model',
-    author: 'somebody',
+    author: 'Ada',
     kind: 'backend',
     requiresEnv: ['API_KEY', 'OTHER_KEY'],
     optionalEnv: ['MORE'],
@@ -52,13 +52,13 @@ config_schema:
   })
 })
 
-test('a manifest that says next to nothing is called after its folder', () => {
+test('a manifest without a name uses the name of its folder', () => {
   const check = parsePluginManifest('description:\n', 'plugin.yaml', rules)
   assert.ok(check.ok)
   assert.deepEqual([check.manifest.name, check.manifest.version, check.manifest.kind], ['mine', '0.0.0', 'standalone'])
 })
 
-test('every problem is told at once, with file, line and column', () => {
+test('all issues of a manifest are reported at once, with file, line and column', () => {
   const text =
     'name: [x]\nversion: {}\nkind: strange\nrequires_env: ["no good"]\nrequires_plugins: [{version_range: 1}]\n'
   const check = parsePluginManifest(text, '/p/plugin.yaml', rules)
@@ -89,7 +89,7 @@ d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*
   }
 })
 
-test('fields that nobody knows are remarked on in the second version of manifests, and ignored in the first', () => {
+test('unknown fields cause a warning in version 2 of manifests and are ignored in version 1', () => {
   const first = parsePluginManifest('name: a\nstrange: 1\n', 'plugin.yaml', rules)
   assert.ok(first.ok)
   assert.deepEqual(first.warnings, [])

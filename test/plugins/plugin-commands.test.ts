@@ -5,7 +5,7 @@ import { createPluginCommands } from '../../src/plugins/plugin-commands.ts'
 
 const command = (name: string) => ({ name, description: '', run: () => null })
 
-test('a command that is taken says who has it, and is free once that one is gone', () => {
+test('a command name in use is rejected with its owner and is free after its removal', () => {
   const commands = createPluginCommands(createCommandRegistry())
   const register = (owner: string, name: string) => commands.register(owner, command(name), () => null)
   assert.throws(() => register('dice', 'stop'), /\/stop .*the gateway.* dice/)

@@ -34,7 +34,7 @@ test('what a plugin does to its settings changes nothing for anybody else', () =
   assert.deepEqual(createPluginConfig(options, () => settings).get('nested'), { list: [1] })
 })
 
-test('settings that do not fit the manifest are remarked on, and never more than that', () => {
+test('settings that do not match the manifest cause warnings only', () => {
   assert.deepEqual(settingIssues(options, { limit: 1.5, tags: 'a', odd: 1, other: true }), [
     'settings.limit: expected a value of type integer',
     'settings.key is required but not set',

@@ -75,9 +75,9 @@ test('the events of platforms carry no version, as in the contract', async () =>
   assert.deepEqual(got, [{ platform: 'web', event_type: 'reaction', payload: {}, route: 'web_dm' }])
 })
 
-test('where nobody listens no payload is built', async () => {
+test('without listeners no payload is built', async () => {
   const { hooks } = createTestHooks()
-  const build = () => assert.fail('a payload was built for nobody')
+  const build = () => assert.fail('a payload was built without listeners')
   assert.equal(hooks.hasListeners('transform_llm_output'), false)
   assert.deepEqual(await hooks.collect('transform_llm_output', dispatchContext, build), [])
   hooks.notify('on_session_start', dispatchContext, build)
@@ -156,7 +156,7 @@ test('a callback that throws is skipped, and the others answer', async () => {
   ])
 })
 
-test('the first of several same failures is a warning that names the fields, the rest is for debugging', async () => {
+test('the first of several equal failures is a warning with the payload keys, the others are logged at level debug', async () => {
   const { hooks, log } = createTestHooks()
   let text = 'one'
   hooks.register('broken', 'on_session_start', () => {
@@ -185,7 +185,7 @@ test('the first of several same failures is a warning that names the fields, the
   ])
 })
 
-test('a callback that takes too long is skipped and left out for a minute; then it is asked again', async () => {
+test('a callback that times out is skipped for a minute and then called again', async () => {
   const { hooks, time, warnings } = createTestHooks()
   let calls = 0
   hooks.register('hanging', 'transform_llm_output', () => {
@@ -230,7 +230,7 @@ test('of one callback at most three calls are left hanging', async () => {
   assert.deepEqual(await asked, [{ owner: 'hanging', value: 'in time' }])
 })
 
-test('a failure that comes after the callback was given up is only noted', async () => {
+test('a failure after the timeout is logged at level debug', async () => {
   const { hooks, time, log } = createTestHooks()
   let fail: (error: Error) => void = () => undefined
   hooks.register('late', 'transform_llm_output', () => new Promise<string>((_, reject) => (fail = reject)))
@@ -286,7 +286,7 @@ for (const [how, callback] of Object.entries(failures)) {
   })
 }
 
-test('a check that fails closed also blocks while it is left out', async () => {
+test('a check that fails closed also blocks while it is skipped after a timeout', async () => {
   const { hooks, time } = createTestHooks()
   hooks.register('strict', 'pre_tool_call', neverSettles, { fails: 'closed' })
   const asked = hooks.collect('pre_tool_call', dispatchContext, () => tool)
@@ -303,7 +303,7 @@ test('a check that fails closed also blocks while it is left out', async () => {
   ])
 })
 
-test('only the check of a tool can fail closed; another hook that wants to is told', async () => {
+test('only pre_tool_call can fail closed; other hooks log a warning', async () => {
   const { hooks, warnings } = createTestHooks()
   hooks.register('keen', 'transform_llm_output', failures.throws, { fails: 'closed' })
   assert.deepEqual(warnings(), [['plugin.fails_closed_ignored', 'keen', 'transform_llm_output']])
@@ -380,7 +380,7 @@ test('a plugin hears what happens in a conversation in its order, and all of it 
   assert.deepEqual(got, ['turn of another', 'started', 'reset', 'turn'])
 })
 
-test('within a turn nobody waits for a plugin that only watches, not even for its own answers', async () => {
+test('within a turn the caller does not wait for observers, not even before results of the same plugin', async () => {
   const { hooks, time } = createTestHooks()
   hooks.register('a', 'on_session_start', () => time.sleep(500))
   hooks.register('a', 'pre_tool_call', () => ({ action: 'block', message: 'no' }))
@@ -417,7 +417,7 @@ test('conversations and plugins do not wait for each other', async () => {
   assert.equal(got.at(-1), 'slow s1')
 })
 
-test('what nobody gives up holds up its own plugin for a bounded time only', async () => {
+test('a callback without a timeout delays its own plugin for a limited time', async () => {
   const { hooks, time } = createTestHooks()
   const got: string[] = []
   hooks.register('a', 'on_session_finalize', neverSettles)
@@ -435,7 +435,7 @@ test('what nobody gives up holds up its own plugin for a bounded time only', asy
   assert.equal(hooks.report('a')[0]?.failures, 0)
 })
 
-test('a plugin that hears nothing for long costs a bounded line; what comes then is dropped and counted', async () => {
+test('a slow plugin has a bounded queue; further notifications are dropped and counted', async () => {
   const { hooks, time, warnings } = createTestHooks()
   let heard = 0
   hooks.register('slow', 'on_stream_delta', async () => {
@@ -471,20 +471,20 @@ test('a plugin that hears nothing for long costs a bounded line; what comes then
   assert.deepEqual(other, ['heard'])
 })
 
-test('whoever stops can wait until everything was heard, but not longer than it wants', async () => {
+test('a stop can wait for pending notifications, up to a limit or an abort', async () => {
   const { hooks, time } = createTestHooks()
   hooks.register('slow', 'on_session_start', () => time.sleep(1_000))
   hooks.notify('on_session_start', dispatchContext, () => started)
-  const hurry = new AbortController()
-  const unheard = hooks.drain(60_000, hurry.signal)
-  hurry.abort()
+  const force = new AbortController()
+  const unheard = hooks.drain(60_000, force.signal)
+  force.abort()
   assert.equal(await unheard, false)
   const heard = hooks.drain(60_000)
   await time.advance(1_000)
   assert.equal(await heard, true)
 })
 
-test('what is heard later is heard in the context of whoever told of it, not of whoever was heard before', async () => {
+test('a queued notification runs in the async context of its own caller', async () => {
   const { hooks, drained } = createTestHooks()
   const turn = new AsyncLocalStorage<string>()
   const found: unknown[] = []
@@ -533,7 +533,7 @@ test('an answer with a key __proto__ gives nothing a prototype', async () => {
   assert.equal(Reflect.get({}, 'polluted'), undefined)
 })
 
-test('a registration that says how it fails, or how long it may take, in words nobody knows is refused', () => {
+test('a registration with an invalid failure mode or timeout is rejected', () => {
   const { hooks } = createTestHooks()
   const refused: unknown[] = [
     { fails: 'close' },

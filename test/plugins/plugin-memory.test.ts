@@ -92,7 +92,7 @@ test('a memory that fails, hangs or returns nothing adds nothing', async () => {
   }
 })
 
-test('a memory that was too slow is left alone for a minute', async () => {
+test('a memory provider that timed out is skipped for a minute', async () => {
   const { memory, time, warnings } = memoryUnderTest()
   let calls = 0
   memory.register('demo', {

@@ -95,7 +95,7 @@ test('what is no JSON is refused, and changes nothing', async (t) => {
   assert.deepEqual(await state.keys(), [])
 })
 
-test('more than fits is refused with what is allowed, and what was there stays', async (t) => {
+test('a state above the limit is rejected with the limit, and the stored state does not change', async (t) => {
   const { states } = statesUnderTest(t)
   const state = states()('demo')
   await state.set('a', 'small')

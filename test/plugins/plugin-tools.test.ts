@@ -83,7 +83,7 @@ test('JSON Schema is checked, too, and shown to the model as it was given', asyn
   assert.deepEqual(tools.list()[0]?.definition.jsonSchema, parameters)
 })
 
-test('a JSON Schema that says too much is shown as it is, and its arguments are let through with a warning', async () => {
+test('an unsupported JSON Schema is sent to the model unchanged, and its arguments are not validated, with a warning', async () => {
   const tools = toolsWith()
   const parameters = { type: 'object', properties: { a: { type: 'string' } }, if: { required: ['a'] }, else: false }
   tools.register({ name: 'odd', description: 'Odd', parameters, run: (args: unknown) => args })
@@ -91,7 +91,7 @@ test('a JSON Schema that says too much is shown as it is, and its arguments are 
   await tools.log.waitForEvent('plugin.tool_schema_unsupported', { tool: 'odd' })
 })
 
-test('whatever a tool returns becomes a text', async () => {
+test('every result of a tool is converted to text', async () => {
   for (const [result, text] of [
     ['plain', 'plain'],
     [undefined, 'null'],
@@ -145,7 +145,7 @@ test('a name that is taken is taken over only with consent; taken away, the one 
   assert.throws(() => forbidden.register({ ...base, name: 'todo', override: true, run: () => '' }), taken)
 })
 
-test('a tool whose check never ends is left out, and holds up no turn for longer', async (t) => {
+test('a tool whose check times out is omitted', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const tools = toolsWith()
   tools.register({ ...base, name: 'hangs', check: () => new Promise(() => undefined), run: () => '' })

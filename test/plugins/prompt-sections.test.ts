@@ -37,7 +37,7 @@ test('without sections there is nothing to add', async () => {
   assert.equal(await sections.render(about), '')
 })
 
-test('a section that fails, hangs or is no text is left out, the others stay', async () => {
+test('a section that fails, times out or is not a text is omitted', async () => {
   const { sections, time, warnings } = sectionsUnderTest()
   sections.register('a', 'broken', () => {
     throw new Error('no file')
@@ -87,7 +87,7 @@ test('there are at most 32 sections', async () => {
   assert.deepEqual(warnings(), [['plugin.prompt_section_issue', 'a', '42']])
 })
 
-test('a section of the same name takes the place of the one before until it is taken away', async () => {
+test('a section of the same name replaces the previous one until it is removed', async () => {
   const { sections } = sectionsUnderTest()
   const first = sections.register('a', 'rules', 'old')
   const second = sections.register('a', 'rules', 'new')

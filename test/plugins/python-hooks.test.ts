@@ -168,7 +168,7 @@ suite('a plugin in Python', options, () => {
     const { hosts } = await startPythonPlugins(t, {
       plugins: {
         snake: `import json
-SCHEMA = {"name": "greet", "description": "Greets somebody", "parameters": {"type": "object", "properties": {"name": {"type": "string"}}}}
+SCHEMA = {"name": "greet", "description": "Greets a person", "parameters": {"type": "object", "properties": {"name": {"type": "string"}}}}
 def greet(args, **kwargs):
     return json.dumps({"hello": args["name"], "task": kwargs.get("task_id")})
 async def shout(args):
@@ -195,7 +195,7 @@ def register(ctx):
         {
           name: 'greet',
           toolset: 'people',
-          description: 'Greets somebody',
+          description: 'Greets a person',
           parameters: { type: 'object', properties: { name: { type: 'string' } } },
         },
         { name: 'shout', toolset: 'people', description: 'Shouts', parameters: { type: 'object' } },

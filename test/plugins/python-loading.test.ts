@@ -1,6 +1,6 @@
 /**
  * Loading plugins in Python: what keeps one from being loaded is said with its place, and a process that ends comes back
- * with the same registrations, or is set aside.
+ * with the same registrations, or is disabled.
  */
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
@@ -198,7 +198,7 @@ def register(ctx):
     assert.deepEqual(await said(), ['second'])
   })
 
-  test('that ends again and again is given more time, then set aside until it is loaded anew', async (t) => {
+  test('that exits repeatedly is restarted with a growing delay, then disabled until it is loaded again', async (t) => {
     const time = createManualClock()
     const text = `import os
 def die(response_text):
@@ -221,7 +221,7 @@ def register(ctx):
     time.advance(1_000)
     assert.deepEqual(await ask('r'), ['alive'])
     assert.equal(starts(), 2)
-    // An answer in between begins the count anew.
+    // A successful call resets the count.
     await ask('die')
     time.advance(1_000)
     await ask('die')
@@ -246,7 +246,7 @@ def register(ctx):
     assert.equal(made.hosts.length, 2)
   })
 
-  test('that cannot be loaded again is set aside as one that ends', async (t) => {
+  test('that cannot be loaded again is disabled like one that exits', async (t) => {
     const text = `import os
 file = os.environ["HERMES_HOME"] + "/second"
 if os.path.exists(file):

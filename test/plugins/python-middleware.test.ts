@@ -1,6 +1,6 @@
 /**
  * Middleware in Python (seed 000): `next_call` crosses the border of processes with identity, and what a plugin or its
- * process does wrong costs nobody the call.
+ * process does wrong does not fail the call.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

@@ -25,7 +25,7 @@ export interface PythonSetup extends Partial<Omit<PythonPluginsDeps, 'createHost
   readonly files?: Files
   readonly loading?: Partial<LoaderSetup>
   readonly services?: Partial<PluginServices>
-  /** How long something that was called off may take, ms. */
+  /** The grace period after an abort, ms. */
   readonly graceMs?: number
 }
 

@@ -10,7 +10,7 @@ import { logRecordsWith, startWithBundledPlugins } from './support.ts'
 
 const token = `ghp_${'a1B2'.repeat(9)}`
 
-test('a doubtful answer about a secret: asked once more, counted twice, recorded, and nobody learns the secret', async (t) => {
+test('an uncertain response about a secret is escalated, counted twice and recorded without the secret', async (t) => {
   const gateway = await startWithBundledPlugins(
     t,
     {
@@ -32,7 +32,7 @@ test('a doubtful answer about a secret: asked once more, counted twice, recorded
   assert.deepEqual(asArray(large['messages']).slice(0, before.length), before)
   await gateway.say('/budget')
   await gateway.waitForReply('36 of 100 tokens')
-  await gateway.waitForLog('the large model has answered')
+  await gateway.waitForLog('model_router.escalated')
   assert.equal(logRecordsWith(gateway, 'escalated_to_large').length, 2)
   await gateway.stop()
   const events = readFileSync(join(gateway.home.root, 'atof/events.jsonl'), 'utf8')

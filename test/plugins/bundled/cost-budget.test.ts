@@ -33,11 +33,13 @@ test('a person whose budget is used up is refused with the reason, over a restar
   await gateway.stop()
   await gateway.start()
   await gateway.say('three', { user: 'ada' })
-  await gateway.waitForReply('Your budget for today is used up: 36 of 36 tokens. It begins anew tomorrow (UTC).')
+  await gateway.waitForReply(
+    'Your budget for today is used up: 36 of 36 tokens. The next period starts tomorrow (UTC).',
+  )
   await gateway.say('hello', { user: 'bob', chat: 'two' })
   await gateway.waitForReply('You said: hello', 'two')
   await gateway.say('/budget', { user: 'bob', chat: 'two' })
-  await gateway.waitForReply('- Your budget for today: 18 of 36 tokens; then nothing more is answered', 'two')
+  await gateway.waitForReply('- Your budget for today: 18 of 36 tokens; then further requests are blocked', 'two')
   assert.equal(gateway.model.requestCount, 3)
 })
 
@@ -74,7 +76,7 @@ test('64 turns at once spend no more than what is left and one call', async (t) 
   )
   const chats = Array.from({ length: 64 }, (_, number) => `chat ${number}`)
   await Promise.all(chats.map((chat) => gateway.say('go', { chat })))
-  await gateway.waitForReply('has too little left for one more answer beside those under way')
+  await gateway.waitForReply('has too little left for another response')
   release.resolve()
   await Promise.all(chats.map((chat) => gateway.waitForReply(/Answered|too little|used up/, chat)))
   const sizes = gateway.model.requests.map(({ body }) => JSON.stringify(body).length / 4)
@@ -118,7 +120,7 @@ test('people are told once when little is left, who runs the gateway reads it in
   assert.equal(last[0], 'user: one')
   assert.match(
     last[1] ?? '',
-    /^user: two\n\n\[Notice of the gateway: Your budget for today is nearly used up: 18 of 20 tokens\. Say so/,
+    /^user: two\n\n\[Notice of the gateway: Your budget for today is nearly used up: 18 of 20 tokens\. Mention this/,
   )
   assert.equal(last[2], 'user: three')
   await gateway.waitForLog('The budget of all chats for today is nearly used up')
@@ -162,14 +164,14 @@ test('both answers count when a router asks once more, and a call that fails cou
   await gateway.waitForReply(`${2 * perCall} of 10,000 tokens`)
 })
 
-test('settings that cannot be used are named', () => {
+test('invalid settings are named in the error', () => {
   const cases: readonly [Readonly<Record<string, unknown>>, RegExp][] = [
     [{ budgets: [{ per: 'user', period: 'day', action: 'warn' }] }, /number 1: expected either amount or tokens/],
     [{ budgets: [{ per: 'user', period: 'day', amount: 1, tokens: 1, action: 'warn' }] }, /either amount or tokens/],
     [{ budgets: [{ per: 'us', period: 'day', amount: 1, action: 'warn' }] }, /number 1: per: expected user, chat/],
-    [{ budgets: [{ per: 'user', period: 'day', amount: 1, action: 'route_down' }] }, /cheap_model is needed/],
+    [{ budgets: [{ per: 'user', period: 'day', amount: 1, action: 'route_down' }] }, /cheap_model/],
     [{ prices: { large: { input: 1 } } }, /prices, large: expected output/],
-    [{ timezone: 'Europe/Nowhere' }, /no time zone "Europe\/Nowhere"/],
+    [{ timezone: 'Europe/Nowhere' }, /Europe\/Nowhere/],
     [{ warn_at: 80 }, /warn_at/],
   ]
   for (const [settings, message] of cases) {
@@ -215,7 +217,7 @@ test('a day ends where its time zone says, a month with its last day; what is ol
   assert.deepEqual((await createLedger(deps)).spent('global', 'day'), { money: 2, tokens: 20 })
 })
 
-test('what a call reserved is free again when its turn asks anew or ends without having asked', async () => {
+test('the reservation of a call is released when its turn starts another call or ends', async () => {
   const state = { get: async () => undefined, set: async () => undefined }
   const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', onSaveError: assert.ifError })
   const reserved = () => ledger.reserved('global', '').tokens
@@ -258,13 +260,13 @@ test('an answer that breaks off counts what came, one that never began counts no
   assert.deepEqual(await costs(begun, {}, {}), { ...noUsage, inputTokens: 14, cachedInputTokens: 4, outputTokens: 3 })
 })
 
-test('a stream that somebody asks for and never reads keeps nothing reserved', async () => {
+test('a stream that is never read keeps no reservation', async () => {
   const state = { get: async () => undefined, set: async () => undefined }
   const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', onSaveError: assert.ifError })
   const call = { id: 'a', turnId: 't', payers: ['global'] }
   ledger.reserve(call, { money: 0, tokens: 5 })
   const stream = meterStream(
-    () => assert.fail('nobody reads it'),
+    () => assert.fail('the stream is not read'),
     noUsage,
     () => ledger.recordCall(call, { money: 0, tokens: 0 }),
     () => ledger.markStarted('a'),

@@ -70,7 +70,7 @@ test('both calls are recorded, only the second as escalated, with the reason; th
   const gateway = await withRouter(t)
   await gateway.say('six by seven?')
   await gateway.waitForReply('It is 42.')
-  await gateway.waitForLog('the large model has answered')
+  await gateway.waitForLog('model_router.escalated')
   const lines = logRecordsWith(gateway, 'escalated_to_large')
   const told = lines.map((line) => [line['model'], line['escalated_to_large'], line['reason'], line['route']])
   assert.deepEqual(told, [
@@ -82,7 +82,7 @@ test('both calls are recorded, only the second as escalated, with the reason; th
   await gateway.stop()
   await gateway.start()
   await gateway.say('/router')
-  await gateway.waitForReply(/`large`, at most 100 %[\s\S]*: 1 answers of small models, 1 asked for once more$/)
+  await gateway.waitForReply(/`large`, at most 100 %[\s\S]*: 1 responses of small models, 1 escalated$/)
 })
 
 test('a call of a tool, a cut answer, a sure answer, another model and another route are left alone', async (t) => {
@@ -121,10 +121,7 @@ test('no more than the share of a day is asked for once more', async (t) => {
     await gateway.waitForReply(expected, `chat ${number}`)
   }
   await gateway.say('/router', { chat: 'last' })
-  await gateway.waitForReply(
-    '4 answers of small models, 2 asked for once more, 2 unsure ones left as they were',
-    'last',
-  )
+  await gateway.waitForReply('4 responses of small models, 2 escalated, 2 uncertain but not escalated', 'last')
 })
 
 test('where the large model fails, the first answer stays, and that is counted', async (t) => {
@@ -137,9 +134,9 @@ test('where the large model fails, the first answer stays, and that is counted',
   )
   await gateway.say('six by seven?')
   await gateway.waitForReply('perhaps 41')
-  await gateway.waitForLog('the large model gave no answer')
+  await gateway.waitForLog('model_router.escalation_failed')
   await gateway.say('/router')
-  await gateway.waitForReply('1 asked for once more, 1 of these in vain')
+  await gateway.waitForReply('1 escalated, 1 of these failed')
 })
 
 test('settings that cannot be used keep it from being loaded, and name the one; later ones leave the old in place', async (t) => {
@@ -153,5 +150,5 @@ test('settings that cannot be used keep it from being loaded, and name the one; 
   await gateway.post('/api/plugins/reload', {})
   await gateway.say('six by seven?')
   await gateway.waitForReply('It is 42.')
-  await gateway.waitForLog(/the new settings are not used.*max_share_per_day/)
+  await gateway.waitForLog(/model_router\.settings_rejected.*max_share_per_day/)
 })

@@ -315,9 +315,9 @@ test('a collector that refuses is told of once, and holds up neither turns nor t
     await gateway.say(word)
     await gateway.waitForReply(`You said: ${word}`)
   }
-  await gateway.waitForLog('spans could not be sent')
+  await gateway.waitForLog('otel.export_failed')
   await gateway.stop()
-  assert.equal(gateway.log.filter((line) => line.includes('spans could not be sent')).length, 1)
+  assert.equal(gateway.log.filter((line) => line.includes('otel.export_failed')).length, 1)
 })
 
 test('a package that is missing is named with the command that installs it; other errors stay what they are', async () => {
