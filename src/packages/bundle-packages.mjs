@@ -7,9 +7,15 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { bundleDirectory, bundledPackages, compileCacheDirectory } from './bundled-packages.mjs'
+import {
+  bundleDirectory,
+  bundledPackages,
+  bundleFileName,
+  bundleMarkerName,
+  compileCacheDirectory,
+} from './bundled-packages.mjs'
 
 const outdir = fileURLToPath(bundleDirectory)
 
@@ -17,7 +23,7 @@ async function bundle() {
   await rm(outdir, { recursive: true, force: true })
   const { build } = await import('esbuild')
   await build({
-    entryPoints: bundledPackages.map((name) => ({ in: `entry:${name}`, out: name.replace('/', '__') })),
+    entryPoints: bundledPackages.map((name) => ({ in: `entry:${name}`, out: bundleFileName(name) })),
     plugins: [entryPointPlugin, nodeFetchPlugin],
     outdir,
     outExtension: { '.js': '.mjs' },
@@ -33,7 +39,14 @@ async function bundle() {
     external: ['zlib-sync', 'bufferutil', 'utf-8-validate'],
     logLevel: 'warning',
   })
-  await writeFile(`${outdir}/complete`, '')
+  const versions = await Promise.all(bundledPackages.map(async (name) => [name, await installedVersion(name)]))
+  await writeFile(`${outdir}/${bundleMarkerName}`, JSON.stringify(Object.fromEntries(versions)))
+}
+
+/** @param {string} name */
+async function installedVersion(name) {
+  const manifest = new URL(`../${name}/package.json`, bundleDirectory)
+  return JSON.parse(await readFile(manifest, 'utf8')).version
 }
 
 /** @type {import('esbuild').Plugin} */
@@ -106,7 +119,10 @@ async function fillCompileCache() {
 /** It takes about two seconds. */
 const fillTimeoutMs = 15_000
 
-/** @param {string} consequence @param {unknown} error */
+/**
+ * @param {string} consequence
+ * @param {unknown} error
+ */
 function warn(consequence, error) {
   process.stderr.write(`hermes-gateway: ${consequence} ${error instanceof Error ? error.message : ''}\n`)
 }

@@ -1,7 +1,7 @@
 /**
  * Lists the packages that are bundled into one file each at installation, and where the results are.
  */
-import { existsSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 
 /**
  * Packages that the gateway imports at runtime. Read file by file they cost time and memory, and an image contains only the
@@ -33,11 +33,43 @@ export const bundleDirectory = new URL('../../node_modules/.hermes/', import.met
 /** The compile cache of the installation, filled when packages are installed. */
 export const compileCacheDirectory = new URL('compile/', bundleDirectory)
 
+/** Written last: a JSON object with the version of each bundled package. */
+export const bundleMarkerName = 'complete'
+
+const packageManifest = new URL('../../package.json', import.meta.url)
+
+/** @param {string} name */
+export function bundleFileName(name) {
+  return name.replace('/', '__')
+}
+
 /**
- * The bundle of each package; empty if bundling failed.
+ * The bundles whose version is the one that `package.json` requires. Other packages are loaded from `node_modules`, because
+ * the bundles may be older than the sources, as after `git pull` or an installation without scripts. Empty if bundling
+ * failed.
+ * @param {URL} directory
+ * @param {URL} manifest the `package.json` of the gateway
  * @returns {ReadonlyMap<string, string>} package name → file URL
  */
-export function bundledPackageUrls() {
-  if (!existsSync(new URL('complete', bundleDirectory))) return new Map()
-  return new Map(bundledPackages.map((name) => [name, new URL(`${name.replace('/', '__')}.mjs`, bundleDirectory).href]))
+export function bundledPackageUrls(directory = bundleDirectory, manifest = packageManifest) {
+  const bundled = readJson(new URL(bundleMarkerName, directory))
+  const required = readJson(manifest)?.dependencies
+  if (bundled === undefined || required === undefined) return new Map()
+  return new Map(
+    bundledPackages
+      .filter((name) => bundled[name] !== undefined && bundled[name] === required[name])
+      .map((name) => [name, new URL(`${bundleFileName(name)}.mjs`, directory).href]),
+  )
+}
+
+/**
+ * `undefined` if the file is absent or invalid. Earlier versions wrote an empty marker.
+ * @param {URL} file
+ */
+function readJson(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) ?? undefined
+  } catch {
+    return undefined
+  }
 }
