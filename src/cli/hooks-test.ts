@@ -76,15 +76,15 @@ async function testHook(
   const said: string[] = []
   const registry = createRegistry(createCollectingLog(said))
   try {
-    const result = await registry.testFire(name, event, context)
+    const fired = await registry.testFire(name, event, context)
     // All output has arrived when the process of the hook has ended.
     await registry.stop(0)
-    if (result === undefined)
+    if (fired === undefined)
       throw new HermesError('cli/failed', `${name} is invalid.`, { hint: '`hermes hooks list` shows the reason.' })
-    const { outcome, ms } = result
-    return outcome.ok
-      ? { ok: true, ms, value: outcome.value ?? null, error: '', stack: '', said }
-      : { ok: false, ms, error: outcome.message, stack: outcome.stack, said }
+    const { result, ms } = fired
+    return result.ok
+      ? { ok: true, ms, value: result.value ?? null, error: '', stack: '', said }
+      : { ok: false, ms, error: result.message, stack: result.stack, said }
   } finally {
     await registry.stop(0)
   }

@@ -50,11 +50,11 @@ export function hookRoutes(hooks: HookAdmin, redact: Redactor): HttpRoute[] {
         body,
         '{"name": "<hook>", "event": "agent:end", "context"?: {…}}',
       )
-      const result = await hooks.testFire(name, event, context ?? sampleContext(event))
-      if (result === undefined) throw hookNotFound(name)
-      const { outcome, ms } = result
-      if (outcome.ok) return { ok: true, ms, value: outcome.value ?? null }
-      return { ok: false, ms, error: redact(outcome.message), stack: redact(outcome.stack) }
+      const fired = await hooks.testFire(name, event, context ?? sampleContext(event))
+      if (fired === undefined) throw hookNotFound(name)
+      const { result, ms } = fired
+      if (result.ok) return { ok: true, ms, value: result.value ?? null }
+      return { ok: false, ms, error: redact(result.message), stack: redact(result.stack) }
     }),
   ]
 }

@@ -1,20 +1,26 @@
 /**
- * Which subscriptions an event reaches (contract §1.3): those of its exact name, then those of `<base>:*`.
+ * Names of events in subscriptions (contract §1.3): families such as `command:*`, aliases of commands, and misspellings.
  */
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 
-/** Turns a subscription to a command's alias into one to its canonical name; other names come back as they are. */
+export interface Subscription<Listener> {
+  readonly listener: Listener
+  /** Canonical names. */
+  readonly events: readonly string[]
+}
+
+/** Replaces the alias of a command with its canonical name. Returns other names unchanged. */
 export type CanonicalEventName = (event: string) => string
 
-/** `command:*` of `command:new`; undefined for an event without a colon. */
+/** `command:*` for `command:new`; `undefined` for an event without a colon. */
 export function wildcardOf(event: string): string | undefined {
   const colon = event.indexOf(':')
   return colon === -1 ? undefined : `${event.slice(0, colon)}:*`
 }
 
 /**
- * What a hook is registered for. An alias beside its canonical name is the same subscription; whatever else is listed
- * twice is registered twice.
+ * The canonical names that a hook subscribes to. An alias beside its canonical name is the same subscription. Any other
+ * event that is listed twice is subscribed to twice.
  */
 export function subscriptionsOf(events: readonly string[], canonical: CanonicalEventName): string[] {
   const plain = new Set(events.filter((event) => canonical(event) === event))
@@ -28,43 +34,7 @@ export function subscriptionsOf(events: readonly string[], canonical: CanonicalE
   })
 }
 
-export interface Subscription<Listener> {
-  readonly listener: Listener
-  /** Canonical. */
-  readonly events: readonly string[]
-}
-
-/** Finds the listeners of an event; what it has found once it finds again without a search. */
-export type EventMatcher<Listener> = (event: string) => readonly Listener[]
-
-const noListeners: readonly never[] = []
-/** Of names that were asked for; those of commands come from people. */
-const maxCachedNames = 1_000
-
-/** `subscriptions` are in the order in which they hear an event. */
-export function createEventMatcher<Listener>(subscriptions: readonly Subscription<Listener>[]): EventMatcher<Listener> {
-  const byName = new Map<string, Listener[]>()
-  for (const { listener, events } of subscriptions) {
-    for (const event of events) {
-      const known = byName.get(event)
-      if (known === undefined) byName.set(event, [listener])
-      else known.push(listener)
-    }
-  }
-  if (byName.size === 0) return () => noListeners
-  const found = new Map<string, readonly Listener[]>()
-  return (event) => {
-    const known = found.get(event)
-    if (known !== undefined) return known
-    const wildcard = wildcardOf(event)
-    const all = [...(byName.get(event) ?? []), ...(wildcard === undefined ? [] : (byName.get(wildcard) ?? []))]
-    const listeners = all.length === 0 ? noListeners : all
-    if (found.size < maxCachedNames) found.set(event, listeners)
-    return listeners
-  }
-}
-
-/** Says what is odd about a subscription; undefined when there is such an event, or a family of them. */
+/** Returns a function that describes the issue of a subscription; `undefined` for a known event or family. */
 export function createEventValidator(emitted: readonly string[]): (event: string) => string | undefined {
   const families = new Set(emitted.map((name) => wildcardOf(name) ?? name))
   const known = new Set([...emitted, ...families])
@@ -73,6 +43,6 @@ export function createEventValidator(emitted: readonly string[]): (event: string
     const familyName = `${event}:*`
     const suggestion = families.has(familyName) ? familyName : findClosestMatch(event, known)
     const advice = suggestion === null ? '' : `; did you mean ${suggestion}?`
-    return `no event is called ${JSON.stringify(event)}${advice}`
+    return `unknown event ${JSON.stringify(event)}${advice}`
   }
 }

@@ -1,6 +1,7 @@
 /**
- * In which process each hook lives. A change makes a new process with all hooks of the group; it takes over when what was
- * changed is loaded there, and the old one is drained. A version that cannot be loaded stays where it works.
+ * Assigns hooks to host processes. A changed hook gets a new generation of its group's process. The new process takes over
+ * when the changed hooks are loaded, and the old one is drained. A hook whose new version cannot be loaded keeps running in
+ * the process of the previous version.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Host, HostModule, HostResult, LoadedModule } from '../hosts/contract.ts'
@@ -11,16 +12,16 @@ export interface HostPoolDeps {
   createHost(group: HostGroup): Host
   groupKeyOf(hook: DiscoveredHook): string
   processOptionsOf(hook: DiscoveredHook): HostProcessOptions
-  /** Which files a hook consists of, told when it was loaded or could not be. */
+  /** Receives the files of a hook after each attempt to load it, successful or not. */
   recordFiles(id: string, files: readonly string[]): void
-  /** How long calls in flight may take when their process is replaced, ms. */
+  /** Time limit for calls in flight when their process is replaced, in ms. */
   drainMs(): number
 }
 
-/** Those of one group are the same for all its hooks. */
+/** All hooks of one group have the same options. */
 export interface HostProcessOptions {
   readonly env: Readonly<Record<string, string>>
-  /** The program that runs handlers; the usual one if left out. */
+  /** The program that runs handlers; the default of the language if omitted. */
   readonly command?: string
 }
 
@@ -32,198 +33,223 @@ export interface HostGroup extends HostProcessOptions {
 
 export interface HostPool {
   /**
-   * Puts all hooks into processes; those that lived elsewhere are moved. The changed ones are loaded at once, the others
-   * when they are first called. Tells of each changed one how loading went. Never rejects; one call at a time.
+   * Assigns all hooks to processes and loads the changed ones. Other hooks are loaded at their first call. Returns the
+   * result for each changed hook. Never rejects. Calls must not overlap.
    */
   assignAndLoad(
     hooks: readonly DiscoveredHook[],
     changed: ReadonlySet<string>,
   ): Promise<ReadonlyMap<string, AssignmentResult>>
-  /** As `place` with nothing changed, without waiting: no process starts. */
+  /** Like `assignAndLoad` without changed hooks. Synchronous, because no process starts. */
   assign(hooks: readonly DiscoveredHook[]): void
-  /** Calls a hook where it lives. An event that no handler has seen follows the hook to its next process. Never rejects. */
+  /** Calls a hook in its process. An event that did not reach the handler is retried in the next process. Never rejects. */
   call(id: string, call: HookCall): Promise<HandlerResult>
-  /** What `hermes hooks list` says of the processes. */
-  processes(): readonly { readonly name: string; readonly pid: number | undefined; readonly state: string }[]
-  /** Lets calls in flight end, `drainMs` at most, and ends all processes. May be called twice. */
+  /** The processes that `hermes hooks list` shows. */
+  processes(): readonly HostProcessStatus[]
+  /** Waits at most `drainMs` for calls in flight, then ends all processes. May be called twice. */
   stop(drainMs: number): Promise<void>
+}
+
+export interface HostProcessStatus {
+  readonly name: string
+  readonly pid: number | undefined
+  readonly state: string
 }
 
 export interface AssignmentResult {
   readonly loadResult: HostResult<LoadedModule>
-  /** It could not be loaded and lives on as it was before. */
+  /** The new version cannot be loaded and the previous one stays active. */
   readonly keptPrevious: boolean
 }
 
-/** One process, or the promise of one: it starts with the first call. */
+/** One process. It starts at its first call. */
 interface Generation {
   readonly key: string
   readonly host: Host
   readonly processOptions: HostProcessOptions
   readonly members: ReadonlySet<string>
-  /** Hooks that have been loaded in it. */
   readonly loadedIds: Set<string>
 }
 
-/** Processes on which an event is tried that no handler has seen. */
+interface PoolState {
+  readonly deps: HostPoolDeps
+  /** The newest generation of each group. */
+  readonly latest: Map<string, Generation>
+  /** The generation that runs each hook. */
+  readonly assignments: Map<string, Generation>
+  readonly generations: Set<Generation>
+  readonly retiring: Set<Promise<void>>
+  stopped: boolean
+}
+
+/** Limit of processes that an event is tried on before a handler receives it. */
 const maxAttempts = 3
 
 export function createHostPool(deps: HostPoolDeps): HostPool {
-  const latest = new Map<string, Generation>()
-  const assignments = new Map<string, Generation>()
-  const generations = new Set<Generation>()
-  const retiring = new Set<Promise<void>>()
-  let stopped = false
-
-  function createGeneration(key: string, members: readonly [DiscoveredHook, ...DiscoveredHook[]]): Generation {
-    const [first] = members
-    const processOptions = deps.processOptionsOf(first)
-    const host = deps.createHost({
-      name: `hooks (${key})`,
-      language: first.language,
-      modules: members.map(({ id, handlerFile }) => ({ name: id, path: handlerFile })),
-      ...processOptions,
-    })
-    return { key, host, processOptions, members: new Set(members.map(({ id }) => id)), loadedIds: new Set() }
+  const state: PoolState = {
+    deps,
+    latest: new Map(),
+    assignments: new Map(),
+    generations: new Set(),
+    retiring: new Set(),
+    stopped: false,
   }
-
-  /** What is to be new: undefined where everything can stay. */
-  function nextGeneration(
-    key: string,
-    members: readonly DiscoveredHook[],
-    changed: ReadonlySet<string>,
-  ): Generation | undefined {
-    const [first, ...others] = members
-    if (first === undefined) return undefined
-    const current = latest.get(key)
-    const isSame =
-      current !== undefined &&
-      members.length === current.members.size &&
-      members.every(({ id }) => current.members.has(id) && !changed.has(id)) &&
-      isDeepStrictEqual(deps.processOptionsOf(first), current.processOptions)
-    return isSame ? undefined : createGeneration(key, [first, ...others])
-  }
-
-  function groupHooks(hooks: readonly DiscoveredHook[]): [string, DiscoveredHook[]][] {
-    return [...Map.groupBy(hooks, deps.groupKeyOf)]
-  }
-
-  /** A hook whose newest version cannot be loaded stays in the process that has the one before. */
-  function isPinned(id: string, key: string): boolean {
-    const assigned = assignments.get(id)
-    return assigned !== undefined && assigned.key === key && assigned !== latest.get(key)
-  }
-
-  async function load({ host, loadedIds }: Generation, id: string): Promise<HostResult<LoadedModule>> {
-    const loaded = await host.load(id)
-    if (loaded.ok) loadedIds.add(id)
-    deps.recordFiles(id, loaded.ok ? loaded.value.files : loaded.failure.files)
-    return loaded
-  }
-
-  /** A version that cannot be loaded does not take the place of one that works. */
-  async function loadInto(next: Generation, id: string): Promise<AssignmentResult> {
-    const loadResult = await load(next, id)
-    return { loadResult, keptPrevious: !loadResult.ok && assignments.get(id)?.loadedIds.has(id) === true }
-  }
-
-  async function callIn(seat: Generation, id: string, call: HookCall): Promise<HostResult<unknown>> {
-    if (!seat.loadedIds.has(id)) {
-      const loaded = await load(seat, id)
-      if (!loaded.ok) return loaded
-    }
-    const { event, context, wantsResult, deadlineMs } = call
-    return await seat.host.call({
-      module: id,
-      args: [event, context],
-      services: true,
-      discardResult: !wantsResult,
-      deadlineMs,
-    })
-  }
-
-  function retireUnused(drainMs: number): void {
-    const used = new Set([...assignments.values(), ...latest.values()])
-    for (const generation of generations) {
-      if (used.has(generation)) continue
-      generations.delete(generation)
-      const exited = generation.host.stop({ drainMs })
-      retiring.add(exited)
-      void exited.then(() => retiring.delete(exited))
-    }
-  }
-
-  /** Groups and seats that are nobody's any more. */
-  function releaseUnassigned(hooks: readonly DiscoveredHook[]): void {
-    const ids = new Set(hooks.map(({ id }) => id))
-    const keys = new Set(hooks.map(deps.groupKeyOf))
-    for (const id of [...assignments.keys()]) if (!ids.has(id)) assignments.delete(id)
-    for (const key of [...latest.keys()]) if (!keys.has(key)) latest.delete(key)
-    retireUnused(deps.drainMs())
-  }
-
   return {
-    async assignAndLoad(hooks, changed) {
-      const assignmentResults = new Map<string, AssignmentResult>()
-      for (const [key, members] of groupHooks(hooks)) {
-        const next = nextGeneration(key, members, changed)
-        if (next === undefined) continue
-        generations.add(next)
-        const renewals = members.filter(({ id }) => changed.has(id))
-        const pinned = new Set(members.filter(({ id }) => !changed.has(id) && isPinned(id, key)).map(({ id }) => id))
-        for (const { id } of renewals) {
-          const assignmentResult = await loadInto(next, id)
-          // Stopped meanwhile: a process that began now would be nobody's.
-          if (stopped) return assignmentResults
-          assignmentResults.set(id, assignmentResult)
-          if (assignmentResult.keptPrevious) pinned.add(id)
-        }
-        for (const { id } of members) if (!pinned.has(id)) assignments.set(id, next)
-        latest.set(key, next)
-      }
-      releaseUnassigned(hooks)
-      return assignmentResults
-    },
-
-    assign(hooks) {
-      if (stopped) return
-      for (const [key, members] of groupHooks(hooks)) {
-        const next = nextGeneration(key, members, new Set())
-        if (next === undefined) continue
-        generations.add(next)
-        for (const { id } of members) if (!isPinned(id, key)) assignments.set(id, next)
-        latest.set(key, next)
-      }
-      releaseUnassigned(hooks)
-    },
-
-    async call(id, call) {
-      for (let attempt = 1; ; attempt++) {
-        const seat = assignments.get(id)
-        if (seat === undefined)
-          return handlerFailure('It does not run: it is switched off, or gone.', { countsAgainstHook: false })
-        const result = await callIn(seat, id, call)
-        if (result.ok) return result
-        const { kind, started } = result.failure
-        const isReplaced = kind === 'stopped' && assignments.get(id) !== seat
-        // A process that did not come up may have been killed by somebody else.
-        const mayRetry = !started && (isReplaced || kind === 'unavailable')
-        if (!mayRetry || attempt === maxAttempts) return toHandlerResult(result)
-      }
-    },
-
+    assignAndLoad: (hooks, changed) => assignAndLoad(state, hooks, changed),
+    assign: (hooks) => assign(state, hooks),
+    call: (id, call) => callHook(state, id, call),
     processes: () =>
-      [...generations].map(({ key, host }) => {
-        const { pid, state } = host.status()
-        return { name: key, pid, state }
+      [...state.generations].map(({ key, host }) => {
+        const { pid, state: processState } = host.status()
+        return { name: key, pid, state: processState }
       }),
-
     async stop(drainMs) {
-      stopped = true
-      assignments.clear()
-      latest.clear()
-      retireUnused(drainMs)
-      await Promise.all(retiring)
+      state.stopped = true
+      state.assignments.clear()
+      state.latest.clear()
+      retireUnused(state, drainMs)
+      await Promise.all(state.retiring)
     },
+  }
+}
+
+async function assignAndLoad(
+  state: PoolState,
+  hooks: readonly DiscoveredHook[],
+  changed: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, AssignmentResult>> {
+  const results = new Map<string, AssignmentResult>()
+  for (const [key, members] of Map.groupBy(hooks, state.deps.groupKeyOf)) {
+    const next = nextGeneration(state, key, members, changed)
+    if (next === undefined) continue
+    state.generations.add(next)
+    const pinned = new Set(members.filter(({ id }) => !changed.has(id) && isPinned(state, id, key)).map(({ id }) => id))
+    for (const { id } of members) {
+      if (!changed.has(id)) continue
+      const result = await loadInto(state, next, id)
+      // `stop` may have run meanwhile. A process that started now would not be stopped.
+      if (state.stopped) return results
+      results.set(id, result)
+      if (result.keptPrevious) pinned.add(id)
+    }
+    for (const { id } of members) if (!pinned.has(id)) state.assignments.set(id, next)
+    state.latest.set(key, next)
+  }
+  releaseUnassigned(state, hooks)
+  return results
+}
+
+function assign(state: PoolState, hooks: readonly DiscoveredHook[]): void {
+  if (state.stopped) return
+  for (const [key, members] of Map.groupBy(hooks, state.deps.groupKeyOf)) {
+    const next = nextGeneration(state, key, members, new Set())
+    if (next === undefined) continue
+    state.generations.add(next)
+    for (const { id } of members) if (!isPinned(state, id, key)) state.assignments.set(id, next)
+    state.latest.set(key, next)
+  }
+  releaseUnassigned(state, hooks)
+}
+
+async function callHook(state: PoolState, id: string, call: HookCall): Promise<HandlerResult> {
+  for (let attempt = 1; ; attempt++) {
+    const generation = state.assignments.get(id)
+    if (generation === undefined)
+      return handlerFailure('The hook does not run: it is disabled or was removed.', { countsAgainstHook: false })
+    const result = await callIn(state, generation, id, call)
+    if (result.ok) return result
+    const { kind, started } = result.failure
+    const isReplaced = kind === 'stopped' && state.assignments.get(id) !== generation
+    // A process that did not start may have been killed from outside.
+    const mayRetry = !started && (isReplaced || kind === 'unavailable')
+    if (!mayRetry || attempt === maxAttempts) return toHandlerResult(result)
+  }
+}
+
+async function callIn(
+  state: PoolState,
+  generation: Generation,
+  id: string,
+  { event, context, wantsResult, deadlineMs }: HookCall,
+): Promise<HostResult<unknown>> {
+  if (!generation.loadedIds.has(id)) {
+    const loaded = await load(state, generation, id)
+    if (!loaded.ok) return loaded
+  }
+  return await generation.host.call({
+    module: id,
+    args: [event, context],
+    services: true,
+    discardResult: !wantsResult,
+    deadlineMs,
+  })
+}
+
+/** `undefined` if the group needs no new process. */
+function nextGeneration(
+  { deps, latest }: PoolState,
+  key: string,
+  members: readonly DiscoveredHook[],
+  changed: ReadonlySet<string>,
+): Generation | undefined {
+  const [first] = members
+  if (first === undefined) return undefined
+  const processOptions = deps.processOptionsOf(first)
+  const current = latest.get(key)
+  const isSame =
+    current !== undefined &&
+    members.length === current.members.size &&
+    members.every(({ id }) => current.members.has(id) && !changed.has(id)) &&
+    isDeepStrictEqual(processOptions, current.processOptions)
+  if (isSame) return undefined
+  const host = deps.createHost({
+    name: `hooks (${key})`,
+    language: first.language,
+    modules: members.map(({ id, handlerFile }) => ({ name: id, path: handlerFile })),
+    ...processOptions,
+  })
+  return { key, host, processOptions, members: new Set(members.map(({ id }) => id)), loadedIds: new Set() }
+}
+
+/** A hook whose newest version cannot be loaded stays in the process of the previous version. */
+function isPinned({ assignments, latest }: PoolState, id: string, key: string): boolean {
+  const assigned = assignments.get(id)
+  return assigned !== undefined && assigned.key === key && assigned !== latest.get(key)
+}
+
+async function load(
+  { deps }: PoolState,
+  { host, loadedIds }: Generation,
+  id: string,
+): Promise<HostResult<LoadedModule>> {
+  const loaded = await host.load(id)
+  if (loaded.ok) loadedIds.add(id)
+  deps.recordFiles(id, loaded.ok ? loaded.value.files : loaded.failure.files)
+  return loaded
+}
+
+async function loadInto(state: PoolState, next: Generation, id: string): Promise<AssignmentResult> {
+  const loadResult = await load(state, next, id)
+  return { loadResult, keptPrevious: !loadResult.ok && state.assignments.get(id)?.loadedIds.has(id) === true }
+}
+
+/** Forgets hooks and groups that no longer exist, and stops their processes. */
+function releaseUnassigned(state: PoolState, hooks: readonly DiscoveredHook[]): void {
+  const { assignments, latest, deps } = state
+  const ids = new Set(hooks.map(({ id }) => id))
+  const keys = new Set(hooks.map(deps.groupKeyOf))
+  for (const id of [...assignments.keys()]) if (!ids.has(id)) assignments.delete(id)
+  for (const key of [...latest.keys()]) if (!keys.has(key)) latest.delete(key)
+  retireUnused(state, deps.drainMs())
+}
+
+function retireUnused({ assignments, latest, generations, retiring }: PoolState, drainMs: number): void {
+  const used = new Set([...assignments.values(), ...latest.values()])
+  for (const generation of generations) {
+    if (used.has(generation)) continue
+    generations.delete(generation)
+    const exited = generation.host.stop({ drainMs })
+    retiring.add(exited)
+    void exited.then(() => retiring.delete(exited))
   }
 }

@@ -1,59 +1,56 @@
 /**
- * One hook as the registry sees it, of whatever kind: it hears events one after the other, in the order they came, is
- * counted, and is set aside when it fails too often.
+ * One hook of any kind, as the registry calls it: a queue of events that are handled one after another, statistics, and a
+ * circuit breaker that disables the hook after repeated failures.
  */
-
-import { createBoundedQueue } from '../lib/bounded-queue.ts'
+import { type BoundedQueue, createBoundedQueue } from '../lib/bounded-queue.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { approximateSizeBytes } from './approximate-size.ts'
 import { type HandlerResult, handlerFailure, type RunHook } from './handler-result.ts'
-import { createHookHealth, type HookCounts } from './health.ts'
+import { createHookHealth, type HookCounts, type HookHealth } from './health.ts'
 
 export interface ListenerDeps {
   readonly id: string
   readonly run: RunHook
   deadlineMs(): number
-  /** False: it hears nothing for now, and that is nobody's fault. */
+  /** False while the hook must not receive events; skipped events count neither as dropped nor as failed. */
   isEligible(): boolean
-  /** What it answers where it cannot be asked, or fails; undefined if left out. Not while a person has paused it. */
+  /** The result when the hook cannot be called or fails; `undefined` if omitted. Not used while a user has paused it. */
   fallback?(context: unknown): unknown
-  /** Its process has ended because of it, this often. */
-  onCrash?(kills: number): void
+  /** Called with the total number of crashes when the hook has crashed its host. */
+  onCrash?(crashes: number): void
   readonly clock: () => number
   readonly log: Logger
 }
 
 export type ListenerState = 'ready' | 'paused' | 'tripped' | 'unavailable'
 
+export interface TestFireResult {
+  readonly result: HandlerResult
+  readonly ms: number
+}
+
 export interface Listener {
   readonly id: string
-  /** Hands an event over and returns at once. */
+  /** Enqueues an event and returns. */
   notify(event: string, context: unknown): void
-  /** As `hear`; resolves with what it returned, `inDoubt` when it failed or did not hear it. Never rejects. */
+  /** Like `notify`. Resolves with the result of the handler, or with the fallback if there is none. Never rejects. */
   request(event: string, context: unknown): Promise<unknown>
-  /** What it answers where it was not, or cannot be asked; undefined for most. */
+  /** The result when the hook was not called or cannot be called. */
   fallback(context: unknown): unknown
-  /** Calls it now, past the line and without counting. Never rejects. */
-  testFire(event: string, context: unknown): Promise<{ readonly outcome: HandlerResult; readonly ms: number }>
+  /** Calls the handler directly, without the queue and without counting the call. Never rejects. */
+  testFire(event: string, context: unknown): Promise<TestFireResult>
   state(): { readonly state: ListenerState; readonly reason: string }
   counts(): HookCounts & { readonly waiting: number }
   pause(): void
-  /** Hears events again, whatever kept it from doing so. */
+  /** Accepts events again after a pause or repeated failures. */
   resume(): void
-  /** It cannot be loaded, as was found out without an event. */
+  /** Disables the hook because it cannot be loaded. */
   markUnloadable(text: string): void
-  /** Resolves when it has heard everything. */
+  /** Resolves when the queue is empty. */
   whenIdle(): Promise<void>
-  /** Hears nothing more; who waits for an answer gets none. */
+  /** Clears the queue and accepts no more events. Pending requests resolve with the fallback. */
   stop(): void
 }
-
-/** Events that wait for one hook, and what they hold in memory; more are dropped. */
-const maxQueuedEvents = 1_000
-const maxQueuedBytes = 32 * 1024 * 1024
-/** What runs it may come back: a program that was installed meanwhile. */
-const unavailableRetryMs = 60_000
 
 interface QueuedEvent {
   readonly event: string
@@ -62,143 +59,188 @@ interface QueuedEvent {
   readonly bytes: number
 }
 
-export function createListener({
-  id,
-  run,
-  deadlineMs,
-  isEligible,
-  onCrash,
-  clock,
-  log,
-  ...deps
-}: ListenerDeps): Listener {
+interface ListenerContext {
+  readonly deps: ListenerDeps
+  readonly health: HookHealth
+  readonly queue: BoundedQueue<QueuedEvent>
+  queuedBytes: number
+  /** Whether the full queue was logged and has not drained since. */
+  isFull: boolean
+  paused: boolean
+  stopped: boolean
+  unavailable: { readonly reason: string; readonly until: number } | undefined
+}
+
+/** Limits of the queue. Further events are dropped. */
+const maxQueuedEvents = 1_000
+const maxQueuedBytes = 32 * 1024 * 1024
+/** An unavailable hook is called again after this time, because its program may have been installed meanwhile. */
+const unavailableRetryMs = 60_000
+
+export function createListener(deps: ListenerDeps): Listener {
   const health = createHookHealth()
-  const queue = createBoundedQueue<QueuedEvent>(maxQueuedEvents, processEvent)
-  let paused = false
-  let stopped = false
-  let unavailable: { readonly reason: string; readonly until: number } | undefined
-  let queuedBytes = 0
-  let isFull = false
-
-  async function processEvent({ event, context, respond, bytes }: QueuedEvent): Promise<void> {
-    queuedBytes -= bytes
-    // It may have been set aside while this one waited.
-    if (!canAccept()) {
-      health.recordDropped()
-      respond?.(fallback(context))
-      return
-    }
-    const began = performance.now()
-    const outcome = await invoke(event, context, respond !== undefined)
-    recordResult(event, outcome, performance.now() - began)
-    respond?.(outcome.ok ? outcome.value : fallback(context))
+  const queue = createBoundedQueue<QueuedEvent>(maxQueuedEvents, (queued) => processEvent(context, queued))
+  const context: ListenerContext = {
+    deps,
+    health,
+    queue,
+    queuedBytes: 0,
+    isFull: false,
+    paused: false,
+    stopped: false,
+    unavailable: undefined,
   }
-
-  /** An event that cannot even be written down must not stop the line. */
-  async function invoke(event: string, context: unknown, wantsResult: boolean): Promise<HandlerResult> {
-    try {
-      return await run({ event, context, wantsResult, deadlineMs: deadlineMs() })
-    } catch (error) {
-      return handlerFailure(`The hook could not be called: ${messageOf(error)}`, { countsAgainstHook: false })
-    }
-  }
-
-  function recordResult(event: string, outcome: HandlerResult, ms: number): void {
-    const crashesBefore = health.crashes()
-    health.record(event, outcome, ms, clock())
-    if (outcome.ok) {
-      unavailable = undefined
-      return
-    }
-    if (outcome.kind === 'unavailable') unavailable = { reason: outcome.message, until: clock() + unavailableRetryMs }
-    const { message, stack } = outcome
-    log.warn(
-      { event: 'hook.handler_failed', hookEvent: event, reason: message, ...(stack === '' ? {} : { stack }) },
-      'a hook handler failed',
-    )
-    const trippedReason = health.trippedReason()
-    if (trippedReason !== undefined)
-      log.error(
-        { event: 'hook.tripped', reason: trippedReason, fix: `hermes hooks resume ${id}` },
-        'a hook is disabled after repeated failures until its files change or it is resumed',
-      )
-    if (health.crashes() > crashesBefore) onCrash?.(health.crashes())
-  }
-
-  function fallback(context: unknown): unknown {
-    return paused ? undefined : deps.fallback?.(context)
-  }
-
-  function canAccept(): boolean {
-    if (paused || stopped || health.trippedReason() !== undefined) return false
-    if (unavailable === undefined) return true
-    const left = unavailable.until - clock()
-    // More than was ever to be waited: the clock was set back.
-    return left <= 0 || left > unavailableRetryMs
-  }
-
-  function fitsInQueue({ bytes }: QueuedEvent): boolean {
-    return queue.waiting() === 0 || queuedBytes + bytes <= maxQueuedBytes
-  }
-
-  function enqueue(waiting: QueuedEvent): void {
-    if (!isEligible()) {
-      waiting.respond?.(undefined)
-      return
-    }
-    // Not at every place that becomes free: that would be a line in the log for each event.
-    if (isFull && queue.waiting() < maxQueuedEvents / 2 && queuedBytes < maxQueuedBytes / 2) isFull = false
-    if (canAccept() && fitsInQueue(waiting) && queue.push(waiting)) {
-      queuedBytes += waiting.bytes
-      return
-    }
-    if (!paused && !stopped) health.recordDropped()
-    if (canAccept() && !isFull) {
-      isFull = true
-      log.warn(
-        { event: 'hook.queue_full', hookEvent: waiting.event, waiting: queue.waiting() },
-        'a hook is too slow: its queue is full and further events are dropped',
-      )
-    }
-    waiting.respond?.(fallback(waiting.context))
-  }
-
   return {
-    id,
-    notify: (event, context) => enqueue({ event, context, bytes: approximateSizeBytes(context) }),
-    request: (event, context) =>
-      new Promise((respond) => enqueue({ event, context, respond, bytes: approximateSizeBytes(context) })),
-    fallback,
-    async testFire(event, context) {
-      const began = performance.now()
-      const outcome = await invoke(event, context, true)
-      return { outcome, ms: performance.now() - began }
+    id: deps.id,
+    notify: (event, payload) => enqueue(context, { event, context: payload, bytes: approximateSizeBytes(payload) }),
+    request: (event, payload) =>
+      new Promise((respond) =>
+        enqueue(context, { event, context: payload, respond, bytes: approximateSizeBytes(payload) }),
+      ),
+    fallback: (payload) => fallback(context, payload),
+    async testFire(event, payload) {
+      const startedAt = performance.now()
+      const result = await invoke(context, event, payload, true)
+      return { result, ms: performance.now() - startedAt }
     },
-    state() {
-      if (paused) return { state: 'paused', reason: 'paused by hand' }
-      const trippedReason = health.trippedReason()
-      if (trippedReason !== undefined) return { state: 'tripped', reason: trippedReason }
-      return unavailable === undefined
-        ? { state: 'ready', reason: '' }
-        : { state: 'unavailable', reason: unavailable.reason }
-    },
+    state: () => stateOf(context),
     counts: () => ({ ...health.counts(), waiting: queue.waiting() }),
     pause() {
-      paused = true
+      context.paused = true
     },
     resume() {
-      paused = false
-      unavailable = undefined
+      context.paused = false
+      context.unavailable = undefined
       health.reset()
     },
     markUnloadable(text) {
-      health.markUnloadable(text, clock())
+      health.markUnloadable(text, deps.clock())
     },
     whenIdle: queue.idle,
     stop() {
-      stopped = true
-      queuedBytes = 0
-      for (const { respond, context } of queue.clear()) respond?.(fallback(context))
+      context.stopped = true
+      context.queuedBytes = 0
+      for (const queued of queue.clear()) queued.respond?.(fallback(context, queued.context))
     },
   }
+}
+
+function enqueue(context: ListenerContext, queued: QueuedEvent): void {
+  const { deps, health, queue } = context
+  if (!deps.isEligible()) {
+    queued.respond?.(undefined)
+    return
+  }
+  // Reset only below half of the limits. Otherwise a queue that stays full would be logged for each event.
+  if (context.isFull && queue.waiting() < maxQueuedEvents / 2 && context.queuedBytes < maxQueuedBytes / 2)
+    context.isFull = false
+  if (canAccept(context) && fitsInQueue(context, queued) && queue.push(queued)) {
+    context.queuedBytes += queued.bytes
+    return
+  }
+  if (!context.paused && !context.stopped) health.recordDropped()
+  if (canAccept(context) && !context.isFull) {
+    context.isFull = true
+    deps.log.warn(
+      { event: 'hook.queue_full', hookEvent: queued.event, waiting: queue.waiting() },
+      'a hook is too slow: its queue is full and further events are dropped',
+    )
+  }
+  queued.respond?.(fallback(context, queued.context))
+}
+
+/** A single large event is accepted by an empty queue. */
+function fitsInQueue({ queue, queuedBytes }: ListenerContext, { bytes }: QueuedEvent): boolean {
+  return queue.waiting() === 0 || queuedBytes + bytes <= maxQueuedBytes
+}
+
+async function processEvent(context: ListenerContext, queued: QueuedEvent): Promise<void> {
+  const { event, context: payload, respond, bytes } = queued
+  context.queuedBytes -= bytes
+  // The hook may have been paused or disabled while the event was queued.
+  if (!canAccept(context)) {
+    context.health.recordDropped()
+    respond?.(fallback(context, payload))
+    return
+  }
+  const startedAt = performance.now()
+  const result = await invoke(context, event, payload, respond !== undefined)
+  recordResult(context, event, result, performance.now() - startedAt)
+  respond?.(result.ok ? result.value : fallback(context, payload))
+}
+
+/** Catches errors, because an event that cannot be serialised must not stop the queue. */
+async function invoke(
+  { deps }: ListenerContext,
+  event: string,
+  payload: unknown,
+  wantsResult: boolean,
+): Promise<HandlerResult> {
+  try {
+    return await deps.run({ event, context: payload, wantsResult, deadlineMs: deps.deadlineMs() })
+  } catch (error) {
+    return handlerFailure(`The hook could not be called: ${messageOf(error)}`, { countsAgainstHook: false })
+  }
+}
+
+function recordResult(context: ListenerContext, event: string, result: HandlerResult, ms: number): void {
+  const { deps, health } = context
+  const crashesBefore = health.crashes()
+  health.record(event, result, ms, deps.clock())
+  if (result.ok) {
+    context.unavailable = undefined
+    return
+  }
+  const { message, stack, kind } = result
+  if (kind === 'unavailable') context.unavailable = { reason: message, until: deps.clock() + unavailableRetryMs }
+  deps.log.warn(
+    { event: 'hook.handler_failed', hookEvent: event, reason: message, ...(stack === '' ? {} : { stack }) },
+    'a hook handler failed',
+  )
+  const trippedReason = health.trippedReason()
+  if (trippedReason !== undefined)
+    deps.log.error(
+      { event: 'hook.tripped', reason: trippedReason, fix: `hermes hooks resume ${deps.id}` },
+      'a hook is disabled after repeated failures until its files change or it is resumed',
+    )
+  if (health.crashes() > crashesBefore) deps.onCrash?.(health.crashes())
+}
+
+function fallback({ paused, deps }: ListenerContext, payload: unknown): unknown {
+  return paused ? undefined : deps.fallback?.(payload)
+}
+
+function canAccept({ paused, stopped, health, unavailable, deps }: ListenerContext): boolean {
+  if (paused || stopped || health.trippedReason() !== undefined) return false
+  if (unavailable === undefined) return true
+  const remainingMs = unavailable.until - deps.clock()
+  // A longer time than the retry interval means that the clock was set back.
+  return remainingMs <= 0 || remainingMs > unavailableRetryMs
+}
+
+function stateOf({ paused, health, unavailable }: ListenerContext): ReturnType<Listener['state']> {
+  if (paused) return { state: 'paused', reason: 'paused by a user' }
+  const trippedReason = health.trippedReason()
+  if (trippedReason !== undefined) return { state: 'tripped', reason: trippedReason }
+  return unavailable === undefined
+    ? { state: 'ready', reason: '' }
+    : { state: 'unavailable', reason: unavailable.reason }
+}
+
+/** Limit of values that are visited in one event, which may be deep, wide or cyclic. */
+const maxVisitedValues = 2_000
+/** Estimated memory of a value without its text. */
+const bytesPerValue = 16
+
+/** Estimates the memory of a queued event: a thousand events with long texts can hold a hundred megabytes. Never throws. */
+export function approximateSizeBytes(payload: unknown): number {
+  const pending = [payload]
+  let bytes = 0
+  for (let visited = 0; visited < maxVisitedValues && pending.length > 0; visited++) {
+    const value = pending.pop()
+    bytes += bytesPerValue
+    if (typeof value === 'string') bytes += value.length
+    else if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) pending.push(part)
+  }
+  return bytes
 }

@@ -1,15 +1,17 @@
 /**
- * The HookRegistry: hands every gateway event to the hooks that want it (contract §1). Nothing here ever delays a turn:
- * `emit` puts the event into the lines of its hooks and returns.
+ * The HookRegistry: delivers gateway events to the hooks that subscribe to them (contract §1). It never delays a turn:
+ * `emit` adds the event to the queues of the hooks and returns.
  */
+import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { HookEventListener, HookEventName, HookEvents } from '../message/hook-events.ts'
 import { type ConfigHooksDeps, createConfigHooks } from './config-hooks.ts'
-import { createEventMatcher, createEventValidator, subscriptionsOf } from './event-matcher.ts'
-import { createFolderHooks, type FolderHooksDeps } from './folder-hooks.ts'
-import type { HandlerResult } from './handler-result.ts'
+import { createEventValidator, type Subscription, subscriptionsOf, wildcardOf } from './event-names.ts'
+import type { FolderHooksDeps } from './folder-hook-state.ts'
+import { createFolderHooks } from './folder-hooks.ts'
 import type { HookStatus } from './hook-status.ts'
-import type { Listener } from './listener.ts'
+import type { HostProcessStatus } from './host-pool.ts'
+import type { Listener, TestFireResult } from './listener.ts'
 import { readPaused, writePaused } from './paused-hooks.ts'
 
 type ProvidedDeps = 'eventIssue' | 'subscriptionsOf' | 'isPaused' | 'onChange'
@@ -17,98 +19,59 @@ type ProvidedDeps = 'eventIssue' | 'subscriptionsOf' | 'isPaused' | 'onChange'
 export interface HookRegistryDeps
   extends Omit<FolderHooksDeps, ProvidedDeps>,
     Pick<ConfigHooksDeps, 'fetch' | 'newId' | 'acceptsAll'> {
-  /** The user's folder of hooks. */
+  /** The user's hooks directory. */
   readonly folder: string
-  /** Every event that is emitted, also those of commands. */
+  /** Every event that is emitted, including those of commands. */
   emittedEvents(): readonly string[]
   /** The canonical name of a slash command or of one of its aliases. */
   resolveCommand(name: string): string | undefined
 }
 
 export interface HookRegistry {
-  /** Finds the hooks that are there. Starts none: that is done by the first event they want. Never throws. */
+  /** Discovers hooks. A host starts with the first event that one of its hooks subscribes to. Never throws. */
   discoverAndLoad(): void
-  /** Follows the folders from now on: hooks that come, change or go take effect at once. */
+  /** Watches the directories from now on: added, changed and removed hooks take effect without a restart. */
   watch(): void
-  /** Returns at once. Never throws. Nobody may change the context afterwards; each handler gets a copy of its own. */
+  /** Returns without waiting. Never throws. The context must not be changed afterwards; each handler receives a copy. */
   readonly emit: HookEventListener
   /**
-   * What handlers returned within `withinMs`, in their order, without null and undefined. Handlers that take longer still
-   * hear the event. Never rejects.
+   * The results that handlers returned within `withinMs`, in the order of the handlers, without null and undefined.
+   * Handlers that take longer still run to their end. Never rejects.
    */
   emitCollect<Name extends HookEventName>(name: Name, context: HookEvents[Name], withinMs: number): Promise<unknown[]>
-  /** Whether any hook wants this event. */
+  /** Whether a hook subscribes to this event. */
   hasListeners(name: HookEventName): boolean
   list(): readonly HookStatus[]
-  processes(): readonly { readonly name: string; readonly pid: number | undefined; readonly state: string }[]
-  /** Calls one hook now and tells how it went; undefined when there is none of this name. Never rejects. */
-  testFire(
-    name: string,
-    event: string,
-    context: unknown,
-  ): Promise<{ readonly outcome: HandlerResult; readonly ms: number } | undefined>
-  /** It hears nothing until it is resumed, also after a restart. False when there is none of this name. */
+  processes(): readonly HostProcessStatus[]
+  /** Calls one hook directly. Returns `undefined` if no hook has this name. Never rejects. */
+  testFire(name: string, event: string, context: unknown): Promise<TestFireResult | undefined>
+  /** Pauses a hook until it is resumed, also across restarts. Returns false if no hook has this name. */
   pause(name: string): boolean
-  /** It hears events again, whatever kept it from doing so. False when there is none of this name. */
+  /** Resumes a hook that is paused or tripped. Returns false if no hook has this name. */
   resume(name: string): boolean
-  /** The configuration or the environment is another one. */
+  /** Applies a changed configuration or environment. */
   applyConfig(): void
-  /** Resolves when every event was handled, after `withinMs`, or when the signal aborts; tells whether all were. */
+  /** Waits until every event is handled, at most `withinMs` or until the signal aborts. Returns whether all were. */
   waitUntilIdle(withinMs: number, signal?: AbortSignal): Promise<boolean>
-  /** Hears nothing more, lets what runs end for at most `drainMs`, and ends all processes. May be called twice. */
+  /** Accepts no more events, waits at most `drainMs` for calls in flight and ends all processes. May be called twice. */
   stop(drainMs: number): Promise<void>
 }
 
-const commandPrefix = 'command:'
-
 export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
   const { folder, log } = deps
-  const paused = readPausedOrNone()
+  const paused = readPausedOrNone(folder, log)
+  const { folderHooks, configHooks } = createHookSources(deps, paused, () => {
+    match = createEventMatcher(subscriptions())
+  })
   let match = createEventMatcher<Listener>([])
   let stopped: Promise<void> | undefined
 
-  function canonicalEvent(event: string): string {
-    if (!event.startsWith(commandPrefix)) return event
-    const name = deps.resolveCommand(event.slice(commandPrefix.length))
-    return name === undefined ? event : `${commandPrefix}${name}`
-  }
-
-  /** Commands of plugins come and go. */
-  const findEventIssue = (event: string) => createEventValidator(deps.emittedEvents())(event)
-  const sharedDeps = {
-    ...deps,
-    eventIssue: (event: string) => findEventIssue(canonicalEvent(event)),
-    subscriptionsOf: (events: readonly string[]) => subscriptionsOf(events, canonicalEvent),
-    isPaused: (id: string) => paused.has(id),
-    onChange() {
-      match = createEventMatcher(subscriptions())
-    },
-  }
-  const folderHooks = createFolderHooks(sharedDeps)
-  const configHooks = createConfigHooks(sharedDeps)
-
-  function subscriptions() {
+  function subscriptions(): Subscription<Listener>[] {
     return [...folderHooks.subscriptions(), ...configHooks.subscriptions()]
   }
 
   function find(name: string): Listener | undefined {
     return folderHooks.find(name) ?? configHooks.find(name)
-  }
-
-  function readPausedOrNone(): Set<string> {
-    try {
-      return readPaused(folder)
-    } catch (error) {
-      log.warn(
-        { event: 'hook.paused_unreadable', err: error },
-        'the list of paused hooks cannot be read: no hook is paused',
-      )
-      return new Set()
-    }
-  }
-
-  function listeners(): Listener[] {
-    return [...new Set(subscriptions().map(({ listener }) => listener))]
   }
 
   return {
@@ -125,7 +88,7 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
     async emitCollect(name, context, timeoutMs) {
       const matched = match(name)
       if (matched.length === 0) return []
-      // Until it has answered, what it says in doubt counts.
+      // The fallback of a hook counts until the hook has responded.
       const results = matched.map((listener) => listener.fallback(context))
       const all = matched.map(async (listener, index) => {
         results[index] = await listener.request(name, context)
@@ -163,12 +126,9 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
     },
 
     async waitUntilIdle(withinMs, signal) {
-      const { done } = await withTimeout(
-        Promise.all(listeners().map((listener) => listener.whenIdle())),
-        withinMs,
-        signal,
-      )
-      return done
+      const listeners = new Set(subscriptions().map(({ listener }) => listener))
+      const all = Promise.all([...listeners].map((listener) => listener.whenIdle()))
+      return (await withTimeout(all, withinMs, signal)).done
     },
 
     stop(drainMs) {
@@ -177,5 +137,73 @@ export function createHookRegistry(deps: HookRegistryDeps): HookRegistry {
       stopped ??= folderHooks.stop(drainMs)
       return stopped
     },
+  }
+}
+
+const commandPrefix = 'command:'
+
+/** The hooks in directories and those of the configuration, with what both share. */
+function createHookSources(deps: HookRegistryDeps, paused: ReadonlySet<string>, onChange: () => void) {
+  const { home, settings, environment, clock, log } = deps
+  const canonicalEvent = (event: string): string => {
+    if (!event.startsWith(commandPrefix)) return event
+    const name = deps.resolveCommand(event.slice(commandPrefix.length))
+    return name === undefined ? event : `${commandPrefix}${name}`
+  }
+  // The emitted events are read each time, because plugins add and remove commands.
+  const eventIssue = (event: string) => createEventValidator(deps.emittedEvents())(canonicalEvent(event))
+  const subscribe = (events: readonly string[]) => subscriptionsOf(events, canonicalEvent)
+  const isPaused = (id: string) => paused.has(id)
+  const shared = { home, settings, environment, clock, log, eventIssue, subscriptionsOf: subscribe, isPaused, onChange }
+  const { roots, createHost, cacheFolder, manifestCache, services } = deps
+  const { fetch, newId, acceptsAll } = deps
+  return {
+    folderHooks: createFolderHooks({ ...shared, roots, createHost, cacheFolder, manifestCache, services }),
+    configHooks: createConfigHooks({ ...shared, fetch, newId, acceptsAll }),
+  }
+}
+
+function readPausedOrNone(folder: string, log: Logger): Set<string> {
+  try {
+    return readPaused(folder)
+  } catch (error) {
+    log.warn(
+      { event: 'hook.paused_unreadable', err: error },
+      'the list of paused hooks cannot be read: no hook is paused',
+    )
+    return new Set()
+  }
+}
+
+/** Finds the listeners of an event, and caches what it has found. */
+type EventMatcher<Listener> = (event: string) => readonly Listener[]
+
+const noListeners: readonly never[] = []
+/** Limit of the cache: users choose the names of commands. */
+const maxCachedNames = 1_000
+
+/**
+ * Matches subscriptions to the exact name of an event first, then those to `<base>:*`.
+ * @param subscriptions in the order in which the listeners receive an event
+ */
+export function createEventMatcher<Listener>(subscriptions: readonly Subscription<Listener>[]): EventMatcher<Listener> {
+  const byName = new Map<string, Listener[]>()
+  for (const { listener, events } of subscriptions) {
+    for (const event of events) {
+      const known = byName.get(event)
+      if (known === undefined) byName.set(event, [listener])
+      else known.push(listener)
+    }
+  }
+  if (byName.size === 0) return () => noListeners
+  const cache = new Map<string, readonly Listener[]>()
+  return (event) => {
+    const cached = cache.get(event)
+    if (cached !== undefined) return cached
+    const wildcard = wildcardOf(event)
+    const all = [...(byName.get(event) ?? []), ...(wildcard === undefined ? [] : (byName.get(wildcard) ?? []))]
+    const listeners = all.length === 0 ? noListeners : all
+    if (cache.size < maxCachedNames) cache.set(event, listeners)
+    return listeners
   }
 }

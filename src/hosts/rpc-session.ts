@@ -1,9 +1,12 @@
 /**
- * Asking a running host: loads and calls go out, answers and requests come back, and what takes too long is asked to end.
+ * The requests to a running host: sends loads and calls, matches responses to them, serves the requests of handlers and
+ * cancels what takes too long.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../lib/errors.ts'
-import type { HostCall, HostLimits, HostModule, HostOptions, HostResult, LoadedModule } from './contract.ts'
+import { onAbort } from '../lib/linked-signal.ts'
+import type { Logger } from '../lib/log.ts'
+import type { HostCall, HostLimits, HostModule, HostRequestHandler, HostResult, LoadedModule } from './contract.ts'
 import { type ExitCause, failureAtExit } from './exit-failures.ts'
 import { createHostFailure } from './failure.ts'
 import {
@@ -18,22 +21,32 @@ import {
   toCallResult,
   toLoadResult,
 } from './frames.ts'
-import { createPendingCalls, type PendingCall, type PendingLoad, type PendingOperation } from './pending-calls.ts'
+import {
+  createPendingCalls,
+  type PendingCall,
+  type PendingCalls,
+  type PendingLoad,
+  type PendingOperation,
+} from './pending-calls.ts'
 import type { FrameFromHost } from './protocol.ts'
 import { createObjectReferences } from './references.ts'
 
 export type SessionFrame = Extract<FrameFromHost, { id: number }>
+type RequestFrame = Extract<FrameFromHost, { t: 'request' }>
 
-export interface RpcSessionOptions extends Pick<HostOptions, 'log' | 'onRequest' | 'onBackgroundRequest'> {
+export interface RpcSessionDeps {
   readonly limits: HostLimits
+  readonly log: Logger
+  readonly onRequest: HostRequestHandler | undefined
+  readonly onBackgroundRequest: HostRequestHandler | undefined
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   send(line: string): void
-  /** Bytes that were sent and not taken yet. */
+  /** Bytes that were sent and that the host has not read yet. */
   bufferedBytes(): number
-  /** It asks and does not read what it is answered; nothing helps but to end the process. */
+  /** The host sends requests without reading the responses. The process must be killed. */
   onBackpressure(): void
-  /** It did not end when it was asked to; nothing helps but to end the process. */
-  onUnresponsive(one: PendingOperation): void
+  /** An operation did not end after it was cancelled. The process must be killed. */
+  onUnresponsive(operation: PendingOperation): void
 }
 
 export interface RpcSession {
@@ -41,217 +54,236 @@ export interface RpcSession {
   load(module: HostModule): Promise<HostResult<LoadedModule>>
   /** Never rejects. */
   call(module: HostModule, call: HostCall): Promise<HostResult<unknown>>
-  /** What the host says about something in flight. False when that makes no sense. */
+  /** Handles a frame of the host. Returns false if the frame violates the protocol. */
   receive(frame: SessionFrame): boolean
   inFlight(): number
-  /** Resolves as soon as nothing is in flight. */
+  /** Resolves when no operation is in flight. */
   whenIdle(): Promise<void>
-  /** The process is gone: whatever is in flight fails. */
+  /** Fails every operation in flight, because the process has exited. */
   close(cause: ExitCause): void
 }
 
-/** A timer of more would be over at once. */
+interface SessionState {
+  readonly deps: RpcSessionDeps
+  readonly pending: PendingCalls
+  /** Requests of modules outside of calls. */
+  readonly background: { requests: number; readonly controller: AbortController }
+  nextId: number
+  /** Bytes of responses that were sent since the host had last read everything. */
+  unreadResponseBytes: number
+}
+
+/** The longest delay that a Node timer supports. A longer one would fire immediately. */
 const maxTimerMs = 2 ** 31 - 1
 
-export function createRpcSession({
-  limits,
-  log,
-  sleep,
-  send,
-  bufferedBytes,
-  onBackpressure,
-  onUnresponsive,
-  ...options
-}: RpcSessionOptions): RpcSession {
-  const pendingCalls = createPendingCalls()
-  let nextId = 1
-  /** Bytes of answers since the host had last read everything, or nearly so. */
-  let unreadResponseBytes = 0
-
-  /** Asks one to end; tells when it has not ended after a short grace. */
-  const cancel = async (one: PendingOperation, why: 'timeout' | 'aborted') => {
-    if (one.doneController.signal.aborted || one.cancelled !== undefined) return
-    one.cancelled = why
-    send(cancelFrame(one.id))
-    await sleep(limits.graceMs, one.doneController.signal)
-    const more =
-      why === 'aborted' && one.acknowledged === true && one.kind === 'call' ? one.cancelGraceMs - limits.graceMs : 0
-    if (more > 0) await sleep(more, one.doneController.signal)
-    if (!one.doneController.signal.aborted) onUnresponsive(one)
+export function createRpcSession(deps: RpcSessionDeps): RpcSession {
+  const pending = createPendingCalls()
+  const session: SessionState = {
+    deps,
+    pending,
+    background: { requests: 0, controller: new AbortController() },
+    nextId: 1,
+    unreadResponseBytes: 0,
   }
-  const cancelAfter = async (one: PendingOperation, ms: number) => {
-    await sleep(Math.min(ms, maxTimerMs), one.doneController.signal)
-    await cancel(one, 'timeout')
-  }
-
-  /** Answers that nobody reads would pile up here; calls that wait to be read do not count, they are ours. */
-  const respond = (line: string) => {
-    if (bufferedBytes() === 0) unreadResponseBytes = 0
-    unreadResponseBytes += line.length
-    if (unreadResponseBytes > 2 * limits.maxFrameBytes) onBackpressure()
-    else send(line)
-  }
-  /** Of modules, outside of calls. */
-  const background = { requests: 0, over: new AbortController() }
-  const serveBackgroundRequest = async ({
-    id,
-    module = '',
-    method,
-    args,
-  }: Extract<FrameFromHost, { t: 'request' }>) => {
-    try {
-      const { onBackgroundRequest } = options
-      if (onBackgroundRequest === undefined) throw new Error(`${method} is not available outside of a call`)
-      if (background.requests >= limits.maxRequests) throw new Error(`more than ${limits.maxRequests} requests at once`)
-      background.requests += 1
-      try {
-        respond(
-          resultFrame(
-            id,
-            await onBackgroundRequest({ module, method, args, signal: background.over.signal }),
-            undefined,
-          ),
-        )
-      } finally {
-        background.requests -= 1
-      }
-    } catch (error) {
-      respond(errorFrame(id, error, undefined, background.over.signal.aborted))
-    }
-  }
-  const serveRequest = async (frame: Extract<FrameFromHost, { t: 'request' }>) => {
-    if (frame.call === undefined) return serveBackgroundRequest(frame)
-    const found = pendingCalls.get(frame.call)
-    const one = found?.kind === 'call' ? found : undefined
-    try {
-      if (one === undefined) throw new Error(`${frame.method}: the call it belongs to is over`)
-      if (one.requests >= limits.maxRequests) throw new Error(`more than ${limits.maxRequests} requests at once`)
-      one.requests += 1
-      try {
-        const value = await one.serve(frame.method, resolveArguments(frame, one))
-        respond(resultFrame(frame.id, value, one))
-      } finally {
-        one.requests -= 1
-      }
-    } catch (error) {
-      respond(errorFrame(frame.id, error, one, one === undefined || one.cancelled !== undefined))
-    }
-  }
-
-  const resolveResponse = (frame: HostResponse): boolean => {
-    const one = pendingCalls.get(frame.id)
-    if (one === undefined) {
-      log.debug(
-        { event: 'host.unexpected_response', frame: frame.t },
-        'the host sent a response without a pending request',
-      )
-      return true
-    }
-    const completeCall =
-      one.kind === 'load' ? createSettler(one, toLoadResult(one, frame)) : createSettler(one, toCallResult(one, frame))
-    if (completeCall === undefined) return false
-    pendingCalls.remove(one)
-    completeCall()
-    return true
-  }
-
   return {
-    inFlight: pendingCalls.size,
-    whenIdle: pendingCalls.whenEmpty,
-
-    load: (module) =>
-      new Promise((settleLoad) => {
-        const one: PendingLoad = {
-          kind: 'load',
-          id: nextId++,
-          title: module.name,
-          module: module.name,
-          doneController: new AbortController(),
-          settle: settleLoad,
-          fail: (failure) => settleLoad({ ok: false, failure }),
-        }
-        pendingCalls.add(one)
-        send(loadFrame(one.id, module))
-        void cancelAfter(one, limits.loadTimeoutMs)
-      }),
-
-    call: (module, call) =>
-      new Promise((settleCall) => {
-        const { signal, deadlineMs, function: fn = entryNameOf(module) } = call
-        const serveInContext = bindAsyncContext(call.onRequest ?? options.onRequest)
-        const one: PendingCall = {
-          kind: 'call',
-          id: nextId++,
-          title: callTitle(module, fn),
-          module: module.name,
-          doneController: new AbortController(),
-          settle: settleCall,
-          fail: (failure) => settleCall({ ok: false, failure }),
-          references: call.byReference === true ? createObjectReferences() : undefined,
-          cancelGraceMs: call.cancelGraceMs ?? limits.graceMs,
-          serve: (method, args) =>
-            serveInContext({ module: module.name, method, args, signal: one.doneController.signal }),
-          requests: 0,
-        }
-        try {
-          send(callFrame(one, fn, call))
-        } catch (error) {
-          const detail = `${one.title} was not called: its arguments are no JSON (${messageOf(error)}).`
-          return one.fail(
-            createHostFailure('unserialisable', detail, { attribution: 'other', started: false, cause: error }),
-          )
-        }
-        pendingCalls.add(one)
-        if (deadlineMs !== undefined) void cancelAfter(one, deadlineMs)
-        signal?.addEventListener('abort', () => void cancel(one, 'aborted'), {
-          once: true,
-          signal: one.doneController.signal,
-        })
-      }),
-
-    receive(frame) {
-      switch (frame.t) {
-        case 'request':
-          void serveRequest(frame)
-          return true
-        case 'cancelAck': {
-          const one = pendingCalls.get(frame.id)
-          if (one !== undefined) Object.assign(one, { acknowledged: true, stack: frame.stack })
-          return true
-        }
-        default:
-          return resolveResponse(frame)
-      }
-    },
-
-    close(cause) {
-      background.over.abort(new DOMException('The process is gone.', 'AbortError'))
-      const left = pendingCalls.all()
-      for (const one of left) {
-        pendingCalls.remove(one)
-        one.fail(failureAtExit(one, cause, left.length === 1))
-      }
-    },
+    inFlight: pending.size,
+    whenIdle: pending.whenEmpty,
+    load: (module) => load(session, module),
+    call: (module, call) => callModule(session, module, call),
+    receive: (frame) => receive(session, frame),
+    close: (cause) => close(session, cause),
   }
 }
 
-/** `a`, or `a.later` for another function than its entry. */
+function load(session: SessionState, module: HostModule): Promise<HostResult<LoadedModule>> {
+  const { deps, pending } = session
+  return new Promise((resolve) => {
+    const operation: PendingLoad = {
+      kind: 'load',
+      id: session.nextId++,
+      title: module.name,
+      module: module.name,
+      doneController: new AbortController(),
+      settle: resolve,
+      fail: (failure) => resolve({ ok: false, failure }),
+    }
+    pending.add(operation)
+    deps.send(loadFrame(operation.id, module))
+    void cancelAfter(session, operation, deps.limits.loadTimeoutMs)
+  })
+}
+
+function callModule(session: SessionState, module: HostModule, call: HostCall): Promise<HostResult<unknown>> {
+  const { deps, pending } = session
+  return new Promise((resolve) => {
+    const { signal, deadlineMs, function: fn = entryNameOf(module) } = call
+    const serveInContext = bindAsyncContext(call.onRequest ?? deps.onRequest)
+    const doneController = new AbortController()
+    const operation: PendingCall = {
+      kind: 'call',
+      id: session.nextId++,
+      title: callTitle(module, fn),
+      module: module.name,
+      doneController,
+      settle: resolve,
+      fail: (failure) => resolve({ ok: false, failure }),
+      references: call.byReference === true ? createObjectReferences() : undefined,
+      cancelGraceMs: call.cancelGraceMs ?? deps.limits.graceMs,
+      serve: (method, args) => serveInContext({ module: module.name, method, args, signal: doneController.signal }),
+      requests: 0,
+    }
+    try {
+      deps.send(callFrame(operation, fn, call))
+    } catch (error) {
+      const detail = `${operation.title} was not called: its arguments cannot be serialised (${messageOf(error)}).`
+      return operation.fail(
+        createHostFailure('unserialisable', detail, { attribution: 'other', started: false, cause: error }),
+      )
+    }
+    pending.add(operation)
+    if (deadlineMs !== undefined) void cancelAfter(session, operation, deadlineMs)
+    if (signal === undefined) return
+    const remove = onAbort(signal, () => void cancel(session, operation, 'aborted'))
+    onAbort(doneController.signal, remove)
+  })
+}
+
+async function cancelAfter(session: SessionState, operation: PendingOperation, ms: number): Promise<void> {
+  await session.deps.sleep(Math.min(ms, maxTimerMs), operation.doneController.signal)
+  await cancel(session, operation, 'timeout')
+}
+
+/** Asks an operation to end, and reports it as unresponsive if it has not ended after the grace period. */
+async function cancel(
+  { deps }: SessionState,
+  operation: PendingOperation,
+  reason: 'timeout' | 'aborted',
+): Promise<void> {
+  const { signal } = operation.doneController
+  const { graceMs } = deps.limits
+  if (signal.aborted || operation.cancelled !== undefined) return
+  operation.cancelled = reason
+  deps.send(cancelFrame(operation.id))
+  await deps.sleep(graceMs, signal)
+  const mayTakeLonger = reason === 'aborted' && operation.acknowledged === true && operation.kind === 'call'
+  const remainingMs = mayTakeLonger ? operation.cancelGraceMs - graceMs : 0
+  if (remainingMs > 0) await deps.sleep(remainingMs, signal)
+  if (!signal.aborted) deps.onUnresponsive(operation)
+}
+
+function receive(session: SessionState, frame: SessionFrame): boolean {
+  switch (frame.t) {
+    case 'request':
+      void serveRequest(session, frame)
+      return true
+    case 'cancelAck': {
+      const operation = session.pending.get(frame.id)
+      if (operation !== undefined) Object.assign(operation, { acknowledged: true, stack: frame.stack })
+      return true
+    }
+    default:
+      return settleOperation(session, frame)
+  }
+}
+
+function settleOperation({ deps, pending }: SessionState, frame: HostResponse): boolean {
+  const operation = pending.get(frame.id)
+  if (operation === undefined) {
+    deps.log.debug(
+      { event: 'host.unexpected_response', frame: frame.t },
+      'the host sent a response without a pending request',
+    )
+    return true
+  }
+  const settle =
+    operation.kind === 'load'
+      ? createSettler(operation, toLoadResult(operation, frame))
+      : createSettler(operation, toCallResult(operation, frame))
+  if (settle === undefined) return false
+  pending.remove(operation)
+  settle()
+  return true
+}
+
+/** `undefined` if the frame is no valid response to the operation. */
+function createSettler<Result>(
+  operation: { settle(result: Result): void },
+  result: Result | undefined,
+): (() => void) | undefined {
+  return result === undefined ? undefined : () => operation.settle(result)
+}
+
+async function serveRequest(session: SessionState, frame: RequestFrame): Promise<void> {
+  if (frame.call === undefined) return serveBackgroundRequest(session, frame)
+  const { deps, pending } = session
+  const found = pending.get(frame.call)
+  const operation = found?.kind === 'call' ? found : undefined
+  try {
+    if (operation === undefined) throw new Error(`${frame.method}: its call has ended`)
+    if (operation.requests >= deps.limits.maxRequests) throw tooManyRequests(deps.limits)
+    operation.requests += 1
+    try {
+      const value = await operation.serve(frame.method, resolveArguments(frame, operation))
+      respond(session, resultFrame(frame.id, value, operation))
+    } finally {
+      operation.requests -= 1
+    }
+  } catch (error) {
+    const hasEnded = operation === undefined || operation.cancelled !== undefined
+    respond(session, errorFrame(frame.id, error, operation, hasEnded))
+  }
+}
+
+async function serveBackgroundRequest(session: SessionState, frame: RequestFrame): Promise<void> {
+  const { deps, background } = session
+  const { id, module = '', method, args } = frame
+  const { signal } = background.controller
+  try {
+    if (deps.onBackgroundRequest === undefined) throw new Error(`${method} is not available outside of a call`)
+    if (background.requests >= deps.limits.maxRequests) throw tooManyRequests(deps.limits)
+    background.requests += 1
+    try {
+      const value = await deps.onBackgroundRequest({ module, method, args, signal })
+      respond(session, resultFrame(id, value, undefined))
+    } finally {
+      background.requests -= 1
+    }
+  } catch (error) {
+    respond(session, errorFrame(id, error, undefined, signal.aborted))
+  }
+}
+
+function tooManyRequests({ maxRequests }: HostLimits): Error {
+  return new Error(`more than ${maxRequests} concurrent requests`)
+}
+
+/** Limits the responses that a host does not read. Calls are not limited, because the gateway itself sends them. */
+function respond(session: SessionState, line: string): void {
+  const { deps } = session
+  if (deps.bufferedBytes() === 0) session.unreadResponseBytes = 0
+  session.unreadResponseBytes += line.length
+  if (session.unreadResponseBytes > 2 * deps.limits.maxFrameBytes) deps.onBackpressure()
+  else deps.send(line)
+}
+
+function close({ pending, background }: SessionState, cause: ExitCause): void {
+  background.controller.abort(new DOMException('The host process has exited.', 'AbortError'))
+  const remaining = pending.all()
+  for (const operation of remaining) {
+    pending.remove(operation)
+    operation.fail(failureAtExit(operation, cause, remaining.length === 1))
+  }
+}
+
+/** `a`, or `a.later` for a function other than the entry. */
 export function callTitle(module: HostModule, fn: string): string {
   return fn === entryNameOf(module) ? module.name : `${module.name}.${fn}`
 }
 
-/** What to do when an answer has come; undefined where it is none. */
-function createSettler<Result>(
-  one: { settle(result: Result): void },
-  result: Result | undefined,
-): (() => void) | undefined {
-  return result === undefined ? undefined : () => one.settle(result)
-}
-
-/** Serves later requests as if they were made here and now, so that they belong to the same turn and scope. */
-function bindAsyncContext(onRequest: HostOptions['onRequest']): NonNullable<HostOptions['onRequest']> {
+/** Serves later requests in the current async context, so that they belong to the same turn and scope as the call. */
+function bindAsyncContext(onRequest: HostRequestHandler | undefined): HostRequestHandler {
   if (onRequest === undefined) return async ({ method }) => Promise.reject(new Error(`${method} is not available here`))
-  const reenter = AsyncLocalStorage.snapshot()
-  // `async`: what is thrown at once is a refusal, too.
-  return async (request) => reenter(onRequest, request)
+  const runInContext = AsyncLocalStorage.snapshot()
+  // `async` turns a synchronous exception into a rejection.
+  return async (request) => runInContext(onRequest, request)
 }

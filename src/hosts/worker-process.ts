@@ -1,217 +1,288 @@
 /**
- * One process of a host, from its start to its end.
+ * One process of a host, from start to exit.
  */
+import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { HostCall, HostLimits, HostModule, HostOptions, HostResult, LoadedModule } from './contract.ts'
 import type { ExitCause } from './exit-failures.ts'
 import { createHostFailure, type HostFailure, hostStoppedFailure } from './failure.ts'
 import { entryNameOf } from './frames.ts'
-import { type ChildExit, startHostChild } from './host-child.ts'
+import { type ChildExit, type HostChild, startHostChild } from './host-child.ts'
 import { hostCommands } from './host-commands.ts'
-import { createHostOutput } from './host-output.ts'
+import { createHostOutput, type HostOutput } from './host-output.ts'
+import type { PendingOperation } from './pending-calls.ts'
 import { type FrameFromHost, parseFrame } from './protocol.ts'
-import { callTitle, createRpcSession } from './rpc-session.ts'
+import { callTitle, createRpcSession, type RpcSession } from './rpc-session.ts'
 
 export interface WorkerProcess {
-  /** Undefined when the process could not be started. */
+  /** `undefined` if the process could not be started. */
   readonly pid: number | undefined
-  /** Version of the runtime, once it has said hello. */
+  /** Version of the runtime, as soon as the process has reported it. */
   runtime(): string | undefined
   /** Never rejects. */
   load(module: HostModule): Promise<HostResult<LoadedModule>>
   /** Never rejects. */
   call(module: HostModule, call: HostCall): Promise<HostResult<unknown>>
   inFlight(): number
-  /** Lets what is in flight finish for `drainMs`, asks the process to end, kills it if it does not. */
+  /** Waits at most `drainMs` for operations in flight, asks the process to exit, and kills it if it does not. */
   stop(drainMs: number): Promise<void>
-  /** Resolves when it is gone and everybody was told. `killed`: because of a handler. Never rejects. */
+  /**
+   * Resolves when the process has exited and all operations have failed. `killed`: the gateway killed it because of a
+   * handler. Never rejects.
+   */
   readonly exited: Promise<{ readonly killed: boolean }>
 }
 
 export interface WorkerProcessOptions extends HostOptions {
   readonly limits: HostLimits
+  readonly log: Logger
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
+interface ProcessState {
+  readonly options: WorkerProcessOptions
+  readonly output: HostOutput
+  readonly child: HostChild
+  readonly session: RpcSession
+  readonly loads: Map<string, Promise<HostResult<LoadedModule>>>
+  readonly exitController: AbortController
+  /** Resolves at the `ready` frame, or with the failure if the process exits before it. */
+  readonly ready: PromiseWithResolvers<HostFailure | undefined>
+  /** Modules are loaded one after another, so that a module that ends the process can be identified. */
+  lastLoad: Promise<unknown>
+  exitCause: ExitCause | undefined
+  runtime: string | undefined
+  startupError: string | undefined
+  /** The call that ended the process, as reported by the process. */
+  exitingCall: number | undefined
+}
+
 export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
-  const { name, limits, log, sleep } = options
-  const loads = new Map<string, Promise<HostResult<LoadedModule>>>()
-  const exitController = new AbortController()
-  /** Settles with why it did not come. */
-  const hello = Promise.withResolvers<HostFailure | undefined>()
-  /** Modules are loaded one after the other: one that takes the process along is found out. */
-  let lastLoad: Promise<unknown> = Promise.resolve()
-  let exitCause: ExitCause | undefined
-  let runtime: string | undefined
-  let startupError: string | undefined
-  let exitingCall: number | undefined
-
-  /** The log of a host with one module names it anyway. */
-  const moduleField = (module: string | undefined) => (options.modules.length === 1 ? {} : { module })
-  const output = createHostOutput({ log, sleep })
-  const child = startHostChild({
-    ...hostCommands[options.language]({ command: options.command, cacheFolder: options.cacheFolder, ...limits }),
-    env: options.env,
-    cwd: options.cwd,
-    maxFrameBytes: limits.maxFrameBytes,
-    output,
-    onLine: (line) => readLine(line),
-    onLineTooLong: (beginning) => failProtocol(`a line above ${limits.maxFrameBytes} bytes`, beginning),
-    onPipeClosed: () => void awaitExit(),
-  })
-  const killFor = (why: ExitCause) => {
-    exitCause ??= why
-    child.kill()
-  }
-  /** A process that ends closes its pipes first; one that goes on without them was deprived of them by a handler. */
-  const awaitExit = async () => {
-    await sleep(limits.exitTimeoutMs, exitController.signal)
-    if (exitController.signal.aborted) return
-    log.warn({ event: 'host.killed', reason: 'pipe_closed' }, 'the host closed its pipes and did not exit; killing it')
-    killFor({ kind: 'protocolError', detail: 'it closed its pipe' })
-  }
-  const failProtocol = (what: string, sample: string) => {
-    log.warn(
-      { event: 'host.protocol_error', received: what, sample: sample.slice(0, 200) },
-      'the host violated the protocol; killing it',
-    )
-    killFor({ kind: 'protocolError', detail: `${what} came instead of an answer: ${sample.slice(0, 80)}` })
-  }
-
-  const session = createRpcSession({
-    ...options,
-    send: child.send,
-    bufferedBytes: child.bufferedBytes,
-    onBackpressure() {
-      log.warn(
-        { event: 'host.killed', reason: 'backpressure' },
-        'host ignores responses while sending requests; killing it',
-      )
-      killFor({ kind: 'protocolError', detail: 'it ignored responses while it sent requests' })
-    },
-    onUnresponsive(one) {
-      log.warn(
-        {
-          event: 'host.killed',
-          reason: 'unresponsive',
-          ...moduleField(one.module),
-          handler: one.title,
-          stack: one.stack,
-        },
-        'a handler did not end when it was cancelled; killing its host',
-      )
-      killFor({ kind: 'unresponsive', by: one })
-    },
-  })
-  const readLine = (line: string) => {
-    // What is still in the pipe of a process that was killed counts for nothing.
-    if (exitCause !== undefined && exitCause.kind !== 'stopped') return
-    const frame = parseFrame(line)
-    if (frame === undefined) failProtocol('something that is no message', line)
-    else if (!handleFrame(frame)) failProtocol('an answer to something else', line)
-  }
-  /** False when it makes no sense. */
-  const handleFrame = (frame: FrameFromHost): boolean => {
-    switch (frame.t) {
-      case 'ready':
-        runtime = frame.runtime
-        hello.resolve(undefined)
-        return true
-      case 'startupError':
-        startupError = frame.reason
-        return true
-      case 'exit':
-        exitingCall = frame.call
-        return true
-      case 'log':
-        // First, because there may be too many fields.
-        output.logLine(
-          frame.level,
-          { ...moduleField(frame.module), ...frame.fields, ...moduleField(frame.module) },
-          frame.message,
-        )
-        return true
-      default:
-        return session.receive(frame)
-    }
-  }
-
-  const awaitHello = async () => {
-    const first = await withTimeout(hello.promise, limits.startTimeoutMs, exitController.signal)
-    if (!first.done && !exitController.signal.aborted) {
-      killFor({ kind: 'exit', how: `said nothing for ${limits.startTimeoutMs} ms`, call: undefined })
-    }
-    return hello.promise
-  }
-  const started = awaitHello()
-
-  const exited = child.exited.then((exit) => {
-    output.close()
-    exitController.abort()
-    const found: ExitCause = exitCause ?? { kind: 'exit', how: describeExit(exit), call: exitingCall }
-    exitCause = found
-    const how = found.kind === 'exit' ? found.how : describeExit(exit)
-    const reason = startupError ?? exit.error?.message ?? [how, output.stderrTail()].filter(Boolean).join(': ')
-    const unavailable = createHostFailure('unavailable', `${name}: ${reason}`, { started: false, cause: exit.error })
-    hello.resolve(found.kind === 'stopped' ? hostStoppedFailure(name) : unavailable)
-    options.onExit?.({ expected: found.kind === 'stopped', reason })
-    session.close(found)
-    return { killed: found.kind === 'unresponsive' || found.kind === 'protocolError' }
-  })
-
-  const notStartedFailure = (title: string): HostFailure =>
-    exitCause?.kind === 'stopped'
-      ? hostStoppedFailure(name)
-      : createHostFailure('died', `${title} had not begun when its process ended.`, {
-          attribution: 'other',
-          started: false,
-        })
-
-  const load = async (module: HostModule, before: Promise<unknown>): Promise<HostResult<LoadedModule>> => {
-    const failed = await started
-    if (failed !== undefined) return { ok: false, failure: failed }
-    await before
-    return exitCause === undefined ? session.load(module) : { ok: false, failure: notStartedFailure(module.name) }
-  }
-  const loadOnce = (module: HostModule) => {
-    const known = loads.get(module.name)
-    if (known !== undefined) return known
-    const loading = load(module, lastLoad)
-    lastLoad = loading
-    loads.set(module.name, loading)
-    return loading
-  }
-
+  const state = createProcessState(options)
+  const { child, session, exitController } = state
+  const started = awaitReady(state)
+  const exited = child.exited.then((exit) => handleExit(state, exit))
   return {
     pid: child.pid,
-    runtime: () => runtime,
+    runtime: () => state.runtime,
     inFlight: session.inFlight,
     exited,
-    load: loadOnce,
-
+    load: (module) => loadOnce(state, started, module),
     async call(module, call) {
-      const loaded = await loadOnce(module)
-      if (!loaded.ok) return loaded
-      const title = callTitle(module, call.function ?? entryNameOf(module))
-      if (exitCause !== undefined) return { ok: false, failure: notStartedFailure(title) }
-      if (call.signal?.aborted !== true) return session.call(module, call)
-      return {
-        ok: false,
-        failure: createHostFailure('aborted', `${title} had not begun.`, { attribution: 'other', started: false }),
-      }
+      const loaded = await loadOnce(state, started, module)
+      return loaded.ok ? callLoaded(state, module, call) : loaded
     },
-
     async stop(drainMs) {
       if (drainMs > 0) await withTimeout(session.whenIdle(), drainMs, exitController.signal)
-      exitCause ??= { kind: 'stopped' }
+      state.exitCause ??= { kind: 'stopped' }
       child.close()
-      const ended = await withTimeout(exited, limits.exitTimeoutMs)
-      if (!ended.done) child.kill()
+      const { done } = await withTimeout(exited, options.limits.exitTimeoutMs)
+      if (!done) child.kill()
       await exited
     },
   }
 }
 
+function createProcessState(options: WorkerProcessOptions): ProcessState {
+  const { language, command, cacheFolder, env, cwd, limits, log, sleep } = options
+  const output = createHostOutput({ log, sleep })
+  const child = startHostChild({
+    ...hostCommands[language]({
+      command,
+      cacheFolder,
+      memoryMb: limits.memoryMb,
+      maxFrameBytes: limits.maxFrameBytes,
+    }),
+    env,
+    cwd,
+    maxFrameBytes: limits.maxFrameBytes,
+    output,
+    onLine: (line) => readLine(state, line),
+    onLineTooLong: (beginning) => failProtocol(state, `a line above ${limits.maxFrameBytes} bytes`, beginning),
+    onPipeClosed: () => void killUnlessExited(state),
+  })
+  const session = createRpcSession({
+    limits,
+    log,
+    sleep,
+    onRequest: options.onRequest,
+    onBackgroundRequest: options.onBackgroundRequest,
+    send: child.send,
+    bufferedBytes: child.bufferedBytes,
+    onBackpressure: () => handleBackpressure(state),
+    onUnresponsive: (operation) => handleUnresponsive(state, operation),
+  })
+  const state: ProcessState = {
+    options,
+    output,
+    child,
+    session,
+    loads: new Map(),
+    exitController: new AbortController(),
+    ready: Promise.withResolvers(),
+    lastLoad: Promise.resolve(),
+    exitCause: undefined,
+    runtime: undefined,
+    startupError: undefined,
+    exitingCall: undefined,
+  }
+  return state
+}
+
+function loadOnce(
+  state: ProcessState,
+  started: Promise<HostFailure | undefined>,
+  module: HostModule,
+): Promise<HostResult<LoadedModule>> {
+  const known = state.loads.get(module.name)
+  if (known !== undefined) return known
+  const loading = loadAfter(state, started, state.lastLoad, module)
+  state.lastLoad = loading
+  state.loads.set(module.name, loading)
+  return loading
+}
+
+async function loadAfter(
+  state: ProcessState,
+  started: Promise<HostFailure | undefined>,
+  previousLoad: Promise<unknown>,
+  module: HostModule,
+): Promise<HostResult<LoadedModule>> {
+  const failure = await started
+  if (failure !== undefined) return { ok: false, failure }
+  await previousLoad
+  return state.exitCause === undefined
+    ? state.session.load(module)
+    : { ok: false, failure: notStartedFailure(state, module.name) }
+}
+
+async function callLoaded(state: ProcessState, module: HostModule, call: HostCall): Promise<HostResult<unknown>> {
+  const title = callTitle(module, call.function ?? entryNameOf(module))
+  if (state.exitCause !== undefined) return { ok: false, failure: notStartedFailure(state, title) }
+  if (call.signal?.aborted !== true) return state.session.call(module, call)
+  return {
+    ok: false,
+    failure: createHostFailure('aborted', `${title} was cancelled before it started.`, {
+      attribution: 'other',
+      started: false,
+    }),
+  }
+}
+
+function notStartedFailure({ exitCause, options }: ProcessState, title: string): HostFailure {
+  if (exitCause?.kind === 'stopped') return hostStoppedFailure(options.name)
+  return createHostFailure('died', `${title} had not started when its process exited.`, {
+    attribution: 'other',
+    started: false,
+  })
+}
+
+async function awaitReady(state: ProcessState): Promise<HostFailure | undefined> {
+  const { ready, exitController, options } = state
+  const { startTimeoutMs } = options.limits
+  const { done } = await withTimeout(ready.promise, startTimeoutMs, exitController.signal)
+  if (!done && !exitController.signal.aborted)
+    kill(state, { kind: 'exit', how: `was not ready after ${startTimeoutMs} ms`, call: undefined })
+  return ready.promise
+}
+
+function readLine(state: ProcessState, line: string): void {
+  // Frames that are left in the pipe of a killed process are ignored.
+  if (state.exitCause !== undefined && state.exitCause.kind !== 'stopped') return
+  const frame = parseFrame(line)
+  if (frame === undefined) failProtocol(state, 'an invalid frame', line)
+  else if (!handleFrame(state, frame)) failProtocol(state, 'an unexpected response', line)
+}
+
+/** Returns false if the frame violates the protocol. */
+function handleFrame(state: ProcessState, frame: FrameFromHost): boolean {
+  switch (frame.t) {
+    case 'ready':
+      state.runtime = frame.runtime
+      state.ready.resolve(undefined)
+      return true
+    case 'startupError':
+      state.startupError = frame.reason
+      return true
+    case 'exit':
+      state.exitingCall = frame.call
+      return true
+    case 'log': {
+      const module = moduleField(state, frame.module)
+      // Given twice: first, because excess fields are dropped, and last, because a handler must not replace it.
+      state.output.logLine(frame.level, { ...module, ...frame.fields, ...module }, frame.message)
+      return true
+    }
+    default:
+      return state.session.receive(frame)
+  }
+}
+
+/** Omitted for a host with one module, whose log names the module on every line. */
+function moduleField({ options }: ProcessState, module: string | undefined): Readonly<Record<string, unknown>> {
+  return options.modules.length === 1 ? {} : { module }
+}
+
+function kill(state: ProcessState, cause: ExitCause): void {
+  state.exitCause ??= cause
+  state.child.kill()
+}
+
+function failProtocol(state: ProcessState, received: string, sample: string): void {
+  state.options.log.warn(
+    { event: 'host.protocol_error', received, sample: sample.slice(0, 200) },
+    'the host violated the protocol; killing it',
+  )
+  kill(state, { kind: 'protocolError', detail: `its process sent ${received}: ${sample.slice(0, 80)}` })
+}
+
+function handleBackpressure(state: ProcessState): void {
+  state.options.log.warn(
+    { event: 'host.killed', reason: 'backpressure' },
+    'the host ignores responses while it sends requests; killing it',
+  )
+  kill(state, { kind: 'protocolError', detail: 'its process ignored responses while it sent requests' })
+}
+
+function handleUnresponsive(state: ProcessState, operation: PendingOperation): void {
+  const { module, title, stack } = operation
+  state.options.log.warn(
+    { event: 'host.killed', reason: 'unresponsive', ...moduleField(state, module), handler: title, stack },
+    'a handler did not end when it was cancelled; killing its host',
+  )
+  kill(state, { kind: 'unresponsive', by: operation })
+}
+
+/** An exiting process closes its pipes first. A process that keeps running has lost its pipes to a handler. */
+async function killUnlessExited(state: ProcessState): Promise<void> {
+  const { options, exitController } = state
+  await options.sleep(options.limits.exitTimeoutMs, exitController.signal)
+  if (exitController.signal.aborted) return
+  options.log.warn(
+    { event: 'host.killed', reason: 'pipe_closed' },
+    'the host closed its pipes and did not exit; killing it',
+  )
+  kill(state, { kind: 'protocolError', detail: 'its process closed a protocol pipe' })
+}
+
+function handleExit(state: ProcessState, exit: ChildExit): { readonly killed: boolean } {
+  const { options, output, session, startupError } = state
+  output.close()
+  state.exitController.abort()
+  const cause: ExitCause = state.exitCause ?? { kind: 'exit', how: describeExit(exit), call: state.exitingCall }
+  state.exitCause = cause
+  const how = cause.kind === 'exit' ? cause.how : describeExit(exit)
+  const reason = startupError ?? exit.error?.message ?? [how, output.stderrTail()].filter(Boolean).join(': ')
+  const unavailable = createHostFailure('unavailable', `${options.name}: ${reason}`, {
+    started: false,
+    cause: exit.error,
+  })
+  state.ready.resolve(cause.kind === 'stopped' ? hostStoppedFailure(options.name) : unavailable)
+  options.onExit?.({ expected: cause.kind === 'stopped', reason })
+  session.close(cause)
+  return { killed: cause.kind === 'unresponsive' || cause.kind === 'protocolError' }
+}
+
 function describeExit({ code, signal }: ChildExit): string {
-  return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
+  return signal === null ? `exited with code ${code}` : `was terminated by ${signal}`
 }

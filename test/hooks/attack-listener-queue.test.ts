@@ -3,9 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { approximateSizeBytes } from '../../src/hooks/approximate-size.ts'
 import { handlerFailure, type RunHook } from '../../src/hooks/handler-result.ts'
-import { createListener } from '../../src/hooks/listener.ts'
+import { approximateSizeBytes, createListener } from '../../src/hooks/listener.ts'
 import { createRecordingLog } from '../hosts/support.ts'
 
 function listenerWith(run: RunHook, clock: () => number = Date.now) {

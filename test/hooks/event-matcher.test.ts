@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createEventMatcher, createEventValidator, subscriptionsOf } from '../../src/hooks/event-matcher.ts'
+import { createEventValidator, subscriptionsOf } from '../../src/hooks/event-names.ts'
+import { createEventMatcher } from '../../src/hooks/registry.ts'
 
 const aliases = new Map([['command:reset', 'command:new']])
 const canonical = (event: string) => aliases.get(event) ?? event

@@ -99,7 +99,7 @@ test('the gateway starts with an invalid hook', async (t) => {
       writeFileSync(join(home.hooks, '.state.json'), 'no JSON')
     },
   })
-  await gateway.waitForLog({ event: 'hook.discovery_warning', msg: /HOOK\.yaml:2/ })
+  await gateway.waitForLog({ event: 'hook.discovery_warning', reason: /HOOK\.yaml:2/ })
   await gateway.say('hello')
   await gateway.waitForReply('works', 'there')
 })

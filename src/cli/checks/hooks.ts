@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { eventNames, hookDirectories } from '../../app/compose-hooks.ts'
 import { createCommandRegistry } from '../../commands/registry.ts'
 import { discoverHooks } from '../../hooks/discovery.ts'
-import { createEventValidator } from '../../hooks/event-matcher.ts'
+import { createEventValidator } from '../../hooks/event-names.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
