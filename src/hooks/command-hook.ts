@@ -1,7 +1,8 @@
 /**
- * A program that an event starts (contract §2.7): the event as JSON on its stdin, its decision as JSON on its stdout. No
- * shell is between.
+ * Hooks that run a program (contract §2.7): it receives the event as JSON on stdin and prints its decision as JSON on stdout.
+ * The program is started without a shell.
  */
+import { isRecord } from '../lib/json.ts'
 import type { CommandHook } from './config.ts'
 import { type HandlerResult, handlerFailure, type RunHook } from './handler-result.ts'
 import { createHookPayload, matchesPattern } from './payload.ts'
@@ -11,11 +12,11 @@ import { splitShellWords } from './shell-words.ts'
 export interface CommandHookDeps {
   readonly environment: () => Readonly<Record<string, string>>
   readonly cwd: string
-  /** Why it may not run right now; '' where it may. */
+  /** Why the program must not run; '' if it may run. */
   blockedReason(): string
 }
 
-/** Its exit code by which it says no. */
+/** The exit code with which a program denies. */
 const denyExitCode = 2
 const maxReasonChars = 400
 
@@ -36,15 +37,15 @@ export function createCommandHook(hook: CommandHook, { environment, cwd, blocked
   }
 }
 
-/** What it says of an event when it cannot be asked; undefined where that lets things pass. */
+/** The decision for an event when the program cannot be run; `undefined` if the hook does not fail closed. */
 export function fallbackDecision(hook: CommandHook, context: unknown): unknown {
   return hook.fail_closed && matchesPattern(hook.matcher, context)
-    ? denyDecision('A hook that must allow this cannot be asked.')
+    ? denyDecision('A hook that must allow this command cannot be run.')
     : undefined
 }
 
-function applyFailClosed({ fail_closed }: CommandHook, wanted: boolean, outcome: HandlerResult): HandlerResult {
-  return wanted && !outcome.ok && fail_closed ? { ok: true, value: denyDecision(outcome.message) } : outcome
+function applyFailClosed({ fail_closed }: CommandHook, wantsResult: boolean, result: HandlerResult): HandlerResult {
+  return wantsResult && !result.ok && fail_closed ? { ok: true, value: denyDecision(result.message) } : result
 }
 
 const noDecision: HandlerResult = { ok: true, value: null }
@@ -57,14 +58,14 @@ function parseProgramResult({ code, stdout, stderr, failure }: ProgramResult): H
     const reason = decision === undefined ? stderr.trim().slice(0, maxReasonChars).toWellFormed() : reasonOf(decision)
     return { ok: true, value: denyDecision(reason) }
   }
-  if (code !== 0) return handlerFailure(`The program ended with ${code}: ${lastLine(stderr)}`)
+  if (code !== 0) return handlerFailure(`The program exited with code ${code}: ${lastLine(stderr)}`)
   if (output === '') return noDecision
   if (decision === undefined)
-    return handlerFailure(`The program wrote something else than JSON: ${output.slice(0, 80)}`)
+    return handlerFailure(`The program printed output that is not JSON: ${output.slice(0, 80)}`)
   return { ok: true, value: isBlockDecision(decision) ? denyDecision(reasonOf(decision)) : decision }
 }
 
-/** As a hook in a folder says it. */
+/** The form of a decision that handlers return. */
 function denyDecision(message: string): Readonly<Record<string, string>> {
   return { decision: 'deny', message }
 }
@@ -81,10 +82,10 @@ function reasonOf({ reason, message }: DecisionJson): string {
 
 function parseJsonObject(text: string): DecisionJson | undefined {
   try {
-    const found: unknown = JSON.parse(text)
-    return typeof found === 'object' && found !== null && !Array.isArray(found) ? { ...found } : undefined
+    const parsed: unknown = JSON.parse(text)
+    return isRecord(parsed) ? parsed : undefined
   } catch {
-    // Whoever asked says what was there instead.
+    // The caller reports invalid output.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The hooks that stand in the configuration: programs to run and addresses to tell (contract §2.7).
+ * Hooks that are defined in the configuration: programs and webhooks (contract §2.7).
  */
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -19,7 +19,7 @@ export interface ConfigHooksDeps extends Pick<WebhookDeps, 'fetch' | 'newId' | '
   readonly home: string
   readonly settings: () => HooksConfig
   readonly environment: () => Readonly<Record<string, string>>
-  /** Runs every program, whether it was accepted or not. */
+  /** Whether programs run without having been accepted. */
   readonly acceptsAll: () => boolean
   eventIssue(event: string): string | undefined
   subscriptionsOf(events: readonly string[]): string[]
@@ -29,7 +29,7 @@ export interface ConfigHooksDeps extends Pick<WebhookDeps, 'fetch' | 'newId' | '
 }
 
 export interface ConfigHooks {
-  /** Reads the configuration anew; hooks that stand there as before keep their line and their counts. Never throws. */
+  /** Reads the configuration again. Unchanged hooks keep their queue and their statistics. Never throws. */
   refresh(): void
   subscriptions(): readonly Subscription<Listener>[]
   find(name: string): Listener | undefined
@@ -41,19 +41,19 @@ type ConfiguredHook =
   | { readonly kind: 'command'; readonly events: readonly string[]; readonly spec: CommandHook }
   | { readonly kind: 'webhook'; readonly events: readonly string[]; readonly spec: Webhook }
 
-/** What was accepted: fingerprints of the program's files, or whatever they hold. */
+/** The accepted hashes of the program's files; `any` if the content of the files does not matter. */
 type AcceptedHashes = 'any' | readonly string[]
 
 interface Entry {
   readonly configured: ConfiguredHook
-  /** Undefined where nobody has accepted it. */
+  /** `undefined` if the program has not been accepted. */
   readonly accepted: AcceptedHashes | undefined
   readonly listener: Listener | undefined
-  /** Why it may not run right now; '' where it may. */
+  /** Why the hook must not run; '' if it may run. */
   blockedReason(): string
 }
 
-/** Attempts and what they need beside the time of the address itself. */
+/** Time for the overhead of both attempts, in addition to the timeout of the requests. */
 const webhookGraceMs = 1_000
 
 export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
@@ -67,12 +67,12 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
 
   function configuredHooks(): Map<string, ConfiguredHook> {
     const found = new Map<string, ConfiguredHook>()
-    // Programs and addresses are left out where an operator wants to see the gateway without them.
+    // Safe mode starts the gateway without programs and webhooks.
     if (/^(1|true|yes|on)$/i.test(deps.environment()['HERMES_SAFE_MODE'] ?? '')) return found
-    const add = (name: string, wanted: ConfiguredHook) => {
+    const add = (name: string, configured: ConfiguredHook) => {
       let id = name
       for (let number = 2; found.has(id); number++) id = `${name}-${number}`
-      found.set(id, wanted)
+      found.set(id, configured)
     }
     for (const { event, hook } of listCommandHooks(settings())) {
       const program = basename(splitShellWords(hook.command)?.[0] ?? '')
@@ -84,37 +84,48 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     return found
   }
 
-  function acceptedHashesFor(wanted: ConfiguredHook): AcceptedHashes | undefined {
-    if (wanted.kind === 'webhook' || deps.acceptsAll()) return 'any'
-    const { command } = wanted.spec
-    const [event = ''] = wanted.events
+  function acceptedHashesFor(configured: ConfiguredHook): AcceptedHashes | undefined {
+    if (configured.kind === 'webhook' || deps.acceptsAll()) return 'any'
+    const { command } = configured.spec
+    const [event = ''] = configured.events
     try {
       const found = readConsents(home).filter((one) => hasConsent({ event, command }, [one]))
       if (found.length === 0) return undefined
       const programs = found.flatMap(({ program }) => program ?? [])
       return programs.length < found.length ? 'any' : programs
     } catch (error) {
-      log.warn({ event: 'hook.consents_unreadable', err: error }, 'accepted programs cannot be read, so none runs')
+      log.warn(
+        { event: 'hook.consents_unreadable', err: error },
+        'the list of accepted programs cannot be read: no program runs',
+      )
       return undefined
     }
   }
 
-  function blockedReasonFor(id: string, { kind, spec }: ConfiguredHook, grant: AcceptedHashes): () => string {
-    if (kind === 'webhook' || grant === 'any') return () => ''
-    const isAccepted = createProgramCheck(programFiles(spec.command, home), grant)
-    return () => (isAccepted() ? '' : `its program has changed since it was accepted: hermes hooks accept ${id}`)
+  function blockedReasonFor(id: string, { kind, spec }: ConfiguredHook, accepted: AcceptedHashes): () => string {
+    if (kind === 'webhook' || accepted === 'any') return () => ''
+    const isAccepted = createProgramCheck(programFiles(spec.command, home), accepted)
+    return () => (isAccepted() ? '' : `the program has changed since it was accepted; run: hermes hooks accept ${id}`)
   }
 
-  function createEntryListener(id: string, wanted: ConfiguredHook, blockedReason: () => string): Listener {
+  function createEntryListener(id: string, configured: ConfiguredHook, blockedReason: () => string): Listener {
     const listener = createListener({
       id,
-      ...(wanted.kind === 'command'
+      ...(configured.kind === 'command'
         ? {
-            run: createCommandHook(wanted.spec, { environment, cwd: home, blockedReason }),
-            fallback: (context: unknown) => fallbackDecision(wanted.spec, context),
+            run: createCommandHook(configured.spec, { environment, cwd: home, blockedReason }),
+            fallback: (context: unknown) => fallbackDecision(configured.spec, context),
           }
-        : { run: createWebhook(wanted.spec, { ...deps, environment: deps.environment, cwd: home }) }),
-      deadlineMs: () => deadlineMsOf(wanted),
+        : {
+            run: createWebhook(configured.spec, {
+              fetch: deps.fetch,
+              environment: deps.environment,
+              cwd: home,
+              newId: deps.newId,
+              clock,
+            }),
+          }),
+      deadlineMs: () => deadlineMsOf(configured),
       isEligible: () => true,
       clock,
       log: log.child({ hook: id }),
@@ -131,7 +142,7 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     for (const event of configured.events) {
       const issue = deps.eventIssue(event)
       if (issue !== undefined && !isSame)
-        log.warn({ event: 'hook.event_unknown', hook: id, issue }, 'a hook in config.yaml names an unknown event')
+        log.warn({ event: 'hook.event_unknown', hook: id, issue }, 'a configured hook subscribes to an unknown event')
     }
     if (accepted !== undefined) {
       const blockedReason = blockedReasonFor(id, configured, accepted)
@@ -141,15 +152,22 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     }
     log.warn(
       { event: 'hook.not_accepted', hook: id, fix: `hermes hooks accept ${id}` },
-      'a configured hook does not run before it is accepted',
+      'a configured hook does not run until it is accepted',
     )
-    return { configured, accepted, listener: undefined, blockedReason: () => `hermes hooks accept ${id}` }
+    return {
+      configured,
+      accepted,
+      listener: undefined,
+      blockedReason: () => `not accepted; run: hermes hooks accept ${id}`,
+    }
   }
 
   return {
     refresh() {
       const before = entries
-      entries = new Map([...configuredHooks()].map(([id, wanted]) => [id, refreshEntry(id, wanted, before.get(id))]))
+      entries = new Map(
+        [...configuredHooks()].map(([id, configured]) => [id, refreshEntry(id, configured, before.get(id))]),
+      )
       for (const [id, { listener }] of before) if (!entries.has(id)) listener?.stop()
       deps.onChange()
     },
@@ -169,7 +187,7 @@ function deadlineMsOf({ kind, spec }: ConfiguredHook): number {
   return kind === 'command' ? spec.timeout * 1_000 : spec.timeout * 2_000 + webhookGraceMs
 }
 
-/** Commands and addresses may hold secrets: of an address only its host is shown. */
+/** Shows only the origin of a URL, because its path and query may contain secrets. */
 function statusOf(name: string, { configured, listener, blockedReason }: Entry): HookStatus {
   const { kind, events, spec } = configured
   const reason = blockedReason()

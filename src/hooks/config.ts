@@ -1,5 +1,5 @@
 /**
- * The hooks' part of the configuration: how handlers run, and the hooks that need no folder (contract §2.7).
+ * The configuration of hooks: how handlers run, and hooks without a directory of their own (contract §2.7).
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
@@ -9,12 +9,12 @@ const matcherSchema = z
   .string()
   .refine(isRegExp, { error: 'expected a regular expression' })
   .optional()
-  .describe('A regular expression that the command, or else the platform, of an event must fit as a whole.')
+  .describe('A regular expression that must match the whole command of an event, or its platform if it has no command.')
 
-/** Keys that are kept for later versions are accepted and do nothing. */
+/** Unknown keys are accepted and ignored, because later versions may define them. */
 const commandHookSchema = z.looseObject({
   command: z.string().refine((text) => splitShellWords(text) !== undefined, {
-    error: 'expected a program and its arguments, quotes closed',
+    error: 'expected a program and its arguments, with balanced quotes',
   }),
   matcher: matcherSchema,
   timeout: z.number().positive().max(300).default(60),
@@ -27,11 +27,11 @@ const webhookSchema = z.object({
     .string()
     .regex(/^[\w.-]{1,64}$/)
     .optional(),
-  url: z.url({ protocol: /^https?$/, error: 'expected an address that begins with https:// or http://' }),
+  url: z.url({ protocol: /^https?$/, error: 'expected a URL that begins with https:// or http://' }),
   events: z.union([z.string().transform((event) => [event]), z.array(z.string()).min(1)]),
   matcher: matcherSchema,
   secret: z.string().optional().meta({ description: 'Signs each delivery.', writeOnly: true }),
-  secret_env: z.string().optional().describe('The variable that holds the secret instead.'),
+  secret_env: z.string().optional().describe('The environment variable that contains the secret.'),
   timeout: z.number().min(1).max(60).default(10),
 })
 export type Webhook = z.output<typeof webhookSchema>
@@ -41,22 +41,22 @@ const settings = {
     .enum(['all', 'declared'])
     .default('all')
     .describe(
-      'What a hook that names no variables (`env` in HOOK.yaml) sees of the environment: all of it with .env, or none.',
+      'Environment of hooks without `env` in HOOK.yaml: all variables including .env, or only basic ones such as PATH.',
     ),
   timeout: z
     .number()
     .positive()
     .max(300)
     .default(5)
-    .describe('Seconds that a handler may take, unless its HOOK.yaml says otherwise (`timeout_ms`).'),
+    .describe('Time limit of a handler in seconds, unless its HOOK.yaml sets `timeout_ms`.'),
   command_timeout: z
     .number()
     .positive()
     .max(60)
     .default(5)
-    .describe('Seconds that a command waits for the decision of all hooks together; then it is allowed.'),
-  python: z.string().min(1).default('python3').describe('The program that runs handlers in Python.'),
-  outbound: z.array(webhookSchema).default([]).describe('Addresses that are told of events.'),
+    .describe('Seconds that a command waits for the decisions of all hooks. After that it is allowed.'),
+  python: z.string().min(1).default('python3').describe('The interpreter for handlers in Python.'),
+  outbound: z.array(webhookSchema).default([]).describe('Webhooks that receive events.'),
 }
 
 const commandHooksSchema = z.array(commandHookSchema)
@@ -73,16 +73,16 @@ export const hooksConfig = {
       }
     })
     .prefault({})
-    .describe('Every other key is the name of an event with a list of programs to run.'),
+    .describe('Every other key is the name of an event, with a list of programs to run.'),
   hooks_auto_accept: z
     .boolean()
     .default(false)
-    .describe('Runs the programs of `hooks` although nobody has accepted them (`hermes hooks accept`).'),
+    .describe('Runs the programs of `hooks` without prior acceptance (`hermes hooks accept`).'),
 } as const
 
 export type HooksConfig = ConfigOf<typeof hooksConfig>['hooks']
 
-/** The programs that events start, in the order of the file. */
+/** The programs that events run, in the order of the file. */
 export function listCommandHooks(config: HooksConfig): { readonly event: string; readonly hook: CommandHook }[] {
   return eventEntries(config).flatMap(([event, hooks]) =>
     (commandHooksSchema.safeParse(hooks).data ?? []).map((hook) => ({ event, hook })),

@@ -1,7 +1,6 @@
 /**
- * Which programs of the configuration may run: each event with its command is accepted once, by a person (contract §2.7),
- * and again when the program's file is another one. The configuration may come from elsewhere; who can write it could
- * otherwise run anything.
+ * The programs of the configuration that may run. A user accepts each pair of event and command once (contract §2.7), and
+ * again when the file of the program has changed. Otherwise everyone who can write the configuration could run programs.
  */
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -10,7 +9,7 @@ import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files
 export interface Consent {
   readonly event: string
   readonly command: string
-  /** The fingerprint of the program's files when it was accepted; left out, they may hold whatever they hold. */
+  /** The hash of the program's files when it was accepted. If omitted, any content is accepted. */
   readonly program?: string | undefined
 }
 
@@ -22,14 +21,14 @@ function consentFilePath(home: string): string {
   return join(home, 'shell-hooks-allowlist.json')
 }
 
-/** Nothing is accepted where the file is absent or cannot be read as what it should be. Throws the system's error. */
+/** Empty if the file is absent or invalid. Throws the system's error. */
 export function readConsents(home: string): readonly Consent[] {
   const text = readTextIfExists(consentFilePath(home), 1_048_576)
   if (text === undefined) return []
   try {
     return consentFileSchema.parse(JSON.parse(text)).allowed
   } catch {
-    // Half a file, or somebody else's: nothing in it counts.
+    // An invalid file accepts nothing, which is the safe default.
     return []
   }
 }
@@ -40,7 +39,7 @@ export function writeConsents(home: string, allowed: readonly Consent[]): void {
   writeFileAtomic(consentFilePath(home), `${JSON.stringify({ allowed }, null, 2)}\n`)
 }
 
-/** Whether this command was accepted for this event, whatever its files held. */
+/** Whether this command was accepted for this event, regardless of the content of its files. */
 export function hasConsent({ event, command }: Consent, allowed: readonly Consent[]): boolean {
   return allowed.some((one) => one.event === event && one.command === command)
 }

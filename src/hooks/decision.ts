@@ -1,16 +1,16 @@
 /**
- * From what hooks returned to what becomes of a command (contract §1.5).
+ * Derives the decision about a command from the results of hooks (contract §1.5).
  */
 export type CommandDecision =
   | { readonly kind: 'allow' }
-  /** `message` is '' where the hook gave no reason. */
+  /** `message` is '' if the hook gave no reason. */
   | { readonly kind: 'deny'; readonly message: string }
   | { readonly kind: 'handled'; readonly message: string }
-  /** `args` undefined: as they were typed. */
+  /** `args` is `undefined` if the arguments stay unchanged. */
   | { readonly kind: 'rewrite'; readonly command: string; readonly args: string | undefined }
 
 /**
- * The first answer that decides anything counts; to allow decides nothing. Whatever is no decision is passed over.
+ * The first result that denies, handles or rewrites the command. Other results are skipped.
  * @param results in the order of the hooks
  */
 export function firstDecision(results: readonly unknown[]): CommandDecision {

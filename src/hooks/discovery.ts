@@ -1,6 +1,6 @@
 /**
- * Finds the hooks that lie in the folders: reads manifests, checks that nobody else could have put them there, runs
- * nothing. Synchronous: a start with ten hooks costs less so than waiting ten times.
+ * Discovers hooks in directories: reads their manifests and checks that no other user can write their files. Runs no code.
+ * Synchronous, because at start this is faster than asynchronous calls for each file.
  */
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -11,15 +11,15 @@ import { type HookManifest, type ManifestOptions, parseHookManifest } from './ma
 
 export interface HookRoot {
   readonly path: string
-  /** `shipped` with the gateway, or the user's own. */
+  /** `shipped` with the gateway, or in the `home` of the user. */
   readonly origin: 'shipped' | 'home'
 }
 
 export interface DiscoveredHook {
-  /** Unique; what commands, the log and hosts call it. The name of its manifest, unless that is taken. */
+  /** Unique name in commands, logs and hosts: the name in the manifest, or one derived from the directory if taken. */
   readonly id: string
   readonly origin: HookRoot['origin']
-  /** Absolute. */
+  /** Absolute path. */
   readonly folder: string
   readonly manifestFile: string
   readonly handlerFile: string
@@ -27,28 +27,28 @@ export interface DiscoveredHook {
   readonly manifest: HookManifest
 }
 
-/** A folder that looks like a hook and cannot be used. */
+/** A directory with an invalid hook. */
 export interface InvalidHook {
   readonly id: string
   readonly folder: string
-  /** What is wrong, with file and line where there is one. */
+  /** The issue, with file and line if known. */
   readonly reason: string
 }
 
 export interface DiscoveryResult {
-  /** In the order in which they hear an event: by priority, then by path. */
+  /** In the order in which they receive an event: by priority, then by path. */
   readonly hooks: readonly DiscoveredHook[]
   readonly invalid: readonly InvalidHook[]
-  /** What is odd but harms nothing, a sentence each. */
+  /** Issues that do not invalidate a hook, one sentence each. */
   readonly warnings: readonly string[]
-  /** All folders of hooks, also of those that cannot be used. */
+  /** All hook directories, including invalid ones. */
   readonly folders: readonly string[]
 }
 
 export interface DiscoverHooksOptions extends Pick<ManifestOptions, 'eventIssue'> {
-  /** `parseHookManifest`, if left out. */
+  /** `parseHookManifest` if omitted. */
   readonly parseManifest?: typeof parseHookManifest
-  /** The shipped ones first. A later folder takes the place of an earlier one of the same name. */
+  /** Shipped hooks first. A directory replaces an earlier one of the same name. */
   readonly roots: readonly HookRoot[]
 }
 
@@ -68,7 +68,7 @@ export function discoverHooks({
   const taken = new Set<string>()
   for (const { root, folder } of [...folders.values()].sort(compareFolders)) {
     const options: ManifestOptions = { folder: basename(folder), eventIssue }
-    const found = inspectFolder(root, folder, options, { read: parseManifest, warnings })
+    const found = inspectFolder(root, folder, options, { parse: parseManifest, warnings })
     if (found === undefined) continue
     if ('reason' in found) {
       invalid.push(found)
@@ -76,11 +76,11 @@ export function discoverHooks({
     }
     const id = uniqueName(found.manifest.name, basename(folder), taken)
     if (id !== found.manifest.name)
-      warnings.push(`${found.manifestFile}: the name ${found.manifest.name} is taken; this hook is called ${id}`)
+      warnings.push(`${found.manifestFile}: another hook has the name ${found.manifest.name}; this hook is named ${id}`)
     taken.add(id)
     hooks.push({ ...found, id })
   }
-  // Stable: those of one priority stay in the order of their paths.
+  // The sort is stable, so hooks of the same priority stay in the order of their paths.
   hooks.sort((one, other) => one.manifest.priority - other.manifest.priority)
   return { hooks, invalid, warnings, folders: [...folders.values()].map(({ folder }) => folder) }
 }
@@ -92,7 +92,7 @@ function compareFolders(one: FolderEntry, other: FolderEntry): number {
   return one.folder < other.folder ? -1 : 1
 }
 
-/** Linked folders count, if they lead to another place in the same folder of hooks. */
+/** Includes symbolic links. `checkFileSafety` rejects links that lead out of the root. */
 function listHookFolders(path: string, invalid: InvalidHook[]): string[] {
   try {
     return readdirSync(path, { withFileTypes: true })
@@ -104,7 +104,7 @@ function listHookFolders(path: string, invalid: InvalidHook[]): string[] {
   } catch (error) {
     const code = systemCode(error)
     if (code !== 'ENOENT') {
-      invalid.push({ id: basename(path), folder: path, reason: `the folder cannot be read: ${messageOf(error)}` })
+      invalid.push({ id: basename(path), folder: path, reason: `the directory cannot be read: ${messageOf(error)}` })
     }
     return []
   }
@@ -112,12 +112,12 @@ function listHookFolders(path: string, invalid: InvalidHook[]): string[] {
 
 type InspectionResult = Omit<DiscoveredHook, 'id'> | InvalidHook | undefined
 
-/** Undefined where there is no manifest: then it is some other folder. */
+/** `undefined` if the directory has no manifest and therefore is no hook. */
 function inspectFolder(
   root: HookRoot,
   folder: string,
   options: ManifestOptions,
-  { read, warnings }: { readonly read: typeof parseHookManifest; readonly warnings: string[] },
+  { parse, warnings }: { readonly parse: typeof parseHookManifest; readonly warnings: string[] },
 ): InspectionResult {
   const invalidHook = (reason: string): InvalidHook => ({ id: options.folder, folder, reason })
   const manifestFile = join(folder, 'HOOK.yaml')
@@ -126,12 +126,12 @@ function inspectFolder(
     const text = readManifest(manifestFile, folder, top)
     if (text === undefined) return undefined
     if ('reason' in text) return invalidHook(text.reason)
-    const check = read(text.text, manifestFile, options)
+    const check = parse(text.text, manifestFile, options)
     if (!check.ok) return invalidHook(check.issues.join('; '))
     const handler = findHandlerFile(folder)
     if ('reason' in handler) return invalidHook(handler.reason)
-    const harmless = checkFileSafety([folder, manifestFile, handler.file], top)
-    if (!harmless.ok) return invalidHook(harmless.reason)
+    const safety = checkFileSafety([folder, manifestFile, handler.file], top)
+    if (!safety.ok) return invalidHook(safety.reason)
     warnings.push(...check.warnings)
     return {
       origin: root.origin,
@@ -146,7 +146,7 @@ function inspectFolder(
   }
 }
 
-/** The name, else the folder's, else the folder's with a number. */
+/** The name in the manifest, the name of the directory, or the latter with a number. */
 function uniqueName(name: string, folder: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name
   for (let number = 1; ; number++) {

@@ -1,5 +1,5 @@
 /**
- * What is said of hooks that lie in folders.
+ * The status of hooks in directories.
  */
 import { extname } from 'node:path'
 import type { DiscoveredHook, InvalidHook } from './discovery.ts'

@@ -1,5 +1,5 @@
 /**
- * The handler of a hook: the one file of its folder that holds the code, and the language it is in.
+ * The handler of a hook: the single `handler.*` file of its directory, and its language.
  */
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
@@ -16,24 +16,25 @@ const languageByExtension: Readonly<Record<string, 'node' | 'python'>> = {
 }
 
 const maxBytes = 5 * 1024 * 1024
-/** Of the file, to tell text from something else. */
+/** Bytes that are inspected to distinguish text from binary files. */
 const sniffedBytes = 4_096
 
 export function isHandlerFileName(name: string): boolean {
   return name.startsWith('handler.') && languageByExtension[extname(name)] !== undefined
 }
 
-/** Throws the system's error when the folder cannot be read. */
+/** Throws the system's error if the directory cannot be read. */
 export function findHandlerFile(folder: string): HandlerFile {
   const names = readdirSync(folder).filter(isHandlerFileName).sort()
   const [name, second] = names
-  if (name === undefined) return { reason: `${folder}: expected a file handler.ts, .js or .py, found none` }
+  if (name === undefined)
+    return { reason: `${folder}: expected a file handler.ts, handler.js or handler.py, found none` }
   if (second !== undefined) return { reason: `${folder}: expected one handler, found ${names.join(' and ')}` }
   const file = join(folder, name)
   const found = statSync(file)
   if (!found.isFile()) return { reason: `${file}: expected a file` }
   if (found.size > maxBytes) return { reason: `${file}: expected at most ${maxBytes} bytes, found ${found.size}` }
-  if (isBinary(file)) return { reason: `${file}: expected source code, found something that is no text` }
+  if (isBinary(file)) return { reason: `${file}: expected source code, found a binary file` }
   return { file, language: languageByExtension[extname(name)] ?? 'node' }
 }
 

@@ -1,5 +1,5 @@
 /**
- * How one call of a handler came out, whatever kind of hook it belongs to.
+ * The result of one call of a handler, for every kind of hook.
  */
 import type { HostResult } from '../hosts/contract.ts'
 
@@ -7,36 +7,35 @@ export type HandlerResult = { readonly ok: true; readonly value: unknown } | Han
 
 export interface HandlerFailure {
   readonly ok: false
-  /** `unloadable`: trying again changes nothing until its files change. `unavailable`: what runs it is not there. */
+  /** `unloadable`: a retry fails until the files change. `unavailable`: the runtime or program is missing. */
   readonly kind: 'failed' | 'unloadable' | 'unavailable'
-  /** For people. */
+  /** A text for users. */
   readonly message: string
-  /** Where it happened; '' where nobody knows. */
+  /** Where the error occurred; '' if unknown. */
   readonly stack: string
-  /** Whether it was, or may have been, this hook's doing. */
+  /** Whether this hook caused the failure or may have caused it. */
   readonly countsAgainstHook: boolean
-  /** Whether its process went with it. */
+  /** Whether the host process exited. */
   readonly hostExited: boolean
 }
 
-/** What a hook is called with. */
 export interface HookCall {
   readonly event: string
   readonly context: unknown
-  /** Whether anybody looks at what it returns. */
+  /** Whether the caller uses the result. */
   readonly wantsResult: boolean
-  /** How long it may take, ms. */
+  /** Time limit in ms. */
   readonly deadlineMs: number
 }
 
-/** Runs the handler. Should not reject: that counts as nobody's fault. */
+/** Runs the handler. A rejection is reported as a failure that does not count against the hook. */
 export type RunHook = (call: HookCall) => Promise<HandlerResult>
 
 export function handlerFailure(
-  text: string,
-  more: Partial<Omit<HandlerFailure, 'ok' | 'message'>> = {},
+  message: string,
+  details: Partial<Omit<HandlerFailure, 'ok' | 'message'>> = {},
 ): HandlerFailure {
-  return { kind: 'failed', stack: '', countsAgainstHook: true, hostExited: false, ...more, ok: false, message: text }
+  return { kind: 'failed', stack: '', countsAgainstHook: true, hostExited: false, ...details, ok: false, message }
 }
 
 export function toHandlerResult(result: HostResult<unknown>): HandlerResult {

@@ -1,39 +1,39 @@
 /**
- * What is counted of one hook, and when it has failed too often.
+ * Statistics of one hook, and the circuit breaker that trips after repeated failures.
  */
 import type { HandlerResult } from './handler-result.ts'
 
 export interface HookCounts {
-  /** Events it was called with. */
+  /** Number of calls. */
   readonly fired: number
   readonly failed: number
-  /** Events it never got: its line was full, or it was set aside. */
+  /** Events that were not delivered because the queue was full or the hook was disabled. */
   readonly dropped: number
-  /** How often its process ended because of it, for certain or perhaps. */
+  /** How often the hook crashed its host, or may have crashed it. */
   readonly kills: number
-  /** Of the last calls, ms; null before the first. */
+  /** Mean duration of the last calls in ms; null before the first call. */
   readonly meanMs: number | null
   readonly p99Ms: number | null
   readonly lastError: { readonly at: number; readonly event: string; readonly text: string } | null
 }
 
 export interface HookHealth {
-  /** Sorts what was measured: for people, not for each event. */
+  /** Sorts the durations, so it must not be called for each event. */
   counts(): HookCounts
-  /** Why it hears nothing; undefined while it does. */
+  /** Why the hook is disabled; `undefined` if it is enabled. */
   trippedReason(): string | undefined
-  record(event: string, outcome: HandlerResult, ms: number, now: number): void
+  record(event: string, result: HandlerResult, ms: number, now: number): void
   crashes(): number
-  /** It cannot be loaded, as was found out without an event. */
+  /** Records that the hook cannot be loaded, without a call. */
   markUnloadable(text: string, now: number): void
   recordDropped(): void
-  /** Begins anew: its files have changed, or somebody said so. */
+  /** Enables the hook again. */
   reset(): void
 }
 
-/** Failures in a row after which a hook is set aside. */
+/** Consecutive failures after which a hook is disabled. */
 const maxConsecutiveFailures = 3
-/** Calls of which the times are kept. */
+/** Number of durations that are kept. */
 const maxSamples = 512
 
 export function createHookHealth(): HookHealth {
@@ -57,24 +57,24 @@ export function createHookHealth(): HookHealth {
       lastError,
     }),
     trippedReason() {
-      if (isUnloadable) return 'it cannot be loaded'
+      if (isUnloadable) return 'the hook cannot be loaded'
       return consecutiveFailures >= maxConsecutiveFailures
-        ? `it failed ${maxConsecutiveFailures} times in a row`
+        ? `the hook failed ${maxConsecutiveFailures} times in a row`
         : undefined
     },
-    record(event, outcome, ms, now) {
+    record(event, result, ms, now) {
       durationsMs[calls % maxSamples] = ms
       calls += 1
-      if (outcome.ok) {
+      if (result.ok) {
         consecutiveFailures = 0
         return
       }
       failures += 1
-      lastError = { at: now, event, text: outcome.message }
-      if (outcome.kind === 'unloadable') isUnloadable = true
-      if (!outcome.countsAgainstHook) return
+      lastError = { at: now, event, text: result.message }
+      if (result.kind === 'unloadable') isUnloadable = true
+      if (!result.countsAgainstHook) return
       consecutiveFailures += 1
-      if (outcome.hostExited) crashes += 1
+      if (result.hostExited) crashes += 1
     },
     markUnloadable(text, now) {
       isUnloadable = true

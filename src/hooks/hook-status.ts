@@ -1,27 +1,26 @@
 /**
- * What `hermes hooks list` and the API say of a hook.
+ * The status of a hook, as `hermes hooks list` and the API show it.
  */
 import type { HookCounts } from './health.ts'
 import type { ListenerState } from './listener.ts'
 
 export interface HookStatus extends HookCounts {
   readonly name: string
-  /** `folder`: HOOK.yaml and a handler. The others stand in config.yaml. */
+  /** `folder`: a directory with HOOK.yaml and a handler. The others are defined in config.yaml. */
   readonly kind: 'folder' | 'command' | 'webhook'
   readonly description: string
-  /** As they were written. */
+  /** As written in the manifest or the configuration. */
   readonly events: readonly string[]
-  /** `disabled`: by its manifest. `invalid`: cannot be used as it is. `not-accepted`: nobody has allowed it to run. */
+  /** `disabled`: by its manifest. `invalid`: its files are invalid. `not-accepted`: no user has accepted its program. */
   readonly state: ListenerState | 'disabled' | 'invalid' | 'not-accepted'
-  /** Why it is not `ready`; '' when it is. */
+  /** Why the hook is not `ready`; '' if it is. */
   readonly reason: string
-  /** Why its newest version is not in use; '' when it is. */
+  /** Why the newest version is not active; '' if it is. */
   readonly problem: string
-  /** Events that wait for it. */
+  /** Number of queued events. */
   readonly waiting: number
-  /** `typescript`, `javascript`, `python`; '' where there is no handler. */
+  /** `typescript`, `javascript` or `python`; '' without a handler. */
   readonly language: string
-  /** `shipped` with the gateway, `home`, or `config`. */
   readonly origin: 'shipped' | 'home' | 'config'
   /** '' for hooks of the configuration. */
   readonly folder: string
@@ -40,17 +39,17 @@ export const zeroCounts: HookCounts & { readonly waiting: number } = {
   waiting: 0,
 }
 
-/** A hook that does not do what its owner wants of it, in one line. */
+/** A hook that does not work as configured. */
 export interface UnhealthyHook {
   readonly name: string
-  /** As in its report, or `old version`: it works, but its newest files are not in use. */
+  /** As in `HookStatus`, or `old version` if the newest version is not active. */
   readonly state: string
   readonly reason: string
 }
 
-/** What `hermes status` says of hooks: nothing of those that work, nor of those that are switched off in their manifest. */
-export function unhealthyHooks(reports: readonly HookStatus[]): UnhealthyHook[] {
-  return reports.flatMap(({ name, state, reason, problem }) => {
+/** The hooks that `hermes status` shows: neither hooks that work nor hooks that are disabled in their manifest. */
+export function unhealthyHooks(statuses: readonly HookStatus[]): UnhealthyHook[] {
+  return statuses.flatMap(({ name, state, reason, problem }) => {
     if (state !== 'ready' && state !== 'disabled') return [{ name, state, reason }]
     return problem === '' ? [] : [{ name, state: 'old version', reason: problem }]
   })

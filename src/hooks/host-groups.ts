@@ -1,14 +1,14 @@
 /**
- * Which hooks share a process, and what that process sees of the environment.
+ * Groups hooks that share a host process, and selects the environment variables of that process.
  */
 export interface HostGroupRules {
   /** `hooks.env` of the configuration. */
   readonly env: 'all' | 'declared'
-  /** Everything the gateway sees: its process environment over `.env`. */
+  /** The process environment of the gateway, which overrides `.env`. */
   readonly environment: Readonly<Record<string, string>>
-  /** The home of the gateway. */
+  /** `$HERMES_HOME`. */
   readonly home: string
-  /** Hooks that have taken their process along too often. */
+  /** Whether the hook has crashed its host repeatedly. */
   readonly isIsolated: (id: string) => boolean
 }
 
@@ -18,7 +18,7 @@ interface GroupMember {
   readonly manifest: { readonly env?: readonly string[] }
 }
 
-/** What a program needs in order to run at all; none of it is a secret. */
+/** Variables that most programs need. None of them is a secret. */
 const baseVariables = [
   'PATH',
   'HOME',
@@ -32,7 +32,7 @@ const baseVariables = [
   'SSL_CERT_DIR',
 ]
 
-/** Hooks of one key share a process: those of one language, except the ones that name variables and the loners. */
+/** Hooks with the same key share a process. Hooks that declare variables and isolated hooks have a key of their own. */
 export function groupKeyOf(
   { id, language, manifest }: GroupMember,
   { isIsolated }: Pick<HostGroupRules, 'isIsolated'>,
@@ -40,7 +40,7 @@ export function groupKeyOf(
   return manifest.env !== undefined || isIsolated(id) ? `${language}: ${id}` : language
 }
 
-/** The variables of a process for this hook, and for all that share its group. */
+/** The environment of the process of a hook, which is the same for all hooks of its group. */
 export function hookEnvironment({ manifest }: GroupMember, rules: HostGroupRules): Readonly<Record<string, string>> {
   const { environment, home } = rules
   const gatewayVariables = { HERMES_HOME: home }
@@ -49,14 +49,14 @@ export function hookEnvironment({ manifest }: GroupMember, rules: HostGroupRules
   return { ...baseEnvironment(environment, names), ...gatewayVariables }
 }
 
-/** What a program needs, and the variables of these names. */
+/** The basic variables and those with the given names. */
 export function baseEnvironment(
   environment: Readonly<Record<string, string>>,
   names: readonly string[] = [],
 ): Readonly<Record<string, string>> {
-  const wanted = [...baseVariables, ...names].flatMap((name): [string, string][] => {
+  const entries = [...baseVariables, ...names].flatMap((name): [string, string][] => {
     const value = environment[name]
     return value === undefined ? [] : [[name, value]]
   })
-  return Object.fromEntries(wanted)
+  return Object.fromEntries(entries)
 }

@@ -1,6 +1,6 @@
 /**
- * What manifests were understood to say, kept over a restart: reading YAML costs a start more than all else about hooks.
- * It is kept with the text and counts for that text alone, and only for the code that read it.
+ * A cache of parsed manifests across restarts, because parsing YAML is the most expensive part of discovering hooks. An
+ * entry is valid only for the same text and the same version of the parser.
  */
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,9 +11,9 @@ import type { Logger } from '../lib/log.ts'
 import { type HookManifest, parseHookManifest } from './manifest.ts'
 
 export interface ManifestReader {
-  /** As `parseHookManifest`. */
+  /** Like `parseHookManifest`. */
   readonly read: typeof parseHookManifest
-  /** Writes down what was read since the last time, if that is anything new. Never throws. */
+  /** Writes the manifests that were read since the last call, if they differ from the cache. Never throws. */
   save(): void
 }
 
@@ -23,12 +23,12 @@ interface CachedManifest {
   readonly manifest: HookManifest
 }
 
-/** Whoever has another version of this reads manifests anew. */
+/** A change of these files invalidates the cache. */
 const parserSources = ['./manifest.ts', './manifest-cache.ts'].map((file) =>
   fileURLToPath(new URL(file, import.meta.url)),
 )
 
-/** @param file in a folder that is its owner's alone; need not exist */
+/** @param file must be in a directory that only its owner can write; need not exist */
 export function createManifestReader(file: string, log: Logger): ManifestReader {
   const readBy = [...fingerprintsOf(parserSources).values()].join(' ')
   let cached = new Map(loadCache(file, readBy, log).map((one) => [cacheKeyOf(one), one]))
@@ -44,7 +44,7 @@ export function createManifestReader(file: string, log: Logger): ManifestReader 
         return { ok: true, manifest: found.manifest, warnings: [] }
       }
       const check = parseHookManifest(text, path, rules)
-      // What is odd has its place in the file, which is not kept.
+      // Manifests with warnings are not cached, because the warnings contain the path of the file.
       if (check.ok && check.warnings.length === 0) {
         current.set(key, { folder: rules.folder, text, manifest: check.manifest })
         isDirty = true
@@ -60,7 +60,7 @@ export function createManifestReader(file: string, log: Logger): ManifestReader 
   }
 }
 
-/** A manifest without a name is called by its folder. */
+/** Includes the directory, because it is the default name of a hook. */
 function cacheKeyOf({ folder, text }: Pick<CachedManifest, 'folder' | 'text'>): string {
   return `${folder}\n${text}`
 }
@@ -92,7 +92,7 @@ function loadCache(file: string, readBy: string, log: Logger): CachedManifest[] 
   }
 }
 
-/** By hand: a schema costs a start as much as it is to save. */
+/** Without a schema, because building a schema at start takes as long as the cache saves. */
 function parseCachedManifest(value: unknown): HookManifest | undefined {
   if (!isRecord(value)) return undefined
   const { name, description, events, enabled, priority, timeoutMs, env, requiresFile } = value

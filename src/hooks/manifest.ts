@@ -1,6 +1,5 @@
 /**
- * `HOOK.yaml`: what a hook is called and which events it wants (contract §1.1). Every problem is found at once, with its
- * place in the file.
+ * Parses `HOOK.yaml`, the manifest of a hook (contract §1.1). Reports all issues at once, with their location in the file.
  */
 import { z } from 'zod'
 import { formatYamlIssues } from '../lib/format-yaml-issues.ts'
@@ -9,35 +8,35 @@ import { type ParsedYaml, parseYaml } from '../lib/yaml.ts'
 export interface HookManifest {
   readonly name: string
   readonly description: string
-  /** As written, in that order; the same event may stand there twice. */
+  /** As written, in that order, including duplicates. */
   readonly events: readonly string[]
-  /** False: the hook is listed and hears nothing. */
+  /** A disabled hook is listed and receives no events. */
   readonly enabled: boolean
-  /** For one event, ms; the configuration decides where it is left out. */
+  /** Time limit for one event in ms; defaults to the configuration. */
   readonly timeoutMs?: number
-  /** Variables it may see. Left out: the configuration decides. */
+  /** Names of the environment variables of the hook; defaults to the configuration. */
   readonly env?: readonly string[]
-  /** Smaller ones hear an event first; hooks of the same priority go by their path. */
+  /** Hooks with a smaller number receive an event first. Hooks of the same priority are ordered by path. */
   readonly priority: number
-  /** A file of the home without which the hook hears nothing. */
+  /** A file in the home. While it is absent, the hook receives no events. */
   readonly requiresFile?: string
 }
 
 export type ManifestResult =
   | { readonly ok: true; readonly manifest: HookManifest; readonly warnings: readonly string[] }
-  /** One sentence each: `file:line:column: what was expected, what was found`. */
+  /** One sentence each: `file:line:column: expected …, found …`. */
   | { readonly ok: false; readonly issues: readonly string[] }
 
 export interface ManifestOptions {
-  /** The name of the folder, which the hook is called by unless it says otherwise. */
+  /** The name of the directory, which is the default name of the hook. */
   readonly folder: string
-  /** What is odd about an event that is subscribed to; undefined for one that is emitted. */
+  /** Describes the issue of a subscription; `undefined` for an event that is emitted. */
   eventIssue(event: string): string | undefined
 }
 
 const maxTimeoutMs = 300_000
 
-/** Checks a manifest and fills in what it leaves out; keys it does not know are left alone. Never throws. */
+/** Validates a manifest and adds defaults. Unknown keys are ignored. Never throws. */
 export function parseHookManifest(text: string, file: string, options: ManifestOptions): ManifestResult {
   const yaml = parseYaml(text, file)
   if (yaml.issues.length > 0) {
@@ -62,9 +61,9 @@ export function parseHookManifest(text: string, file: string, options: ManifestO
   return { ok: true, manifest, warnings: warningsOf(yaml, events, options) }
 }
 
-const textSchema = z.string({ error: 'expected a text' })
+const textSchema = z.string({ error: 'expected text' })
 
-/** Names stand in commands, in the log and in lists; a path is none of them. */
+/** Names appear in commands, logs and lists, so they must not look like paths. */
 const hookNameSchema = textSchema.regex(/^[\p{L}\p{N}_][\p{L}\p{N}_ .:@-]{0,63}$/u, {
   error: 'expected a name of at most 64 letters, digits, spaces and . _ - without / or \\',
 })
@@ -75,9 +74,9 @@ const eventNameSchema = textSchema.regex(/^\S{1,100}$/, {
 
 const variableNameSchema = textSchema.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' })
 
-/** One value counts as a list of one. */
-function listSchema<Item extends z.ZodType>(item: Item, what: string) {
-  return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item, { error: what }))
+/** Accepts a single value as a list of one. */
+function listSchema<Item extends z.ZodType>(item: Item, error: string) {
+  return z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item, { error }))
 }
 
 const manifestSchema = z.looseObject(
@@ -94,7 +93,7 @@ const manifestSchema = z.looseObject(
       .min(1, { error: 'expected a number above 0' })
       .max(maxTimeoutMs, { error: `expected at most ${maxTimeoutMs} (5 minutes)` })
       .optional(),
-    env: listSchema(variableNameSchema, 'expected a list of names of variables').optional(),
+    env: listSchema(variableNameSchema, 'expected a list of variable names').optional(),
     priority: z.int({ error: 'expected a whole number' }).default(0),
     requires_file: textSchema
       .regex(/^(?!\/)(?!.*(?:^|\/)\.\.(?:\/|$))[^\0\\]{1,255}$/, {
@@ -108,7 +107,7 @@ const manifestSchema = z.looseObject(
 function warningsOf(yaml: ParsedYaml, events: readonly string[], options: ManifestOptions): string[] {
   return events.flatMap((event, index) => {
     const issue =
-      events.indexOf(event) < index ? `${event} stands here twice and is handled twice` : options.eventIssue(event)
+      events.indexOf(event) < index ? `${event} is listed twice and is handled twice` : options.eventIssue(event)
     if (issue === undefined) return []
     const { line, column } = yaml.positionOf(['events', index])
     return [`${yaml.file}:${line}:${column}: ${issue}`]

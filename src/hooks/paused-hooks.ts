@@ -1,5 +1,6 @@
 /**
- * Which hooks a person has paused: kept in a file, so that it outlives a restart and can be changed while no daemon runs.
+ * The hooks that a user has paused, stored in a file so that they stay paused across restarts and can be changed while the
+ * daemon is not running.
  */
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -7,19 +8,19 @@ import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files
 
 const pausedFileSchema = z.object({ paused: z.array(z.string()) })
 
-/** In the folder of the user's hooks; its name begins with a dot, so it is no hook. */
+/** Discovery skips the file, because its name begins with a dot. */
 function pausedFilePath(hooksFolder: string): string {
   return join(hooksFolder, '.state.json')
 }
 
-/** Nothing is paused where the file is absent or no such file. Throws the system's error. */
+/** Empty if the file is absent or invalid. Throws the system's error. */
 export function readPaused(hooksFolder: string): Set<string> {
   const text = readTextIfExists(pausedFilePath(hooksFolder), 1_048_576)
   if (text === undefined) return new Set()
   try {
     return new Set(pausedFileSchema.parse(JSON.parse(text)).paused)
   } catch {
-    // Somebody else's file, or half a one: better a hook that runs than a gateway that does not.
+    // An invalid file must not keep the gateway from starting.
     return new Set()
   }
 }

@@ -1,9 +1,9 @@
 /**
- * What programs and addresses are told of an event (contract §2.7): one form for all events, those of tools included.
+ * The JSON that programs and webhooks receive for an event (contract §2.7). All events have the same form.
  */
 export interface HookPayload {
   readonly hook_event_name: string
-  /** Null for events of the gateway: they concern no tool. */
+  /** Null for gateway events, which concern no tool. */
   readonly tool_name: string | null
   readonly tool_input: Readonly<Record<string, unknown>> | null
   readonly session_id: string
@@ -26,7 +26,7 @@ export function createHookPayload(event: string, context: unknown, cwd: string):
   }
 }
 
-/** What a `matcher` is held against: the command of an event, or else its platform. */
+/** Matches the command of an event, or its platform if it has no command. */
 export function matchesPattern(matcher: string | undefined, context: unknown): boolean {
   if (matcher === undefined || matcher === '' || matcher === '*') return true
   const subject = propertyOf(context, 'command') ?? propertyOf(context, 'platform') ?? ''

@@ -1,6 +1,6 @@
 /**
- * What a program of the configuration consists of, so that an acceptance holds for the file that a person looked at and
- * not for whatever lies in its place later.
+ * The files of a program in the configuration, and their hash. An acceptance is valid only for the content that the user has
+ * accepted.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
@@ -8,15 +8,15 @@ import { basename, resolve } from 'node:path'
 import { type FileFingerprints, fingerprintsOf, hasChanged } from '../lib/file-fingerprint.ts'
 import { splitShellWords } from './shell-words.ts'
 
-/** Programs whose first argument is the program in truth. */
+/** Interpreters, which run the script in their first argument. */
 const interpreterPattern = /^(?:node|deno|bun|tsx|python[\d.]*|ruby|perl|php|(?:ba|da|z|k|fi)?sh)$/
-/** Of each file; what follows counts by its length. */
+/** Bytes of each file that are hashed. Of longer files the length is included as well. */
 const maxHashedBytes = 16 * 1024 * 1024
 
 /**
- * The files that a command names by their path, and the script that it gives to an interpreter. None where it names a
- * program of the PATH alone: who may install those may change them.
- * @param cwd the folder that it runs in
+ * The files that a command names by path, and the script of an interpreter. Programs that are found through PATH are not
+ * included, because only an administrator can replace them.
+ * @param cwd the working directory of the program
  */
 export function programFiles(command: string, cwd: string): string[] {
   const [program = '', ...args] = splitShellWords(command) ?? []
@@ -26,7 +26,7 @@ export function programFiles(command: string, cwd: string): string[] {
   return script === undefined ? files : [...files, resolve(cwd, script)]
 }
 
-/** Another one as soon as a file is; '' where there is none. Never throws: what cannot be read is as good as absent. */
+/** '' without readable files. Never throws. */
 export function programHashOf(files: readonly string[]): string {
   const found = files.flatMap((file) => fileDigestOf(file) ?? [])
   return found.length === 0 ? '' : createHash('sha256').update(found.join('\n')).digest('hex')
@@ -34,7 +34,7 @@ export function programHashOf(files: readonly string[]): string {
 
 function fileDigestOf(file: string): string | undefined {
   try {
-    // Before it is opened: a pipe or a device would be waited for.
+    // Checked before opening, because opening a pipe or a device would block.
     if (!statSync(file).isFile()) return undefined
     const opened = openSync(file, 'r')
     try {
@@ -46,20 +46,20 @@ function fileDigestOf(file: string): string | undefined {
       closeSync(opened)
     }
   } catch {
-    // Whoever runs it says why it cannot be.
+    // Running the program reports why it cannot be read.
     return undefined
   }
 }
 
 /**
- * Tells whether the files are still those of one of the fingerprints. Reads them anew only when one of them was written.
+ * Returns a function that checks whether the files match an accepted hash. It reads the files only after a change.
  */
 export function createProgramCheck(files: readonly string[], acceptedHashes: readonly string[]): () => boolean {
   let fileFingerprints: FileFingerprints | undefined
   let isAccepted = false
   return () => {
     if (fileFingerprints !== undefined && !hasChanged(fileFingerprints)) return isAccepted
-    // Before they are read: what is written meanwhile is looked at again.
+    // Taken before the files are read, so that a concurrent change is detected by the next check.
     fileFingerprints = fingerprintsOf(files)
     const hash = programHashOf(files)
     isAccepted = hash === '' || acceptedHashes.includes(hash)

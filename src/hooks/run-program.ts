@@ -1,5 +1,5 @@
 /**
- * Runs a program to its end: its input, its outputs up to a limit, and a time after which it and all it started are killed.
+ * Runs a program with an input, collects its output up to a limit, and kills it with its child processes after a timeout.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
@@ -15,19 +15,19 @@ export interface ProgramOptions {
 }
 
 export interface ProgramResult {
-  /** Null when it was killed or never ran. */
+  /** Null if the program was killed or did not start. */
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
-  /** Why it did not end by itself with a code; '' where it did. */
+  /** Why the program did not exit by itself; '' if it did. */
   readonly failure: string
 }
 
-/** Of each output this much is kept … */
+/** Bytes of each output stream that are kept. */
 const maxKeptBytes = 1_048_576
-/** … and one that writes more than this is ended: reading it costs the gateway more than writing costs the program. */
+/** A program that writes more is killed, because reading costs the gateway more than writing costs the program. */
 const maxOutputBytes = 16 * maxKeptBytes
-/** How long something that cannot be killed, or that holds the pipes open, is waited for. */
+/** Time to wait for a process that cannot be killed or that keeps the pipes open. */
 const killGraceMs = 100
 
 /** Never rejects. */
@@ -35,14 +35,14 @@ export async function runProgram(program: ProgramOptions): Promise<ProgramResult
   try {
     return await spawnAndWait(program)
   } catch (error) {
-    // A command that the system cannot even be asked to run.
+    // `spawn` throws for arguments that the system cannot accept.
     return { code: null, stdout: '', stderr: '', failure: messageOf(error) }
   }
 }
 
 function spawnAndWait({ argv, input, env, cwd, timeoutMs }: ProgramOptions): Promise<ProgramResult> {
   const [file, ...args] = argv
-  // A group of its own, so that what it started ends with it.
+  // A process group of its own, so that its child processes can be killed with it.
   const child = spawn(file, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
   return new Promise((resolve) => {
     let failure = ''
@@ -53,33 +53,33 @@ function spawnAndWait({ argv, input, env, cwd, timeoutMs }: ProgramOptions): Pro
       if (hasEnded) return
       hasEnded = true
       clearTimeout(timer)
-      // Before its number can be somebody else's.
+      // Killed before the process id can be reused.
       killProcessGroup(child.pid)
       const [stdout = '', stderr = ''] = outputs.map(({ take }) => take())
       resolve({ code, failure: reason, stdout, stderr })
     }
-    const abort = (why: string) => {
+    const abort = (reason: string) => {
       if (failure !== '') return
-      failure = why
+      failure = reason
       killProcessGroup(child.pid)
-      // What runs as somebody else cannot be killed, and what the kernel holds does not end at once.
+      // A process of another user cannot be killed, and one that is blocked in the kernel does not exit immediately.
       clearTimeout(timer)
       timer = setTimeout(() => finish(null, failure), killGraceMs)
     }
     child.once('error', (error) => finish(null, messageOf(error)))
-    // Without file descriptors for pipes there is a child that never ran, and no pipes.
+    // Without free file descriptors the child has no pipes and did not start.
     if (!hasPipes(child)) return
     const onOverflow = () => abort(`it wrote more than ${maxOutputBytes} bytes`)
     outputs = [collectOutput(child.stdout, onOverflow), collectOutput(child.stderr, onOverflow)]
-    timer = setTimeout(() => abort(`it was not done after ${timeoutMs} ms`), timeoutMs)
-    // It need not read what it is given.
+    timer = setTimeout(() => abort(`it did not exit within ${timeoutMs} ms`), timeoutMs)
+    // The program may exit without reading its input.
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)
     child.once('exit', (code, signal) => {
       child.stdin.destroy()
-      const how = failure === '' && signal !== null ? `it was ended by ${signal}` : failure
+      const how = failure === '' && signal !== null ? `it was terminated by ${signal}` : failure
       clearTimeout(timer)
-      // What it wrote last may still be in the pipes; something that it left behind may hold them open.
+      // The pipes may still contain output, and a child process may keep them open.
       timer = setTimeout(() => finish(code, how), killGraceMs)
       child.once('close', () => finish(code, how))
     })
@@ -91,7 +91,7 @@ function hasPipes(child: Partial<ChildProcessWithoutNullStreams>): boolean {
 }
 
 interface OutputBuffer {
-  /** What came so far; nothing more is read. */
+  /** Returns the collected output and stops reading. */
   take(): string
 }
 

@@ -1,5 +1,5 @@
 /**
- * A made-up context for each event, with which a hook can be tried.
+ * A sample context for each event, for `hermes hooks test`.
  */
 import type { HookEvents } from '../message/hook-events.ts'
 
@@ -75,7 +75,7 @@ const sampleContexts: SampleContexts = {
 
 const byName: ReadonlyMap<string, unknown> = new Map(Object.entries(sampleContexts))
 
-/** Of a command, whatever its name; of any other unknown event an empty one. */
+/** Supports any command name. Empty for unknown events. */
 export function sampleContext(event: string): unknown {
   const [base, name = ''] = event.split(':')
   if (base !== 'command') return byName.get(event) ?? {}

@@ -1,23 +1,23 @@
 /**
- * What handlers may ask of the gateway while they run: `gateway.send` and `gateway.startAgent`.
+ * The gateway functions that handlers may call while they run: `gateway.send` and `gateway.startAgent`.
  */
 import { z } from 'zod'
 import type { HostRequestHandler } from '../hosts/contract.ts'
 
 export interface HookGatewayServices {
   /**
-   * Stores a message; it is sent even if the gateway ends right now.
+   * Stores a message in the outbox, so that it is sent even if the gateway stops. Rejects with a message for the author of
+   * the hook.
    * @param target `<platform>` for its home channel, or `<platform>:<chat_id>[:<thread_id>]`
-   * Rejects with a sentence for whoever wrote the hook.
    */
   send(hook: string, target: string, text: string): Promise<void>
-  /** Starts the agent in a session of its own; resolves at once with the id of the task. Rejects as `send`. */
+  /** Starts the agent in a session of its own and resolves with the id of the task. Rejects like `send`. */
   startAgent(hook: string, prompt: string, options: StartAgentOptions): Promise<string>
 }
 
 export interface StartAgentOptions {
   readonly maxIterations?: number | undefined
-  /** Where the answer goes, as the target of `send`. */
+  /** The target of the reply, as in `send`. */
   readonly deliver?: string | undefined
   readonly route?: string | undefined
 }
@@ -30,7 +30,7 @@ const startAgentOptionsSchema = z
   })
   .nullish()
 
-/** Refuses what is asked for in a wrong way, with a sentence for whoever wrote the hook. */
+/** Rejects invalid requests with a message for the author of the hook. */
 export function createHookRequestHandler(services: HookGatewayServices): HostRequestHandler {
   return async ({ module, method, args }) => {
     const [first, second] = args
@@ -45,14 +45,16 @@ export function createHookRequestHandler(services: HookGatewayServices): HostReq
         return await services.startAgent(module, requireText('startAgent', 'prompt', first), options.data ?? {})
       }
       default:
-        throw new TypeError(`gateway has no ${method}; it has send and startAgent`)
+        throw new TypeError(`gateway has no function ${method}; it has send and startAgent`)
     }
   }
 }
 
-function requireText(method: string, what: string, value: unknown): string {
+function requireText(method: string, parameter: string, value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '') return value
-  throw new TypeError(`${method}: expected a text as ${what}, found ${value === '' ? 'an empty one' : typeof value}`)
+  throw new TypeError(
+    `${method}: expected text for ${parameter}, found ${typeof value === 'string' ? 'empty text' : typeof value}`,
+  )
 }
 
 function formatIssues({ issues }: z.ZodError): string {

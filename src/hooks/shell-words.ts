@@ -1,12 +1,12 @@
 /**
- * Splits a command line into words as a shell does, with quotes and backslashes and nothing else: no variable, no pipe and
- * no pattern means anything, because no shell runs it.
+ * Splits a command line into words as a shell does. Only quotes and backslashes are supported, because no shell runs the
+ * command: variables, pipes and patterns have no meaning.
  */
 
 const tokenPattern =
   /\\(?<escaped>[\s\S])|"(?<double>(?:[^"\\]|\\[\s\S])*)"|'(?<single>[^']*)'|(?<plain>[^\s"'\\]+)|(?<space>\s+)/y
 
-/** Undefined when a quote is not closed, or there is no word at all. */
+/** `undefined` if a quote is not closed or the text has no word. */
 export function splitShellWords(text: string): [string, ...string[]] | undefined {
   const pieces = new RegExp(tokenPattern)
   const words: string[] = []
@@ -26,7 +26,7 @@ export function splitShellWords(text: string): [string, ...string[]] | undefined
   return first === undefined || first === '' ? undefined : [first, ...rest]
 }
 
-/** Between double quotes a backslash stands for itself, except before another one and before a quote. */
+/** Between double quotes a backslash escapes only a backslash and a double quote. */
 function unescapeDoubleQuoted(text: string | undefined): string | undefined {
   return text?.replace(/\\(["\\])/g, '$1')
 }

@@ -1,6 +1,6 @@
 /**
- * An address that is told of events (contract §2.7): a POST with JSON, signed where there is a secret. Tried once more when
- * the connection failed or the server did; never sent anywhere else than to the address that was configured.
+ * Webhooks (contract §2.7): POST requests with JSON, signed if a secret is configured. Retried once after a connection error
+ * or a server error. Redirects are not followed, so that events reach only the configured URL.
  */
 import { createHmac } from 'node:crypto'
 import { messageOf } from '../lib/errors.ts'
@@ -22,10 +22,10 @@ export function createWebhook(hook: Webhook, deps: WebhookDeps): RunHook {
   return async ({ event, context }) => {
     if (!matchesPattern(hook.matcher, context)) return { ok: true, value: null }
     const secret = hook.secret ?? (hook.secret_env === undefined ? '' : (deps.environment()[hook.secret_env] ?? ''))
-    // Empty is as good as absent: what is to be signed never goes out unsigned.
-    if (secret === '' && hook.secret !== undefined) return handlerFailure('Its secret is empty.')
+    // A request that must be signed is never sent unsigned, so an empty secret is an error.
+    if (secret === '' && hook.secret !== undefined) return handlerFailure('The secret of the webhook is empty.')
     if (secret === '' && hook.secret_env !== undefined)
-      return handlerFailure(`The variable ${hook.secret_env}, which holds its secret, is not set.`)
+      return handlerFailure(`The environment variable ${hook.secret_env} with the secret of the webhook is not set.`)
     const delivery = deps.newId()
     const timestamp = new Date(deps.clock()).toISOString()
     const body = JSON.stringify({ ...createHookPayload(event, context, deps.cwd), delivery_id: delivery, timestamp })
@@ -38,13 +38,13 @@ export function createWebhook(hook: Webhook, deps: WebhookDeps): RunHook {
       ...(secret === '' ? {} : { 'x-hermes-signature-256': `sha256=${hmac(secret, body)}` }),
     }
     for (let attempt = 1; ; attempt++) {
-      const { outcome, mayRetry } = await postOnce({ url, timeout: hook.timeout }, body, headers, deps.fetch)
-      if (outcome.ok || !mayRetry || attempt === maxAttempts) return outcome
+      const { result, mayRetry } = await postOnce({ url, timeout: hook.timeout }, body, headers, deps.fetch)
+      if (result.ok || !mayRetry || attempt === maxAttempts) return result
     }
   }
 }
 
-/** A name and a password belong into a header: `fetch` refuses them within an address, and names it with them. */
+/** Moves credentials into a header. `fetch` rejects a URL with credentials, and its error contains them. */
 function splitCredentials(text: string): {
   readonly url: string
   readonly authorization: Readonly<Record<string, string>>
@@ -62,7 +62,7 @@ function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // A percent sign that stands for itself.
+    // The text contains a literal percent sign.
     return text
   }
 }
@@ -76,15 +76,15 @@ async function postOnce(
   body: string,
   headers: Readonly<Record<string, string>>,
   send: typeof fetch,
-): Promise<{ readonly outcome: HandlerResult; readonly mayRetry: boolean }> {
+): Promise<{ readonly result: HandlerResult; readonly mayRetry: boolean }> {
   try {
     const signal = AbortSignal.timeout(timeout * 1_000)
     const response = await send(url, { method: 'POST', body, headers, signal, redirect: 'manual' })
     await response.body?.cancel()
-    if (response.ok) return { outcome: { ok: true, value: null }, mayRetry: false }
-    return { outcome: handlerFailure(`The address answered ${response.status}.`), mayRetry: response.status >= 500 }
+    if (response.ok) return { result: { ok: true, value: null }, mayRetry: false }
+    return { result: handlerFailure(`The server responded with ${response.status}.`), mayRetry: response.status >= 500 }
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-    return { outcome: handlerFailure(`The address could not be reached: ${messageOf(cause)}`), mayRetry: true }
+    return { result: handlerFailure(`The server could not be reached: ${messageOf(cause)}`), mayRetry: true }
   }
 }
