@@ -1,8 +1,8 @@
 /**
- * What a host is: one child process that runs other people's handlers, in Node or in Python, behind one protocol.
+ * The interface of a host: a child process in Node or Python that runs handlers of third parties behind one protocol.
  *
- * Whoever uses hosts decides which handlers share one, what they may see of the environment, and what a failure means;
- * two generations of a host may run side by side while the old one drains.
+ * The user of a host decides which handlers share it, which environment they get and what a failure means. Two generations
+ * of a host may run concurrently while the old one drains.
  */
 import type { Logger } from '../lib/log.ts'
 import type { HostFailure } from './failure.ts'
@@ -10,115 +10,115 @@ import type { HostFailure } from './failure.ts'
 /** `node` runs .ts, .mts, .js, .mjs and .cjs; `python` runs .py. */
 export type HostLanguage = 'node' | 'python'
 
-/** A file with functions to call. */
+/** A file that exports handlers. */
 export interface HostModule {
-  /** Unique within the host; calls, log lines and errors name it. */
+  /** Unique within the host. Appears in calls, logs and errors. */
   readonly name: string
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string
-  /** The function it must export, or loading fails; `handle` if left out. In JavaScript the default export stands in. */
+  /** The function that it must export; `handle` if omitted. In JavaScript the default export is accepted instead. */
   readonly entry?: string
-  /** What Python calls the module (contract §1.2.5); `hermes_hook_<name>` if left out. */
+  /** The name of the module in Python (contract §1.2.5); `hermes_hook_<name>` if omitted. */
   readonly importAs?: string
   /**
-   * In Python: it is a plugin. Loading it calls its entry with a context that knows this of it; what it registers there
-   * comes as requests of its own, and the names it gives to callbacks are functions to call.
+   * Marks a Python plugin. Loading it calls its entry with a context that contains these values. Registrations arrive as
+   * requests, and the names of its callbacks are functions that can be called.
    */
   readonly plugin?: Readonly<Record<string, unknown>>
 }
 
 export interface HostOptions {
-  /** For the log and for errors: `hooks (node)`. */
+  /** The name in logs and errors, such as `hooks (node)`. */
   readonly name: string
   readonly language: HostLanguage
   readonly modules: readonly HostModule[]
-  /** Every variable the child sees; nothing is added (but Python sets LC_CTYPE where neither it nor LANG is given). */
+  /** The complete environment of the child. Python itself sets LC_CTYPE if neither it nor LANG is given. */
   readonly env: Readonly<Record<string, string>>
-  /** The folder it runs in. */
+  /** The working directory. */
   readonly cwd: string
-  /** The program: a path or a name on the PATH of `env`. This very Node, or `python3`, if left out. */
+  /** The interpreter: a path, or a name in the PATH of `env`. The current Node or `python3` if omitted. */
   readonly command?: string
-  /** Where TypeScript without its types is kept. Left out: stripped in the host at every start (45 ms, 18 MB more). */
+  /** The cache of stripped TypeScript. If omitted, the host strips types at every start (45 ms and 18 MB more). */
   readonly cacheFolder?: string
   readonly log: Logger
-  /** Serves what handlers ask for while they run; a call may bring its own. Without either, requests are refused. */
+  /** Serves the requests of running handlers. A call may have its own. Without either, requests are rejected. */
   readonly onRequest?: HostRequestHandler
-  /** Serves what modules ask for outside of calls: while they are loaded, on threads of their own. */
+  /** Serves the requests of modules outside of calls: while they are loaded, or from threads of their own. */
   readonly onBackgroundRequest?: HostRequestHandler
-  /** Told of each end of a process, before the calls in it are told. */
-  readonly onExit?: (end: HostExit) => void
-  /** Takes the place of `lib/wait.ts`, as in tests. */
+  /** Called when a process has exited, before its calls fail. */
+  readonly onExit?: (exit: HostExit) => void
+  /** Replaces `sleep` of `lib/timers.ts` in tests. */
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly limits?: Partial<HostLimits>
 }
 
 export interface HostExit {
-  /** It was asked to. */
+  /** The gateway stopped the process. */
   readonly expected: boolean
-  /** For people: `was ended by SIGKILL`. */
+  /** A text for users, such as `was terminated by SIGKILL`. */
   readonly reason: string
 }
 
 export interface HostLimits {
-  /** From its start to its first word, ms. */
+  /** Time from the start of the process to its `ready` frame, in ms. */
   readonly startTimeoutMs: number
-  /** For loading one module, ms. */
+  /** Time to load one module, in ms. */
   readonly loadTimeoutMs: number
-  /** How long a handler that was asked to end may take before the host is killed, ms. */
+  /** Time for a cancelled handler to end before the host is killed, in ms. */
   readonly graceMs: number
-  /** How long a host that was asked to end may take before it is killed, ms. */
+  /** Time for a stopped host to exit before it is killed, in ms. */
   readonly exitTimeoutMs: number
-  /** Memory of the child beyond what an empty one needs; more makes allocations fail or ends it. */
+  /** Memory beyond that of an empty host. Allocations above it fail or end the process. */
   readonly memoryMb: number
-  /** The longest message a host may send; results above it are refused. */
+  /** The longest frame that a host may send. Longer results are rejected. */
   readonly maxFrameBytes: number
-  /** Requests of one call that are served at the same time; more are refused. */
+  /** Concurrent requests of one call. Further requests are rejected. */
   readonly maxRequests: number
 }
 
-/** What a handler asked for: `send`, `startAgent`, or the name of one of the call's `callbacks`. */
+/** A request of a handler: `send`, `startAgent`, or the name of one of the call's `callbacks`. */
 export interface HostRequest {
   readonly module: string
   readonly method: string
-  /** JSON values, checked by nobody yet. */
+  /** JSON values that have not been validated. */
   readonly args: readonly unknown[]
-  /** Aborts when the call is over, however it ended; of a request outside of calls, when the process is. */
+  /** Aborts when the call has ended, or for a request outside of calls when the process has exited. */
   readonly signal: AbortSignal
 }
 
 /**
- * Runs in the async context of the call it belongs to. What it resolves to must be JSON; what it throws reaches the
- * handler as an error with the same name, code and message.
+ * Runs in the async context of the call. It must resolve to a JSON value. A thrown error reaches the handler as an error
+ * with the same name, code and message.
  */
 export type HostRequestHandler = (request: HostRequest) => Promise<unknown>
 
 export interface HostCall {
   readonly module: string
-  /** The module's entry if left out. */
+  /** The entry of the module if omitted. */
   readonly function?: string
-  /** JSON values; the child has copies. */
+  /** JSON values. The handler receives copies. */
   readonly args: readonly unknown[]
-  /** Keyword arguments in Python; in JavaScript they follow `args` as one object. */
+  /** Keyword arguments in Python. In JavaScript they follow `args` as one object. */
   readonly keywords?: Readonly<Record<string, unknown>>
   /** Keywords that are functions, such as `next_call`: calling one is a request of that name. */
   readonly callbacks?: readonly string[]
-  /** Adds a last argument `{ signal, log, gateway }`; in Python only where the function takes that many. */
+  /** Appends an argument `{ signal, log, gateway }`. In Python only if the function accepts that many arguments. */
   readonly services?: boolean
-  /** Nobody wants the result: it is dropped in the child and need not be JSON. */
+  /** Drops the result in the child, so that it need not be JSON. */
   readonly discardResult?: boolean
   /**
-   * Objects among `args`, `keywords` and answers to requests keep their identity: one that comes back unchanged, as the
-   * argument of a request or as the result, is the same object here; an error of a request that is raised again
-   * unchanged is `failure.thrown`.
+   * Keeps the identity of objects in `args`, `keywords` and responses to requests. An object that comes back unchanged, as
+   * the argument of a request or as the result, is the same object in the gateway. An error of a request that the handler
+   * throws again unchanged becomes `failure.thrown`.
    */
   readonly byReference?: boolean
-  /** From the moment the running host is given the call, ms; none if left out. */
+  /** Time limit from sending the call to the running host, in ms; none if omitted. */
   readonly deadlineMs?: number
-  /** Asks the handler to end, as the deadline does. A call that has not begun is dropped. */
+  /** Cancels the handler, like the deadline. A call that has not started is dropped. */
   readonly signal?: AbortSignal
   /**
-   * How long the handler may take to end when the signal asks it to and its process is not stuck, ms; `graceMs` if left
-   * out. Killing the process takes others along.
+   * Time for the handler to end after the signal has aborted, if its process responds, in ms; `graceMs` if omitted. A longer
+   * time avoids killing the process, which would end other calls as well.
    */
   readonly cancelGraceMs?: number
   readonly onRequest?: HostRequestHandler
@@ -129,7 +129,7 @@ export type HostResult<Value> =
   | { readonly ok: false; readonly failure: HostFailure }
 
 export interface LoadedModule {
-  /** The files that decide what it does: itself and what it imported of its own, absolute. Packages are left out. */
+  /** Absolute paths of the module and of the files it imports, without packages. */
   readonly files: readonly string[]
 }
 
@@ -137,27 +137,27 @@ export interface HostStatus {
   /** `idle`: no process, the next call starts one. */
   readonly state: 'idle' | 'starting' | 'running' | 'stopped'
   readonly pid?: number
-  /** Version of Node or Python, once it has said hello. */
+  /** Version of Node or Python, as soon as the process has reported it. */
   readonly runtime?: string
-  /** Processes started so far. */
+  /** Number of started processes. */
   readonly starts: number
-  /** Of those, how many had to be killed because of a handler. */
+  /** Number of processes that were killed because of a handler. */
   readonly kills: number
   readonly inFlight: number
 }
 
 export interface Host {
   /**
-   * Starts the host if need be and loads one module; `call` does so by itself. Never rejects. A module that failed to
-   * load stays failed until the process is another one.
+   * Starts the process if necessary and loads one module. `call` does so implicitly. Never rejects. A module that failed to
+   * load is not loaded again in the same process.
    */
   load(module: string): Promise<HostResult<LoadedModule>>
-  /** Never rejects. Several calls run side by side, whether they belong to one module or to several. */
+  /** Never rejects. Calls run concurrently, also within one module. */
   call(call: HostCall): Promise<HostResult<unknown>>
   status(): HostStatus
   /**
-   * Takes no more calls, lets those in flight finish for at most `drainMs` (0 if left out), then ends the process and
-   * everything it started. Resolves when it is gone; may be called twice.
+   * Accepts no more calls, waits at most `drainMs` (default 0) for calls in flight, then ends the process and its child
+   * processes. Resolves when it has exited. May be called twice.
    */
   stop(options?: { readonly drainMs?: number }): Promise<void>
 }

@@ -1,21 +1,21 @@
 /**
- * What those in flight are told when their process ends, and whose doing it was.
+ * The failures of operations in flight when their process exits, with their attribution.
  */
 import { createHostFailure, type FailureAttribution, type HostFailure } from './failure.ts'
 import type { PendingCall, PendingOperation } from './pending-calls.ts'
 
-/** Why a process ended, or is made to. */
+/** Why a process exited or is killed. */
 export type ExitCause =
-  /** It was killed because this one did not end when it was asked to. */
+  /** The process was killed because this operation did not end after it was cancelled. */
   | { readonly kind: 'unresponsive'; readonly by: PendingOperation }
   | { readonly kind: 'protocolError'; readonly detail: string }
   | { readonly kind: 'stopped' }
-  /** It ended by itself; `call` is the one that did it, if that is known. */
+  /** The process exited by itself. `call` is the call that caused it, if known. */
   | { readonly kind: 'exit'; readonly how: string; readonly call: number | undefined }
 
-/** `alone`: nothing else was in flight. */
+/** @param isOnlyCall whether no other operation was in flight */
 export function failureAtExit(one: PendingOperation, cause: ExitCause, isOnlyCall: boolean): HostFailure {
-  // A handler that is being loaded was not called yet.
+  // While a module is loading, its handler has not been called.
   const details = { stack: one.stack ?? '', started: one.kind === 'call' }
   switch (cause.kind) {
     case 'stopped':
@@ -28,10 +28,10 @@ export function failureAtExit(one: PendingOperation, cause: ExitCause, isOnlyCal
       return createHostFailure('garbled', `${one.title}: ${cause.detail}`, { ...details, attribution, killed: true })
     }
     case 'exit': {
-      const fault = attributeExit(one, cause.call, isOnlyCall)
-      return createHostFailure('died', `${one.title}: the process ${cause.how}${attributionText[fault]}.`, {
+      const attribution = attributeExit(one, cause.call, isOnlyCall)
+      return createHostFailure('died', `${one.title}: the process ${cause.how}${attributionText[attribution]}.`, {
         ...details,
-        attribution: fault,
+        attribution,
       })
     }
     case 'unresponsive':
@@ -58,22 +58,22 @@ function killedFailure(
 ): HostFailure {
   if (one !== by && one.cancelled === undefined) {
     const attribution = by.acknowledged === true ? 'other' : 'shared'
-    const detail = `${one.title}: the process was killed because ${by.title} did not end.`
+    const detail = `${one.title}: the process was killed because ${by.title} did not end after it was cancelled.`
     return createHostFailure('died', detail, { ...details, attribution, killed: true })
   }
-  // A host that does not even acknowledge may be stuck in any of them.
+  // A host that does not acknowledge the cancellation may be blocked by any of its operations.
   const attribution = isOnlyCall || one.acknowledged === true ? 'own' : 'shared'
   const cancelledDetails = { ...details, attribution, killed: true } as const
   if (one.kind === 'load')
     return createHostFailure('unloadable', `${one.title} did not finish loading in time.`, cancelledDetails)
   return createHostFailure(
     one.cancelled ?? 'timeout',
-    `${one.title} did not end when it was asked to.`,
+    `${one.title} did not end after it was cancelled.`,
     cancelledDetails,
   )
 }
 
-/** A call that ended after it was asked to, with whatever result: the host lives on. */
-export function endedAfterCancel(one: PendingCall, why: 'timeout' | 'aborted'): HostFailure {
-  return createHostFailure(why, `${one.title} ended when it was asked to.`, { stack: one.stack ?? '' })
+/** The failure of a call that ended after it was cancelled, whatever its result. The host keeps running. */
+export function endedAfterCancel(one: PendingCall, kind: 'timeout' | 'aborted'): HostFailure {
+  return createHostFailure(kind, `${one.title} was cancelled.`, { stack: one.stack ?? '' })
 }

@@ -1,66 +1,66 @@
 /**
- * How a call into a host can fail. Every failure says whose doing it was and whether the call may be repeated.
+ * The failures of calls into a host. Each failure states which handler caused it and whether the call may be repeated.
  */
 import { HermesError } from '../lib/errors.ts'
 
 export type HostFailureKind =
   /** The handler threw. */
   | 'threw'
-  /** It was not done at its deadline. */
+  /** The deadline passed. */
   | 'timeout'
   /** The caller's signal aborted. */
   | 'aborted'
-  /** The process ended while the call was in flight. */
+  /** The process exited while the call was in flight. */
   | 'died'
   /** The module cannot be loaded, or lacks the function. */
   | 'unloadable'
-  /** The result is no JSON, or too long. */
+  /** The arguments or the result are not JSON, or are too long. */
   | 'unserialisable'
   /** The host cannot be started. */
   | 'unavailable'
-  /** Something else than the protocol came over the pipe of the protocol. */
+  /** The process violated the protocol. */
   | 'garbled'
   /** The host was stopped. */
   | 'stopped'
 
-/** `own`: this call. `other`: another one, or nobody. `shared`: one of those in flight, nobody knows which. */
+/** `own`: this call. `other`: another call or no call. `shared`: one of the calls in flight, but it is unknown which. */
 export type FailureAttribution = 'own' | 'shared' | 'other'
 
 export interface HostFailure {
   readonly kind: HostFailureKind
-  /** For people. Its code is `hosts/<kind>`. */
+  /** An error for users with the code `hosts/<kind>`. */
   readonly error: HermesError
   readonly attribution: FailureAttribution
-  /** Whether the handler may have been entered. False: nothing has happened, the call may be repeated. */
+  /** Whether the handler may have run. If not, the call may be repeated. */
   readonly started: boolean
-  /** Whether the host had to be killed. */
+  /** Whether the host was killed. */
   readonly killed: boolean
-  /** Where the handler threw, or where it was when its time was over; empty where nobody knows. */
+  /** The stack of the error, or of the handler when it was cancelled; '' if unknown. */
   readonly stack: string
-  /** The very error that a request had failed with, when the handler let it pass (`HostCall.byReference`). */
+  /** The original error of a request, if the handler did not catch it (`HostCall.byReference`). */
   readonly thrown?: unknown
-  /** What the handler itself threw, where the host tells: in Python the class and its text. */
+  /** The error that the handler threw, if the host reports it: in Python its class and its text. */
   readonly raised?: { readonly name: string; readonly message: string }
-  /** Of a module that cannot be loaded: the files it consists of as far as they are known, to be watched for a remedy. */
+  /** The known files of a module that cannot be loaded, so that they can be watched for a fix. */
   readonly files: readonly string[]
 }
 
 export type HostFailureDetails = Partial<Omit<HostFailure, 'kind' | 'error'>> & { readonly cause?: unknown }
 
-/** Faults are the handler's own and calls have begun unless told otherwise. */
+/** By default the handler caused the failure and may have run. */
 export function createHostFailure(
   kind: HostFailureKind,
   detail: string,
   details: HostFailureDetails = {},
 ): HostFailure {
-  const { cause, ...more } = details
+  const { cause, ...fields } = details
   return {
     attribution: 'own',
     started: true,
     killed: false,
     stack: '',
     files: [],
-    ...more,
+    ...fields,
     kind,
     error: new HermesError(`hosts/${kind}`, detail, cause === undefined ? {} : { cause }),
   }

@@ -1,5 +1,5 @@
 /**
- * From calls to frames of the protocol, and from frames to results.
+ * Converts calls to frames of the protocol, and frames to results.
  */
 import { messageOf } from '../lib/errors.ts'
 import type { HostCall, HostModule, HostResult, LoadedModule } from './contract.ts'
@@ -18,7 +18,7 @@ export function loadFrame(id: number, module: HostModule): string {
   return serializeFrame(plugin === undefined ? frame : { ...frame, plugin })
 }
 
-/** Throws where the arguments are no JSON. */
+/** Throws if the arguments cannot be serialised. */
 export function callFrame(one: PendingCall, fn: string, call: HostCall): string {
   const { args, keywords, callbacks, services, discardResult } = call
   const refs = argumentReferences(one, args, keywords ?? {})
@@ -51,7 +51,7 @@ function argumentReferences(
 
 type RequestFrame = Extract<FrameFromHost, { t: 'request' }>
 
-/** The arguments of a request, with our own objects in place of copies that came back unchanged. */
+/** The arguments of a request. Unchanged copies are replaced with the original objects. */
 export function resolveArguments({ args, refs = [] }: RequestFrame, { references }: PendingCall): readonly unknown[] {
   const referenceByIndex = new Map(refs)
   return args.map((arg, index) => {
@@ -60,13 +60,19 @@ export function resolveArguments({ args, refs = [] }: RequestFrame, { references
   })
 }
 
-/** `value`: what a request came to; `one`: the call that asked, if it was one. Throws where it is no JSON. */
+/**
+ * The response to a request. Throws if the value cannot be serialised.
+ * @param one the call that sent the request; `undefined` outside of calls
+ */
 export function resultFrame(id: number, value: unknown, one: PendingCall | undefined): string {
   const ref = one?.references?.referenceOf(value)
   return serializeFrame({ t: 'result', id, value: value ?? null, ...(ref === undefined ? {} : { ref }) })
 }
 
-/** Why a request failed, as its handler is told. `one`: the call that asked; undefined when there is none. */
+/**
+ * The error response to a request.
+ * @param one the call that sent the request; `undefined` outside of calls
+ */
 export function errorFrame(id: number, thrown: unknown, one: PendingCall | undefined, cancelled: boolean): string {
   const ref = one?.references?.referenceOf(thrown)
   const code = thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
@@ -90,7 +96,7 @@ function serializeFrame(frame: FrameToHost): string {
 
 export type HostResponse = Extract<FrameFromHost, { t: 'loadResult' | 'loadError' | 'callResult' | 'callError' }>
 
-/** Undefined: no answer to a load. */
+/** `undefined` if the frame is no response to a load. */
 export function toLoadResult(one: PendingLoad, frame: HostResponse): HostResult<LoadedModule> | undefined {
   if (frame.t === 'loadResult') return { ok: true, value: { files: frame.files } }
   if (frame.t !== 'loadError') return undefined
@@ -101,7 +107,7 @@ export function toLoadResult(one: PendingLoad, frame: HostResponse): HostResult<
   }
 }
 
-/** Undefined: no answer to a call, or one with a reference that was never given out. */
+/** `undefined` if the frame is no response to a call or contains an unknown reference. */
 export function toCallResult(one: PendingCall, frame: HostResponse): HostResult<unknown> | undefined {
   if (frame.t !== 'callResult' && frame.t !== 'callError') return undefined
   if (one.cancelled !== undefined) return { ok: false, failure: endedAfterCancel(one, one.cancelled) }

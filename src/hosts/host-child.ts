@@ -1,5 +1,5 @@
 /**
- * The process of a host: started with its four pipes, watched, ended together with everything it started.
+ * The child process of a host: starts it with four pipes, watches it and kills it together with its child processes.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -14,14 +14,14 @@ import { startParentDeathWatchdog } from './parent-death-watchdog.ts'
 import { readThrottled } from './throttled-reader.ts'
 
 /**
- * Run by a shell that then becomes the host: limits are inherited, and Node cannot set its own. The kernel is told to
- * take the host first when memory runs out. A limit that cannot be set here is done without.
+ * Sets resource limits in a shell that is then replaced by the host, because Node cannot set its own limits. Makes the host
+ * the first candidate when the system is out of memory. Limits that cannot be set are skipped.
  */
 const limitThenExecScript = `{ echo 800 >/proc/self/oom_score_adj; ulimit -c 0; ulimit -d "$0"; } 2>/dev/null
 unset PWD OLDPWD SHLVL
 exec "$@"`
 const shell = '/bin/sh'
-/** How long pipes are read after the end of the process: something that left its group may hold them open. */
+/** Time to read the pipes after the exit, because a process outside the group may keep them open. */
 const pipeDrainMs = 100
 
 export interface HostChildOptions extends HostCommand {
@@ -30,35 +30,35 @@ export interface HostChildOptions extends HostCommand {
   readonly maxFrameBytes: number
   readonly output: HostOutput
   onLine(line: string): void
-  /** The host sent a line beyond `maxFrameBytes`; this is how it begins. */
+  /** Called with the beginning of a line that is longer than `maxFrameBytes`. */
   onLineTooLong(beginning: string): void
-  /** A pipe of the protocol broke; the end of the process follows, unless a handler has closed the pipe. */
+  /** A protocol pipe was closed: the process is exiting, or a handler has closed the pipe. */
   onPipeClosed(): void
 }
 
 export interface ChildExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** Why it never ran. */
+  /** Why the process could not be started. */
   readonly error?: Error
 }
 
 export interface HostChild {
-  /** Undefined when it could not be started. */
+  /** `undefined` if the process could not be started. */
   readonly pid: number | undefined
-  /** `line` without its break. Lost when the process is gone. */
+  /** Sends a line without its line break. Ignored after the exit. */
   send(line: string): void
-  /** How much of what was sent the host has not taken yet, in bytes or nearly so. */
+  /** Approximate number of sent bytes that the host has not read yet. */
   bufferedBytes(): number
-  /** Closes the pipe to the host, upon which it ends in its own time. */
+  /** Closes the pipe to the host, which makes the host exit. */
   close(): void
-  /** Ends it by force, with everything it started. */
+  /** Kills the process and its child processes. */
   kill(): void
-  /** Resolves when it is gone, all it sent has been read, and its group was killed. Never rejects. */
+  /** Resolves when the process has exited, its output was read and its process group was killed. Never rejects. */
   readonly exited: Promise<ChildExit>
 }
 
-/** Never throws: what goes wrong is how it `ended`. */
+/** Never throws. A failed start is reported by `exited`. */
 export function startHostChild(options: HostChildOptions): HostChild {
   const { child, error } = spawnChild(options)
   if (child === undefined) return failedToSpawn(Promise.resolve({ code: null, signal: null, error }))
@@ -83,7 +83,7 @@ function createRunningChild(pid: number, pipes: Pipes, exit: Promise<ChildExit>,
     if (!hasExited) signalProcessGroup(pid, 'SIGKILL')
   }
   const exited = exit.then(async (childExit) => {
-    // Before it is called gone: grandchildren are still in its group.
+    // Child processes of the host are still in its process group.
     kill()
     hasExited = true
     watchdog.stop()
@@ -92,7 +92,7 @@ function createRunningChild(pid: number, pipes: Pipes, exit: Promise<ChildExit>,
     for (const pipe of Object.values(pipes)) pipe.destroy()
     return childExit
   })
-  const { send, flush, unread: bufferedBytes } = createLineWriter(toHost)
+  const { send, flush, bufferedBytes } = createLineWriter(toHost)
   const close = () => {
     flush()
     toHost.end()
@@ -100,8 +100,8 @@ function createRunningChild(pid: number, pipes: Pipes, exit: Promise<ChildExit>,
   return { pid, send, bufferedBytes, close, kill, exited }
 }
 
-/** Lines of one turn of the event loop go out together: in a burst writing costs more than all the rest. */
-function createLineWriter(pipe: Socket): { send(line: string): void; flush(): void; unread(): number } {
+/** Writes the lines of one event loop turn together, because many small writes are expensive. */
+function createLineWriter(pipe: Socket): { send(line: string): void; flush(): void; bufferedBytes(): number } {
   let waiting = ''
   const flush = () => {
     if (waiting !== '') pipe.write(waiting)
@@ -111,10 +111,9 @@ function createLineWriter(pipe: Socket): { send(line: string): void; flush(): vo
     if (waiting === '') process.nextTick(flush)
     waiting += `${line}\n`
   }
-  return { send, flush, unread: () => pipe.writableLength + waiting.length }
+  return { send, flush, bufferedBytes: () => pipe.writableLength + waiting.length }
 }
 
-/** One that never ran. */
 function failedToSpawn(exited: Promise<ChildExit>): HostChild {
   const noop = () => undefined
   return { pid: undefined, send: noop, bufferedBytes: () => 0, close: noop, kill: noop, exited }
@@ -125,16 +124,16 @@ type SpawnResult =
   | { readonly child?: never; readonly error: Error }
 
 function spawnChild({ command, args, dataLimitMb, env, cwd }: HostChildOptions): SpawnResult {
-  const plain = [command, ...args] as const
+  const commandLine = [command, ...args] as const
   const [program, ...rest] = existsSync(shell)
-    ? [shell, '-c', limitThenExecScript, String(dataLimitMb * 1024), ...plain]
-    : plain
+    ? [shell, '-c', limitThenExecScript, String(dataLimitMb * 1024), ...commandLine]
+    : commandLine
   try {
     return {
       child: spawn(program, rest, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] }),
     }
   } catch (error) {
-    // Some reasons are thrown (an environment that is too large), others come as an event.
+    // Some errors are thrown, such as an environment that is too large. Others are emitted as events.
     return { error: toError(error) }
   }
 }
@@ -146,7 +145,7 @@ interface Pipes {
   readonly fromHost: Socket
 }
 
-/** Undefined when there were no file descriptors left for them. */
+/** `undefined` if no file descriptors were available. */
 function pipesOf(child: { readonly stdio?: readonly unknown[] }): Pipes | undefined {
   const [, stdout, stderr, toHost, fromHost] = child.stdio ?? []
   if (!(stdout instanceof Socket && stderr instanceof Socket)) return undefined

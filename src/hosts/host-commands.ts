@@ -1,5 +1,5 @@
 /**
- * How a host of each language is started.
+ * The command line of the host for each language.
  */
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -19,8 +19,8 @@ export interface HostCommand {
   readonly command: string
   readonly args: readonly string[]
   /**
-   * Limit for writable memory (RLIMIT_DATA): what the runtime reserves before it does anything, plus what is granted.
-   * V8 reserves 512 MB of address space for code; a thread of Python 8 MB for its stack.
+   * Limit of writable memory (RLIMIT_DATA): the memory that the runtime reserves at start plus the granted memory. V8
+   * reserves 512 MB of address space for code, and a Python thread 8 MB for its stack.
    */
   readonly dataLimitMb: number
 }
@@ -31,7 +31,7 @@ export const hostCommands: Readonly<Record<HostLanguage, (options: HostCommandOp
     args: [
       `--max-old-space-size=${memoryMb}`,
       '--max-semi-space-size=2',
-      // Handlers live in folders without a package.json, and stripping types is what we ask for.
+      // Handler directories have no package.json, and type stripping is intended.
       '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
       '--disable-warning=ExperimentalWarning',
       nodeHost,
@@ -41,7 +41,7 @@ export const hostCommands: Readonly<Record<HostLanguage, (options: HostCommandOp
   }),
   python: ({ command = 'python3', memoryMb, maxFrameBytes }) => ({
     command,
-    // No compiled files beside other people's handlers; they would also be stale after two edits within a second.
+    // No bytecode files next to handlers. They would also be stale after two edits within one second.
     args: ['-u', '-B', '-X', 'utf8', pythonHost, JSON.stringify({ maxFrameBytes })],
     dataLimitMb: memoryMb + 256,
   }),

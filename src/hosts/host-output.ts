@@ -1,19 +1,19 @@
 /**
- * What a host prints, and what its handlers log, becomes lines of the log: long ones are cut, and of a flood only the
- * beginning is kept, with one line that says how much was dropped.
+ * Writes the output of a host and the log calls of its handlers to the log. Long lines are truncated, and lines above a rate
+ * limit are dropped and counted.
  */
 import type { Readable } from 'node:stream'
 import type { LogFields, Logger, LogLevel } from '../lib/log.ts'
 import { createLineReader } from './line-reader.ts'
 
 const maxLineChars = 2_000
-/** Of one field; fields beyond `maxFields` are left out. */
+/** Limit of one field. Fields beyond `maxFields` are dropped. */
 const maxFieldChars = 8_000
 const maxFields = 20
-/** Beyond this many lines in a window the rest of the window is dropped. */
+/** Limit of lines per window. Further lines of the window are dropped. */
 const logWindowMs = 10_000
 const maxLinesPerLogWindow = 200
-/** Read no faster than this: a host that prints without end must not keep the gateway busy, so it has to wait. */
+/** Limit of the read rate, so that a host with endless output does not keep the gateway busy. */
 const maxBytesPerReadWindow = 16 * 1024 * 1024
 const readWindowMs = 250
 
@@ -24,13 +24,13 @@ export interface HostOutputOptions {
 }
 
 export interface HostOutput {
-  /** Reads a stream to its end. */
+  /** Logs a stream line by line. */
   readStream(name: 'stdout' | 'stderr', stream: Readable): void
-  /** A line that a handler logged. */
+  /** Logs a line of a handler. */
   logLine(level: LogLevel, fields: Readonly<Record<string, unknown>>, text: string): void
-  /** The last text that came on stderr; says most about a host that does not start. */
+  /** The last lines on stderr, which usually explain why a host does not start. */
   stderrTail(): string
-  /** Says what was dropped so far. What comes later is ignored. */
+  /** Logs how much was dropped and ignores later output. */
   close(): void
 }
 
@@ -81,12 +81,12 @@ export function createHostOutput({ log, sleep }: HostOutputOptions): HostOutput 
     }
     const reader = createLineReader(maxLineChars * 4, logText, (beginning) => logText(`${beginning} …`))
     const throttle = createReadThrottle(stream, sleep, closeController.signal)
-    /** The beginning of the line that is being read was dropped. */
+    /** Whether the beginning of the current line was dropped. */
     let midLine = false
     stream.on('data', (chunk: Buffer) => {
       if (closeController.signal.aborted) return
       throttle(chunk.length)
-      // Cutting lines out of what is dropped anyway would cost more than all the rest.
+      // Dropped output is not split into lines, because that would be the most expensive step.
       const from = remainingLines === 0 ? chunk.length : midLine ? chunk.indexOf(10) + 1 || chunk.length : 0
       droppedBytes += from
       if (from > 0) {
@@ -96,7 +96,9 @@ export function createHostOutput({ log, sleep }: HostOutputOptions): HostOutput 
       reader.add(chunk.subarray(from))
     })
     stream.once('end', () => logText(reader.takeRemainder()))
-    stream.once('error', (error) => logLine('warn', { stream: name, err: error }, 'the output of the host broke off'))
+    stream.once('error', (error) =>
+      logLine('warn', { stream: name, err: error }, 'the output of the host cannot be read'),
+    )
   }
 
   return {
@@ -116,7 +118,7 @@ function truncate(text: string): string {
   return `${text.slice(0, maxLineChars)}… (${text.length} characters)`
 }
 
-/** The log would show them up to several megabytes. */
+/** Fields may be several megabytes long. */
 function truncateFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields)
@@ -132,17 +134,17 @@ function truncateValue(value: unknown): unknown {
     const text = JSON.stringify(value)
     return text.length <= maxFieldChars ? value : `${text.slice(0, maxFieldChars)}… (${text.length} characters)`
   } catch {
-    // Brackets within brackets, deeper than anybody could follow.
+    // The value is nested too deeply to be serialised.
     return '(too deep)'
   }
 }
 
-function appendToTail(words: string[], text: string): void {
-  words.push(text.slice(0, 300))
-  if (words.length > 5) words.shift()
+function appendToTail(lines: string[], text: string): void {
+  lines.push(text.slice(0, 300))
+  if (lines.length > 5) lines.shift()
 }
 
-/** Counts what was read and lets the stream wait when it is too much at once. */
+/** Pauses the stream when more than the limit was read within one window. */
 function createReadThrottle(
   stream: Readable,
   sleep: HostOutputOptions['sleep'],

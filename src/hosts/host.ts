@@ -1,5 +1,5 @@
 /**
- * A host: its process starts at the first call, and after an end of whatever kind at the next one.
+ * A host. Its process starts with the first call, and after an exit with the next one.
  */
 import { sleep } from '../lib/timers.ts'
 import type { Host, HostCall, HostLimits, HostModule, HostOptions, HostResult, HostStatus } from './contract.ts'
@@ -16,14 +16,14 @@ export const defaultLimits: HostLimits = {
   maxRequests: 64,
 }
 
-/** Processes on which a call is tried that did not begin on the ones before. */
+/** Limit of processes that a call is tried on before its handler has started. */
 const maxAttempts = 3
 
 export function createHost(options: HostOptions): Host {
   const { name, modules } = options
   const known = new Map<string, HostModule>(modules.map((module) => [module.name, module]))
   const [only, ...others] = modules
-  // What is printed belongs to the only handler there is, or to nobody in particular.
+  // With a single module, all output belongs to it.
   const log = options.log.child({ host: name, ...(only && others.length === 0 ? { module: only.name } : {}) })
   const limits = { ...defaultLimits, ...options.limits }
   let worker: WorkerProcess | undefined
@@ -43,12 +43,12 @@ export function createHost(options: HostOptions): Host {
     return started
   }
   /**
-   * Runs something on a process that lives. What had not begun when another handler took the process along is tried
-   * again on the next one.
+   * Runs an operation on a running process. An operation that had not started when another handler ended the process is
+   * retried on the next process.
    */
   const runOnProcess = async <Value>(
     module: string,
-    run: (life: WorkerProcess, found: HostModule) => Promise<HostResult<Value>>,
+    run: (worker: WorkerProcess, found: HostModule) => Promise<HostResult<Value>>,
   ): Promise<HostResult<Value>> => {
     const found = known.get(module)
     if (found === undefined) {
@@ -57,7 +57,7 @@ export function createHost(options: HostOptions): Host {
         failure: createHostFailure('unloadable', `${name} has no module ${module}.`, { started: false }),
       }
     }
-    // A gateway whose hooks never hear anything does not pay for what runs them.
+    // Loaded on demand, because many gateways have no hooks and no Python plugins.
     const { startWorkerProcess } = await import('./worker-process.ts')
     for (let attempt = 1; ; attempt++) {
       if (stopping !== undefined) return { ok: false, failure: hostStoppedFailure(name) }
@@ -91,7 +91,7 @@ export function createHost(options: HostOptions): Host {
   }
 }
 
-/** It fell with a process through no doing of its own, before it was entered. */
+/** Whether the process exited because of another handler before this one started. */
 function isRetryable({ kind, started, attribution }: HostFailure): boolean {
   return kind === 'died' && !started && attribution === 'other'
 }

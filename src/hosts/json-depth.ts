@@ -1,16 +1,16 @@
 /**
- * How deep a line of JSON is nested, found without parsing it: brackets within brackets cost the parser a thousand times
- * what they cost the sender, and whoever goes through such a value afterwards runs out of stack.
+ * Checks the nesting depth of JSON without parsing it. Deep nesting is cheap to send and expensive to parse, and code that
+ * visits such a value overflows the stack.
  */
 
 const quote = 0x22
 const backslash = 0x5c
-/** Far more than anything that means something. */
+/** Far above the depth of meaningful values. */
 const maxDepth = 1_000
 
-/** Looks no further than it has to; text that is no JSON gets some answer. */
+/** The result for text that is not JSON is undefined but harmless. */
 export function exceedsMaxDepth(line: string): boolean {
-  // As many brackets must close again.
+  // Each opening bracket needs a closing one.
   if (line.length < 2 * maxDepth) return false
   let depth = 0
   for (let at = 0; at < line.length; at++) {
@@ -24,7 +24,7 @@ export function exceedsMaxDepth(line: string): boolean {
   return false
 }
 
-/** Where the text that begins here ends; most of a long line is text, which is leapt over. */
+/** Skips a string with `indexOf`, because long lines consist mostly of strings. */
 function endOfString(line: string, start: number): number {
   for (let end = line.indexOf('"', start + 1); end !== -1; end = line.indexOf('"', end + 1)) {
     let before = end - 1

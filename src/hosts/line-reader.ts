@@ -1,16 +1,16 @@
 /**
- * Cuts a stream of bytes into lines, in bounded memory.
+ * Splits a byte stream into lines in bounded memory.
  */
 
 export interface LineReader {
   add(chunk: Buffer): void
-  /** What came after the last line break, if anything. */
+  /** Removes and returns the bytes after the last line break. */
   takeRemainder(): string
 }
 
 /**
- * `onLine` gets each line without its break. A line that grows beyond `maxBytes` is given to `onTooLong` once, with its
- * beginning; the rest of it is skipped.
+ * `onLine` receives each line without its line break. For a line longer than `maxBytes`, `onLineTooLong` receives its
+ * beginning once, and the rest is skipped.
  */
 export function createLineReader(
   maxBytes: number,

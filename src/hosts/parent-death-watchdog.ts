@@ -1,28 +1,28 @@
 /**
- * Sees to it that a host does not outlive the gateway, even when the gateway is killed while a handler spins: such a
- * host cannot notice that its pipe has closed.
+ * Kills a host when the gateway exits. A host whose handler runs in an endless loop cannot notice that its pipe has closed, so
+ * a separate process waits for the exit of the gateway.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 
-/** The shell that waits; 0.2 MB. A child of the gateway, so that it is collected as process 1, too. */
+/** A shell that needs 0.2 MB. A direct child of the gateway, so that it is reaped even if the gateway is process 1. */
 const waitThenKillScript = 'read -r _; kill -s KILL -- "-$0"'
 
 export interface ParentDeathWatchdog {
-  /** The host is gone: nobody is to be killed any more. May be called twice. */
+  /** Ends the watchdog, because the host has exited. May be called twice. */
   stop(): void
 }
 
-/** Kills the process group when this process ends in whatever way. Where no shell can be started it does nothing. */
+/** Kills the process group when this process exits for any reason. Does nothing if no shell can be started. */
 export function startParentDeathWatchdog(group: number): ParentDeathWatchdog {
   const child: ChildProcess = spawn('/bin/sh', ['-c', waitThenKillScript, String(group)], {
     cwd: '/',
     env: {},
-    // Out of our process group: what ends the gateway from a terminal must not end the watchman first.
+    // Outside the process group of the gateway, so that a signal from the terminal does not end the watchdog first.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
-  // No shell: the host still ends by itself when its pipe closes, unless it is stuck at that moment.
+  // Without a shell the host still exits when its pipe closes, unless a handler blocks it.
   child.on('error', () => undefined)
   child.unref()
   const { stdin } = child

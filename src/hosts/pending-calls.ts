@@ -1,5 +1,5 @@
 /**
- * What a host is busy with: the calls and loads that were sent and not yet answered.
+ * The calls and loads that were sent to a host and have no response yet.
  */
 import type { HostResult, LoadedModule } from './contract.ts'
 import type { HostFailure } from './failure.ts'
@@ -7,17 +7,17 @@ import type { ObjectReferences } from './references.ts'
 
 interface PendingEntry {
   readonly id: number
-  /** The module's name, or `<module>.<function>` where it is not the entry; for people. */
+  /** A text for users: the name of the module, or `<module>.<function>` for a function other than the entry. */
   readonly title: string
   readonly module: string
-  /** Aborts when it is answered or has failed. */
+  /** Aborts when the operation has ended. */
   readonly doneController: AbortController
   fail(failure: HostFailure): void
-  /** Set once it was asked to end, and why. */
+  /** Why the operation was cancelled; absent if it was not. */
   cancelled?: 'timeout' | 'aborted'
-  /** The host acknowledged that: it is not stuck. */
+  /** Whether the host acknowledged the cancellation, which shows that it is not blocked. */
   acknowledged?: boolean
-  /** Where the handler was at that moment. */
+  /** The stack of the handler when it was cancelled. */
   stack?: string
 }
 
@@ -30,11 +30,11 @@ export interface PendingCall extends PendingEntry {
   readonly kind: 'call'
   settle(result: HostResult<unknown>): void
   readonly references: ObjectReferences | undefined
-  /** `HostCall.patienceMs`. */
+  /** `HostCall.cancelGraceMs`. */
   readonly cancelGraceMs: number
-  /** Answers a request in the async context of the call. */
+  /** Serves a request in the async context of the call. */
   serve(method: string, args: readonly unknown[]): Promise<unknown>
-  /** How many requests are being served. */
+  /** Number of requests that are being served. */
   requests: number
 }
 
@@ -43,16 +43,16 @@ export type PendingOperation = PendingLoad | PendingCall
 export interface PendingCalls {
   add(one: PendingOperation): void
   get(id: number): PendingOperation | undefined
-  /** It is over; to be said before it is settled or fails. */
+  /** Must be called before the operation is settled or fails. */
   remove(one: PendingOperation): void
   size(): number
   all(): readonly PendingOperation[]
-  /** Resolves as soon as there is none. */
+  /** Resolves when no operation is pending. */
   whenEmpty(): Promise<void>
 }
 
-/** One for all: making an error for each call would cost more than the call. */
-const callEndedReason = new DOMException('The call is over.', 'AbortError')
+/** Shared, because creating an error for each call would cost more than the call. */
+const callEndedReason = new DOMException('The call has ended.', 'AbortError')
 
 export function createPendingCalls(): PendingCalls {
   const pending = new Map<number, PendingOperation>()
@@ -64,7 +64,7 @@ export function createPendingCalls(): PendingCalls {
       pending.delete(one.id)
       one.doneController.abort(callEndedReason)
       if (pending.size > 0) return
-      for (const wake of waiters) wake()
+      for (const notify of waiters) notify()
       waiters = []
     },
     size: () => pending.size,

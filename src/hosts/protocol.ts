@@ -1,15 +1,15 @@
 /**
- * The protocol between the gateway and a host: one JSON object a line, to the host on its file descriptor 3, from the
- * host on 4. `node/` and `python/` speak the other side of it.
+ * The protocol between the gateway and a host: one JSON object per line, to the host on its file descriptor 3 and from the
+ * host on 4. `node/` and `python/` implement the side of the host.
  *
- * A reference is a number for an object that stays in the gateway. The host notes which of its copies stands for which
- * number, and sends the number back when the copy comes back as it was.
+ * A reference is the number of an object that stays in the gateway. The host tracks which copy belongs to which number, and
+ * sends the number instead of a copy that is unchanged.
  */
 import { z } from 'zod'
 import { exceedsMaxDepth } from './json-depth.ts'
 
-/** Where in a list of arguments, or under which keyword, a value stands, and its reference. */
-export type ArgumentReference = readonly [place: number | string, reference: number]
+/** The index or keyword of an argument, and its reference. */
+export type ArgumentReference = readonly [key: number | string, reference: number]
 
 export type FrameToHost =
   | {
@@ -33,12 +33,12 @@ export type FrameToHost =
       readonly discard?: true
       readonly refs?: readonly ArgumentReference[]
     }
-  /** Please end. A host whose threads are not stuck acknowledges it (`cancelAck`). */
+  /** Cancels an operation. A host that is not blocked acknowledges it with `cancelAck`. */
   | { readonly t: 'cancel'; readonly id: number }
   | { readonly t: 'result'; readonly id: number; readonly value: unknown; readonly ref?: number }
   | { readonly t: 'error'; readonly id: number; readonly error: RequestError }
 
-/** Why a request failed. `cancelled`: because its call is over. */
+/** Why a request failed. `cancelled`: its call has ended. */
 export interface RequestError {
   readonly name: string
   readonly message: string
@@ -48,22 +48,22 @@ export interface RequestError {
 }
 
 const id = z.int().nonnegative()
-/** Names of ours: a host that sends longer ones is none. */
+/** Names that the gateway has assigned. A host that sends longer ones violates the protocol. */
 const name = z.string().max(1_000)
-/** What a handler says and what is said about it, for people: nobody reads more, and logs and lists keep it. */
+/** Texts for users, truncated because logs and lists keep them. */
 const boundedText = z.string().transform(truncateText)
 const maxTextChars = 10_000
-/** Each may be watched. */
+/** Limited, because each file may be watched. */
 const files = z.array(z.string()).transform((paths) => paths.slice(0, 1_000))
 
 const frameFromHostSchema = z.discriminatedUnion('t', [
-  /** The first word. */
+  /** The first frame. */
   z.object({ t: z.literal('ready'), runtime: name }),
-  /** The only word of a runtime that is too old. */
+  /** The only frame of a runtime that is too old. */
   z.object({ t: z.literal('startupError'), reason: boundedText }),
   z.object({ t: z.literal('loadResult'), id, files }),
   z.object({ t: z.literal('loadError'), id, message: boundedText, stack: boundedText, files }),
-  /** A call ended well. `ref` takes the place of a value. */
+  /** A call has succeeded. `ref` replaces `value`. */
   z.object({ t: z.literal('callResult'), id, value: z.unknown().optional(), ref: id.optional() }),
   z.object({
     t: z.literal('callError'),
@@ -72,15 +72,15 @@ const frameFromHostSchema = z.discriminatedUnion('t', [
     message: boundedText,
     stack: boundedText,
     ref: id.optional(),
-    /** What was thrown, apart. */
+    /** Class and text of the error. */
     error: z.object({ name, message: boundedText }).optional(),
   }),
-  /** A cancel arrived; `stack` says where the handler is. */
+  /** Acknowledges a cancellation. `stack` is the current stack of the handler. */
   z.object({ t: z.literal('cancelAck'), id, stack: boundedText }),
   z.object({
     t: z.literal('request'),
     id,
-    /** Left out when the module asks outside of calls. */
+    /** Absent for requests outside of calls. */
     call: id.optional(),
     module: name.optional(),
     method: name,
@@ -94,13 +94,13 @@ const frameFromHostSchema = z.discriminatedUnion('t', [
     message: boundedText,
     fields: z.record(z.string(), z.unknown()).optional(),
   }),
-  /** Last words of a process that ends itself; `call` is the one that made it do so. */
+  /** The last frame of a process that exits by itself. `call` is the call that caused the exit. */
   z.object({ t: z.literal('exit'), call: id.optional() }),
 ])
 
 export type FrameFromHost = z.infer<typeof frameFromHostSchema>
 
-/** A line of the host; undefined when it is none of the protocol. Never throws. */
+/** `undefined` if the line is no valid frame. Never throws. */
 export function parseFrame(line: string): FrameFromHost | undefined {
   if (exceedsMaxDepth(line)) return undefined
   let value: unknown
@@ -112,7 +112,7 @@ export function parseFrame(line: string): FrameFromHost | undefined {
   return frameFromHostSchema.safeParse(value).data
 }
 
-/** A copy: a piece of a text keeps the whole of it in memory. */
+/** Copies the text, because a slice would keep the whole string in memory. */
 function truncateText(text: string): string {
   return text.length <= maxTextChars ? text : Buffer.from(text.slice(0, maxTextChars)).toString()
 }

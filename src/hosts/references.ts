@@ -1,11 +1,11 @@
 /**
- * Which objects of the gateway the copies in a host stand for, while one call is in flight.
+ * The objects of the gateway that the copies in a host refer to, during one call.
  */
 
 export interface ObjectReferences {
-  /** The number of an object; undefined for what has no identity: text, numbers, null … */
+  /** The number of an object; `undefined` for values without identity, such as strings and numbers. */
   referenceOf(value: unknown): number | undefined
-  /** What a number stands for. A number nobody gave out stands for nothing: `known` is false. */
+  /** The object of a number. `known` is false for a number that was never assigned. */
   resolve(reference: number): { readonly known: boolean; readonly value: unknown }
 }
 

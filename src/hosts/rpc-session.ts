@@ -4,8 +4,8 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../lib/errors.ts'
-import { onAbort } from '../lib/linked-signal.ts'
 import type { Logger } from '../lib/log.ts'
+import { onAbort } from '../lib/timers.ts'
 import type { HostCall, HostLimits, HostModule, HostRequestHandler, HostResult, LoadedModule } from './contract.ts'
 import { type ExitCause, failureAtExit } from './exit-failures.ts'
 import { createHostFailure } from './failure.ts'

@@ -1,28 +1,28 @@
 /**
- * Reads what a host says, but no faster than leaves the gateway half of its time: a handler may write into its pipe
- * without end, and each line costs the main thread more than it costs the handler.
+ * Limits the time that the gateway spends on reading from one host to half of each window. A handler can write to the pipe
+ * without end, and each line costs the main thread more than the handler.
  */
 import type { Readable } from 'node:stream'
 import { sleep } from '../lib/timers.ts'
 
-/** Of each window, ms, this much may go into one host. */
+/** Time per window that may be spent on one host, in ms. */
 const windowMs = 200
 const maxBusyMs = 100
 
-/** `take` is called with each piece; while its share is used up the host has to wait. Ends with the signal. */
+/** Calls `onChunk` with each chunk, and pauses the stream when the time is used up. Ends with the signal. */
 export function readThrottled(stream: Readable, onChunk: (chunk: Buffer) => void, signal: AbortSignal): void {
   let windowStart = performance.now()
   let busyMs = 0
   stream.on('data', (chunk: Buffer) => {
-    const began = performance.now()
-    if (began - windowStart > windowMs) {
-      windowStart = began
+    const startedAt = performance.now()
+    if (startedAt - windowStart > windowMs) {
+      windowStart = startedAt
       busyMs = 0
     }
     onChunk(chunk)
-    busyMs += performance.now() - began
+    busyMs += performance.now() - startedAt
     if (busyMs < maxBusyMs) return
-    // As long as it took: one line of many megabytes may have used more than its share at once.
+    // A single line of many megabytes can take longer than the limit, so the pause is as long as the time spent.
     const pauseMs = busyMs
     busyMs = 0
     stream.pause()
