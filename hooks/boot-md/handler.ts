@@ -1,6 +1,6 @@
 /**
- * BOOT.md: what the agent does at every start of the gateway (contract §1.6). It works in the background, so the start
- * does not wait; its answer goes to the home channel, unless there is nothing to report.
+ * Runs the agent with the instructions of BOOT.md at every start of the gateway (contract §1.6). The agent works in the
+ * background and does not delay the start. Its reply goes to the home channel, unless there is nothing to report.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ export async function handle(
   const checklist = (await readFile(join(process.env['HERMES_HOME'] ?? '.', 'BOOT.md'), 'utf8')).trim()
   if (checklist === '') return
   const task = await gateway.startAgent(promptFor(checklist, platforms), { maxIterations: 20, route: 'boot' })
-  log.info(`BOOT.md is being worked through: ${task}`)
+  log.info('started the agent with BOOT.md', { task })
 }
 
 function promptFor(checklist: string, platforms: readonly string[]): string {

@@ -1,5 +1,5 @@
 /**
- * A file that appears under its name when it is whole, for the owner's eyes only.
+ * A file that only its owner can read and that appears under its name when it is complete.
  */
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
@@ -8,13 +8,13 @@ import { ensureDirectory } from '../lib/files.ts'
 
 export interface AtomicFile {
   write(bytes: Uint8Array): Promise<void>
-  /** Makes it durable and gives it its name, in place of what had it. Returns the path. */
+  /** Flushes the file to disk and renames it to `name`, replacing an existing file. Returns the path. */
   commit(name: string): Promise<string>
-  /** Leaves nothing behind. Never rejects; does nothing once it is kept. */
+  /** Removes the file unless it was committed. Never rejects. */
   discard(): Promise<void>
 }
 
-/** The folder is made where there is none. Rejects with the system's error, as the methods do. */
+/** Creates the directory if necessary. Rejects with the system's error, like the methods. */
 export async function openAtomicFile(folder: string): Promise<AtomicFile> {
   ensureDirectory(folder)
   const path = join(folder, `.${randomBytes(8).toString('hex')}.part`)
@@ -32,7 +32,7 @@ export async function openAtomicFile(folder: string): Promise<AtomicFile> {
     },
     async discard() {
       if (committed) return
-      // A second close says EBADF, a file that is gone needs no removal: either way nothing is left.
+      // Errors mean that the file is already closed or removed.
       await file.close().catch(() => undefined)
       await rm(path, { force: true }).catch(() => undefined)
     },

@@ -1,7 +1,7 @@
 /**
- * Brings the files that people send into `$HERMES_HOME/media`: fetched when they are needed, named by us.
+ * Downloads attachments to `$HERMES_HOME/media` before the turn starts, so that the model request can include them.
  *
- * What cannot be had never costs the message: it is answered without the file, and the model reads why.
+ * A failed download does not fail the message. The model is informed of the reason instead.
  */
 import { join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
@@ -21,18 +21,19 @@ export interface AttachmentDownloaderDeps {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly log: Logger
   readonly maxBytes: () => number
-  /** Undefined while the account is not connected. */
+  /** `undefined` while the account is not connected. */
   adapter(target: Target): Pick<PlatformAdapter, 'locate'> | undefined
-  /** A few random characters: no file takes the place of another, not even of the same message. */
+  /** Random characters for file names, so that no file replaces another. */
   randomSuffix(): string
-  /** Takes secrets out of what an adapter says went wrong. */
+  /** Removes secrets from the error messages of adapters. */
   redact(text: string): string
 }
 
 export interface AttachmentDownloader {
   /**
-   * Fetches what `isToFetch` of an event, at most four files side by side. Each comes back with its path or with its
-   * problem. `name`: what the names of the files begin with. Rejects with the signal's reason only.
+   * Downloads the attachments that need it, at most four concurrently. Returns all attachments with their path or their
+   * problem. Rejects only with the reason of the signal.
+   * @param name prefix of the file names
    */
   fetchAttachments(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
 }
@@ -40,14 +41,14 @@ export interface AttachmentDownloader {
 type Locate = (attachment: Attachment, signal: AbortSignal) => Promise<AttachmentAddress>
 
 const maxConcurrent = 4
-/** After a start the platforms connect later than the lanes begin. */
+/** After a start the queues begin before the platforms are connected. */
 const connectTimeoutMs = 10_000
 const connectPollMs = 100
 const locateTimeoutMs = 30_000
 const maxErrorChars = 300
 const fetchTimeouts = { idleTimeoutMs: 15_000, totalTimeoutMs: 60_000 }
 
-/** It lies somewhere else, and nobody has tried yet to get it. */
+/** Whether the file is remote and no download has been attempted. */
 export function needsDownload({ ref, url, path, problem }: Attachment): boolean {
   return (ref ?? url) !== undefined && path === undefined && problem === undefined
 }
@@ -55,11 +56,11 @@ export function needsDownload({ ref, url, path, problem }: Attachment): boolean 
 export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): AttachmentDownloader {
   return {
     async fetchAttachments({ source, attachments = [] }, name, signal) {
-      const wanted = attachments.filter(needsDownload)
-      const locate = wanted.some(({ ref }) => ref !== undefined)
+      const pending = attachments.filter(needsDownload)
+      const locate = pending.some(({ ref }) => ref !== undefined)
         ? await waitForLocate(targetOf(source), signal)
         : undefined
-      const downloaded = await mapConcurrently(wanted, maxConcurrent, (file, index) =>
+      const downloaded = await mapConcurrently(pending, maxConcurrent, (file, index) =>
         download(file, `${name}-${index + 1}-${deps.randomSuffix()}`),
       )
       signal.throwIfAborted()
@@ -82,7 +83,7 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
     },
   }
 
-  /** What an error, or what caused it, says that the problem does not say already. */
+  /** The error or its cause, if its message is not part of the problem text. */
   function additionalCause(problem: string, error: unknown): unknown {
     const cause = error instanceof Error ? error.cause : undefined
     return [error, cause].find((one) => one !== undefined && !problem.includes(redactedMessage(one)))
@@ -92,7 +93,7 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
     return deps.redact(messageOf(error)).slice(0, maxErrorChars).toWellFormed()
   }
 
-  /** Waits for the adapter to be connected. Undefined where it hands out no files; a problem where it stays away. */
+  /** Waits for the adapter to connect. `undefined` if it does not offer files; an error if it does not connect in time. */
   async function waitForLocate(target: Target, signal: AbortSignal): Promise<Locate | MediaError | undefined> {
     for (let waited = 0; !signal.aborted; waited += connectPollMs) {
       const adapter = deps.adapter(target)
@@ -109,7 +110,7 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
     name: string,
     signal: AbortSignal,
   ): Promise<Partial<Attachment>> {
-    // Loaded with the first file: most conversations have none.
+    // Loaded on demand, because most conversations have no attachments.
     const { credentialsRejectedError, safeFetch, tooLargeError } = await import('./safe-fetch.ts')
     const maxBytes = deps.maxBytes()
     if ((file.bytes ?? 0) > maxBytes) throw tooLargeError(maxBytes)
@@ -146,7 +147,7 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
   ): Promise<AttachmentAddress> {
     if (file.ref === undefined) return { url: file.url ?? '' }
     if (locate instanceof MediaError) throw locate
-    if (locate === undefined) throw new MediaError('the platform does not hand out files')
+    if (locate === undefined) throw new MediaError('the platform does not offer files')
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(locateTimeoutMs)])
       const found = await withTimeout(locate(file, limit), locateTimeoutMs, signal)
@@ -154,7 +155,7 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
     } catch (cause) {
       throw new MediaError(redactedMessage(cause), { cause })
     }
-    throw new MediaError('the platform did not say in time where it is')
+    throw new MediaError('the platform did not provide the address of the file in time')
   }
 }
 
@@ -164,7 +165,7 @@ function describeError(error: unknown): string {
     : `it could not be stored (${systemCode(error) ?? messageOf(error)})`
 }
 
-/** Works on all of them, at most `limit` at a time. */
+/** Runs at most `limit` operations concurrently. */
 async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   limit: number,
@@ -173,7 +174,7 @@ async function mapConcurrently<Item, Result>(
   const results = new Map<Item, Result>()
   const rest = items.entries()
   const worker = async () => {
-    for (const [place, item] of rest) results.set(item, await work(item, place))
+    for (const [index, item] of rest) results.set(item, await work(item, index))
   }
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
   return results

@@ -1,5 +1,5 @@
 /**
- * The part of the configuration about files that people send.
+ * The configuration of attachments.
  */
 import { z } from 'zod'
 
@@ -10,7 +10,7 @@ export const mediaConfig = {
         .number()
         .positive()
         .default(20)
-        .describe('The largest file that is fetched when somebody sends one. Platforms have limits of their own.'),
+        .describe('The largest attachment that is downloaded. Platforms have limits of their own.'),
     })
     .prefault({}),
 } as const

@@ -1,5 +1,5 @@
 /**
- * Why a file could not be had, in words for the person who sent it. Never holds an address: those may carry a token.
+ * Why a file could not be downloaded, as a text for users. It never contains a URL, because URLs may contain tokens.
  */
 export class MediaError extends Error {
   constructor(message: string, options?: ErrorOptions) {

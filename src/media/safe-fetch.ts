@@ -1,8 +1,8 @@
 /**
- * Fetches a file from an address that a stranger may have chosen: from the open internet only, in bounded size and time.
+ * Downloads a file from an untrusted URL: only from public addresses, with limits of size and time.
  *
- * A name is resolved once, and the connection goes to the addresses that were looked at: a name server that changes its
- * mind in between gains nothing. Every redirect is looked at like the first address.
+ * A name is resolved once, and the connection uses the checked addresses, so that DNS rebinding has no effect. Redirects are
+ * checked like the first URL.
  */
 import { lookup } from 'node:dns/promises'
 import { get as getHttp, type IncomingMessage } from 'node:http'
@@ -15,23 +15,23 @@ import { isPublicAddress } from './public-address.ts'
 
 export interface SafeFetchRequest {
   readonly url: string
-  /** For the origin of `url` only. */
+  /** Sent only to the origin of `url`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** This origin may lie in a private network: the operator has configured it. */
+  /** An origin that may be in a private network, because the operator has configured it. */
   readonly trusted?: string | undefined
-  /** What arrives in place of the file when the headers are not accepted. */
+  /** The content type of the response when the headers are rejected. */
   readonly refusedType?: string | undefined
   readonly maxBytes: number
 }
 
 export interface SafeFetchOptions {
-  /** Nothing came for so long. */
+  /** Time limit without received data. */
   readonly idleTimeoutMs: number
-  /** From the first step to the last byte. */
+  /** Time limit of the whole download. */
   readonly totalTimeoutMs: number
-  /** All addresses of a name; the system's own resolver if left out. */
+  /** Resolves a name to all of its addresses; the system's resolver if omitted. */
   readonly resolve?: (name: string) => Promise<readonly ResolvedAddress[]>
-  /** Which addresses may be reached; those of the open internet if left out. */
+  /** Whether an address may be used; public addresses if omitted. */
   readonly isAllowed?: (address: string) => boolean
 }
 
@@ -43,8 +43,8 @@ interface ResolvedAddress {
 const maxRedirects = 5
 
 /**
- * Hands the bytes on as they come; resolves when all have been taken, with what the server calls their type ('' if nothing).
- * Rejects with a `FileProblem`, with what `take` threw, or with the signal's reason.
+ * Passes the received bytes to `onChunk`. Resolves with the declared content type ('' if absent).
+ * Rejects with a `MediaError`, with the error of `onChunk`, or with the reason of the signal.
  */
 export async function safeFetch(
   request: SafeFetchRequest,
@@ -79,25 +79,25 @@ export async function safeFetch(
   } finally {
     clearTimeout(total)
     clearTimeout(idle)
-    // A response that was not read to its end would hold its connection.
+    // Closes the connection if the response was not read to its end.
     timeoutController.abort()
   }
 }
 
 export function credentialsRejectedError(): MediaError {
-  return new MediaError('the platform did not accept our credentials')
+  return new MediaError('the platform rejected the credentials of the gateway')
 }
 
 export function tooLargeError(maxBytes: number): MediaError {
   const mb = Math.round(maxBytes / 104_857.6) / 10
-  return new MediaError(`it is larger than ${mb} MB, the most that is fetched`)
+  return new MediaError(`it is larger than the limit of ${mb} MB`)
 }
 
 function hasContentType(contentType: string, type: string | undefined): boolean {
   return type !== undefined && contentType.split(';', 1)[0]?.trim().toLowerCase() === type.toLowerCase()
 }
 
-/** Throws as soon as more has come, or was announced, than is allowed. */
+/** Throws if the received or the announced size exceeds the limit. */
 function createSizeLimit(maxBytes: number): (more: number, announced?: number) => void {
   let bytes = 0
   return (more, announced = 0) => {
@@ -107,7 +107,7 @@ function createSizeLimit(maxBytes: number): (more: number, announced?: number) =
   }
 }
 
-/** The answer that is no redirect any more. */
+/** The first response that is no redirect. */
 async function followRedirects(
   { url, headers, trusted }: SafeFetchRequest,
   signal: AbortSignal,
@@ -129,29 +129,30 @@ async function followRedirects(
     response.destroy()
     const { location } = response.headers
     if (![301, 302, 303, 307, 308].includes(statusCode) || location === undefined) {
-      throw new MediaError(`the server answered ${statusCode}`)
+      throw new MediaError(`the server responded with ${statusCode}`)
     }
     const next = parseHttpUrl(location, currentUrl.href)
-    // What proves who we are is for the server it was meant for, and does not come back with a further redirect.
+    // Credentials are only for the first origin. They are not sent again if a redirect leads back.
     if (next.origin !== currentUrl.origin) currentHeaders = {}
     currentUrl = next
   }
-  throw new MediaError('the server sent us from one address to the next')
+  throw new MediaError('too many redirects')
 }
 
 function parseHttpUrl(text: string, base?: string): URL {
   const url = URL.parse(text, base)
-  if (url === null) throw new MediaError('its address cannot be read')
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw addressNotAllowedError('it is not one of the web')
-  if (url.username !== '' || url.password !== '') throw addressNotAllowedError('it carries a name or a password')
+  if (url === null) throw new MediaError('its URL is invalid')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw addressNotAllowedError('only http and https are supported')
+  if (url.username !== '' || url.password !== '') throw addressNotAllowedError('it contains credentials')
   return url
 }
 
 function addressNotAllowedError(reason: string): MediaError {
-  return new MediaError(`its address is not allowed: ${reason}`)
+  return new MediaError(`its URL is not allowed: ${reason}`)
 }
 
-/** How the connection finds its address: by the answers that were looked at, and no others. */
+/** A lookup function that returns only the checked addresses. */
 async function createPinnedLookup(
   { hostname, origin }: URL,
   trusted: string | undefined,
@@ -162,15 +163,14 @@ async function createPinnedLookup(
   const { resolve = resolveAllAddresses, isAllowed = isPublicAddress } = deps
   const name = hostname.replace(/^\[|\]$/g, '')
   const addresses =
-    // Name servers cannot be called off; what they say later is dropped.
+    // A DNS query cannot be cancelled. A late result is ignored.
     isIP(name) === 0 ? await raceAbort(resolve(name), signal) : [{ address: name, family: isIP(name) }]
   const [first] = addresses
-  if (first === undefined) throw new MediaError('its address leads nowhere')
-  if (!addresses.every(({ address }) => isAllowed(address)))
-    throw addressNotAllowedError('it does not lead to the open internet')
-  return (_name, options, answer) => {
-    if (options.all === true) answer(null, [...addresses])
-    else answer(null, first.address, first.family)
+  if (first === undefined) throw new MediaError('its host has no address')
+  if (!addresses.every(({ address }) => isAllowed(address))) throw addressNotAllowedError('its host is not public')
+  return (_name, options, callback) => {
+    if (options.all === true) callback(null, [...addresses])
+    else callback(null, first.address, first.family)
   }
 }
 
@@ -186,7 +186,7 @@ function sendRequest(
 ): Promise<IncomingMessage> {
   const get = url.protocol === 'https:' ? getHttps : getHttp
   const all = { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'hermes-gateway', ...headers }
-  // A connection of its own: one out of a pool would go where an earlier name led to.
+  // Without an agent, because a pooled connection could belong to an earlier lookup.
   const options = { headers: all, agent: false, signal, ...(lookup === undefined ? {} : { lookup }) }
   return new Promise((resolve, reject) => {
     get(url, options, resolve).on('error', reject)
@@ -195,5 +195,5 @@ function sendRequest(
 
 function toMediaError(error: unknown): MediaError {
   if (error instanceof MediaError) return error
-  return new MediaError(`the server cannot be reached (${systemCode(error) ?? 'no reason given'})`, { cause: error })
+  return new MediaError(`the server cannot be reached (${systemCode(error) ?? 'unknown reason'})`, { cause: error })
 }

@@ -1,9 +1,9 @@
 /**
- * Where in the cache the text of a TypeScript file without its types is kept.
+ * The path of a stripped TypeScript file in the cache.
  */
 import { join } from 'node:path'
 
-/** Named after the content, so that a file that changed is another one. Node's version counts: it does the work. */
+/** The name is a hash of the content and of the version of Node, which strips the types. */
 export function cachePathFor(folder, text) {
   const { hash } = process.getBuiltinModule('node:crypto')
   return join(folder, `${hash('sha256', `${process.version}\0${text}`)}.mjs`)

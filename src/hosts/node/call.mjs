@@ -1,16 +1,16 @@
 /**
- * One call of a handler: its arguments, what it may ask of the gateway, how it ends.
+ * One call of a handler: its arguments, its requests to the gateway and its result.
  */
 import { messageOf, stackOf } from './errors.mjs'
 
-/** What a handler gets as its last argument. Made on demand: most handlers look at none of it. */
+/** The last argument of a handler. Its properties are created on demand, because most handlers do not use them. */
 class Services {
   #call
   #gateway
   constructor(call) {
     this.#call = call
   }
-  /** Aborts when the call should end: its time is over, or its caller gave up. */
+  /** Aborts when the call is cancelled or its deadline has passed. */
   get signal() {
     return this.#call.signal
   }
@@ -34,7 +34,7 @@ export function createCall(frame, channel) {
   let ended = false
 
   const request = async (method, args) => {
-    if (ended) throw new Error(`${method}: the call it belongs to is over`)
+    if (ended) throw new Error(`${method}: its call has ended`)
     const refs = args.flatMap((arg, index) => {
       const ref = references.referenceOf(arg)
       return ref === undefined ? [] : [[index, ref]]
@@ -65,7 +65,7 @@ export function createCall(frame, channel) {
       controller ??= new AbortController()
       controller.abort()
     },
-    /** Runs the handler and reports how it ended. Never rejects. */
+    /** Runs the handler and sends its result. Never rejects. */
     async run(fn) {
       let value
       try {
@@ -108,16 +108,16 @@ function argumentsOf(frame, call, references) {
   return callArguments
 }
 
-/** The copies of one call, and what they stand for. */
+/** The copies of one call and their references. */
 function createReferenceTable() {
   const tracked = new Map()
   return {
-    /** Remembers a copy as it is now. */
+    /** Stores the current content of a copy. */
     track(copy, ref) {
       if (ref !== undefined) tracked.set(copy, { ref, text: JSON.stringify(copy) })
       return copy
     },
-    /** The reference of a copy that nobody has changed. */
+    /** The reference of an unchanged copy. */
     referenceOf(value) {
       const found = tracked.get(value)
       return found !== undefined && JSON.stringify(value) === found.text ? found.ref : undefined
@@ -143,7 +143,7 @@ function parseLogArguments([first, second]) {
   return [String(text ?? ''), toJsonFields(fields)]
 }
 
-/** Fields of a line that are longer than this become the beginning of their text. */
+/** Longer fields of a log line are replaced with the beginning of their JSON text. */
 const maxFieldChars = 8_000
 
 function toJsonFields(fields) {

@@ -12,13 +12,13 @@ export function createChannel(maxFrameBytes) {
   let logged = 0
   let dropped = 0
 
-  /** Blocks until the gateway has taken it: what was said before the process ends is said. */
+  /** Blocks until the line is written, so that no line is lost when the process exits. */
   const write = (line) => {
     const bytes = Buffer.from(`${line}\n`)
     try {
       for (let sent = 0; sent < bytes.length; ) sent += writeSync(4, bytes, sent)
     } catch {
-      // Nobody reads any more, so nobody can be told: the end of the process says it.
+      // The gateway no longer reads the pipe, so the error cannot be reported.
       process.exit(0)
     }
   }
@@ -27,7 +27,7 @@ export function createChannel(maxFrameBytes) {
   return {
     send,
 
-    /** Sends what a handler made. Throws what cannot be sent, with words for its author. */
+    /** Sends a value of a handler. Throws if it cannot be sent, with a message for the author of the handler. */
     sendValue(frame) {
       const line = JSON.stringify(frame)
       if (line.length * 3 > maxFrameBytes && Buffer.byteLength(line) >= maxFrameBytes)
@@ -35,7 +35,7 @@ export function createChannel(maxFrameBytes) {
       write(line)
     },
 
-    /** Resolves with the frame that answers a request. */
+    /** Resolves with the response to a request. */
     request(frame, sendRequest) {
       const id = nextId++
       return new Promise((resolve, reject) => {
@@ -52,13 +52,13 @@ export function createChannel(maxFrameBytes) {
       waiting.get(frame.id)?.resolve(frame)
       waiting.delete(frame.id)
     },
-    /** Wakes those who wait for an answer in a call that should end. */
+    /** Fails the pending requests of a cancelled call. */
     cancel(call) {
-      const error = { name: 'AbortError', message: 'the call should end', cancelled: true }
+      const error = { name: 'AbortError', message: 'the call was cancelled', cancelled: true }
       for (const [id, one] of waiting) if (one.call === call) this.resolve({ t: 'error', id, error })
     },
 
-    /** A line for the log of the gateway; too many in a second are dropped here, where it costs the gateway nothing. */
+    /** Sends a log line. Lines above the rate limit are dropped here, where they cost the gateway nothing. */
     log(module, level, message, fields) {
       const now = Math.floor(performance.now() / 1_000)
       if (now !== currentSecond) {
@@ -71,7 +71,7 @@ export function createChannel(maxFrameBytes) {
         return
       }
       if (dropped > 0)
-        send({ t: 'log', module, level: 'warn', message: `${dropped} lines of the log were dropped: too many` })
+        send({ t: 'log', module, level: 'warn', message: `${dropped} log lines above the rate limit were dropped` })
       dropped = 0
       send({ t: 'log', module, level, message: message.slice(0, 10_000), fields })
     },

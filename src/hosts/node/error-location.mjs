@@ -1,19 +1,19 @@
 /**
- * Says where the mistake is in a module that cannot be loaded: `<file>:<line>: SyntaxError: …`.
+ * Locates the error in a module that cannot be loaded: `<file>:<line>: SyntaxError: …`.
  */
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, stackOf } from './errors.mjs'
 
-/** How many files are looked through for a syntax error. */
+/** Limit of files that are checked for a syntax error. */
 const maxSyntaxChecks = 20
 
-/** @param files those the module consists of, in the order they were found */
+/** @param files the files of the module, in the order of their import */
 export async function locateError(thrown, path, files) {
   const stack = stackOf(thrown)
   const message = messageOf(thrown)
   if (stack === '') return { message: `${path}: ${message}`, stack }
-  if (thrown.placed === true) return { message: thrown.message, stack: '' }
+  if (thrown.hasLocation === true) return { message: thrown.message, stack: '' }
   const location =
     locationAtTop(stack) ??
     locationInFrames(stack, files) ??
@@ -21,13 +21,13 @@ export async function locateError(thrown, path, files) {
   return { message: `${location ?? path}: ${message}`, stack }
 }
 
-/** `<file>:<line>` stands above the code that Node shows. */
+/** Node prints `<file>:<line>` above the code of a syntax error. */
 function locationAtTop(stack) {
   const found = /^(?<file>(?:file:\/\/)?\/[^\n]*?):(?<line>\d+)\n/.exec(stack)?.groups
   return found && `${toFilePath(found.file)}:${found.line}`
 }
 
-/** The first frame in a file of the module. */
+/** The location of the first stack frame in a file of the module. */
 function locationInFrames(stack, files) {
   for (const { groups } of stack.matchAll(/(?<file>(?:file:\/\/)?\/[^\n()]*?):(?<line>\d+):\d+\)?$/gm)) {
     const file = toFilePath(groups.file)
@@ -40,7 +40,7 @@ function toFilePath(file) {
   return file.startsWith('file:') ? fileURLToPath(file) : file
 }
 
-/** Node tells the place of a syntax error in a module to nobody but the terminal. */
+/** Node does not add the location of a syntax error in an ES module to the error, but `node --check` prints it. */
 async function locateBySyntaxCheck(files) {
   const { spawn } = process.getBuiltinModule('node:child_process')
   for (const file of files.filter((name) => !/\.[mc]?ts$/.test(basename(name))).slice(0, maxSyntaxChecks)) {

@@ -1,8 +1,8 @@
 /**
- * What can be said of something that was thrown. Never throws, whatever getters and proxies it is made of.
+ * Message and stack of a thrown value. Never throws, even for values with getters and proxies.
  */
 
-/** More than anybody reads; the gateway cuts what is longer. */
+/** The gateway truncates longer texts. */
 const maxChars = 10_000
 
 /** `TypeError: no such chat` */
@@ -12,11 +12,11 @@ export function messageOf(thrown) {
       if (thrown instanceof Error) return `${thrown.name}: ${thrown.message}`
       return `it threw ${JSON.stringify(thrown) ?? typeof thrown}`
     },
-    `it threw something of type ${typeof thrown} that cannot be read`,
+    `it threw a value of type ${typeof thrown} that cannot be read`,
   )
 }
 
-/** '' where there is none. */
+/** '' without a stack. */
 export function stackOf(thrown) {
   return readSafely(() => (thrown instanceof Error ? String(thrown.stack) : ''), '')
 }

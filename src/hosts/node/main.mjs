@@ -1,9 +1,9 @@
 /**
- * The process in which handlers in TypeScript and JavaScript run. Speaks the protocol of `../protocol.ts`: lines from the
- * gateway on file descriptor 3, lines to it on 4. Plain JavaScript, with few imports, so that it starts fast.
+ * The host process for handlers in TypeScript and JavaScript. Implements the protocol of `../protocol.ts`: reads lines from
+ * file descriptor 3 and writes lines to 4. Plain JavaScript with few imports, so that it starts fast.
  *
- * `process` is the global one throughout: importing it opens stdout and stderr, which costs 3 MB and makes them
- * non-blocking for handlers that write to the descriptors.
+ * Uses the global `process`. Importing it opens stdout and stderr, which costs 3 MB and makes them non-blocking for handlers
+ * that write to the descriptors.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Socket } from 'node:net'
@@ -13,12 +13,12 @@ import { messageOf, stackOf } from './errors.mjs'
 import { createModuleLoader } from './module-loader.mjs'
 
 const { cacheFolder, maxFrameBytes } = JSON.parse(process.argv[2] ?? '{}')
-// What handlers see as the arguments of the program is not theirs.
+// Hides the arguments of the host from handlers.
 process.argv.length = 2
 
 const channel = createChannel(maxFrameBytes)
 const loader = createModuleLoader(cacheFolder)
-/** The call that a piece of code belongs to, so that what goes astray can be put down to a handler. */
+/** The call that the running code belongs to, so that uncaught errors can be attributed to a handler. */
 const currentCall = new AsyncLocalStorage()
 const calls = new Map()
 
@@ -56,15 +56,15 @@ input.on('data', (text) => {
     void frameHandlers[frame.t](frame)
   }
 })
-// The gateway is done with this host, or gone.
+// The gateway has stopped this host or has exited.
 input.on('close', () => process.exit(0))
 
-const logUncaught = (what) => (error) => {
+const logUncaught = (kind) => (error) => {
   const { module } = currentCall.getStore() ?? {}
-  channel.log(module, 'error', `${what}: ${stackOf(error) || messageOf(error)}`)
+  channel.log(module, 'error', `${kind}: ${stackOf(error) || messageOf(error)}`)
 }
-process.on('unhandledRejection', logUncaught('a rejection that nobody handled'))
-process.on('uncaughtException', logUncaught('an error that nobody caught'))
+process.on('unhandledRejection', logUncaught('unhandled rejection'))
+process.on('uncaughtException', logUncaught('uncaught exception'))
 process.on('exit', () => channel.send({ t: 'exit', call: currentCall.getStore()?.id }))
 
 channel.send({ t: 'ready', runtime: process.version })

@@ -1,5 +1,5 @@
 /**
- * Loads handlers: finds their function, says where a mistake is, and which files they consist of.
+ * Loads handler modules: finds their functions, locates errors and lists their files.
  */
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -12,7 +12,7 @@ import { createTypeStripper } from './type-stripper.mjs'
 const source = new URL('../../', import.meta.url)
 
 export function createModuleLoader(cacheFolder) {
-  /** Which file imports which, of those that belong to handlers. */
+  /** The imports of each handler file. */
   const imports = new Map()
   const exported = new Map()
 
@@ -31,13 +31,13 @@ export function createModuleLoader(cacheFolder) {
 
   const filesOf = (entry) => {
     const found = new Set([entry])
-    // A set that grows while it is gone through hands out what was added, too.
+    // Iterating a set includes the values that are added meanwhile.
     for (const url of found) for (const imported of imports.get(url) ?? []) found.add(imported)
     return [...found].map((url) => fileURLToPath(url))
   }
 
   return {
-    /** Never rejects: `problem` says in `message` and `stack` why a module cannot be used. */
+    /** Never rejects. `problem` contains `message` and `stack` of the error if the module cannot be loaded. */
     async load({ module, path, entry }) {
       const { href } = pathToFileURL(path)
       try {
@@ -47,7 +47,7 @@ export function createModuleLoader(cacheFolder) {
         return { problem: failure, files: filesOf(href) }
       } catch (error) {
         const files = filesOf(href)
-        // What was thrown may be made to resist being looked at.
+        // Inspecting a thrown value may throw.
         const problem = await locateError(error, path, files).catch(() => ({
           message: `${path}: ${messageOf(error)}`,
           stack: '',
@@ -59,12 +59,12 @@ export function createModuleLoader(cacheFolder) {
   }
 }
 
-/** Not a package's, not the gateway's. */
+/** Whether the file belongs neither to a package nor to the gateway. */
 function isHandlerFile(url) {
   return url.startsWith('file:') && !url.includes('/node_modules/') && !url.startsWith(source.href)
 }
 
-/** By name. The default export, or a function of that name in it (CommonJS), stands in for the entry. */
+/** The functions by name. The default export, or its property of that name (CommonJS), can replace the entry. */
 function exportedFunctions(namespace, entry) {
   const found = new Map(Object.entries(namespace).filter(([, value]) => typeof value === 'function'))
   const { default: standard } = namespace
@@ -76,7 +76,7 @@ function exportedFunctions(namespace, entry) {
 
 function missingEntryError(path, entry, functions) {
   const names = [...functions.keys()]
-  const others = names.length === 0 ? 'it exports no function at all' : `it exports ${names.join(', ')}`
+  const others = names.length === 0 ? 'it exports no function' : `it exports ${names.join(', ')}`
   return {
     message: `${path}: expected \`export function ${entry}\` or a default export that is a function; ${others}`,
     stack: '',

@@ -1,8 +1,8 @@
 /**
- * `node strip.mjs <cache folder> <file>`: prints a TypeScript file without its types, keeps the result in the cache, and
- * does the same for what the file imports by relative paths, so that one process serves a whole handler.
+ * `node strip-types.mjs <cache directory> <file>`: prints a TypeScript file without its types and stores the result in the
+ * cache. Also stores the files that it imports by relative paths, so that one process handles a whole module.
  *
- * A mistake in the file itself is told on stderr as `<file>:<line>: …`, exit code 1; its imports are left to themselves.
+ * An error in the file itself is printed to stderr as `<file>:<line>: …` with exit code 1. Errors in its imports are ignored.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
@@ -10,7 +10,7 @@ import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { cachePathFor } from './cache-file.mjs'
 
-/** The cache holds no more than this many files; the oldest go first. */
+/** Limit of files in the cache. The oldest ones are removed. */
 const maxCachedFiles = 500
 
 const [cacheFolder, entry] = process.argv.slice(2)
@@ -22,13 +22,13 @@ try {
   process.stderr.write(formatError(entry, error))
   process.exitCode = 1
 }
-// A set that grows while it is gone through hands out what was added, too.
+// Iterating a set includes the values that are added meanwhile.
 for (const file of processedFiles) {
   if (file === entry || process.exitCode === 1) continue
   try {
     stripTypes(file)
   } catch {
-    // Whoever loads that file is told: it is stripped again then.
+    // Loading that file strips it again and reports the error.
   }
 }
 pruneCache()
@@ -43,7 +43,7 @@ function stripTypes(file) {
   return plain
 }
 
-/** Whole or not at all: several hosts may read and write at once. A cache that cannot be written is done without. */
+/** Atomic, because several hosts may read and write concurrently. The cache is optional, so write errors are ignored. */
 function writeCache(path, text) {
   const temporary = `${path}.${process.pid}.tmp`
   try {
@@ -56,7 +56,7 @@ function writeCache(path, text) {
   }
 }
 
-/** Not `recursive`: where a folder cannot be, as in /proc, that never ends. */
+/** Not `recursive`, which does not terminate where a directory cannot be created, as in /proc. */
 function ensureDirectory(path) {
   try {
     mkdirSync(path, { mode: 0o700 })
@@ -66,7 +66,7 @@ function ensureDirectory(path) {
 }
 
 function formatError(file, error) {
-  // Node names no file here, but the line: the stack begins with `:<line>` and the code.
+  // The stack begins with `:<line>` and the code, without the name of the file.
   const line = /^[^\n]*?:(\d+)\n/.exec(error.stack ?? '')?.[1]
   return `${file}${line === undefined ? '' : `:${line}`}: ${error.message}\n`
 }
@@ -78,6 +78,6 @@ function pruneCache() {
     const byAge = files.map((file) => ({ file, at: statSync(file).mtimeMs })).sort((one, other) => other.at - one.at)
     for (const { file } of byAge.slice(maxCachedFiles)) rmSync(file, { force: true })
   } catch {
-    // Another process may be pruning, too; the next change tries again.
+    // Another process may prune concurrently. The next change prunes again.
   }
 }

@@ -1,6 +1,6 @@
-"""The process in which handlers in Python run; the protocol is that of ``../protocol.ts``.
+"""The host process for handlers in Python. Implements the protocol of ``../protocol.ts``.
 
-Standard library only, Python 3.9 or newer. This file is also read by older ones, which it tells what is missing.
+Uses only the standard library of Python 3.9 or newer. Older versions can parse this file and report the required version.
 """
 import os
 import sys
@@ -11,7 +11,7 @@ if sys.version_info < (3, 9):
     os.write(4, ('{"t":"startupError","reason":"' + REASON + '"}\n').encode())
     sys.exit(1)
 
-# Not for a process that `multiprocessing` starts: it reads this file, too.
+# Skipped in processes of `multiprocessing`, which import this file.
 if __name__ == "__main__":
     FOLDER = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [FOLDER, *(path for path in sys.path if path != FOLDER)]

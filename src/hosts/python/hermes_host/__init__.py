@@ -1,1 +1,1 @@
-"""The host for handlers in Python. A package, so that no name of ours can be taken for a handler's own module."""
+"""The host for handlers in Python. A package, so that its modules cannot conflict with those of handlers."""

@@ -1,4 +1,4 @@
-"""One call of a handler: its arguments, where it runs, how it ends."""
+"""One call of a handler: its arguments, its thread and its result."""
 from contextvars import ContextVar
 
 from .references import ReferenceTable
@@ -6,7 +6,7 @@ from .errors import message_of, error_info, stack_of, current_stack
 from .requests import Cancelled
 from .services import HandlerLog, Services, Signal
 
-# The call that runs here, for those who are not handed it.
+# The running call, for code that does not receive it as an argument.
 CURRENT_CALL = ContextVar("hermes_call", default=None)
 
 
@@ -28,7 +28,7 @@ class Call:
 
     @property
     def signal(self):
-        """Made on demand: most handlers do not look at it."""
+        """Created on demand, because most handlers do not use it."""
         if self._signal is None:
             self._signal = Signal()
             if self._cancelled:
@@ -41,7 +41,7 @@ class Call:
 
     @property
     def request_target(self):
-        """How its requests are marked."""
+        """The fields that identify the call in its requests."""
         return {"call": self.id}
 
     @property
@@ -49,9 +49,9 @@ class Call:
         return self._has_ended
 
     def request(self, method, args, block=False):
-        """Asks the gateway for something; see `PendingRequests.send_request`."""
+        """Sends a request to the gateway; see `PendingRequests.send_request`."""
         if self._has_ended:
-            raise RuntimeError(f"{method}: the call it belongs to is over")
+            raise RuntimeError(f"{method}: its call has ended")
         refs = []
         sent = list(args)
         for index, arg in enumerate(args):
@@ -62,7 +62,7 @@ class Call:
         return self._requests.send_request(self, method, sent, refs, block)
 
     def start(self):
-        """Hands the call to a thread. On the thread that reads."""
+        """Passes the call to a worker thread. Runs on the reader thread."""
         handler = self.module.handler(self._frame["fn"])
         if handler is None:
             self._send_failure("unloadable", f"it has no function {self._frame['fn']}", "")
@@ -70,13 +70,13 @@ class Call:
             return
         try:
             self._worker = self.module.executor.acquire(handler.is_async)
-        except RuntimeError as error:  # no thread can be had
+        except RuntimeError as error:  # no thread can be started
             self._send_error(error)
             return
         self._worker.submit(lambda worker: self._run(worker, handler), handler.is_async)
 
     def cancel(self):
-        """Asks it to end, and says where it is. On the thread that reads."""
+        """Cancels the call and reports its stack. Runs on the reader thread."""
         self._cancelled = True
         worker, task = self._worker, self._task
         stack = current_stack(worker.thread, self._coroutine) if worker else ""
@@ -148,7 +148,7 @@ class Call:
         try:
             ref = self.references.reference_of(value)
             self._channel.send({"t": "callResult", "id": self.id, **({"value": value} if ref is None else {"ref": ref})})
-        except Exception as error:  # dictionaries of its own making may raise anything
+        except Exception as error:  # custom mappings may raise any exception
             self._send_failure("unserialisable", f"its result cannot be sent: {message_of(error)}", "")
 
     def _send_error(self, error):

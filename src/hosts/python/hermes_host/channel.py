@@ -1,4 +1,4 @@
-"""The host's side of the pipe to the gateway: lines of JSON, file descriptor 3 in, 4 out."""
+"""The host's side of the pipe to the gateway: lines of JSON, read from file descriptor 3 and written to 4."""
 import json
 import os
 import threading
@@ -6,16 +6,16 @@ import time
 
 FD_IN, FD_OUT = 3, 4
 MAX_LOG_LINES_PER_SECOND = 100
-# Of one field of a line of the log.
+# Limit of one field of a log line.
 MAX_FIELD_CHARS = 8_000
 
 
 class FrameTooLong(ValueError):
-    """A frame that the gateway would refuse."""
+    """A frame that the gateway would reject."""
 
 
 def encode(value):
-    """Text of a value as the gateway reads it. Raises TypeError or ValueError for what is no JSON."""
+    """The JSON text of a value. Raises TypeError or ValueError if the value cannot be serialised."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
@@ -28,7 +28,7 @@ class Channel:
         self._current_second = 0
         self._logged = 0
         self._dropped = 0
-        # A process that a handler forks is not the host: it must not speak in its name, nor go on in its place.
+        # A process that a handler forks must not send frames in the name of the host.
         self._pid = os.getpid()
         os.register_at_fork(after_in_child=self._close_in_child)
 
@@ -37,7 +37,7 @@ class Channel:
         os.close(FD_OUT)
 
     def send(self, frame):
-        """Blocks until the gateway has taken it. Raises what `encode` raises, and FrameTooLong."""
+        """Blocks until the frame is written. Raises FrameTooLong and the errors of `encode`."""
         line = encode(frame).encode("ascii") + b"\n"
         if len(line) > self._max_bytes:
             raise FrameTooLong(f"it is longer than {self._max_bytes} bytes")
@@ -49,11 +49,11 @@ class Channel:
                 while rest:
                     rest = rest[os.write(FD_OUT, rest):]
             except OSError:
-                # Nobody reads any more, so nobody can be told: the end of the process says it.
+                # The gateway no longer reads the pipe, so the error cannot be reported.
                 os._exit(0)
 
     def log(self, module, level, message, fields=None):
-        """A line for the log of the gateway. Too many in a second are dropped here, where it costs the gateway nothing."""
+        """Sends a log line. Lines above the rate limit are dropped here, where they cost the gateway nothing."""
         with self._lock:
             now = int(time.monotonic())
             if now != self._current_second:
@@ -64,7 +64,7 @@ class Channel:
                 return
             dropped, self._dropped = self._dropped, 0
         if dropped:
-            self.send({"t": "log", "module": module, "level": "warn", "message": f"{dropped} lines of the log were dropped: too many"})
+            self.send({"t": "log", "module": module, "level": "warn", "message": f"{dropped} log lines above the rate limit were dropped"})
         frame = {"t": "log", "module": module, "level": level, "message": str(message)[:10_000]}
         if fields:
             frame["fields"] = {str(name): _json_field(value) for name, value in fields.items()}
@@ -72,11 +72,11 @@ class Channel:
 
 
 def _json_field(value):
-    """A field of a line of the log; what is too long is cut. Never raises."""
+    """A field of a log line, truncated if it is too long. Never raises."""
     try:
         text = encode(value)
         return value if len(text) <= MAX_FIELD_CHARS else text[:MAX_FIELD_CHARS]
-    except Exception:  # whatever the value is made of
+    except Exception:  # custom classes may raise any exception
         try:
             return str(value)[:MAX_FIELD_CHARS]
         except Exception:

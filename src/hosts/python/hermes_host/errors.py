@@ -1,4 +1,4 @@
-"""Errors as the gateway is told about them."""
+"""Describes errors for the gateway."""
 import os
 import sys
 
@@ -24,7 +24,7 @@ def _text_of(error):
         if isinstance(error, SystemExit):
             return f"sys.exit({error.code!r}) was called"[:MAX_CHARS]
         return str(error)[:MAX_CHARS]
-    except BaseException:  # whatever its message is made of
+    except BaseException:  # a custom message may raise any exception
         return "(its message cannot be read)"
 
 
@@ -42,29 +42,29 @@ def stack_of(error):
 
 
 def location_of(error, path):
-    """`<file>:<line>` of a mistake that keeps a module from loading."""
-    places = _locations(error, os.path.dirname(path))
-    return f"{places[-1][0]}:{places[-1][1]}" if places else path
+    """`<file>:<line>` of the error because of which a module cannot be loaded."""
+    locations = _locations(error, os.path.dirname(path))
+    return f"{locations[-1][0]}:{locations[-1][1]}" if locations else path
 
 
 def files_in(error, folder):
-    """The files of a folder that an error came through; one that failed to load is not among the loaded modules."""
+    """The files of a folder in the traceback. A file that failed to load is not among the loaded modules."""
     return [file for file, _ in _locations(error, folder)]
 
 
 def _locations(error, folder):
-    places = []
+    locations = []
     trace = error.__traceback__
     while trace is not None:
-        places.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        locations.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
     if isinstance(error, SyntaxError) and error.filename:
-        places.append((error.filename, error.lineno or 1))
-    return [(file, line) for file, line in places if file.startswith(folder + os.sep)]
+        locations.append((error.filename, error.lineno or 1))
+    return [(file, line) for file, line in locations if file.startswith(folder + os.sep)]
 
 
 def current_stack(thread, coroutine):
-    """Where a handler is right now: the stack of a coroutine that waits, or of a thread. Never raises."""
+    """The current stack of a handler: of its waiting coroutine or of its thread. Never raises."""
     try:
         import traceback
 
@@ -74,8 +74,8 @@ def current_stack(thread, coroutine):
             coroutine = coroutine.cr_await
         if not frames:
             frames = traceback.extract_stack(sys._current_frames().get(thread.ident))
-            ours = [index for index, frame in enumerate(frames) if frame.filename.startswith(HOST_DIRECTORY)]
-            frames = frames[ours[-1] + 1:] if ours else []
+            own = [index for index, frame in enumerate(frames) if frame.filename.startswith(HOST_DIRECTORY)]
+            frames = frames[own[-1] + 1:] if own else []
         return "".join(traceback.format_list(frames))[-MAX_CHARS:]
     except Exception:
         return ""

@@ -1,16 +1,16 @@
 """Threads that run handlers.
 
-Each module has a home thread: it is loaded there and, while it does one thing at a time, called there, so that what it
-made when it was loaded (a database connection, a client, a lock) is used by the thread that made it. A call that comes
-while the home thread is busy gets a thread to itself, so that a handler that blocks never makes another one wait.
+Each module has a home thread, which loads it and runs its calls as long as they do not overlap. Objects that were created
+while loading (a database connection, a client, a lock) are therefore used by the thread that created them. A call that
+arrives while the home thread is busy runs on another thread, so that a blocking handler does not delay other calls.
 
-Coroutines run on an event loop of their thread. It goes on between calls, as their background tasks expect.
+Coroutines run on the event loop of their thread. The loop keeps running between calls for background tasks.
 """
 import sys
 import threading
 
 try:
-    from _queue import SimpleQueue  # `queue` would read in a good deal that is not needed here
+    from _queue import SimpleQueue  # `queue` imports many modules that are not needed here
 except ImportError:
     from queue import SimpleQueue
 
@@ -27,7 +27,7 @@ class Worker:
         self.thread.start()
 
     def submit(self, job, is_async):
-        """Runs a job on this thread. One that is plain runs beside the loop: it may use a loop of its own."""
+        """Runs a job on this thread. Synchronous jobs run outside of the loop, because they may run a loop of their own."""
         with self._lock:
             if self.loop is None:
                 self._jobs.put(job)
@@ -42,7 +42,7 @@ class Worker:
         return stop
 
     def ensure_loop(self):
-        """The event loop of this thread, made at its first use (it costs 50 ms and 10 MB). Call it on this thread."""
+        """The event loop of this thread, created on demand (50 ms, 10 MB). Must be called on this thread."""
         if self.loop is None:
             import asyncio
 
@@ -68,7 +68,7 @@ class Worker:
 
 
 class ModuleExecutor:
-    """Where the calls of one module run."""
+    """Selects the threads for the calls of one module."""
 
     _idle_workers = []
     _lock = threading.Lock()
@@ -80,7 +80,7 @@ class ModuleExecutor:
         self._blocked = False
 
     def acquire(self, is_async):
-        """The worker for one more call. `is_async`: it is known to give way while it waits."""
+        """The worker for a call. `is_async`: the handler is known to be a coroutine function."""
         with ModuleExecutor._lock:
             if self._in_flight == 0 or (is_async and self.home_worker.loop is not None and not self._blocked):
                 self._in_flight += 1
@@ -94,13 +94,13 @@ class ModuleExecutor:
         return Worker(name)
 
     def worker_for_awaitable(self, worker):
-        """What looked like a plain function turned out to be a coroutine: the worker on which it runs on."""
+        """The worker for the awaitable that a synchronous function has returned."""
         if worker is self.home_worker:
             self._blocked = False
         return worker
 
     def release(self, worker):
-        """The call that `acquire` was for is over."""
+        """Returns the worker of a call that has ended."""
         with ModuleExecutor._lock:
             if worker is self.home_worker:
                 self._in_flight -= 1

@@ -1,4 +1,4 @@
-"""Reads what the gateway says and sees to it."""
+"""Reads and handles the frames of the gateway."""
 import atexit
 import json
 import os
@@ -32,7 +32,7 @@ class Host:
     def _module(self, frame, *about):
         if "plugin" not in frame:
             return Module(*about)
-        # Hosts for hooks do without it.
+        # Imported on demand, because hosts for hooks do not need it.
         from .plugins.plugin_module import PluginModule
 
         return PluginModule(*about, frame["plugin"], self._channel, self._requests)
@@ -74,9 +74,9 @@ class Host:
 
 
 def run():
-    """Serves the gateway until it is done with this host, or gone."""
+    """Handles frames until the gateway stops this host or exits."""
     settings = json.loads(sys.argv[1])
-    # What handlers see as the arguments of the program is not theirs.
+    # Hides the arguments of the host from handlers.
     del sys.argv[1:]
     host = Host(settings)
     host.send_ready()
@@ -87,7 +87,7 @@ def run():
                 getattr(host, frame["t"])(frame)
     except Exception:
         traceback.print_exc()
-    # Not sys.exit: it would wait for threads that handlers have left running.
+    # `sys.exit` would wait for threads that handlers have started.
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()

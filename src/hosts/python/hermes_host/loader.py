@@ -1,4 +1,4 @@
-"""Loads handlers: finds their functions, says where a mistake is, and which files they consist of."""
+"""Loads handler modules: finds their functions, locates errors and lists their files."""
 import os
 import sys
 import threading
@@ -11,7 +11,7 @@ HOST_DIRECTORY = os.path.dirname(os.path.abspath(__file__))
 
 
 class Handler:
-    """A function of a module, and what is to know about calling it."""
+    """A function of a module, and how it must be called."""
 
     def __init__(self, function):
         self.function = function
@@ -20,7 +20,7 @@ class Handler:
         self._takes = None
 
     def takes(self, count):
-        """Whether it names that many positional parameters."""
+        """Whether the function accepts that many positional arguments."""
         if self._takes is None:
             self._takes = _count_positional(self.function)
         return self._takes >= count
@@ -40,9 +40,9 @@ def _count_positional(function):
 
 
 class Module:
-    """A file with handlers. Everything of it happens on the threads of its place."""
+    """A file with handlers. Its code runs on the threads of its executor."""
 
-    # One at a time: the search path is the same for all.
+    # Modules are loaded one after another, because they share the search path.
     _loading = threading.Lock()
 
     def __init__(self, name, path, entry, import_as, executor=None):
@@ -53,14 +53,14 @@ class Module:
         self._handlers = {}
 
     def handler(self, name):
-        """A function it exports, or None."""
+        """An exported function, or None."""
         found = self._handlers.get(name)
         if found is None and callable(getattr(self._module, name, None)):
             found = self._handlers[name] = Handler(getattr(self._module, name))
         return found
 
     def load(self):
-        """Runs the file. Raises what it raises, and AttributeError when the entry is missing."""
+        """Executes the file. Raises its errors, and AttributeError if the entry is missing."""
         with Module._loading:
             self._load()
 
@@ -79,7 +79,7 @@ class Module:
             sys.modules.pop(self.import_as, None)
             raise
         finally:
-            # Behind everything else: a helper called like a module of Python must not stand in for it elsewhere.
+            # Moved to the end, so that a helper with the name of a standard module does not replace it elsewhere.
             if self.folder in sys.path:
                 sys.path.remove(self.folder)
             sys.path.append(self.folder)
@@ -97,7 +97,7 @@ class Module:
         return module
 
     def _evict_conflicting_modules(self):
-        """Two handlers may each have a `helpers.py`: the one loaded first keeps its own, the next finds the name free."""
+        """Lets two handlers have a `helpers.py` each: the name is free again for the handler that is loaded next."""
         for entry in os.scandir(self.folder):
             name, dot, suffix = entry.name.partition(".")
             found = sys.modules.get(name)
@@ -107,12 +107,12 @@ class Module:
                     del sys.modules[known]
 
     def prepare(self, worker):
-        """It was loaded: what is to be made before the first call, so that all of its coroutines share one loop."""
+        """Creates the loop of an async entry before the first call, so that all of its coroutines share one loop."""
         if self.handler(self.entry).is_async:
             worker.ensure_loop()
 
     def files(self):
-        """The files it consists of: itself and what it imported from its own folder."""
+        """The file of the module and the files it imported from its own folder."""
         return [self.path, *(file for file in _handler_files() if file != self.path and _is_within(file, self.folder))]
 
 

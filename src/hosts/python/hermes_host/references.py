@@ -1,20 +1,20 @@
-"""The references of one call, and which objects of the gateway they stand for."""
+"""The references of one call to objects of the gateway."""
 from .requests import GatewayError
 from .channel import encode
 
 
 class ReferenceTable:
     def __init__(self):
-        self._tracked = {}  # by id(); holds the object, so that its id stays its own
+        self._tracked = {}  # by id(); holds the object, so that its id is not reused
 
     def track(self, copy, ref):
-        """Remembers a copy as it is now."""
+        """Stores the current content of a copy."""
         if ref is not None:
             self._tracked[id(copy)] = (copy, ref, encode(copy))
         return copy
 
     def reference_of(self, value):
-        """The reference of a copy that nobody has changed, or None."""
+        """The reference of an unchanged copy, or None."""
         found = self._tracked.get(id(value))
         if found is None or found[2] is None:
             return None
@@ -24,7 +24,7 @@ class ReferenceTable:
             return None
 
     def create_error(self, error):
-        """An error of the gateway, to be raised."""
+        """Creates an exception from an error of the gateway."""
         raised = GatewayError(error["name"], error["message"], error.get("code"))
         if error.get("ref") is not None:
             self._tracked[id(raised)] = (raised, error["ref"], None)

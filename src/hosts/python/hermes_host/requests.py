@@ -1,10 +1,10 @@
-"""What a handler asks of the gateway while it runs."""
+"""The requests of handlers to the gateway."""
 import sys
 import threading
 
 
 class GatewayError(Exception):
-    """The gateway refused or failed. `name` and `code` are those of its error."""
+    """An error of the gateway, with its `name` and `code`."""
 
     def __init__(self, name, message, code=None):
         super().__init__(message)
@@ -13,11 +13,11 @@ class GatewayError(Exception):
 
 
 class Cancelled(BaseException):
-    """The call is over: its time is up, or its caller gave up. No ``except Exception`` swallows it."""
+    """The call was cancelled or its deadline has passed. Not caught by ``except Exception``."""
 
 
 class PendingRequests:
-    """PendingRequests that wait for an answer, of all calls."""
+    """The requests of all calls that have no response yet."""
 
     def __init__(self, channel):
         self._channel = channel
@@ -26,7 +26,7 @@ class PendingRequests:
         self._next = 1
 
     def send_request(self, call, method, args, refs, block=False):
-        """Sends a request. In a coroutine returns an awaitable, elsewhere (or with `block`) waits for the answer."""
+        """Sends a request. In a coroutine returns an awaitable, elsewhere (or with `block`) waits for the response."""
         loop = None if block else _running_loop()
         waiter = _AsyncWaiter(call, loop) if loop else _BlockingWaiter(call)
         with self._lock:
@@ -41,13 +41,13 @@ class PendingRequests:
         return waiter.wait()
 
     def resolve(self, frame):
-        """An answer or a refusal came. On the thread that reads."""
+        """Handles a response. Runs on the reader thread."""
         waiter = self._waiting.pop(frame["id"], None)
         if waiter is not None:
             waiter.settle(frame)
 
     def cancel(self, call):
-        """Wakes those who wait for an answer in a call that should end."""
+        """Cancels the pending requests of a call."""
         with self._lock:
             waiters = [(number, waiter) for number, waiter in self._waiting.items() if waiter.call is call]
             for number, _ in waiters:
@@ -107,7 +107,7 @@ class _AsyncWaiter:
 
 
 def _running_loop():
-    """The loop of the coroutine that this is called from; None in a plain function, which may run on a loop, too."""
+    """The loop of the calling coroutine; None in a synchronous function, even if it runs on a loop."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:
         return None

@@ -1,9 +1,9 @@
-"""What a handler gets as its third argument, if it takes one."""
+"""The third argument of a handler, if it accepts one."""
 import threading
 
 
 class Signal:
-    """Tells a handler that it should end."""
+    """Signals that the call was cancelled."""
 
     def __init__(self):
         self._event = threading.Event()
@@ -13,7 +13,7 @@ class Signal:
         return self._event.is_set()
 
     def wait(self, seconds=None):
-        """Sleeps until it should end, at most that long; says whether it should. Blocks its thread."""
+        """Waits for the cancellation, at most that long, and returns whether it has happened. Blocks its thread."""
         return self._event.wait(seconds)
 
     def _abort(self):
@@ -21,7 +21,7 @@ class Signal:
 
 
 class HandlerLog:
-    """Lines for the log of the gateway: ``log.info("sent", count=3)``."""
+    """Writes to the log of the gateway: ``log.info("sent", count=3)``."""
 
     def __init__(self, channel, module):
         self._channel, self._module = channel, module
@@ -42,7 +42,7 @@ class HandlerLog:
 
 
 class Gateway:
-    """What a handler may ask for while it runs. In a coroutine await the result; elsewhere the call blocks."""
+    """Functions of the gateway. In a coroutine the result must be awaited; elsewhere the call blocks."""
 
     def __init__(self, request):
         self._request = request
@@ -52,7 +52,7 @@ class Gateway:
         return self._request("send", [target, text])
 
     def start_agent(self, prompt, options=None, *, max_iterations=None, deliver=None, route=None):
-        """Starts a background session; returns its task id at once."""
+        """Starts a background session and returns its task id without waiting for it."""
         named = {"maxIterations": max_iterations, "deliver": deliver, "route": route}
         return self._request(
             "startAgent",

@@ -1,1 +1,1 @@
-"""Plugins in Python: what `register(ctx)` is given, and how its callbacks are called."""
+"""Python plugins: the context of `register(ctx)`, and the calls of its callbacks."""

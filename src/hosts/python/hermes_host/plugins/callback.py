@@ -1,4 +1,4 @@
-"""A function of a plugin, and how it wants to be called."""
+"""A function of a plugin, called with the arguments that its signature accepts."""
 import functools
 import inspect
 
@@ -6,14 +6,14 @@ from ..loader import Handler
 
 
 class Callback(Handler):
-    """Gets keyword arguments; one that does not take all of them gets just the ones it names."""
+    """Receives keyword arguments. Arguments that the function does not accept are omitted."""
 
     def __init__(self, function):
         super().__init__(function)
         self.is_async = _is_async(function)
         positional, keywords, takes_all = _read_signature(function)
         self._positional, self._keywords, self._takes_all = positional, keywords, takes_all
-        # The names it wants to be sent; None for all.
+        # The arguments that the gateway must send; None for all.
         self.argument_names = None if takes_all else [*positional, *keywords]
         self._function = function
         self.function = self._call
@@ -35,14 +35,14 @@ def _is_async(function):
 
 
 def _read_signature(function):
-    """The names it takes by their place (and by name), those by name alone, and whether it takes all others, too."""
+    """Names of positional parameters, names of keyword-only parameters, and whether there is a ``**`` parameter."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return [], [], True
-    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return (
-        [one.name for one in parameters if one.kind in by_place],
+        [one.name for one in parameters if one.kind in positional],
         [one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY],
         any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters),
     )

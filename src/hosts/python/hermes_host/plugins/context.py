@@ -1,7 +1,7 @@
 """
-``ctx``, as ``register(ctx)`` gets it. Names and arguments are those of the contract; what the gateway refuses is raised.
+``ctx``, the argument of ``register(ctx)``. Names and arguments follow the contract. Errors of the gateway are raised.
 
-Asking the gateway blocks; `dispatch_tool`, `inject_message` and `llm.complete` are awaited in coroutines.
+Requests to the gateway block; `dispatch_tool`, `inject_message` and `llm.complete` are awaited in coroutines.
 """
 import logging
 
@@ -9,26 +9,26 @@ from ..requests import GatewayError
 
 
 class PeriodicTaskSpec:
-    """What a background daemon does from time to time: `run()` every `interval_seconds`, from end to beginning."""
+    """A periodic task of a background daemon. `interval_seconds` is the time between the end of a run and the next start."""
 
     def __init__(self, name, interval_seconds, run, run_at_start=False):
         self.name, self.interval_seconds, self.run, self.run_at_start = name, interval_seconds, run, run_at_start
 
 
 class Registration:
-    """What was registered; `remove()` takes it back."""
+    """A registration, which `remove()` undoes."""
 
     def __init__(self, module, key, name):
         self._module, self._key = module, key
         self.name = name
 
     def remove(self):
-        """Says whether there was anything to take back."""
+        """Returns whether the registration existed."""
         return self._module.send_request("remove", [self._key], block=True)
 
 
 class State:
-    """JSON that outlives the process."""
+    """Persistent JSON values of the plugin."""
 
     def __init__(self, module):
         self._module = module
@@ -48,10 +48,10 @@ class State:
 
 
 class CompletionResult:
-    """What a model answered: `text`, `model`, `usage`."""
+    """The response of a model: `text`, `model`, `usage`."""
 
-    def __init__(self, answer):
-        self.text, self.model, self.usage = answer["text"], answer["model"], answer["usage"]
+    def __init__(self, response):
+        self.text, self.model, self.usage = response["text"], response["model"], response["usage"]
 
     def __str__(self):
         return self.text
@@ -64,15 +64,15 @@ class Llm:
         self._module = module
 
     def complete(self, prompt, *, system=None, model=None, max_output_tokens=None):
-        """One answer without tools, to a text or to messages in the OpenAI format. Await it in a coroutine."""
+        """One response without tools to a text or to messages in the OpenAI format. Must be awaited in a coroutine."""
         options = {"system": system, "model": model, "maxOutputTokens": max_output_tokens}
-        given = {name: value for name, value in options.items() if value is not None}
-        answer = self._module.send_request("complete", [prompt, given])
-        return _await_completion(answer) if hasattr(type(answer), "__await__") else CompletionResult(answer)
+        present = {name: value for name, value in options.items() if value is not None}
+        response = self._module.send_request("complete", [prompt, present])
+        return _await_completion(response) if hasattr(type(response), "__await__") else CompletionResult(response)
 
 
-async def _await_completion(answer):
-    return CompletionResult(await answer)
+async def _await_completion(response):
+    return CompletionResult(await response)
 
 
 class PluginContext:
@@ -93,11 +93,11 @@ class PluginContext:
         advice = f"; there are {names}" if name.startswith("register_") else ""
         raise AttributeError(f"ctx.{name} does not exist here{advice}")
 
-    # What it knows
+    # Information
 
     @property
     def config(self):
-        """The settings of the plugin, as they are now."""
+        """The current settings of the plugin."""
         return self._module.send_request("config", [], block=True)
 
     def get_config(self, key, default=None):
@@ -107,7 +107,7 @@ class PluginContext:
     def has_plugin(self, plugin_id):
         return self._module.send_request("hasPlugin", [plugin_id], block=True)
 
-    # What it registers
+    # Registrations
 
     def register_hook(self, name, callback):
         return self._register("hook", name, {}, {"call": callback})
@@ -130,7 +130,7 @@ class PluginContext:
         override=False,
         **_,
     ):
-        """`handler(args)` returns what the model reads; it gets `session_id`, `task_id` … if it names them."""
+        """`handler(args)` returns the result for the model. It receives `session_id`, `task_id` … if its signature names them."""
         if handler is None:
             raise TypeError(f"register_tool {name}: expected a handler")
         details = {
@@ -161,23 +161,23 @@ class PluginContext:
         return self._register("daemon", name, details, callbacks)
 
     def register_system_prompt_section(self, id, content, position="after_memory", max_chars=4000, **_):
-        """A text, or a function that returns one when a session begins."""
+        """A text, or a function that returns one at the start of a session."""
         if callable(content):
             return self._register("section", id, {"text": None, "max_chars": max_chars}, {"call": content})
         return self._register("section", id, {"text": content, "max_chars": max_chars}, {})
 
     def on_unload(self, callback):
-        """Called when the plugin is unloaded, before anything is taken back."""
+        """Called when the plugin is unloaded, before its registrations are removed."""
         self._register("unload", "unload", {}, {"call": callback})
 
-    # What it asks for
+    # Requests
 
     def inject_message(self, content, role="user", session_key=None):
-        """Hands in a message as if somebody had written it; False where that is not allowed."""
+        """Injects a message as if a user had written it. Returns False if that is not allowed."""
         return self._module.send_request("inject", [content, role, session_key])
 
     def dispatch_tool(self, name, args=None):
-        """Runs a tool as the agent would, and returns what the model would read."""
+        """Runs a tool like the agent, and returns the result that the model would receive."""
         return self._module.send_request("dispatchTool", [name, args or {}])
 
     def _register(self, kind, name, details, callbacks):
@@ -186,9 +186,9 @@ class PluginContext:
         return Registration(self._module, self._module.register(kind, name, details, callbacks), name)
 
 
-def _parse_periodic_task(given):
-    """A PeriodicTaskSpec, or something that looks like one: an object or a dict with its fields under usual names."""
-    read = given.get if isinstance(given, dict) else lambda field: getattr(given, field, None)
+def _parse_periodic_task(task):
+    """Accepts a PeriodicTaskSpec, or an object or a dict with its fields under common names."""
+    read = task.get if isinstance(task, dict) else lambda field: getattr(task, field, None)
 
     def first(*fields):
         return next((read(field) for field in fields if read(field) is not None), None)

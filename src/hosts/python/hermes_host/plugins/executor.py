@@ -1,12 +1,12 @@
 """
-Where the callbacks of a plugin run: plain ones on a thread each, so that one that waits for `next_call` keeps nobody
-from being called; coroutines together on one loop, so that what they share belongs to one loop.
+Threads for the callbacks of a plugin. Synchronous callbacks run on a thread each, so that one that waits for `next_call` does
+not delay others. Coroutines share one loop, so that objects of that loop can be shared.
 """
 import threading
 
 from ..executor import ModuleExecutor, Worker
 
-# Many may wait at once, and each stack counts towards the limit of the process.
+# Many threads may wait at the same time, and each stack counts towards the memory limit of the process.
 STACK_BYTES = 2 * 1024 * 1024
 
 
@@ -37,14 +37,14 @@ class PluginExecutor(ModuleExecutor):
             super().release(worker)
 
     def run_on_loop(self, awaitable):
-        """Runs something on the loop and waits for it, elsewhere than on the loop. Raises what it raises."""
+        """Runs an awaitable on the loop and waits for it. Must not be called on the loop. Raises the error of the awaitable."""
         import asyncio
 
-        async def whole():
+        async def run():
             return await awaitable
 
         loop = self._get_async_worker().loop
-        return asyncio.run_coroutine_threadsafe(whole(), loop).result()
+        return asyncio.run_coroutine_threadsafe(run(), loop).result()
 
     def _get_async_worker(self):
         with self._async_worker_lock:

@@ -1,4 +1,4 @@
-"""Records of the standard logging module, as lines of the gateway's log."""
+"""Forwards records of the standard logging module to the log of the gateway."""
 import logging
 import os
 import sys
@@ -15,7 +15,7 @@ class GatewayLogHandler(logging.Handler):
     def emit(self, record):
         try:
             text = self.format(record)
-            if os.getpid() != self._pid:  # a process that the plugin has forked has no gateway
+            if os.getpid() != self._pid:  # a forked process has no connection to the gateway
                 sys.stderr.write(f"{text}\n")
                 return
             level = next((name for least, name in LEVELS if record.levelno >= least), "debug")
@@ -25,7 +25,7 @@ class GatewayLogHandler(logging.Handler):
 
 
 def forward_logging(channel, module):
-    """From info on, as the gateway's own log; a plugin may ask its loggers for more."""
+    """Forwards level info and above. A plugin can set lower levels on its own loggers."""
     root = logging.getLogger()
     root.addHandler(GatewayLogHandler(channel, module))
     root.setLevel(logging.INFO)

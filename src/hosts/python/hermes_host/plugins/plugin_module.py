@@ -1,4 +1,4 @@
-"""A plugin: a package whose ``register(ctx)`` says what it wants to be called for."""
+"""A plugin: a package whose ``register(ctx)`` registers callbacks."""
 import inspect
 
 from ..call import CURRENT_CALL
@@ -11,7 +11,7 @@ from .executor import PluginExecutor
 
 
 class BackgroundCaller:
-    """Asks the gateway when no call runs: while the plugin is loaded, or from a thread of its own."""
+    """Sends requests outside of calls: while the plugin is loading, or from a thread of its own."""
 
     def __init__(self, name, requests):
         self.request_target = {"module": name}
@@ -34,7 +34,7 @@ class PluginModule(Module):
         forward_logging(channel, name)
 
     def load(self):
-        """Imports the package and calls `register`. Raises what they raise."""
+        """Imports the package and calls `register`. Raises their errors."""
         super().load()
         register = getattr(self._module, self.entry)
         made = register(PluginContext(self, self._info))
@@ -44,22 +44,22 @@ class PluginModule(Module):
         self.send_request("registered", [self._keys], block=True)
 
     def prepare(self, worker):
-        """Coroutines have a loop of their own."""
+        """Does nothing, because the executor creates the loop for coroutines."""
 
     def handler(self, name):
-        """A callback by the name it was registered under, or None."""
+        """The callback with this name, or None."""
         return self._callbacks.get(name)
 
     def send_request(self, method, args, block=False):
-        """Asks on behalf of the call that runs here; without one, on behalf of the plugin."""
+        """Sends a request for the running call, or outside of a call for the plugin."""
         call = CURRENT_CALL.get()
-        asker = self._background if call is None or call.has_ended else call
-        return asker.request(method, args, block)
+        sender = self._background if call is None or call.has_ended else call
+        return sender.request(method, args, block)
 
     def register(self, kind, name, details, callbacks):
         """
-        Tells the gateway what is registered, with its callbacks by the part they play. Returns the key under which it is
-        known; raises what the gateway refuses it with.
+        Registers callbacks with the gateway, by their part in the registration. Returns the key of the registration. Raises
+        the error of the gateway.
         """
         number = self._counts[kind, name] = self._counts.get((kind, name), 0) + 1
         key = f"{kind} {name} {number}"
@@ -73,11 +73,11 @@ class PluginModule(Module):
             parts[part] = callback.argument_names
         spec = {"key": key, "kind": kind, "name": name, "parts": parts, "late": self._loaded, **details}
         try:
-            taken = self.send_request("register", [spec], block=True)
+            accepted = self.send_request("register", [spec], block=True)
         except BaseException:
             self._remove_callbacks(key, parts)
             raise
-        if taken:
+        if accepted:
             self._keys.append(key)
         else:
             self._remove_callbacks(key, parts)
