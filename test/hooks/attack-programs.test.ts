@@ -41,7 +41,7 @@ test('a program that hangs is over at its time, with the child that holds its pi
     require('node:fs').writeSync(1, child.pid + '\\n')
     setInterval(() => undefined, 1000)`
   const ended = await run(tempHome(t), holds, 1_500)
-  assert.equal(ended.failure, 'it was not done after 1500 ms')
+  assert.match(ended.failure, /1500 ms/)
   await waitForExit(Number.parseInt(ended.stdout, 10))
 })
 

@@ -8,7 +8,7 @@ import { createHookServices } from '../../src/flows/hook-host-api.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openStore } from '../kit/open-store.ts'
 
-test('one hook has fifty tasks at a time, those that are just being begun included', async (t) => {
+test('one hook can have at most fifty tasks, including those that are starting', async (t) => {
   const open: OpenTask[] = []
   const services = createHookServices({
     accountDirectory: { list: () => [] },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { firstDecision } from '../../src/hooks/decision.ts'
 
-test('the first answer that decides anything counts; to allow decides nothing', () => {
+test('the first result that decides wins; allow does not decide', () => {
   assert.deepEqual(firstDecision([]), { kind: 'allow' })
   assert.deepEqual(firstDecision([{ decision: 'allow' }, { decision: '' }, {}, { decision: 'deny', message: 'no' }]), {
     kind: 'deny',
@@ -11,7 +11,7 @@ test('the first answer that decides anything counts; to allow decides nothing', 
   assert.deepEqual(firstDecision([{ decision: 'handled' }, { decision: 'deny' }]), { kind: 'handled', message: '' })
 })
 
-test('what is no decision is passed over', () => {
+test('results that are no decisions are skipped', () => {
   assert.deepEqual(firstDecision(['deny', 7, [], true, { decision: 7 }, { decision: 'perhaps' }]), { kind: 'allow' })
   assert.deepEqual(firstDecision([{ decision: 'rewrite' }, { decision: 'rewrite', command_name: ' / ' }]), {
     kind: 'allow',
@@ -19,7 +19,7 @@ test('what is no decision is passed over', () => {
   assert.deepEqual(firstDecision([{ decision: 'deny', message: { evil: 1 } }]), { kind: 'deny', message: '' })
 })
 
-test('a decision is read whatever its case, a command with or without its slash', () => {
+test('decisions ignore case, and a command may have a slash', () => {
   assert.deepEqual(firstDecision([{ decision: ' REWRITE ', command_name: '/status', raw_args: ' now ' }]), {
     kind: 'rewrite',
     command: 'status',

@@ -70,7 +70,7 @@ test('a folder with HOOK.yaml and a handler is a hook; the shipped ones come fir
   assert.deepEqual(invalid, [])
 })
 
-test('no folder of hooks at all is as good as an empty one', () => {
+test('a missing hooks directory is treated like an empty one', () => {
   const roots = [{ path: '/nowhere/hooks', origin: 'home' as const }]
   assert.deepEqual(discoverHooks({ roots, eventIssue: () => undefined }), {
     hooks: [],
@@ -80,7 +80,7 @@ test('no folder of hooks at all is as good as an empty one', () => {
   })
 })
 
-test('priority goes before the path', (t) => {
+test('priority takes precedence over the path', (t) => {
   const { hooks } = discover(t, {
     'a/HOOK.yaml': yaml,
     'a/handler.py': handler,
@@ -95,7 +95,7 @@ test('priority goes before the path', (t) => {
   )
 })
 
-test('a hook of the user takes the place of a shipped one of the same folder name', (t) => {
+test('a hook of the user replaces a shipped one of the same folder name', (t) => {
   const shipped = { 'boot-md/HOOK.yaml': yaml, 'boot-md/handler.js': '' }
   const { hooks } = discover(
     t,
@@ -109,7 +109,7 @@ test('a hook of the user takes the place of a shipped one of the same folder nam
   )
 })
 
-test('two hooks of one name both run; the second is called by its folder', (t) => {
+test('two hooks of one name both run; the second is named after its folder', (t) => {
   const named = `name: same\n${yaml}`
   const { hooks, warnings } = discover(t, {
     'a/HOOK.yaml': named,
@@ -121,19 +121,19 @@ test('two hooks of one name both run; the second is called by its folder', (t) =
     hooks.map(({ id }) => id),
     ['same', 'b'],
   )
-  assert.match(warnings.join(), /the name same is taken; this hook is called b$/)
+  assert.match(warnings.join(), /same.*\bb$/)
 })
 
-test('two handlers, none, a binary one and a huge one are named', (t) => {
+test('missing, ambiguous, binary and oversized handlers are reported', (t) => {
   assert.equal(
     reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.py': handler, 'a/handler.ts': '' }),
     '<root>/a: expected one handler, found handler.py and handler.ts',
   )
-  assert.equal(reason(t, { 'a/HOOK.yaml': yaml }), '<root>/a: expected a file handler.ts, .js or .py, found none')
-  assert.match(
-    reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.py': Buffer.from([1, 0, 2]) }),
-    /found something that is no text/,
+  assert.equal(
+    reason(t, { 'a/HOOK.yaml': yaml }),
+    '<root>/a: expected a file handler.ts, handler.js or handler.py, found none',
   )
+  assert.match(reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.py': Buffer.from([1, 0, 2]) }), /handler\.py: .*binary/)
   assert.match(
     reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.js': ' '.repeat(5_300_000) }),
     /expected at most 5242880 bytes/,
@@ -144,7 +144,7 @@ test('two handlers, none, a binary one and a huge one are named', (t) => {
   )
 })
 
-test('manifests that are too large, no text or no file are named', (t) => {
+test('manifests that are too large, not text or not files are reported', (t) => {
   const files = { 'a/handler.py': handler }
   assert.match(
     reason(t, { ...files, 'a/HOOK.yaml': '#'.repeat(10_000_000) }),
@@ -157,18 +157,18 @@ test('manifests that are too large, no text or no file are named', (t) => {
   )
 })
 
-test('links that lead out of the folder of hooks are refused, links within are fine', (t) => {
+test('links out of the hooks directory are rejected; links within it are allowed', (t) => {
   const outside = tempHome(t)
   writeFiles(outside, { 'evil/HOOK.yaml': yaml, 'evil/handler.py': handler })
   const link = (target: string, name: string) => (root: string) => symlinkSync(join(outside, target), join(root, name))
-  assert.match(reason(t, {}, link('evil', 'a')), /outside of <root>; copy it instead$/)
+  assert.match(reason(t, {}, link('evil', 'a')), /evil, outside <root>;/)
   assert.match(
     reason(t, { 'a/HOOK.yaml': yaml }, link('evil/handler.py', 'a/handler.py')),
-    /handler\.py: it is linked to/,
+    /handler\.py: .*outside <root>/,
   )
   assert.match(
     reason(t, { 'a/handler.py': handler }, link('evil/HOOK.yaml', 'a/HOOK.yaml')),
-    /HOOK\.yaml: it is linked to/,
+    /HOOK\.yaml: .*outside <root>/,
   )
   const within = discover(t, { 'a/HOOK.yaml': yaml, '.shared/handler.py': handler }, (root) =>
     symlinkSync(join(root, '.shared/handler.py'), join(root, 'a/handler.py')),
@@ -176,18 +176,18 @@ test('links that lead out of the folder of hooks are refused, links within are f
   assert.equal(within.hooks.length, 1)
 })
 
-test('a folder or a file that everybody can write is refused, with what to do', (t) => {
+test('a world-writable folder or file is rejected with a fix', (t) => {
   const files = { 'a/HOOK.yaml': yaml, 'a/handler.py': handler }
   for (const open of ['a', 'a/handler.py', 'a/HOOK.yaml', '.']) {
     assert.match(
       reason(t, files, (root) => chmodSync(join(root, open), 0o777)),
-      /everybody on this machine can write here; run: chmod o-w /,
+      /run: chmod o-w /,
       open,
     )
   }
 })
 
-test('links that lead nowhere or in circles, and files that cannot be read, harm nobody', (t) => {
+test('broken links and unreadable files do not affect other hooks', (t) => {
   const { hooks, invalid } = discover(t, { 'good/HOOK.yaml': yaml, 'good/handler.py': handler }, (root) => {
     symlinkSync(join(root, 'nothing'), join(root, 'dangling'))
     symlinkSync(join(root, 'round'), join(root, 'round'))

@@ -9,7 +9,7 @@ const sendEnvironmentHandler = `export const handle = async (e, c, { gateway }) 
   gateway.send('there', Object.entries(process.env).map(([name, value]) => name + '=' + value).sort().join(' '))`
 const start = ['agent:start']
 
-test('a hook that names no variables sees all of them, those of .env included', async (t) => {
+test('a hook that declares no variables gets all of them, including .env', async (t) => {
   const hooks = createTestHooks(t, {
     environment: { TELEGRAM_BOT_TOKEN: 'secret' },
     files: { 'a/HOOK.yaml': hookYaml(start), 'a/handler.js': sendEnvironmentHandler },
@@ -21,7 +21,7 @@ test('a hook that names no variables sees all of them, those of .env included', 
   assert.match(sent?.text ?? '', new RegExp(`HERMES_HOME=${hooks.home}`))
 })
 
-test('a hook that names variables sees those and what a program needs, in a process of its own', async (t) => {
+test('a hook that declares variables gets only those and basic ones, in a process of its own', async (t) => {
   const hooks = createTestHooks(t, {
     environment: { TELEGRAM_BOT_TOKEN: 'secret', WORD: 'known', OTHER: 'x' },
     files: {
@@ -52,7 +52,7 @@ test('a hook that names variables sees those and what a program needs, in a proc
   )
 })
 
-test('hooks.env: declared keeps everything from those that name nothing; they still share a process', async (t) => {
+test('with hooks.env: declared, hooks without declared variables get only basic ones and share a process', async (t) => {
   const hooks = createTestHooks(t, {
     settings: { env: 'declared' },
     environment: { TELEGRAM_BOT_TOKEN: 'secret' },

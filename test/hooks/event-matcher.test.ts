@@ -6,7 +6,7 @@ import { createEventMatcher } from '../../src/hooks/registry.ts'
 const aliases = new Map([['command:reset', 'command:new']])
 const canonical = (event: string) => aliases.get(event) ?? event
 
-test('exact subscriptions come first in their order, then those of the whole family', () => {
+test('exact subscriptions come first in their order, then those of the family', () => {
   const match = createEventMatcher([
     { listener: 'all', events: ['command:*'] },
     { listener: 'one', events: ['command:new'] },
@@ -20,7 +20,7 @@ test('exact subscriptions come first in their order, then those of the whole fam
   assert.deepEqual(match('command:new'), ['one', 'two', 'all', 'also'], 'the second time as the first')
 })
 
-test('a name without a colon is no family, and there is no star for everything', () => {
+test('an event without a colon has no family, and there is no wildcard for all events', () => {
   const match = createEventMatcher([
     { listener: 'bare', events: ['agent'] },
     { listener: 'star', events: ['*'] },
@@ -31,23 +31,23 @@ test('a name without a colon is no family, and there is no star for everything',
   assert.deepEqual(match('agent:sub:part'), ['family'], 'the first colon counts')
 })
 
-test('a hook that wants an event and its family hears it twice', () => {
+test('a hook that subscribes to an event and to its family receives it twice', () => {
   const match = createEventMatcher([{ listener: 'both', events: ['command:*', 'command:new'] }])
   assert.deepEqual(match('command:new'), ['both', 'both'])
 })
 
-test('a subscription to an alias is one to the command, once', () => {
+test('a subscription to an alias of a command is one subscription to the command', () => {
   assert.deepEqual(subscriptionsOf(['command:reset'], canonical), ['command:new'])
   assert.deepEqual(subscriptionsOf(['command:reset', 'command:new', 'command:reset'], canonical), ['command:new'])
   assert.deepEqual(subscriptionsOf(['agent:end', 'agent:end'], canonical), ['agent:end', 'agent:end'])
 })
 
-test('names that are no one’s lead to the nearest that is', () => {
-  const doubtAbout = createEventValidator(['agent:start', 'agent:end', 'session:start', 'command:new'])
-  assert.equal(doubtAbout('agent:end'), undefined)
-  assert.equal(doubtAbout('command:*'), undefined)
-  assert.equal(doubtAbout('agent:ends'), 'no event is called "agent:ends"; did you mean agent:end?')
-  assert.equal(doubtAbout('agent'), 'no event is called "agent"; did you mean agent:*?')
-  assert.equal(doubtAbout('agents:*'), 'no event is called "agents:*"; did you mean agent:*?')
-  assert.equal(doubtAbout('on_message'), 'no event is called "on_message"')
+test('an unknown event is reported with the closest known name', () => {
+  const issueOf = createEventValidator(['agent:start', 'agent:end', 'session:start', 'command:new'])
+  assert.equal(issueOf('agent:end'), undefined)
+  assert.equal(issueOf('command:*'), undefined)
+  assert.equal(issueOf('agent:ends'), 'unknown event "agent:ends"; did you mean agent:end?')
+  assert.equal(issueOf('agent'), 'unknown event "agent"; did you mean agent:*?')
+  assert.equal(issueOf('agents:*'), 'unknown event "agents:*"; did you mean agent:*?')
+  assert.equal(issueOf('on_message'), 'unknown event "on_message"')
 })

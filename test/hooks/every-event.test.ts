@@ -33,7 +33,7 @@ function start(t: TestContext, options: Parameters<typeof startTestGateway>[1] =
   return startTestGateway(t, options)
 }
 
-test('the life of a gateway, a session and a turn', async (t) => {
+test('a turn emits the events of gateway, session and agent', async (t) => {
   const gateway = await start(t, { capabilities: ['edit'] })
   await gateway.say('hello', { user: 'ada' })
   await gateway.waitForReply('You said: hello')
@@ -53,7 +53,7 @@ test('the life of a gateway, a session and a turn', async (t) => {
   recordEvents(gateway)
 })
 
-test('a conversation that gets too long', async (t) => {
+test('compression emits session:compress', async (t) => {
   const text = 'many words '.repeat(300)
   const gateway = await start(t, {
     config: { context_length: 4_000, compression: { protect_last_n: 1 } },
@@ -68,7 +68,7 @@ test('a conversation that gets too long', async (t) => {
   recordEvents(gateway)
 })
 
-test('a stranger', async (t) => {
+test('a message of an unauthorised user emits message:refused', async (t) => {
   const gateway = await start(t, { config: { platforms: { fake: { allow_from: ['ada'] } } } })
   await gateway.say('let me in', { user: 'eve' }).catch(() => undefined)
   const { context } = await gateway.waitForEvent('message:refused', { user_id: 'eve' })
@@ -77,7 +77,7 @@ test('a stranger', async (t) => {
   recordEvents(gateway)
 })
 
-test('a message that is delivered twice by its platform is told of once', async (t) => {
+test('a message that its platform delivers twice is emitted once', async (t) => {
   const gateway = await start(t)
   await gateway.say('once', { id: 'm1' })
   await gateway.say('once', { id: 'm1' })
@@ -85,7 +85,7 @@ test('a message that is delivered twice by its platform is told of once', async 
   assert.equal(gateway.events.filter(({ name }) => name === 'message:received').length, 1)
 })
 
-test('a message that is edited and answered anew is told of once more', async (t) => {
+test('an edited message that is answered again is emitted again', async (t) => {
   const gateway = await start(t, { config: { platforms: { fake: { edits: 'rerun' } } } })
   await gateway.say('one', { id: 'm1', user: 'ada' })
   await gateway.waitForReply('You said: one')

@@ -31,7 +31,7 @@ const misbehaviours: Readonly<Record<string, string>> = {
 }
 
 for (const [what, body] of Object.entries(misbehaviours)) {
-  test(`a handler that ${what} is set aside after three times, and its neighbour works on`, async (t) => {
+  test(`a handler that ${what} is disabled after three failures, and other hooks keep running`, async (t) => {
     const hooks = createTestHooks(t, {
       limits: { memoryMb: 48 },
       files: {
@@ -50,8 +50,8 @@ for (const [what, body] of Object.entries(misbehaviours)) {
       // It has sent, but has it ended? What takes its process along now would count as its failure.
       await hooks.registry.waitUntilIdle(20_000)
     }
-    const { state, reason, fired, failed, dropped, lastError } = hooks.status('bad')
-    assert.deepEqual([state, reason], ['tripped', 'it failed 3 times in a row'])
+    const { state, fired, failed, dropped, lastError } = hooks.status('bad')
+    assert.equal(state, 'tripped')
     assert.deepEqual([fired, failed, dropped], [3, 3, 1])
     assert.equal(lastError?.event, 'command:new')
     assert.equal(hooks.status('good').state, 'ready')
@@ -59,7 +59,7 @@ for (const [what, body] of Object.entries(misbehaviours)) {
   })
 }
 
-test('one that has ended its process twice gets one of its own', async (t) => {
+test('a hook that has ended its process twice gets a process of its own', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'bad/HOOK.yaml': hookYaml(['command:new']),
@@ -112,7 +112,7 @@ test('calls of others that were in flight at a kill count as failed and are not 
   assert.deepEqual([failed, kills, state], [1, 0, 'ready'])
 })
 
-test('a success in between ends the row of failures', async (t) => {
+test('a success resets the number of consecutive failures', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': start,
@@ -125,7 +125,7 @@ test('a success in between ends the row of failures', async (t) => {
   assert.deepEqual([hooks.status('a').state, hooks.status('a').failed], ['ready', 4])
 })
 
-test('one that was set aside is resumed by hand', async (t) => {
+test('a tripped hook can be resumed by a user', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': start,
@@ -145,7 +145,7 @@ test('one that was set aside is resumed by hand', async (t) => {
   assert.equal(hooks.status('a').state, 'ready')
 })
 
-test('a handler that cannot be loaded says where its mistake is, at the first event', async (t) => {
+test('a handler that cannot be loaded is reported with the location of the error at the first event', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': start,
@@ -159,10 +159,10 @@ test('a handler that cannot be loaded says where its mistake is, at the first ev
   await hooks.registry.waitUntilIdle(10_000)
   assert.match(hooks.status('a').lastError?.text ?? '', /handler\.ts:2/)
   assert.match(hooks.status('b').lastError?.text ?? '', /expected `export function handle`/)
-  assert.deepEqual([hooks.status('a').state, hooks.status('a').reason], ['tripped', 'it cannot be loaded'])
+  assert.equal(hooks.status('a').state, 'tripped')
 })
 
-test('handlers in Python that exit, spin or throw are set aside; their neighbour works on', {
+test('handlers in Python that exit, hang or throw are disabled; other hooks keep running', {
   skip: withoutPython,
 }, async (t) => {
   const bad = (body: string) => `import os, sys, time\ndef handle(event_type, context):\n    ${body}\n`
@@ -190,7 +190,7 @@ test('handlers in Python that exit, spin or throw are set aside; their neighbour
   assert.deepEqual([hooks.status('good').state, hooks.status('good').failed], ['ready', 0])
 })
 
-test('without Python its hooks are listed as unavailable, and the rest runs', async (t) => {
+test('without Python its hooks are unavailable and other hooks run', async (t) => {
   const hooks = createTestHooks(t, {
     settings: { python: '/nowhere/python3' },
     files: {

@@ -35,7 +35,7 @@ function descriptionIn(file: string, text: string, folder = 'folder'): string {
   return check.ok ? check.manifest.description : assert.fail(check.issues.join())
 }
 
-test('a manifest that was read before is not read again, and says the same', (t) => {
+test('a cached manifest is not parsed again and has the same content', (t) => {
   const file = join(tempHome(t), 'cache', 'hooks.json')
   const plain = 'events: agent:end\n'
   const first = createManifestReader(file, silentLog)
@@ -51,13 +51,13 @@ test('a manifest that was read before is not read again, and says the same', (t)
   assert.equal(descriptionIn(keptFile(t, full), full), 'as it was kept')
 })
 
-test('what is kept counts for that text in that folder alone', (t) => {
+test('a cache entry is valid only for the same text and directory', (t) => {
   const file = keptFile(t, full)
   assert.equal(descriptionIn(file, `${full}# more\n`), 'as it was written')
   assert.equal(descriptionIn(file, full, 'another'), 'as it was written')
 })
 
-test('another version of the code reads manifests anew; a file that is none, too', (t) => {
+test('another version of the parser or an invalid cache file leads to parsing', (t) => {
   const file = keptFile(t, full)
   const kept = readFileSync(file, 'utf8')
   for (const text of [
@@ -75,7 +75,7 @@ test('another version of the code reads manifests anew; a file that is none, too
   }
 })
 
-test('what is odd or wrong is said at every start', (t) => {
+test('warnings and issues of manifests are reported at every start', (t) => {
   const odd = `${full.replace('agent:start', 'agent:odd')}`
   const file = keptFile(t, full, odd, 'events: []\n')
   for (const text of [odd, 'events: []\n']) {
@@ -87,7 +87,7 @@ test('what is odd or wrong is said at every start', (t) => {
   assert.deepEqual(check, parseHookManifest(full, 'HOOK.yaml', doubtful))
 })
 
-test('a file that cannot be written costs nothing but a word', (t) => {
+test('a cache that cannot be written is only logged', (t) => {
   const home = tempHome(t)
   writeFileSync(join(home, 'cache'), 'a file where a folder should be')
   const warnings: string[] = []
@@ -98,7 +98,7 @@ test('a file that cannot be written costs nothing but a word', (t) => {
   assert.equal(warnings.length, 1)
 })
 
-test('hooks that are gone are forgotten', (t) => {
+test('removed hooks are removed from the cache', (t) => {
   const file = keptFile(t, full, 'events: agent:end\n')
   const reader = createManifestReader(file, silentLog)
   reader.read(full, 'HOOK.yaml', rules)
@@ -107,7 +107,7 @@ test('hooks that are gone are forgotten', (t) => {
   assert.deepEqual([kept.includes('command:*'), kept.includes('agent:end')], [true, false])
 })
 
-test('a gateway that follows its hooks keeps what it read; a command that only looks keeps nothing', (t) => {
+test('a gateway that watches its hooks writes the cache; a command does not', (t) => {
   const hooks = createTestHooks(t, {
     files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': sendingHandler() },
   })

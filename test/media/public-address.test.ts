@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isPublicAddress } from '../../src/media/public-address.ts'
 
-test('addresses of the open internet are public', () => {
+test('addresses of the internet are public', () => {
   for (const address of ['8.8.8.8', '151.101.1.140', '2606:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808']) {
     assert.equal(isPublicAddress(address), true, address)
   }
 })
 
-test('addresses of this machine, of private networks, of clouds and of nobody are not', () => {
+test('loopback, private, cloud and reserved addresses are not public', () => {
   const closed = [
     ...['127.0.0.1', '127.8.9.1', '0.0.0.0', '0.1.2.3', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1'],
     ...['169.254.169.254', '100.64.0.1', '100.100.100.200', '168.63.129.16', '192.0.0.8', '192.0.2.1', '198.18.0.1'],
@@ -20,7 +20,7 @@ test('addresses of this machine, of private networks, of clouds and of nobody ar
   for (const address of closed) assert.equal(isPublicAddress(address), false, address)
 })
 
-test('what is no address is not public', () => {
+test('an invalid address is not public', () => {
   for (const text of ['', 'localhost', 'example.org', '1.2.3.4.5', '[::1]', '8.8.8.8:80', '8.8.8.8 ']) {
     assert.equal(isPublicAddress(text), false, text)
   }

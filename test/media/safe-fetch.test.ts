@@ -30,9 +30,9 @@ function isMediaError(words: string | RegExp) {
   }
 }
 
-const notInternet = 'its address is not allowed: it does not lead to the open internet'
+const notInternet = /not allowed.*not public/
 
-test('a file comes with its type, from the origin that the operator has configured', async (t) => {
+test('a file is downloaded with its type from a configured private origin', async (t) => {
   const { origin, requests } = await startFileServer(t, (response) => {
     response.setHeader('content-type', 'text/plain').end('hello')
   })
@@ -43,7 +43,7 @@ test('a file comes with its type, from the origin that the operator has configur
   assert.equal(requests[0]?.headers['accept-encoding'], 'identity')
 })
 
-test('addresses of this machine and of private networks are not asked, however they are written', async (t) => {
+test('loopback and private addresses are not requested, in any notation', async (t) => {
   const { port, requests } = await startFileServer(t, (response) => response.end('secret'))
   for (const host of ['127.0.0.1', 'localhost', '0', '0x7f.1', '2130706433', '127.1', '[::1]', '[::ffff:127.0.0.1]']) {
     await assert.rejects(fetchText({ url: `http://${host}:${port}/` }), isMediaError(notInternet), host)
@@ -52,7 +52,7 @@ test('addresses of this machine and of private networks are not asked, however t
   assert.equal(requests.length, 0)
 })
 
-test('an origin is trusted as a whole or not at all', async (t) => {
+test('trust is limited to the exact origin', async (t) => {
   const { port, origin, requests } = await startFileServer(t, (response) => response.end('secret'))
   for (const trusted of [`http://localhost:${port}`, `https://127.0.0.1:${port}`, 'http://127.0.0.1', 'nonsense']) {
     await assert.rejects(fetchText({ url: origin, trusted }), isMediaError(notInternet), trusted)
@@ -60,13 +60,13 @@ test('an origin is trusted as a whole or not at all', async (t) => {
   assert.equal(requests.length, 0)
 })
 
-test('only addresses of the web are fetched, and none that carries a password', async () => {
-  const refused = /^its address is not allowed/
+test('only http and https URLs without credentials are requested', async () => {
+  const refused = /not allowed/
   await assert.rejects(fetchText({ url: 'file:///etc/passwd' }), isMediaError(refused))
   await assert.rejects(fetchText({ url: 'data:text/plain,hi' }), isMediaError(refused))
   await assert.rejects(fetchText({ url: 'ftp://example.org/a' }), isMediaError(refused))
   await assert.rejects(fetchText({ url: 'http://user:secret@example.org/' }), isMediaError(refused))
-  await assert.rejects(fetchText({ url: 'no address' }), isMediaError('its address cannot be read'))
+  await assert.rejects(fetchText({ url: 'no address' }), isMediaError(/invalid/))
 })
 
 test('a redirect into a private network is not followed', async (t) => {
@@ -80,7 +80,7 @@ test('a redirect into a private network is not followed', async (t) => {
   assert.equal(inner.requests.length, 0)
 })
 
-test('what proves who we are goes to the first origin only, and does not come back', async (t) => {
+test('credentials are sent only to the first origin, also after a redirect back', async (t) => {
   const names = ['files.example', 'other.example']
   const server = await startFileServer(t, (response, { url = '', headers }) => {
     const here = `http://files.example:${server.port}`
@@ -112,13 +112,10 @@ test('redirects end after five', async (t) => {
   })
   const trusted = server.origin
   assert.equal((await fetchText({ url: `${trusted}/5`, trusted })).text, 'there')
-  await assert.rejects(
-    fetchText({ url: `${trusted}/6`, trusted }),
-    isMediaError('the server sent us from one address to the next'),
-  )
+  await assert.rejects(fetchText({ url: `${trusted}/6`, trusted }), isMediaError(/redirects/))
 })
 
-test('a name is resolved once, and the connection goes to the address that was looked at', async (t) => {
+test('a name is resolved once, and the connection uses the checked address', async (t) => {
   const server = await startFileServer(t, (response) => response.end('hello'))
   const answers = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
   const asked: string[] = []
@@ -134,7 +131,7 @@ test('a name is resolved once, and the connection goes to the address that was l
   assert.equal(server.requests.length, 1)
 })
 
-test('a name with one address inside and one outside is not asked', async () => {
+test('a name with a private and a public address is rejected', async () => {
   const resolve = async () => [
     { address: '8.8.8.8', family: 4 },
     { address: '10.0.0.1', family: 4 },
@@ -142,24 +139,24 @@ test('a name with one address inside and one outside is not asked', async () => 
   await assert.rejects(fetchText({ url: 'http://both.example/' }, { resolve }), isMediaError(notInternet))
   await assert.rejects(
     fetchText({ url: 'http://none.example/' }, { resolve: async () => [] }),
-    isMediaError('its address leads nowhere'),
+    isMediaError(/no address/),
   )
 })
 
-test('a file that is too large is refused when it says so, and when it does not, as soon as too much has come', async (t) => {
+test('a file above the limit is rejected by its declared size or as soon as too much was received', async (t) => {
   const server = await startFileServer(t, (response, { url }) => {
     if (url === '/says') response.setHeader('content-length', '2000000')
     const more = () => response.write(Buffer.alloc(65_536)) && setImmediate(more)
     response.on('drain', more)
     more()
   })
-  const tooLarge = isMediaError('it is larger than 1 MB, the most that is fetched')
+  const tooLarge = isMediaError(/limit of 1 MB/)
   for (const path of ['says', 'silent']) {
     await assert.rejects(fetchText({ url: `${server.origin}/${path}`, trusted: server.origin }), tooLarge, path)
   }
 })
 
-test('a server that says nothing, or trickles, is given up', async (t) => {
+test('a download from a silent or slow server times out', async (t) => {
   const silent = await startFileServer(t, () => undefined)
   const late = isMediaError('it did not arrive in time')
   await assert.rejects(fetchText({ url: silent.origin, trusted: silent.origin }, { idleTimeoutMs: 30 }), late)
@@ -170,7 +167,7 @@ test('a server that says nothing, or trickles, is given up', async (t) => {
   await assert.rejects(fetchText({ url: trickling.origin, trusted: trickling.origin }, { totalTimeoutMs: 60 }), late)
 })
 
-test('a name server that does not answer is given up, too', async () => {
+test('a DNS query without response times out', async () => {
   const resolve = () => new Promise<never>(() => undefined)
   await assert.rejects(
     fetchText({ url: 'http://slow.example/' }, { resolve, idleTimeoutMs: 20 }),
@@ -178,7 +175,7 @@ test('a name server that does not answer is given up, too', async () => {
   )
 })
 
-test('a stop ends the fetch with its own reason', async (t) => {
+test('an aborted download rejects with the reason of the signal', async (t) => {
   const stop = new AbortController()
   const server = await startFileServer(t, (response) => {
     response.write('x')
@@ -187,7 +184,7 @@ test('a stop ends the fetch with its own reason', async (t) => {
   await assert.rejects(fetchText({ url: server.origin, trusted: server.origin }, {}, stop.signal), /^Error: stopping$/)
 })
 
-test('what the server answers instead of the file is said', async (t) => {
+test('the status of a failed download is reported', async (t) => {
   const server = await startFileServer(t, (response, { url }) => {
     response.statusCode = Number(url?.slice(1))
     response.end('<html>')
@@ -195,24 +192,21 @@ test('what the server answers instead of the file is said', async (t) => {
   for (const status of [204, 206, 304, 401, 404, 500]) {
     await assert.rejects(
       fetchText({ url: `${server.origin}/${status}`, trusted: server.origin }),
-      isMediaError(`the server answered ${status}`),
+      isMediaError(new RegExp(String(status))),
     )
   }
 })
 
-test('a page to sign in, where the adapter knows it, is a refusal of the credentials', async (t) => {
+test('a known sign-in page is reported as rejected credentials', async (t) => {
   const server = await startFileServer(t, (response) => {
     response.setHeader('content-type', 'text/HTML; charset=utf-8').end('<html>sign in</html>')
   })
   const request = { url: server.origin, trusted: server.origin }
-  await assert.rejects(
-    fetchText({ ...request, refusedType: 'text/html' }),
-    isMediaError('the platform did not accept our credentials'),
-  )
+  await assert.rejects(fetchText({ ...request, refusedType: 'text/html' }), isMediaError(/credentials/))
   assert.match((await fetchText(request)).text, /sign in/)
 })
 
-test('a connection that breaks in the middle is no whole file', async (t) => {
+test('an interrupted connection fails the download', async (t) => {
   const server = await startFileServer(t, (response) => {
     response.setHeader('content-length', '100')
     response.write('half', () => response.destroy())
@@ -223,7 +217,7 @@ test('a connection that breaks in the middle is no whole file', async (t) => {
   )
 })
 
-test('a server that does not speak HTTP, or is not there, is said to be out of reach', async (t) => {
+test('a server that is absent or does not speak HTTP is reported as unreachable', async (t) => {
   const port = await portOf(t, 'SSH-2.0-nonsense\r\n')
   const unreachable = isMediaError(/^the server cannot be reached \([A-Z_]+\)$/)
   await assert.rejects(fetchText({ url: `http://127.0.0.1:${port}`, trusted: `http://127.0.0.1:${port}` }), unreachable)
