@@ -157,11 +157,7 @@ def around(args, next_call, **_):
     const { tool, pid, log } = await around(t, 'def around(next_call, **_):\n    return {"wrapped": next_call()}\n')
     const { given, handler } = terminal(async (args) => {
       process.kill(pid(), 'SIGKILL')
-<<<<<<< HEAD
       await log.waitForEvent('plugin.process_exited')
-=======
-      await log.waitForLine(/SIGKILL/)
->>>>>>> e2f83c8 (test(hooks,hosts,media): assert codes and rename tests in plain English)
       return { ran: args['path'] }
     })
     assert.deepEqual(await tool(toolCall({ args: { path: 'a' }, handler })), { ran: 'a' })

@@ -36,14 +36,8 @@ test('a voice message is marked as one', async (t) => {
 test('a message with a file that is too large is answered, and the model receives the reason', async (t) => {
   const gateway = await startTestGateway(t, { config: { media: { max_mb: 0.1 } } })
   await gateway.platform.attach({ ...photo, bytes: Buffer.alloc(200_000) })
-<<<<<<< HEAD:test/stories/users-send-files.test.ts
   await gateway.waitForReply(/^You said: \[Attached photo: cat\.jpg \(.*0\.1 MB/)
   await gateway.waitForLog({ event: 'media.download_failed' })
-=======
-  const why = 'could not be fetched: it is larger than the limit of 0.1 MB'
-  await gateway.waitForReply(`You said: [Attached photo: cat.jpg (${why})]`)
-  await gateway.waitForLog('a file was not fetched')
->>>>>>> e2f83c8 (test(hooks,hosts,media): assert codes and rename tests in plain English):test/stories/files-that-people-send.test.ts
 })
 
 test('/stop cancels a download, and the next message is answered', async (t) => {
