@@ -231,5 +231,5 @@ test('an error in a program entry of config.yaml is reported with its line', asy
   const { root } = homeWith(t, 'hooks:\n  agent:end:\n    - command: echo "hello\n      timeout: 10\n')
   const { code, stdout } = await runInProcess(root, ['config', 'check'])
   assert.equal(code, 78)
-  assert.match(stdout, /config\.yaml:3:\d+ .*command: .*quotes closed/)
+  assert.match(stdout, /config\.yaml:3:\d+ .*command: .*quotes/)
 })

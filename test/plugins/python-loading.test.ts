@@ -232,7 +232,7 @@ def register(ctx):
     await ask('die')
     const { state, reason } = made.report('snake')
     assert.equal(state, 'failed')
-    assert.match(reason, /3 times.*exit code 1/)
+    assert.match(reason, /3 times.*code 1/)
     assert.deepEqual(
       made.loader.failures().map(({ id, state }) => [id, state]),
       [['snake', 'failed']],
