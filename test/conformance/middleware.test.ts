@@ -83,7 +83,7 @@ test('a tool call is rewritten, checked, wrapped, run, published and transformed
   assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /"content":"shown"/)
   await gateway.stop()
   const notes = notesIn(gateway)
-  // Nobody waits for who only watches: it is told at its place, and hears when there is time.
+  // The call does not wait for observers: their events keep their order and are delivered later.
   assert.deepEqual(
     notes.filter(({ name }) => name !== 'post_tool_call'),
     [

@@ -18,7 +18,7 @@ function write(file: string, body: string): void {
   chmodSync(file, 0o755)
 }
 
-/** A program for `command:*` that was accepted as it lies there. */
+/** A program for `command:*` that was accepted with its present content. */
 function createAcceptedProgram(t: TestContext, body: string, more: Readonly<Record<string, unknown>> = {}) {
   const hooks = createTestHooks(t, { acceptsAll: false })
   const file = join(hooks.home, 'gate.js')
@@ -87,8 +87,8 @@ test('a hook that fails closed denies when it was changed, is too slow or fails 
   for (let count = 0; count < 3; count++) failing.hooks.registry.emit('command:new', command('new'))
   await failing.hooks.registry.waitUntilIdle(20_000)
   assert.equal(failing.hooks.status('command:*/gate.js').state, 'tripped')
-  assert.ok(isDenied(await collectDecisions(failing.hooks)), 'set aside')
-  assert.deepEqual(await collectDecisions(failing.hooks, 'status'), [], 'of other commands it says nothing')
+  assert.ok(isDenied(await collectDecisions(failing.hooks)), 'a tripped program still denies')
+  assert.deepEqual(await collectDecisions(failing.hooks, 'status'), [], 'other commands are not affected')
 
   failing.hooks.registry.pause('command:*/gate.js')
   assert.deepEqual(await collectDecisions(failing.hooks), [], 'paused by a person')

@@ -1,5 +1,5 @@
 /**
- * Programs of the configuration that flood, cling to their pipes or cannot be started harm nobody.
+ * Programs of the configuration that write without end, keep their pipes open or cannot be started do no harm.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -23,7 +23,7 @@ test('a program that writes without end is ended long before its time', async (t
   }
 })
 
-test('what a program left behind finds its pipes closed, so nobody goes on reading', async (t) => {
+test('the pipes of a program are closed when it ends, even if a child process holds them', async (t) => {
   const left = `
     const { spawn } = require('node:child_process')
     const flood = "process.stdout.on('error', () => process.exit()); setInterval(() => process.stdout.write('flood'), 1)"

@@ -21,7 +21,7 @@ interface CommandScenario {
   run?(name: string, args: string): Promise<string>
 }
 
-/** Somebody writes a command; what happened, in order. */
+/** Sends a command and returns what happened, in order. */
 async function runCommand(t: TestContext, text: string, scene: CommandScenario): Promise<string[]> {
   const seen: string[] = []
   const { inbox, store } = inboxFor(t)

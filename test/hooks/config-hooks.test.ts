@@ -68,7 +68,7 @@ test('a program is given the event as JSON, without a shell in between', async (
   assert.deepEqual([kind, state, fired, failed, origin], ['command', 'ready', 1, 0, 'config'])
 })
 
-test('a program says no: by its exit code, or in either form of JSON', async (t) => {
+test('a program denies a command by its exit code, or in either form of JSON', async (t) => {
   for (const [body, message] of [
     ['process.stderr.write("not now"); process.exitCode = 2', 'not now'],
     ['console.log(JSON.stringify({ decision: "block", reason: "no" }))', 'no'],
@@ -90,7 +90,7 @@ test('a program that fails, hangs or talks nonsense lets things pass, unless it 
   }
 })
 
-test('a program that is not there is reported and set aside in the end', async (t) => {
+test('a program that does not exist is reported, and is tripped after repeated failures', async (t) => {
   const hooks = createTestHooks(t, { settings: { 'agent:start': [{ command: '/nowhere/program' }] } })
   hooks.registry.discoverAndLoad()
   for (let count = 0; count < 4; count++) hooks.registry.emit('agent:start', agentStart('x'))
@@ -124,7 +124,7 @@ test('a matcher chooses: the command, or else the platform, as a whole', async (
   assert.deepEqual(await collectDecisions(hooks, 'renew'), [])
 })
 
-test('what nobody has accepted does not run; accepted, it does without a restart', async (t) => {
+test('a program runs only after it was accepted, and then without a restart', async (t) => {
   const hooks = createTestHooks(t, { acceptsAll: false })
   const file = program(hooks, 'hook.js', 'console.log(JSON.stringify({ decision: "handled" }))')
   hooks.settings.hooks = { ...hooks.settings.hooks, 'command:*': [{ command: file }] }

@@ -1,5 +1,5 @@
 /**
- * Events reach the hooks that want them, in both languages, in order, and whoever emits does not wait.
+ * Events reach the hooks that subscribe to them, in both languages and in order, and the emitter does not wait.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -153,7 +153,7 @@ test('what handlers return is collected in their order, without nothings', async
   assert.deepEqual(await hooks.registry.emitCollect('agent:start', agentStart(''), 5_000), [])
 })
 
-test('whoever is late when answers are collected has no say, and still hears the event', async (t) => {
+test('a hook that decides too late is ignored, and still receives the event', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'late/HOOK.yaml': hookYaml(['command:new']),
@@ -235,7 +235,7 @@ test('a hook that is paused hears nothing until it is resumed, also after a rest
     files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': sendingHandler() },
   })
   hooks.registry.discoverAndLoad()
-  assert.equal(hooks.registry.pause('nobody'), false)
+  assert.equal(hooks.registry.pause('missing'), false)
   assert.equal(hooks.registry.pause('a'), true)
   hooks.registry.emit('agent:start', agentStart('one'))
   assert.equal(hooks.status('a').state, 'paused')

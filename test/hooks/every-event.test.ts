@@ -153,9 +153,9 @@ test('a turn that waits for its next try when /new comes is told to have ended',
   let poisoned = true
   const gateway = await start(t, {
     gateway: {
-      // A fault that nobody foresaw, in the middle of the route.
+      // An unexpected error in the middle of the route.
       failpoint(point) {
-        if (poisoned && point === 'agent:streaming') throw new TypeError('nobody foresaw this')
+        if (poisoned && point === 'agent:streaming') throw new TypeError('unexpected')
       },
     },
   })
@@ -206,7 +206,7 @@ test('an answer that the platform never takes', async (t) => {
   recordEvents(gateway)
 })
 
-test('a question: answered, asked anew, and left alone', async (t) => {
+test('an approval emits its events when it is answered, asked again, and times out', async (t) => {
   const gateway = await start(t, { config: { approvals: { destructive_slash_confirm: true } } })
   await gateway.say('hello')
   await gateway.waitForReply('You said: hello')

@@ -1,5 +1,5 @@
 /**
- * A handler that does harm harms itself alone: it is reported, cut off, and set aside when it goes on like that.
+ * A handler that misbehaves affects no other: it is reported and cancelled, and tripped after repeated failures.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -88,7 +88,7 @@ test('a changed list of events takes effect immediately', async (t) => {
   const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
   hooks.write({ 'a/HOOK.yaml': hookYaml(['command:new']) })
   await hooks.log.waitForEvent('hook.reloaded', { events: ['command:new'] })
-  emit(hooks, 'nobody listens')
+  emit(hooks, 'no subscriber')
   hooks.registry.emit('command:new', command('new'))
   assert.equal((await hooks.waitForSent(1))[0]?.text, 'command:new new')
 })
@@ -179,7 +179,7 @@ test('a tripped hook is resumed when its files change', async (t) => {
   await hooks.log.waitForEvent('hook.tripped')
   hooks.write({ 'a/handler.js': sendingHandler() })
   await hooks.log.waitForEvent('hook.reloaded')
-  emit(hooks, 'mended')
+  emit(hooks, 'fixed')
   await hooks.waitForSent(1)
   assert.equal(hooks.status('a').state, 'ready')
 })
@@ -319,7 +319,7 @@ test('a stop during a reload leaves no process behind', async (t) => {
   await waitForSent(2)
   const before = hosts.length
   // The new version of the first one is never done with loading.
-  write({ 'a/handler.js': 'await new Promise(() => undefined)', 'b/handler.js': sendingHandler('anew') })
+  write({ 'a/handler.js': 'await new Promise(() => undefined)', 'b/handler.js': sendingHandler('again') })
   while (hosts.length === before) await breath()
   await registry.stop(0)
   assert.deepEqual([hosts.length, registry.processes()], [before + 1, []])

@@ -185,7 +185,7 @@ for (const language of ['node', 'python'] as const) {
       assert.deepEqual(values.map(expectValue), ['turn one', 'turn two', 'turn three'])
     })
 
-    it('may return what is no JSON when nobody wants the result', async () => {
+    it('may return a value that is not JSON when its result is not used', async () => {
       const { host } = shared()
       const unwanted = await host.call({ module: 'opaque', args: ['x', {}], discardResult: true })
       assert.equal(expectValue(unwanted), null)

@@ -195,7 +195,7 @@ for (const [language, twin] of Object.entries(hanging)) {
       assert.equal(expectValue(good), 'good')
     })
 
-    it('that ends the process while it loads does not take along what waits behind it', async (t) => {
+    it('that ends the process while it loads does not fail the calls that wait behind it', async (t) => {
       const { host } = createTestHost(t, { files: { [twin.bad]: twin.exits, [twin.good]: twin.text } })
       const [bad, good] = await Promise.all([host.load('bad'), host.call({ module: 'good', args: [] })])
       const failure = expectFailure(bad)

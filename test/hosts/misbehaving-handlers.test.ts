@@ -146,7 +146,7 @@ for (const [language, twin] of Object.entries({ node, python })) {
       assert.deepEqual([host.status().starts, host.status().kills], [2, 1])
     })
 
-    it('ends when it is asked to has failed, but takes nobody along', async () => {
+    it('ends when it is cancelled has failed, and the process lives on', async () => {
       const { host } = shared()
       const late = expectFailure(await run(host, 'obeys', { deadlineMs: 40, services: true }))
       assert.deepEqual([late.kind, late.killed], ['timeout', false])
@@ -234,7 +234,7 @@ for (const [language, twin] of Object.entries({ node, python })) {
       assert.match(endless.error.message, /longer than 100000 bytes/)
       await stillWorks(host)
       const { starts, kills } = host.status()
-      assert.deepEqual({ starts, kills }, { starts: 1, kills: 0 }, 'somebody was taken along')
+      assert.deepEqual({ starts, kills }, { starts: 1, kills: 0 }, 'the process was ended')
     })
 
     it('writes into the pipe of the protocol loses its process', async (t) => {
@@ -274,7 +274,7 @@ describe('a handler in JavaScript that', { timeout }, () => {
     await log.waitForLine(/heap out of memory/)
   })
 
-  it('leaks a rejection, or throws where nobody catches, is named in the log and takes nobody along', async (t) => {
+  it('leaks a rejection, or throws in a timer, is named in the log, and the process lives on', async (t) => {
     const { host, log } = createTestHost(t, {
       files: {
         'leaky.mjs': `
@@ -309,7 +309,7 @@ describe('a handler in JavaScript that', { timeout }, () => {
 })
 
 describe('a handler in Python that', { skip: withoutPython, timeout }, () => {
-  it('calls sys.exit has failed, and takes nobody along', async (t) => {
+  it('calls sys.exit has failed, and the process lives on', async (t) => {
     const { host } = createTestHost(t, {
       files: {
         'bad.py': `
@@ -330,7 +330,7 @@ def fine():
     assert.equal(host.status().starts, 1)
   })
 
-  it('leaves a thread or a task behind that fails is seen in the log, and takes nobody along', async (t) => {
+  it('leaves a thread or a task behind that fails is seen in the log, and the process lives on', async (t) => {
     const { host, log } = createTestHost(t, {
       files: {
         'leaky.py': `
@@ -338,7 +338,7 @@ import asyncio, gc, threading
 def fail():
     raise RuntimeError("left alone")
 async def stray():
-    raise RuntimeError("nobody awaits")
+    raise RuntimeError("not awaited")
 async def handle():
     threading.Thread(target=fail).start()
     task = asyncio.create_task(stray())
@@ -350,13 +350,13 @@ async def handle():
     })
     assert.equal(expectValue(await host.call({ module: 'leaky', args: [] })), 'fine')
     await log.waitForLine(/RuntimeError: left alone/)
-    const { level, fields } = await log.waitForLine(/RuntimeError: nobody awaits/)
+    const { level, fields } = await log.waitForLine(/RuntimeError: not awaited/)
     assert.deepEqual([level, fields], ['warn', { host: 'hooks', module: 'leaky', stream: 'stderr' }])
     assert.equal(expectValue(await host.call({ module: 'leaky', args: [] })), 'fine')
     assert.equal(host.status().starts, 1)
   })
 
-  it('blocks its thread says where it was when its time was over, and holds nobody up', async (t) => {
+  it('blocks its thread reports the line where it was cancelled, and other calls go on', async (t) => {
     const { host, log } = createTestHost(t, {
       limits: { graceMs: 300 },
       files: {

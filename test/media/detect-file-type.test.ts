@@ -93,7 +93,7 @@ test('texts keep their declared type and get a known extension', async () => {
     'text/plain',
     'cut in a character',
   )
-  assert.equal(await typeOf(bytes('gr\xfc\xdfe')), 'application/octet-stream', 'not UTF-8, and nobody calls it a text')
+  assert.equal(await typeOf(bytes('gr\xfc\xdfe')), 'application/octet-stream', 'not UTF-8, and not declared as text')
   assert.equal(await typeOf(bytes('gr\xfc\xdfe'), { mimeType: 'text/plain' }), 'text/plain')
 })
 

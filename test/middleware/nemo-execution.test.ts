@@ -230,7 +230,7 @@ test('an outer intercept that settles aborts the branches of inner intercepts', 
     [true, true],
   )
   assert.equal(inner?.signal, signals[0])
-  assert.equal(unseen?.signal.aborted, true, 'also if nobody had looked before')
+  assert.equal(unseen?.signal.aborted, true, 'also if it was not read before')
 })
 
 for (const family of ['nemo', 'hermes'] as const) {
