@@ -188,7 +188,9 @@ function followConfiguration({ context, core, agentRuntime, endpoints }: Parts):
     agentRuntime.plugins.reconfigured(changed)
     endpoints.supervisor
       .apply(accountDirectory.refresh())
-      .catch((error) => log.error({ event: 'platform.reconfigure_failed', error }, 'platforms were not reconfigured'))
+      .catch((error) =>
+        log.error({ event: 'platform.reconfigure_failed', err: error }, 'platforms were not reconfigured'),
+      )
   })
 }
 

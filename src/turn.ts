@@ -153,7 +153,7 @@ async function runModelTurn(
       return { ...initial, ...stoppedResult(progress.visibleText()), ord: journal.nextOrd() }
     const failed = failedResult(error, deps.describeErrorOrigin)
     if (failed === undefined) throw error
-    log.warn({ event: 'turn.failed', reason: failed.reason, error }, 'turn failed')
+    log.warn({ event: 'turn.failed', reason: failed.reason, err: error }, 'turn failed')
     return { ...initial, ...failed, ord: journal.nextOrd() }
   }
 }
@@ -193,7 +193,7 @@ async function retryUntilStored<T>(deps: TurnDeps, signal: AbortSignal, store: (
     } catch (error) {
       const isTransient = isHermesError(error, 'store/full') || isHermesError(error, 'store/locked')
       if (!isTransient || signal.aborted) throw error
-      deps.log.error({ event: 'turn.store_failed', error, attempt }, 'a reply could not be stored; trying again')
+      deps.log.error({ event: 'turn.store_failed', err: error, attempt }, 'a reply could not be stored; trying again')
       await deps.sleep(backoffMs(attempt, 1_000, 30_000, deps.random), signal)
     }
   }
@@ -203,7 +203,7 @@ async function recordFailure(deps: TurnDeps, turn: Turn, reason: string, log: Lo
   try {
     await deps.recordFailure(turn.seq, reason)
   } catch (error) {
-    log.error({ event: 'turn.failure_not_recorded', error }, 'the reason of a failure could not be stored')
+    log.error({ event: 'turn.failure_not_recorded', err: error }, 'the reason of a failure could not be stored')
   }
 }
 

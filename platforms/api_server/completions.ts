@@ -64,7 +64,7 @@ export function createCompletions(
       await context.stop(seq)
     } catch (error) {
       context.log.error(
-        { event: 'api_server.stop_failed', seq, error },
+        { event: 'api_server.stop_failed', seq, err: error },
         'turn of a disconnected client could not be stopped',
       )
     }
@@ -76,7 +76,7 @@ export function createCompletions(
     } catch (error) {
       const known = toApiError(error)
       if (known === null)
-        context.log.error({ event: 'api_server.completion_failed', error }, 'streamed completion failed')
+        context.log.error({ event: 'api_server.completion_failed', err: error }, 'streamed completion failed')
       answer.fail(known ?? new ApiError(500, 'The gateway could not handle the request.', { type: 'server_error' }))
     }
   }

@@ -61,7 +61,7 @@ export function createHub({ history, log }: Pick<PlatformContext, 'history' | 'l
       }
       sendTo(chat, terminal, { type: 'ready', cursor: entries.at(-1)?.id ?? after ?? '' })
     } catch (error) {
-      log.warn({ event: 'console.history_failed', error }, 'history of a terminal chat could not be read')
+      log.warn({ event: 'console.history_failed', err: error }, 'history of a terminal chat could not be read')
       end(chat, terminal)
     }
   }

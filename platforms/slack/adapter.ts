@@ -7,7 +7,6 @@
 import {
   type DiagnosticContext,
   definePlatform,
-  messageOf,
   type PlatformAdapter,
   type PlatformContext,
   sleep,
@@ -227,7 +226,7 @@ async function handleEnvelope({ context }: Account, envelope: Envelope, ingest: 
     await envelope.acknowledge(reply === undefined ? undefined : ephemeralResponse(reply))
   } catch (error) {
     // The socket has closed. Slack delivers the event again, and the gateway drops it as a duplicate.
-    context.log.debug({ event: 'slack.acknowledge_failed', error: messageOf(error) }, 'event could not be acknowledged')
+    context.log.debug({ event: 'slack.acknowledge_failed', err: error }, 'event could not be acknowledged')
   }
 }
 

@@ -131,7 +131,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     } catch (error) {
       if (stopping.signal.aborted) return
       context.log.warn(
-        { event: 'telegram.commands_failed', error },
+        { event: 'telegram.commands_failed', err: error },
         `command menu cannot be updated: ${messageOf(error)}`,
       )
     }

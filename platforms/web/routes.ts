@@ -74,10 +74,7 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
       .waitForResult(seq, closing)
       .catch((error: unknown) => {
         if (!closing.aborted)
-          context.log.warn(
-            { event: 'web.message_tracking_failed', seq, error: messageOf(error) },
-            'message could not be tracked',
-          )
+          context.log.warn({ event: 'web.message_tracking_failed', seq, err: error }, 'message could not be tracked')
       })
       .finally(() => {
         hub.chat(chat).messageEnded(seq)

@@ -90,7 +90,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
       .catch((error: unknown) => {
         // The page reconnects by itself and continues after its last entry.
         options.log.warn(
-          { event: 'web.page_disconnected', error: messageOf(error) },
+          { event: 'web.page_disconnected', err: error },
           'chat page disconnected: its history could not be read',
         )
         fail()

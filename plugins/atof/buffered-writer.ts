@@ -34,7 +34,8 @@ export function createBufferedWriter({ file, maxQueueBytes, log }: BufferedWrite
       logDropped()
     } catch (error) {
       droppedCount += batch.length
-      if (!hasWarned) log.warn({ event: 'atof.write_failed', error }, `events cannot be written: ${messageOf(error)}`)
+      if (!hasWarned)
+        log.warn({ event: 'atof.write_failed', err: error }, `events cannot be written: ${messageOf(error)}`)
       hasWarned = true
     }
     queuedBytes -= bytes

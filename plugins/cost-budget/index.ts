@@ -23,7 +23,7 @@ export async function register(ctx: PluginContext): Promise<void> {
       settings = parseBudgetSettings(parsedConfig)
     } catch (error) {
       log.error(
-        { event: 'cost_budget.settings_rejected', error },
+        { event: 'cost_budget.settings_rejected', err: error },
         `the previous settings stay in use: ${messageOf(error)}`,
       )
     }
@@ -34,7 +34,7 @@ export async function register(ctx: PluginContext): Promise<void> {
     now: Date.now,
     timeZone: () => current().timeZone,
     onSaveError: (error) =>
-      log.error({ event: 'cost_budget.save_failed', error }, `the ledger cannot be stored: ${messageOf(error)}`),
+      log.error({ event: 'cost_budget.save_failed', err: error }, `the ledger cannot be stored: ${messageOf(error)}`),
   })
   const budgets = createBudgets(current, ledger, log)
   /** The keys of chats by session id, because `pre_llm_call` contains only the session id. */

@@ -23,7 +23,7 @@ export async function register(ctx: PluginContext): Promise<void> {
   let settings = parseRouterSettings(config.all)
   let parsedConfig = config.all
   const counters = await createCounters(ctx.state, Date.now, (error) =>
-    log.warn({ event: 'model_router.save_failed', error }, `the counts cannot be stored: ${messageOf(error)}`),
+    log.warn({ event: 'model_router.save_failed', err: error }, `the counts cannot be stored: ${messageOf(error)}`),
   )
   /** By turn id, because the model calls of a turn run one after the other. */
   const openEscalations = createLruCache<Escalation>(1_000)
@@ -35,7 +35,7 @@ export async function register(ctx: PluginContext): Promise<void> {
       settings = parseRouterSettings(parsedConfig)
     } catch (error) {
       log.error(
-        { event: 'model_router.settings_rejected', error },
+        { event: 'model_router.settings_rejected', err: error },
         `the previous settings stay in use: ${messageOf(error)}`,
       )
     }

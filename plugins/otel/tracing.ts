@@ -60,7 +60,7 @@ function withFailureLogging(exporter: OTLPTraceExporter, log: Logger): SpanExpor
         if (result.error !== undefined) {
           if (lost === 0)
             log.warn(
-              { event: 'otel.export_failed', error: result.error },
+              { event: 'otel.export_failed', err: result.error },
               `spans could not be sent: ${messageOf(result.error)}`,
             )
           lost += spans.length

@@ -28,7 +28,7 @@ export async function register(ctx: PluginContext): Promise<void> {
       settings = parseRedactSettings(parsedConfig)
     } catch (error) {
       log.error(
-        { event: 'redact_secrets.settings_rejected', error },
+        { event: 'redact_secrets.settings_rejected', err: error },
         `invalid settings, the previous ones stay in use: ${messageOf(error)}`,
       )
     }

@@ -52,7 +52,7 @@ export function createExpiryClock(deps: QuestionsDeps): ExpiryClock {
     try {
       await deps.store.run(work)
     } catch (error) {
-      deps.log.error({ event: 'approval.clock_failed', error }, failed)
+      deps.log.error({ event: 'approval.clock_failed', err: error }, failed)
     }
   }
 
@@ -74,7 +74,7 @@ export function createExpiryClock(deps: QuestionsDeps): ExpiryClock {
       return next === null ? maxSleepMs : Math.min(longest, Math.max(0, next - now))
     } catch (error) {
       after.abandoned()
-      deps.log.error({ event: 'approval.expiry_failed', error }, 'overdue questions could not be expired')
+      deps.log.error({ event: 'approval.expiry_failed', err: error }, 'overdue questions could not be expired')
       return retryDelayMs
     }
   }
@@ -108,7 +108,7 @@ export function createStaleApprovals(deps: QuestionsDeps): StaleApprovals {
       return stillOpen
     } catch (error) {
       after.abandoned()
-      deps.log.error({ event: 'approval.cancel_failed', error }, 'questions of ended turns could not be cancelled')
+      deps.log.error({ event: 'approval.cancel_failed', err: error }, 'questions of ended turns could not be cancelled')
       return []
     }
   }

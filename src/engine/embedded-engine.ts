@@ -58,7 +58,7 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
       } catch (error) {
         run.failures += 1
         log.error(
-          { event: 'engine.worker_failed', session: run.key, queue: run.queue, error },
+          { event: 'engine.worker_failed', session: run.key, queue: run.queue, err: error },
           `queue worker failed; retrying: ${messageOf(error)}`,
         )
       }

@@ -62,7 +62,10 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
       .then(
         (result) => logResult(id, result),
         (error: unknown) =>
-          log.warn({ event: 'task.result_unknown', task: id, error }, 'the result of a background task is unknown'),
+          log.warn(
+            { event: 'task.result_unknown', task: id, err: error },
+            'the result of a background task is unknown',
+          ),
       )
       .finally(() => open.delete(id))
   }

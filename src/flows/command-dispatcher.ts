@@ -140,7 +140,7 @@ async function runCommand(
     const result = typeof reply === 'string' ? textResult(reply) : reply
     return hooksNotified ? result : { ...result, emitEvent }
   } catch (error) {
-    deps.log.error({ event: 'command.failed', session: key, command: name, error }, 'a command failed')
+    deps.log.error({ event: 'command.failed', session: key, command: name, err: error }, 'a command failed')
     const hint = error instanceof HermesError ? ` ${error.hint}` : ''
     const result = textResult(`\`/${rawCommand}\` failed: ${messageOf(error)}${hint}`)
     return hooksNotified ? result : { ...result, emitEvent }

@@ -34,7 +34,7 @@ export function createGatewayEvents({ listeners, hooks, emitsEvents, log }: Gate
         listener(name, context)
       } catch (error) {
         // A listener only watches: its failure must not end the turn that emitted the event.
-        log.error({ event: 'event.listener_failed', name, error }, 'a listener of gateway events failed')
+        log.error({ event: 'event.listener_failed', name, err: error }, 'a listener of gateway events failed')
       }
     }
   }

@@ -145,7 +145,10 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
         const { status } = await inbox.accept(event, [brand<EventKey>(`plugin:${uuid7(now)}`)])
         return status === 'accepted'
       } catch (error) {
-        log.warn({ event: 'plugin.injection_failed', plugin: owner, error }, 'a message of a plugin was not accepted')
+        log.warn(
+          { event: 'plugin.injection_failed', plugin: owner, err: error },
+          'a message of a plugin was not accepted',
+        )
         return false
       }
     },

@@ -40,7 +40,7 @@ export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Pr
     try {
       await prune(deps, signal)
     } catch (error) {
-      deps.log.error({ event: 'retention.failed', error }, 'old rows could not be removed')
+      deps.log.error({ event: 'retention.failed', err: error }, 'old rows could not be removed')
     }
     await deps.sleep(dayMs, signal)
   }

@@ -83,7 +83,7 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
       signal.throwIfAborted()
       if (isHermesError(error) && error.code.startsWith('store/')) throw error
       const waitMs = cooldown.recordFailure(sessionId, clock())
-      const fields = { session: turn.sessionKey, turn: turn.id, waitMs, error }
+      const fields = { session: turn.sessionKey, turn: turn.id, waitMs, err: error }
       log.warn({ event: 'session.compression_failed', ...fields }, 'the conversation could not be compressed')
       return { kind: 'failed', error }
     }

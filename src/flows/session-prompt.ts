@@ -67,7 +67,7 @@ function readPersona({ home, settings, log }: SessionPromptDeps): string {
   try {
     return readTextIfExists(name === 'SOUL.md' ? home.soulFile : `${home.root}/${name}`, 65_536) ?? ''
   } catch (error) {
-    log.warn({ event: 'prompt.persona_unreadable', file: name, error }, 'the persona file cannot be read')
+    log.warn({ event: 'prompt.persona_unreadable', file: name, err: error }, 'the persona file cannot be read')
     return ''
   }
 }

@@ -86,7 +86,7 @@ async function registerPluginTool(
   try {
     await registry.register(definition, { override })
   } catch (error) {
-    log.error({ event: 'tool.registration_failed', tool: definition.name, error }, 'a tool of a plugin is invalid')
+    log.error({ event: 'tool.registration_failed', tool: definition.name, err: error }, 'a tool of a plugin is invalid')
   }
 }
 

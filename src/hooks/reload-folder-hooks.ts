@@ -64,7 +64,7 @@ function keepMissing(
     if (entry.problem !== invalid.reason)
       state.deps.log.warn(
         { event: 'hook.previous_version_kept', hook: id, reason: invalid.reason },
-        'the newest version of a hook is invalid; the previous one stays active',
+        'the newest version of a hook cannot be used; the previous one stays active',
       )
     next.set(id, { ...entry, problem: invalid.reason })
   } else if (!isRenamed && !state.missing.has(id)) {
@@ -91,7 +91,7 @@ function applyLoadResult(
     if (assignment.keptPrevious && before !== undefined) {
       log.error(
         { event: 'hook.previous_version_kept', hook: id, reason: message },
-        'the newest version of a hook cannot be loaded; the previous one stays active',
+        'the newest version of a hook cannot be used; the previous one stays active',
       )
       state.entries.set(id, { ...entry, found: before.found, problem: message })
     } else {

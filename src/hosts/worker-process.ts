@@ -237,10 +237,7 @@ function failProtocol(state: ProcessState, received: string, sample: string): vo
 }
 
 function handleBackpressure(state: ProcessState): void {
-  state.options.log.warn(
-    { event: 'host.killed', reason: 'backpressure' },
-    'the host ignores responses while it sends requests; killing it',
-  )
+  state.options.log.warn({ event: 'host.killed', reason: 'backpressure' }, 'the host is killed')
   kill(state, { kind: 'protocolError', detail: 'its process ignored responses while it sent requests' })
 }
 
@@ -248,7 +245,7 @@ function handleUnresponsive(state: ProcessState, operation: PendingOperation): v
   const { module, title, stack } = operation
   state.options.log.warn(
     { event: 'host.killed', reason: 'unresponsive', ...moduleField(state, module), handler: title, stack },
-    'a handler did not end when it was cancelled; killing its host',
+    'the host is killed',
   )
   kill(state, { kind: 'unresponsive', by: operation })
 }
@@ -258,10 +255,7 @@ async function killUnlessExited(state: ProcessState): Promise<void> {
   const { options, exitController } = state
   await options.sleep(options.limits.exitTimeoutMs, exitController.signal)
   if (exitController.signal.aborted) return
-  options.log.warn(
-    { event: 'host.killed', reason: 'pipe_closed' },
-    'the host closed its pipes and did not exit; killing it',
-  )
+  options.log.warn({ event: 'host.killed', reason: 'pipe_closed' }, 'the host is killed')
   kill(state, { kind: 'protocolError', detail: 'its process closed a protocol pipe' })
 }
 

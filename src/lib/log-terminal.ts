@@ -15,6 +15,7 @@ export function createTerminalFormatter(colour: boolean): TerminalFormatter {
     colorize: colour,
     singleLine: true,
     translateTime: 'SYS:HH:MM:ss.l',
+    // `error` is a common name in lines of plugins.
     errorLikeObjectKeys: ['err', 'error'],
     // Printed before the message, by default without quotes and with line breaks.
     customPrettifiers: { name: quote, pid: quote, hostname: quote, caller: quote },

@@ -15,14 +15,17 @@ import { createRotatingFile } from './rotating-file.ts'
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** Fields of a line. `event` names what happened, for example `turn.started`. It stays the same when the message changes. */
-export type LogEventFields = LogFields & { readonly event: string }
+/**
+ * Fields of a line. `event` names what happened, for example `turn.started`. It stays the same when the message changes.
+ * `err` is the error that caused the line; a second name for it would split every search.
+ */
+export type LogEventFields = LogFields & { readonly event: string; readonly error?: never }
 
 /**
  * The log as modules see it. As in pino, the fields precede the message. `Fields` is `LogFields` for plugins and platforms
  * of users, whose lines need no event.
  */
-export interface Logger<Fields extends LogFields = LogFields> {
+export interface Logger<Fields extends LogFields = LogEventFields> {
   debug(fields: Fields, message: string): void
   info(fields: Fields, message: string): void
   warn(fields: Fields, message: string): void

@@ -74,7 +74,7 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
           const problem = describeError(error)
           const more = additionalCause(problem, error)
           deps.log.warn(
-            { event: 'media.download_failed', platform: source.platform, file: fileName, problem, error: more },
+            { event: 'media.download_failed', platform: source.platform, file: fileName, problem, err: more },
             'an attachment was not downloaded',
           )
           return { ...file, problem }

@@ -84,7 +84,7 @@ export function createDelivery(context: OutboxContext): Delivery {
     } catch (error) {
       // A bug: the worker must not throw. Its rows are delivered after the next start.
       context.log.error(
-        { event: 'outbox.worker_failed', ...worker.chat, error },
+        { event: 'outbox.worker_failed', ...worker.chat, err: error },
         `delivery to a chat ended unexpectedly: ${messageOf(error)}`,
       )
     } finally {

@@ -150,7 +150,7 @@ async function expedite(context: OutboxContext, platform: string, account: strin
     await context.store.run(() => expediteRows(selection, now))
   } catch (error) {
     context.log.warn(
-      { event: 'outbox.expedite_failed', platform, account, error },
+      { event: 'outbox.expedite_failed', platform, account, err: error },
       `replies wait longer than necessary: ${messageOf(error)}`,
     )
   }

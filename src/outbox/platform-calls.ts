@@ -105,7 +105,10 @@ async function refreshTyping(context: OutboxContext, target: Target, endSignal: 
       }
     } catch (error) {
       if (!warned && !endSignal.aborted)
-        context.log.debug({ event: 'outbox.typing_failed', ...chat, error }, `cannot show typing: ${messageOf(error)}`)
+        context.log.debug(
+          { event: 'outbox.typing_failed', ...chat, err: error },
+          `cannot show typing: ${messageOf(error)}`,
+        )
       warned = true
     } finally {
       permit?.release()

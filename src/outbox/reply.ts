@@ -172,7 +172,7 @@ async function removeDraft(context: OutboxContext, target: Target, { platformId 
         if (result.success) return
         if (result.problem === 'rate-limited' && attempt < maxRemovalAttempts) continue
         context.log.debug(
-          { event: 'outbox.draft_removal_failed', ...target, error: result.error },
+          { event: 'outbox.draft_removal_failed', ...target, reason: result.error },
           'an abandoned draft could not be removed',
         )
         return
@@ -182,7 +182,7 @@ async function removeDraft(context: OutboxContext, target: Target, { platformId 
     }
   } catch (error) {
     context.log.debug(
-      { event: 'outbox.draft_removal_failed', ...target, error },
+      { event: 'outbox.draft_removal_failed', ...target, err: error },
       `an abandoned draft could not be removed: ${messageOf(error)}`,
     )
   }

@@ -171,7 +171,7 @@ async function storeAndClaimNext(context: OutboxContext, { chat }: Worker, state
     return next
   } catch (error) {
     context.log.error(
-      { event: 'outbox.store_failed', ...chat, error },
+      { event: 'outbox.store_failed', ...chat, err: error },
       `the outbox waits for its database: ${messageOf(error)}`,
     )
     return 'failed'
@@ -210,13 +210,13 @@ function logResult(
     if (message !== undefined) context.onFinished?.(message)
   } else if (state === 'dead') {
     context.log.error(
-      { event: 'outbox.dead_letter', ...fields, tries, error },
+      { event: 'outbox.dead_letter', ...fields, tries, reason: error },
       'reply is a dead letter; `hermes outbox list` shows it',
     )
     context.onFinished?.({ ...toFinishedMessage(row), error: error ?? '' })
   } else if (replacementText !== undefined) {
     context.log.warn(
-      { event: 'outbox.attachment_rejected', ...fields, error },
+      { event: 'outbox.attachment_rejected', ...fields, reason: error },
       'file not sent; the chat gets a line that says so',
     )
   } else if (state === 'sending') {
@@ -229,7 +229,7 @@ function logResult(
     const isNew = error !== null && (worker.lastReported?.id !== id || worker.lastReported.state !== state)
     if (isNew) worker.lastReported = { id, state }
     context.log[isNew ? 'warn' : 'debug'](
-      { event: 'outbox.retry_scheduled', ...fields, state, tries, error: thrown ?? error, waitMs: due_at - now },
+      { event: 'outbox.retry_scheduled', ...fields, state, tries, err: thrown, reason: error, waitMs: due_at - now },
       'reply will be sent again',
     )
   }

@@ -219,7 +219,7 @@ async function disconnectAdapter({ deps, log }: ConnectionState, adapter: Platfo
       }),
     ])
   } catch (error) {
-    log.warn({ event: 'platform.disconnect_failed', error }, 'platform failed to disconnect')
+    log.warn({ event: 'platform.disconnect_failed', err: error }, 'platform failed to disconnect')
   } finally {
     timeout.abort()
   }

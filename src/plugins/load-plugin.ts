@@ -114,7 +114,7 @@ async function registerWithTimeout(
   const result = await withTimeout(registering, registerTimeoutMs, signal)
   if (result.done) return result.value
   registering.catch((error: unknown) =>
-    context.log.debug({ event: 'plugin.register_failed_late', error }, 'register failed after its timeout'),
+    context.log.debug({ event: 'plugin.register_failed_late', err: error }, 'register failed after its timeout'),
   )
   throw new Error(signal.aborted ? 'the gateway stops' : `register did not end within ${registerTimeoutMs} ms`)
 }

@@ -104,7 +104,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
       } catch (error) {
         const reason = await failureReasonOf(error, found)
         log.error(
-          { event: 'plugin.reload_failed', plugin: found.id, error, reason },
+          { event: 'plugin.reload_failed', plugin: found.id, err: error, reason },
           'the edited plugin cannot be imported',
         )
         const warning = `its newest version cannot be imported, so the previous one stays loaded: ${reason}`
@@ -129,7 +129,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
       const reason = await failureReasonOf(error, found)
       failures.set(id, reason)
       if (deps.clock() - startedAt >= slowFailureMs) slowFailures.set(id, fingerprint)
-      log.error({ event: 'plugin.load_failed', plugin: id, error, reason }, 'plugin cannot be loaded')
+      log.error({ event: 'plugin.load_failed', plugin: id, err: error, reason }, 'plugin cannot be loaded')
       if (previous?.register !== undefined) await restore(previous, reason)
     }
   }
@@ -143,7 +143,10 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
       failures.delete(found.id)
       slowFailures.delete(found.id)
     } catch (error) {
-      log.error({ event: 'plugin.restore_failed', plugin: found.id, error }, 'the previous version cannot be loaded')
+      log.error(
+        { event: 'plugin.restore_failed', plugin: found.id, err: error },
+        'the previous version cannot be loaded',
+      )
     }
   }
 
@@ -154,17 +157,20 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
 
   /** Logs a warning again only after it was absent in between. */
   function logWarnings(): void {
-    const unloadable = listFailures().filter(({ id }) => !failures.has(id))
     const entries = [
-      ...state.catalogue.warnings.map((warning) => ({ event: 'plugin.warning', reason: warning })),
-      ...unloadable.map(({ id, reason }) => ({ event: 'plugin.not_loaded', plugin: id, reason })),
+      ...state.catalogue.warnings.map((warning) => ({ fields: { reason: warning }, isLoaded: true })),
+      ...listFailures()
+        .filter(({ id }) => !failures.has(id))
+        .map(({ id, reason }) => ({ fields: { plugin: id, reason }, isLoaded: false })),
       ...list().flatMap(({ id, warnings }) =>
-        warnings.map((warning) => ({ event: 'plugin.warning', plugin: id, reason: warning })),
+        warnings.map((warning) => ({ fields: { plugin: id, reason: warning }, isLoaded: true })),
       ),
-    ].map((fields) => ({ fields, key: JSON.stringify(fields) }))
-    for (const { fields, key } of entries)
-      if (!state.logged.has(key))
-        log.warn(fields, fields.event === 'plugin.warning' ? 'a plugin needs attention' : 'plugin is not loaded')
+    ].map((entry) => ({ ...entry, key: JSON.stringify(entry) }))
+    for (const { fields, isLoaded, key } of entries) {
+      if (state.logged.has(key)) continue
+      if (isLoaded) log.warn({ event: 'plugin.warning', ...fields }, 'a plugin needs attention')
+      else log.warn({ event: 'plugin.not_loaded', ...fields }, 'plugin is not loaded')
+    }
     state.logged = new Set(entries.map(({ key }) => key))
   }
 
@@ -184,7 +190,10 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
 
   function enqueue(task: () => Promise<void>): Promise<void> {
     queue = queue.then(task).catch((error: unknown) => {
-      log.error({ event: 'plugin.sync_failed', error }, `plugins do not match the configuration: ${messageOf(error)}`)
+      log.error(
+        { event: 'plugin.sync_failed', err: error },
+        `plugins do not match the configuration: ${messageOf(error)}`,
+      )
     })
     return queue
   }

@@ -96,7 +96,7 @@ function readValues(path: string, log: Logger): Values {
     const backupPath = unusedPath(`${path}.broken`)
     renameSync(path, backupPath)
     log.error(
-      { event: 'plugin.state_unreadable', file: path, backup: backupPath, error },
+      { event: 'plugin.state_unreadable', file: path, backup: backupPath, err: error },
       'the state of a plugin cannot be read; it starts empty',
     )
     return new Map()

@@ -47,7 +47,7 @@ export function createRegistrations(plugin: string, log: Logger): Registrations 
           'an onUnload callback timed out; unloading continues',
         )
     } catch (error) {
-      log.warn({ event: 'plugin.unload_failed', plugin, error }, 'an onUnload callback failed')
+      log.warn({ event: 'plugin.unload_failed', plugin, err: error }, 'an onUnload callback failed')
     }
   }
 
@@ -60,7 +60,7 @@ export function createRegistrations(plugin: string, log: Logger): Registrations 
       } catch (error) {
         const { name } = registration
         log.error(
-          { event: 'plugin.registration_not_removed', plugin, kind, name, error },
+          { event: 'plugin.registration_not_removed', plugin, kind, name, err: error },
           'a registration of a plugin cannot be removed',
         )
       }

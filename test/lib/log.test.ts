@@ -395,5 +395,5 @@ describe('a terminal that is closed', () => {
 })
 
 it('the silent log discards lines and creates children', () => {
-  silentLog.child({ a: 1 }).error({ err: new Error('x') }, 'nothing')
+  silentLog.child({ a: 1 }).error({ event: 'test.failed', err: new Error('x') }, 'nothing')
 })

@@ -127,7 +127,7 @@ test('an exception of an adapter is logged in one line with the error', async (t
   await say('the answer')
   await outbox.whenIdle()
   assert.deepEqual(
-    lines.map(({ level, error }) => [level, error]),
+    lines.map(({ level, err }) => [level, err]),
     [['warn', thrown]],
   )
 })

@@ -137,7 +137,7 @@ function createShard(
     try {
       act()
     } catch (error) {
-      log.error({ event: 'discord.event_failed', name, error: toError(error) }, 'event of Discord could not be handled')
+      log.error({ event: 'discord.event_failed', name, err: toError(error) }, 'event of Discord could not be handled')
     }
   }
 

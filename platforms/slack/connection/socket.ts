@@ -214,7 +214,7 @@ function reportFailure({ deps, current }: ConnectionState, error: unknown): void
   const reason = messageOf(error)
   if (error instanceof SocketError && error.failure.problem === 'unauthorised') onUnauthorised(reason)
   else if (current === undefined) health('degraded', `no connection to Slack: ${reason}`)
-  else log.debug({ event: 'slack.socket_open_failed', error: reason }, 'next socket could not be opened')
+  else log.debug({ event: 'slack.socket_open_failed', reason }, 'next socket could not be opened')
 }
 
 async function openNext(state: ConnectionState): Promise<void> {

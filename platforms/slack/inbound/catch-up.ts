@@ -48,7 +48,7 @@ export async function catchUpUntilStored(deps: CatchUpDeps): Promise<void> {
     } catch (error) {
       if (signal.aborted) return
       log.warn(
-        { event: 'slack.catch_up_failed', error },
+        { event: 'slack.catch_up_failed', err: error },
         `missed messages could not be stored, trying again: ${messageOf(error)}`,
       )
       await sleep(retryMs, signal)
@@ -150,7 +150,7 @@ async function callWithRetry(deps: CatchUpDeps, method: string, args: JsonRecord
       // The app also works without the scope for history. Only missed messages stay unread.
       const level = code === 'missing_scope' ? 'info' : 'debug'
       log[level](
-        { event: 'slack.catch_up_skipped', channel: textAt(args, 'channel'), error },
+        { event: 'slack.catch_up_skipped', channel: textAt(args, 'channel'), reason: error },
         'missed messages cannot be read',
       )
       return undefined

@@ -92,7 +92,7 @@ async function ingestStored(
     if (skippedMessages.has(key)) return
     skippedMessages.set(key, true)
     deps.log.error(
-      { event: 'slack.message_skipped', error, channel, ts },
+      { event: 'slack.message_skipped', err: error, channel, ts },
       `missed message cannot be accepted and is skipped: ${messageOf(error)}`,
     )
   }
@@ -126,7 +126,7 @@ async function ingestPayload(deps: IngestDeps, payload: unknown): Promise<Ingest
     return await dispatch(deps, normalize(payload, normalizeContext))
   } catch (error) {
     log.warn(
-      { event: 'slack.event_not_stored', error },
+      { event: 'slack.event_not_stored', err: error },
       `event could not be stored and will be delivered again: ${messageOf(error)}`,
     )
     return { acknowledge: false }
@@ -199,7 +199,10 @@ async function acceptSlash(
       return { acknowledge: true, reply: 'You are not on the list of users who can talk to me.' }
     return { acknowledge: true, reply: `Received: ${event.text.slice(0, 100)}` }
   } catch (error) {
-    log.warn({ event: 'slack.command_not_stored', error }, `slash command could not be stored: ${messageOf(error)}`)
+    log.warn(
+      { event: 'slack.command_not_stored', err: error },
+      `slash command could not be stored: ${messageOf(error)}`,
+    )
     // Slack does not deliver a command again, so its author must be notified.
     const { meaning, hint } = isHermesError(error) ? error : new HermesError('store/failed')
     return { acknowledge: true, reply: `${meaning} ${hint}` }
@@ -214,7 +217,7 @@ async function press(
     const { text } = await gateway.press(pressed)
     if (text !== '') void sendEphemeral(pressed.source, text)
   } catch (error) {
-    log.warn({ event: 'slack.press_not_stored', error }, `button press could not be stored: ${messageOf(error)}`)
+    log.warn({ event: 'slack.press_not_stored', err: error }, `button press could not be stored: ${messageOf(error)}`)
     // Slack does not deliver a press again.
     void sendEphemeral(pressed.source, 'Your choice could not be stored. Please press the button again.')
   }

@@ -2,7 +2,7 @@
  * Remembers the threads in which the bot takes part, where messages need no mention, and the last author of each thread,
  * who is the recipient of a stream.
  */
-import { type ChatEntry, createLruCache, type Logger, messageOf, type SessionSource } from '#sdk'
+import { type ChatEntry, createLruCache, type Logger, type SessionSource } from '#sdk'
 
 export interface JoinedThreads {
   /** Answers from memory. */
@@ -43,7 +43,7 @@ export function createJoinedThreads({ history, cursorKeys, log }: JoinedThreadsD
         const isKnown = entries.some(({ messageId }) => messageId === threadTs)
         if (!joined.has(key)) joined.set(key, isKnown)
       } catch (error) {
-        log.debug({ event: 'slack.thread_lookup_failed', error: messageOf(error) }, 'thread could not be looked up')
+        log.debug({ event: 'slack.thread_lookup_failed', err: error }, 'thread could not be looked up')
       }
     },
     recordIngested({ chatId, threadId, userId }) {

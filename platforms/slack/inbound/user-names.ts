@@ -52,7 +52,7 @@ export function createUserNames({ call, log, signal }: UserNamesDeps): UserNames
     if (!result.ok) {
       if (result.failure.code === 'missing_scope') isAllowed = false
       else names.delete(userId)
-      log.debug({ event: 'slack.name_lookup_failed', error: result.failure.error }, 'name of a user is unknown')
+      log.debug({ event: 'slack.name_lookup_failed', reason: result.failure.error }, 'name of a user is unknown')
       return
     }
     const user = recordAt(result.data, 'user')

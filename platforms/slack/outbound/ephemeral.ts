@@ -26,11 +26,11 @@ export async function sendEphemeral(
       const args = { channel, user: userId, text: renderPlainText(text), ...thread }
       const result = await call('chat.postEphemeral', args, signal)
       if (result.ok) return { success: true }
-      context.log.debug({ event: 'slack.ephemeral_failed', error: result.failure.error }, 'ephemeral message failed')
+      context.log.debug({ event: 'slack.ephemeral_failed', reason: result.failure.error }, 'ephemeral message failed')
       return toSendResult(result.failure)
     })
   } catch (error) {
-    context.log.debug({ event: 'slack.ephemeral_failed', error: messageOf(error) }, 'ephemeral message failed')
+    context.log.debug({ event: 'slack.ephemeral_failed', err: error }, 'ephemeral message failed')
   }
 }
 

@@ -71,7 +71,7 @@ export function createStreams(deps: StreamsDeps): Streams {
       const result = await deps.call('chat.stopStream', { channel, ts }, signal)
       if (result.ok) return
       const { error } = result.failure
-      deps.log.debug({ event: 'slack.stream_close_failed', channel, error }, 'stream could not be closed')
+      deps.log.debug({ event: 'slack.stream_close_failed', channel, reason: error }, 'stream could not be closed')
     },
     isOpen: (ts, channel) => streams.get(streamKeyOf(channel, ts))?.isOpen === true,
   }
@@ -177,7 +177,7 @@ function handleAppendFailure(
   hadText: boolean,
 ): SendResult | 'edit' {
   if (failure.problem === 'rejected') {
-    log.debug({ event: 'slack.stream_closed', error: failure.error }, 'stream closed, continuing with edits')
+    log.debug({ event: 'slack.stream_closed', reason: failure.error }, 'stream closed, continuing with edits')
     stream.isOpen = false
     stream.shown = ''
     return 'edit'
@@ -195,7 +195,7 @@ function handleStartFailure(state: StreamsState, { failure }: FailedCall, direct
   else if (!direct && (code === 'channel_type_not_supported' || code.includes('recipient')))
     state.isSupportedInChannels = false
   else state.isSupported = false
-  log.info({ event: 'slack.stream_unsupported', error }, 'reply cannot be streamed, using edits')
+  log.info({ event: 'slack.stream_unsupported', reason: error }, 'reply cannot be streamed, using edits')
   return undefined
 }
 

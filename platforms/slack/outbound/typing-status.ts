@@ -87,7 +87,7 @@ export function createTypingStatus({
         return toPostResult(await set(chatId, threadId, '', signal))
       })
     } catch (error) {
-      log.debug({ event: 'slack.status_clear_failed', error: messageOf(error) }, 'status could not be cleared')
+      log.debug({ event: 'slack.status_clear_failed', err: error }, 'status could not be cleared')
     }
   }
 

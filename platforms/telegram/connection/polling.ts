@@ -93,7 +93,7 @@ async function runLoop(deps: PollingDeps, state: PollingState, first: readonly u
       // An idle connection is closed now and then, so a single network error is not reported.
       if (failures > 1 || !isTransient(error)) health.failed(error)
       deps.log.debug(
-        { event: 'telegram.poll_failed', error, failures },
+        { event: 'telegram.poll_failed', err: error, failures },
         `request for updates failed: ${messageOf(error)}`,
       )
       await deps.sleep(delayAfter(error, failures, deps.random), signal)

@@ -52,7 +52,7 @@ function readUpdates(deps: IngestDeps, updates: readonly unknown[]): readonly In
     return normalize(updates, deps.normalizeContext)
   } catch (error) {
     deps.context.log.error(
-      { event: 'telegram.update_unreadable', error, updates: updates.length },
+      { event: 'telegram.update_unreadable', err: error, updates: updates.length },
       `update cannot be parsed: ${messageOf(error)}`,
     )
     return updates.length > 1 ? updates.flatMap((update) => readUpdates(deps, [update])) : []
@@ -106,13 +106,13 @@ async function sendTooLargeNotice(deps: IngestDeps, source: SessionSource): Prom
     const result = await context.rateLimited(targetOf(source), signal, (call) => sendNotice(source, tooLargeText, call))
     if (!result.success) {
       context.log.info(
-        { event: 'telegram.notice_failed', chat, error: result.error },
+        { event: 'telegram.notice_failed', chat, reason: result.error },
         'notice about a too large message failed',
       )
     }
   } catch (error) {
     if (!signal.aborted)
-      context.log.warn({ event: 'telegram.notice_failed', chat, error }, 'notice about a too large message failed')
+      context.log.warn({ event: 'telegram.notice_failed', chat, err: error }, 'notice about a too large message failed')
   }
 }
 
@@ -122,7 +122,7 @@ async function answerQuery(deps: IngestDeps, queryId: string, { text }: PressRes
     await deps.answerCallbackQuery(queryId, text.slice(0, maxCallbackAnswerChars).toWellFormed(), deps.signal)
   } catch (error) {
     deps.context.log.debug(
-      { event: 'telegram.press_answer_failed', error },
+      { event: 'telegram.press_answer_failed', err: error },
       `button press cannot be answered: ${messageOf(error)}`,
     )
   }

@@ -250,7 +250,7 @@ function toFailedResult(deps: ToolCallDeps, state: ToolCallState, error: unknown
   const hadEffect = state.toolOutput !== undefined && state.started?.ready.mode === 'effect'
   const result = failedResult(error, deps.middleware.errorOrigin(error), hadEffect, durationOf(deps, state))
   deps.log.warn(
-    { event: 'tool.failed', tool: state.call.name, call: state.call.id, error },
+    { event: 'tool.failed', tool: state.call.name, call: state.call.id, err: error },
     `tool failed: ${result.errorMessage}`,
   )
   return result

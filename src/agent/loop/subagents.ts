@@ -107,7 +107,7 @@ function createSubagent(
         await workspace?.close()
       } catch (error) {
         deps.log.warn(
-          { event: 'subagent.close_failed', session: sessionId, error },
+          { event: 'subagent.close_failed', session: sessionId, err: error },
           `cannot close the workspace of a sub-agent: ${messageOf(error)}`,
         )
       }
@@ -148,7 +148,10 @@ async function runSubagent(deps: AgentDeps, child: Subagent, runAgentTurn: RunAg
     return subagentResult
   } catch (error) {
     run.signal.throwIfAborted()
-    deps.log.warn({ event: 'subagent.failed', session: info.sessionId, error }, `sub-agent failed: ${messageOf(error)}`)
+    deps.log.warn(
+      { event: 'subagent.failed', session: info.sessionId, err: error },
+      `sub-agent failed: ${messageOf(error)}`,
+    )
     subagentResult = { status: 'error', summary: messageOf(error) }
     return subagentResult
   } finally {

@@ -69,7 +69,10 @@ async function recordLateResult(
     const { result, status } = await work
     await journal.recordToolResult(call, result, status)
   } catch (error) {
-    log.warn({ event: 'tool.completed_late', tool: call.name, call: call.id, error }, 'tool completed after its turn')
+    log.warn(
+      { event: 'tool.completed_late', tool: call.name, call: call.id, err: error },
+      'tool completed after its turn',
+    )
   }
 }
 

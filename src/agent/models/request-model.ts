@@ -89,7 +89,7 @@ async function runReissue(
       error instanceof ModelError || deps.rejectionReason(error) !== null || deps.middleware.errorOrigin(error) !== null
     if (!isExpected) throw error
     deps.log.warn(
-      { event: 'model.reissue_failed', turn: options.turn.turnId, error },
+      { event: 'model.reissue_failed', turn: options.turn.turnId, err: error },
       `reissued request failed, the first response is used: ${messageOf(error)}`,
     )
     return null

@@ -92,7 +92,10 @@ function publishActivity({ adapter, log }: TurnProgressDeps, target: Target, act
     adapter(target)?.activity?.(target, activity)
   } catch (error) {
     const { platform } = target
-    log.warn({ event: 'turn.activity_failed', platform, error }, 'an adapter failed to show the activity of a turn')
+    log.warn(
+      { event: 'turn.activity_failed', platform, err: error },
+      'an adapter failed to show the activity of a turn',
+    )
   }
 }
 

@@ -84,7 +84,7 @@ export function createDaemon(spec: DaemonSpec, { log, clock, sleep, random }: Da
         restarts += 1
         const ms = backoffMs(failures, minRestartDelayMs, maxRestartDelayMs, random)
         log.error(
-          { event: 'daemon.failed', plugin: owner, daemon: name, error, ms },
+          { event: 'daemon.failed', plugin: owner, daemon: name, err: error, ms },
           'a daemon failed and will be restarted',
         )
         setState('restarting')
@@ -131,7 +131,10 @@ export function createDaemon(spec: DaemonSpec, { log, clock, sleep, random }: Da
         )
     } catch (error) {
       recordError(error)
-      log.warn({ event: 'daemon.stop_failed', plugin: owner, daemon: name, error }, 'the shutdown of a daemon failed')
+      log.warn(
+        { event: 'daemon.stop_failed', plugin: owner, daemon: name, err: error },
+        'the shutdown of a daemon failed',
+      )
     }
   }
 

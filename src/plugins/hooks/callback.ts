@@ -77,7 +77,7 @@ export function createCallback(deps: CallbackDeps): Callback {
       reason: text,
       keys: Object.keys(payload),
     }
-    warnOnce(text, error === undefined ? fields : { ...fields, error }, 'a plugin callback failed')
+    warnOnce(text, error === undefined ? fields : { ...fields, err: error }, 'a plugin callback failed')
     return { ok: false, reason }
   }
 
@@ -87,7 +87,7 @@ export function createCallback(deps: CallbackDeps): Callback {
     void work
       .catch((error: unknown) =>
         log.debug(
-          { event: 'plugin.callback_failed_late', plugin: owner, hook: point, error },
+          { event: 'plugin.callback_failed_late', plugin: owner, hook: point, err: error },
           'a plugin callback failed after its timeout',
         ),
       )

@@ -83,7 +83,7 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
   }
 
   function logRestartFailure(error: unknown): void {
-    log.warn({ event: 'plugin.restart_failed', error }, 'the process of a plugin cannot be restarted')
+    log.warn({ event: 'plugin.restart_failed', err: error }, 'the process of a plugin cannot be restarted')
   }
 
   function isRunning(): boolean {
