@@ -4,13 +4,7 @@
  *     Slack → connection/socket.ts or webhook.ts → inbound/ingest.ts (normalize.ts) → the gateway
  *     the gateway → outbound/sender.ts (render.ts, stream.ts, edits.ts, files.ts) → connection/api.ts → Slack
  */
-import {
-  type DiagnosticContext,
-  definePlatform,
-  type PlatformAdapter,
-  type PlatformContext,
-  sleep,
-} from '#sdk'
+import { type DiagnosticContext, definePlatform, type PlatformAdapter, type PlatformContext, sleep } from '#sdk'
 import { type ApiCall, createApi } from './connection/api.ts'
 import { fetchIdentity } from './connection/identity.ts'
 import { createSocketConnection, type Envelope, type SocketConnection, SocketError } from './connection/socket.ts'

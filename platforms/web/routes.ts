@@ -3,7 +3,7 @@
  * no secret and are public.
  */
 import type { EventKey, HttpRoute, MessageEvent, PlatformContext } from '#sdk'
-import { brand, HermesError, messageOf, parseCommand } from '#sdk'
+import { brand, HermesError, parseCommand } from '#sdk'
 import type { Assets } from './assets.ts'
 import { readHistoryPage } from './history-page.ts'
 import type { Hub } from './hub.ts'

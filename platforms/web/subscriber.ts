@@ -5,7 +5,6 @@
  * history. Every entry is therefore sent once, with the id under which it is stored.
  */
 import type { ChatEntry, Logger } from '#sdk'
-import { messageOf } from '#sdk'
 import type { LiveEvent } from './protocol.ts'
 
 /** The size of the first read of missed entries. Larger reads follow when it is not sufficient. */

@@ -1,7 +1,7 @@
 /**
  * Messages that only one user sees.
  */
-import { messageOf, type PlatformContext, type SessionSource, targetOf } from '#sdk'
+import { type PlatformContext, type SessionSource, targetOf } from '#sdk'
 import type { ApiCall } from '../connection/api.ts'
 import { toSendResult } from '../errors.ts'
 import { renderPlainText } from './render.ts'

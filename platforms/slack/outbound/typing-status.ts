@@ -5,7 +5,6 @@
 import {
   createLruCache,
   type Logger,
-  messageOf,
   type PlatformContext,
   type SendResult,
   type Target,
