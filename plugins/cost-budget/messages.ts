@@ -10,7 +10,7 @@ const periodLabels = { day: 'today', month: 'this month' } as const
 const nextPeriodLabels = { day: 'tomorrow', month: 'next month' } as const
 
 /** `Your budget for today` */
-function budgetNameOf({ per, period }: Budget): string {
+export function budgetNameOf({ per, period }: Pick<Budget, 'per' | 'period'>): string {
   return `${possessives[per]} ${budgetLabels[per]} for ${periodLabels[period]}`
 }
 

@@ -9,6 +9,7 @@ import { errorCatalogue } from '../../src/lib/error-catalogue.ts'
 import { HermesError } from '../../src/lib/errors.ts'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+import { conversation } from '../stories/support.ts'
 import { type Files, pluginFiles, writeFiles } from './loader-support.ts'
 
 interface Setup extends TestGatewayOptions {
@@ -30,7 +31,7 @@ const greeter = (more = '') =>
        run: ({ name }, { sessionId, signal, log }) => ({ hello: name, known: Boolean(sessionId && signal && log) }) });${more}`,
   )
 
-test('a tool of a plugin is offered as it describes itself, called with checked arguments, and its result is read', async (t) => {
+test('a tool of a plugin is sent to the model with its schema, and is called with validated arguments', async (t) => {
   const gateway = await withPlugins(t, greeter(), {
     replies: [
       { toolCalls: [{ name: 'greet', arguments: { name: 7 } }] },
@@ -44,10 +45,11 @@ test('a tool of a plugin is offered as it describes itself, called with checked 
     '{"name":"greet","description":"Greets a person","parameters":{"type":"object","properties":{"name":{"type":"string","description":"Whom"}},"required":["name"]}}'
   assert.ok(JSON.stringify((await gateway.modelRequest(0)).body).includes(shown))
   assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /hello.{1,10}7.{1,20}known.{1,5}true/)
-  assert.match(JSON.stringify((await gateway.modelRequest(2)).body), /Wrong arguments for greet/)
+  const rejected = conversation(await gateway.modelRequest(2)).at(-1) ?? ''
+  assert.match(rejected, /^tool: \{"error":.*\bgreet\b.*\bname\b/)
 })
 
-test('a tool takes the place of a built-in one only where that is allowed, and gives it back', async (t) => {
+test('a tool replaces a built-in one only where that is allowed, and the built-in one returns with the next session', async (t) => {
   const body = `ctx.registerTool({ name: 'todo', override: true, description: 'Mine', parameters: { type: 'object' }, run: () => 'mine' })`
   const refused = await withPlugins(t, pluginFiles('taker', body))
   const [report] = (await refused.current().plugins()).filter(({ id }) => id === 'taker')
@@ -67,7 +69,7 @@ test('a tool takes the place of a built-in one only where that is allowed, and g
   assert.equal(await described(2), false)
 })
 
-test('a command is listed and run, known to hooks, and gone with its plugin', async (t) => {
+test('a command of a plugin is listed in /help, emits its event, and is removed with its plugin', async (t) => {
   const files = pluginFiles(
     'dice',
     `ctx.registerCommand({ name: '/Roll Dice', description: 'Rolls', argsHint: '[sides]',
@@ -85,7 +87,7 @@ test('a command is listed and run, known to hooks, and gone with its plugin', as
   await gateway.waitForReply('Unknown command `/roll-dice`')
 })
 
-test('no plugin takes the name of a command that is there', async (t) => {
+test('a plugin that registers a command of the gateway is not loaded', async (t) => {
   const gateway = await withPlugins(
     t,
     pluginFiles('thief', `ctx.registerCommand({ name: 'stop', description: '', run: () => '' })`),
@@ -94,7 +96,7 @@ test('no plugin takes the name of a command that is there', async (t) => {
   assert.ok(plugins[0]?.reason.includes(errorCatalogue['plugins/command-taken'].meaning))
 })
 
-test('hooks, middleware and parts of the system prompt change what the model is asked', async (t) => {
+test('hooks, middleware and system prompt sections of a plugin change the model request', async (t) => {
   const files = pluginFiles(
     'writer',
     `ctx.registerSystemPromptSection('house', ({ platform }) => 'The house rules of ' + platform)
@@ -111,7 +113,7 @@ test('hooks, middleware and parts of the system prompt change what the model is 
   assert.match(asked, /"user":"tagged"/)
 })
 
-test('a plugin asks the model itself, runs tools, keeps what it learns and reads its settings', async (t) => {
+test('a plugin requests completions, runs tools, stores state and reads its settings', async (t) => {
   const files = pluginFiles(
     'asker',
     `ctx.registerCommand({ name: 'ask', description: '', async run(args) {
@@ -144,7 +146,7 @@ test('a plugin asks the model itself, runs tools, keeps what it learns and reads
   await gateway.waitForReply(new HermesError('plugins/tool-refused', 'no_such_tool:').message)
 })
 
-test('what other plugins put around tools and models holds for a plugin that asks, too; one that asks for ever is stopped', async (t) => {
+test('guardrails and middleware apply to calls of plugins too, and endless recursion is stopped', async (t) => {
   const files = {
     ...pluginFiles(
       'a-guard',
@@ -165,7 +167,7 @@ test('what other plugins put around tools and models holds for a plugin that ask
   await gateway.waitForLog('plugins/too-deep')
 })
 
-test('a tool that a plugin runs within a turn belongs to its conversation; one that a command runs to the plugin alone', async (t) => {
+test('a tool that a plugin runs during a turn has the session of the turn; one that a command runs has its own', async (t) => {
   const files = pluginFiles(
     'inner',
     `const nothing = { type: 'object' }
@@ -188,7 +190,7 @@ test('a tool that a plugin runs within a turn belongs to its conversation; one t
   await gateway.waitForReply('plugin:inner')
 })
 
-test('what a plugin asks the model within a turn ends with the stop of the turn', async (t) => {
+test('a completion that a plugin requests during a turn is aborted when the turn is stopped', async (t) => {
   const files = pluginFiles(
     'asker',
     `ctx.registerHook('pre_llm_call', () => ctx.llm.complete('first').then(({ text }) => text, () => { ctx.log.info({}, 'completion aborted') }))`,
@@ -200,7 +202,7 @@ test('what a plugin asks the model within a turn ends with the stop of the turn'
   await gateway.waitForLog('completion aborted')
 })
 
-test('a plugin that runs a tool whenever a tool has run is stopped, too', async (t) => {
+test('a hook that runs a tool after every tool call is stopped', async (t) => {
   const files = pluginFiles(
     'echo',
     `let ran = 0
@@ -218,7 +220,7 @@ test('a plugin that runs a tool whenever a tool has run is stopped, too', async 
   assert.doesNotMatch(gateway.log.join(''), /the recursion is not limited/)
 })
 
-test('a message is handed in only where that is allowed, and only into a conversation that exists', async (t) => {
+test('a plugin can inject a message only where that is allowed, and only into an existing conversation', async (t) => {
   const files = pluginFiles(
     'knocker',
     `ctx.registerCommand({ name: 'knock', description: '', async run(args, { sessionKey }) {
@@ -241,7 +243,7 @@ test('a message is handed in only where that is allowed, and only into a convers
   assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /\/stop it/)
 })
 
-test('what is no text is not handed in, and a tool without arguments gets none', async (t) => {
+test('injecting anything but a text is rejected, and a tool called without arguments receives an empty object', async (t) => {
   const files = pluginFiles(
     'odd',
     `ctx.registerTool({ name: 'ping', description: 'pings', parameters: { type: 'object' }, run: (args) => 'pong ' + JSON.stringify(args) })
@@ -267,21 +269,21 @@ test('what is no text is not handed in, and a tool without arguments gets none',
 test('with HERMES_SAFE_MODE no plugin is loaded, and the status says so', async (t) => {
   const gateway = await withPlugins(t, greeter(), { startNow: false })
   await gateway.start({ environment: { PATH: process.env['PATH'], HOME: gateway.home.root, HERMES_SAFE_MODE: '1' } })
-  assert.deepEqual(gateway.current().status().plugins, [
-    { id: 'all plugins', state: 'off', reason: 'HERMES_SAFE_MODE is set: none is loaded' },
-  ])
+  const [report, ...more] = gateway.current().status().plugins
+  assert.deepEqual([report?.state, more], ['off', []])
+  assert.match(report?.reason ?? '', /\bHERMES_SAFE_MODE\b/)
   assert.equal((await gateway.current().plugins()).find(({ id }) => id === 'greeter')?.loadMs, null)
 })
 
-test('a plugin that is enabled while the gateway runs is loaded by writing the configuration, and by nothing else', async (t) => {
+test('changing plugins.enabled in the configuration loads and unloads a plugin while the gateway runs', async (t) => {
   const gateway = await withPlugins(t, greeter(), { plugins: { enabled: [] } })
   gateway.configure({ plugins: { enabled: ['greeter'] } })
-  await gateway.waitForLog(/greeter.*plugin\.loaded/)
+  await gateway.waitForLog({ event: 'plugin.loaded', plugin: 'greeter' })
   gateway.configure({ plugins: { enabled: [] } })
-  await gateway.waitForLog(/plugin\.unloaded.*greeter/)
+  await gateway.waitForLog({ event: 'plugin.unloaded', plugin: 'greeter' })
 })
 
-test('daemons run with the gateway, and end with their plugin', async (t) => {
+test('a daemon starts with the gateway and stops when its plugin is disabled', async (t) => {
   const files = pluginFiles(
     'ticker',
     `ctx.registerBackgroundDaemon('tick', () => ctx.log.info({}, 'tick is up'), () => ctx.log.info({}, 'tick is down'))`,
@@ -299,7 +301,7 @@ test('daemons run with the gateway, and end with their plugin', async (t) => {
   assert.deepEqual(gateway.current().status().daemons, [])
 })
 
-test('the status and the log name no secret that a plugin threw', async (t) => {
+test('the status and the log do not contain a secret from an error of a plugin', async (t) => {
   const gateway = await withPlugins(
     t,
     pluginFiles('leaky', `throw new Error('no answer for ' + ctx.config.get('api_key'))`),
@@ -312,7 +314,7 @@ test('the status and the log name no secret that a plugin threw', async (t) => {
   assert.doesNotMatch(said, /very-secret/)
 })
 
-test('events that were too many for an observer are counted, and the status tells of them', async (t) => {
+test('the status reports how many events were dropped because a subscriber was too slow', async (t) => {
   const body = `ctx.registerSubscriber('slow', () => {})
     ctx.registerMiddleware('llm_request', ({ scope }) => { for (let i = 0; i < 40_000; i++) scope.mark('tick') })`
   const gateway = await withPlugins(t, pluginFiles('ticker', body))
@@ -320,5 +322,7 @@ test('events that were too many for an observer are counted, and the status tell
   assert.deepEqual(await degraded(), [])
   await gateway.say('hello')
   await gateway.waitForReply('You said: hello')
-  assert.match(String(await degraded()), /^[1-9]\d* events of model and tool calls were dropped: an observer/)
+  const reasons: readonly string[] = await degraded()
+  assert.equal(reasons.length, 1)
+  assert.match(reasons[0] ?? '', /^[1-9]\d* /)
 })

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemCode } from '../../src/lib/errors.ts'
 import { type CallbackTrace, createCallbackObserver } from '../../src/plugins/callback-trace.ts'
 import { createTestLoader, pluginFiles } from './loader-support.ts'
 
@@ -77,13 +78,20 @@ test('a plugin that fails to load leaves no registrations, reports the location,
   })
   await loading.loader.sync()
   const reason = (id: string) => loading.report(id).reason.replaceAll(loading.directory, '')
+  const errorCode = (id: string) =>
+    systemCode(
+      loading.log.records.find(({ fields }) => fields['event'] === 'plugin.load_failed' && fields['plugin'] === id)
+        ?.fields['err'],
+    )
   assert.equal(reason('b-throws'), '/b-throws/index.js:2: no luck')
   assert.match(reason('c-syntax'), /^\/c-syntax\/index\.js:1: Unexpected/)
-  assert.equal(reason('d-nothing'), '/d-nothing/index.js: expected a function register, found none')
+  assert.match(reason('d-nothing'), /^\/d-nothing\/index\.js: /)
+  assert.equal(errorCode('d-nothing'), 'plugins/unloadable')
   assert.match(reason('e-import'), /^\/e-import\/index\.js: Cannot find package 'nowhere-to-be-found'/)
-  assert.match(reason('f-invalid'), /plugin\.yaml:1:7: name: expected a text/)
+  assert.match(reason('f-invalid'), /^\/f-invalid\/plugin\.yaml:1:7: name: /)
   assert.match(reason('g-python'), /Python/)
-  assert.match(reason('i-unhandled'), /hook pre_tool_call: expected a function, found undefined/)
+  assert.match(reason('i-unhandled'), /\bpre_tool_call\b.*\bundefined\b/)
+  assert.equal(errorCode('i-unhandled'), 'plugins/invalid-registration')
   const states = Object.groupBy(loading.loader.list(), ({ state }) => state)
   assert.deepEqual(
     states.loaded?.map(({ id }) => id),
@@ -104,7 +112,7 @@ test('a plugin that fails to load leaves no registrations, reports the location,
   )
 })
 
-test('whatever register throws, the plugins after it are loaded', async (t) => {
+test('the plugins after one that fails are loaded, whatever value its register function throws', async (t) => {
   const thrown = [
     'null',
     'Object.freeze(new Error("frozen"))',
@@ -137,18 +145,18 @@ test('register may be the default export, or a part of it', async (t) => {
   assert.equal(loading.report('b').language, 'typescript')
 })
 
-test('register that never ends is given up, and what it registers afterwards is refused', async (t) => {
+test('a register function that does not end fails after its timeout, and its later registrations are rejected', async (t) => {
   const body = `globalThis.laterRegistered = new Promise((resolve) => ctx.onUnload(() => setImmediate(() => {
-    try { ctx.registerHook('pre_tool_call', () => undefined); resolve('taken') } catch (error) { resolve(error.code) }
+    try { ctx.registerHook('pre_tool_call', () => undefined); resolve('registered') } catch (error) { resolve(error.code) }
   }))); await new Promise(() => undefined)`
   const loading = createTestLoader(t, { files: pluginFiles('slow', body), registerTimeoutMs: 20 })
   await loading.loader.sync()
-  assert.match(loading.report('slow').reason, /register did not end within 20 ms/)
+  assert.match(loading.report('slow').reason, /\b20 ms\b/)
   assert.equal(await Reflect.get(globalThis, 'laterRegistered'), 'plugins/unloaded')
   Reflect.deleteProperty(globalThis, 'laterRegistered')
 })
 
-test('a plugin waits for its variables, and for a Hermes that is new enough', async (t) => {
+test('a plugin is loaded only when its variables are set and its version requirement is met', async (t) => {
   const environment: Record<string, string> = { SET: 'x', EMPTY: '' }
   const loading = createTestLoader(t, {
     files: {
@@ -161,8 +169,8 @@ test('a plugin waits for its variables, and for a Hermes that is new enough', as
     environment,
   })
   await loading.loader.sync()
-  assert.equal(loading.report('env').reason, 'it requires EMPTY, UNSET, which are not set')
-  assert.equal(loading.report('new').reason, 'it requires Hermes >=0.30; this gateway implements 0.21.3')
+  assert.deepEqual(loading.report('env').reason.match(/\b[A-Z]{2,}\b/g), ['EMPTY', 'UNSET'])
+  assert.match(loading.report('new').reason, />=0\.30\b.*\b0\.21\.3\b/)
   assert.match(loading.report('odd').reason, /requires_hermes: .*soon/)
   assert.match(loading.report('model').reason, /model-provider/)
   assert.deepEqual(loading.registrationLog, ['hook pre_tool_call of fits'])
@@ -255,7 +263,7 @@ test('a change of the configuration loads what is new and unloads what is gone; 
   assert.equal(loading.registrationLog.at(-1), 'hook pre_tool_call of a')
 })
 
-test('a plugin that failed is tried again with the next change, also where the runtime would not import it twice', async (t) => {
+test('a plugin with a syntax error is loaded after its file was repaired, although Node caches failed imports', async (t) => {
   const loading = createTestLoader(t, { files: pluginFiles('repaired', 'still wrong') })
   await loading.loader.sync()
   assert.equal(loading.report('repaired').state, 'failed')

@@ -7,7 +7,10 @@ import { parsePluginManifest } from '../../src/plugins/manifest.ts'
 
 const rules = { directoryName: 'mine' }
 
-test('a manifest with every field of the contract is understood', () => {
+/** `plugin.yaml:1:7: name: …` → `plugin.yaml:1:7: name` */
+const locationOf = (issue: string) => issue.split(': ', 2).join(': ')
+
+test('a manifest with every field of the contract is parsed', () => {
   const check = parsePluginManifest(
     `name: Router
 version: 1.2
@@ -63,23 +66,23 @@ test('all issues of a manifest are reported at once, with file, line and column'
     'name: [x]\nversion: {}\nkind: strange\nrequires_env: ["no good"]\nrequires_plugins: [{version_range: 1}]\n'
   const check = parsePluginManifest(text, '/p/plugin.yaml', rules)
   assert.ok(!check.ok)
-  assert.deepEqual(check.issues, [
-    '/p/plugin.yaml:1:7: name: expected a text, found a list',
-    '/p/plugin.yaml:2:10: version: expected a version, for example 1.0.0, found a mapping',
-    '/p/plugin.yaml:3:7: kind: expected standalone, backend, exclusive, platform, model-provider, found "strange"',
-    '/p/plugin.yaml:4:16: requires_env.0: expected the name of an environment variable, found "no good"',
-    '/p/plugin.yaml:5:20: requires_plugins.0: expected the name of a plugin, or id and version_range, found a mapping',
+  assert.deepEqual(check.issues.map(locationOf), [
+    '/p/plugin.yaml:1:7: name',
+    '/p/plugin.yaml:2:10: version',
+    '/p/plugin.yaml:3:7: kind',
+    '/p/plugin.yaml:4:16: requires_env.0',
+    '/p/plugin.yaml:5:20: requires_plugins.0',
   ])
 })
 
-test('what is no YAML, or no mapping, is refused', () => {
+test('a manifest that is not YAML or not a mapping is rejected', () => {
   for (const text of ['- a\n', '', 'name: x\n  bad: [', 'text']) {
     const check = parsePluginManifest(text, 'plugin.yaml', rules)
     assert.equal(check.ok, false, JSON.stringify(text))
   }
 })
 
-test('a bomb of aliases and a text that is endlessly deep cost nothing', () => {
+test('a manifest with exponential aliases or extreme nesting is rejected', () => {
   const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]
 d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n`
   for (const text of [bomb, '['.repeat(50_000)]) {
@@ -95,5 +98,6 @@ test('unknown fields cause a warning in version 2 of manifests and are ignored i
   assert.deepEqual(first.warnings, [])
   const second = parsePluginManifest('name: a\nmanifest_version: 2\nstrange: 1\n', 'plugin.yaml', rules)
   assert.ok(second.ok)
-  assert.deepEqual(second.warnings, ['plugin.yaml:3:1: unknown field strange is ignored'])
+  assert.equal(second.warnings.length, 1)
+  assert.match(second.warnings[0] ?? '', /^plugin\.yaml:3:1: .*\bstrange\b/)
 })

@@ -51,7 +51,7 @@ test('the names of the built-in tools are those of their folder', async () => {
   assert.deepEqual(names, [...builtInToolNames].sort())
 })
 
-test('arguments are checked by a zod schema, and reach the tool as it makes them', async () => {
+test('arguments are validated by a zod schema, and the tool receives the parsed values', async () => {
   const tools = toolsWith()
   const parameters = z.object({ of: z.number().describe('what'), more: z.string().default('more') })
   const half: PluginTool<typeof parameters> = {
@@ -65,12 +65,12 @@ test('arguments are checked by a zod schema, and reach the tool as it makes them
     await called(tools, 'half', { of: 8 }),
     '{"half":4,"more":"more","toolCallId":"call","sessionId":"session"}',
   )
-  assert.match(await called(tools, 'half', { of: 'eight' }), /Wrong arguments for half\. of: /)
+  assert.match(await called(tools, 'half', { of: 'eight' }), /\bhalf\b.*\bof: /)
   const [offered] = tools.list()
   assert.deepEqual([offered?.definition.mode, offered?.definition.toolset], ['effect', 'mine'])
 })
 
-test('JSON Schema is checked, too, and shown to the model as it was given', async () => {
+test('arguments are validated by a JSON Schema, which is sent to the model unchanged', async () => {
   const tools = toolsWith()
   const parameters = {
     type: 'object',
@@ -79,7 +79,7 @@ test('JSON Schema is checked, too, and shown to the model as it was given', asyn
   }
   tools.register({ name: 'paint', description: 'Paints', parameters, run: ({ color }: { color: string }) => color })
   assert.equal(await called(tools, 'paint', { color: 'red' }), 'red')
-  assert.match(await called(tools, 'paint', { color: 'green' }), /Wrong arguments for paint/)
+  assert.match(await called(tools, 'paint', { color: 'green' }), /\bpaint\b.*\bcolor: .*"green"/)
   assert.deepEqual(tools.list()[0]?.definition.jsonSchema, parameters)
 })
 

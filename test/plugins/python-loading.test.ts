@@ -29,38 +29,35 @@ async function reasonOf(t: TestContext, text: string, more: Partial<PythonSetup>
 suite('a plugin in Python that cannot be loaded', options, () => {
   const hooked = 'def register(ctx):\n    ctx.register_hook("pre_tool_call", print)\n'
 
-  test('says why and where, and leaves nothing behind', async (t) => {
+  test('reports the reason with file and line, and leaves no registrations', async (t) => {
     assert.equal(await reasonOf(t, `${hooked}    raise KeyError("x")\n`), "/snake/__init__.py:3: KeyError: 'x'")
     assert.match(
       await reasonOf(t, 'import json\nimport no_such_thing\n'),
       /^\/snake\/__init__\.py:2: ModuleNotFoundError: No module/,
     )
     assert.match(await reasonOf(t, 'def register(ctx)\n'), /^\/snake\/__init__\.py:1: SyntaxError/)
-    assert.match(
-      await reasonOf(t, 'x = 1\n'),
-      /^.*\/snake\/__init__\.py: AttributeError: expected a function `register`/,
-    )
+    assert.match(await reasonOf(t, 'x = 1\n'), /\/snake\/__init__\.py: AttributeError: .*`register`/)
     assert.match(
       await reasonOf(t, `import sys\n${hooked}    sys.exit(2)\n`),
-      /snake\/__init__\.py:4: sys\.exit\(2\) was called/,
+      /^\/snake\/__init__\.py:4: .*sys\.exit\(2\)/,
     )
     assert.match(await reasonOf(t, `import os\n${hooked}    os._exit(2)\n`), /__init__\.py: .*code 2/)
     assert.match(await reasonOf(t, `async ${hooked}    raise OSError("no")\n`), /__init__\.py:3: OSError: no/)
   })
 
-  test('is told which things can be registered', async (t) => {
+  test('is told which register functions exist', async (t) => {
     const reason = await reasonOf(t, 'def register(ctx):\n    ctx.register_everything(1)\n')
     assert.match(
       reason,
-      /^\/snake\/__init__\.py:2: AttributeError: ctx\.register_everything does not exist here; there are register_background_daemon, register_command, register_hook, register_middleware, register_system_prompt_section, register_tool$/,
+      /^\/snake\/__init__\.py:2: AttributeError: .*\bctx\.register_everything\b.* register_background_daemon, register_command, register_hook, register_middleware, register_system_prompt_section, register_tool$/,
     )
     assert.match(
       await reasonOf(t, 'def register(ctx):\n    ctx.register_hook("pre_tool_call", 7)\n'),
-      /TypeError: .*expected a function, found int/,
+      /^\/snake\/__init__\.py:2: TypeError: .*\bint\b/,
     )
   })
 
-  test('is not waited for longer than it may take', async (t) => {
+  test('is stopped after the timeout for loading', async (t) => {
     const reason = await reasonOf(t, `${hooked}    while True:\n        pass\n`, { limits: { loadTimeoutMs: 300 } })
     assert.match(reason, /did not finish loading in time/)
   })
@@ -74,8 +71,8 @@ suite('a plugin in Python that cannot be loaded', options, () => {
     )
     chmodSync(old, 0o755)
     const at = (command: string) => ({ launchOptionsOf: () => ({ env: environment, command }) })
-    assert.match(await reasonOf(t, hooked, at(join(folder, 'nowhere'))), /python3, 3\.9|cannot be started/)
-    assert.match(await reasonOf(t, hooked, at(old)), /it is Python 3\.8\.1, handlers need 3\.9 or newer/)
+    assert.match(await reasonOf(t, hooked, at(join(folder, 'nowhere'))), /\/nowhere\b/)
+    assert.match(await reasonOf(t, hooked, at(old)), /\b3\.8\.1\b.*\b3\.9\b/)
   })
 
   test('does not keep the others from being loaded', async (t) => {
@@ -232,7 +229,7 @@ def register(ctx):
     await ask('die')
     const { state, reason } = made.report('snake')
     assert.equal(state, 'failed')
-    assert.match(reason, /3 times.*code 1/)
+    assert.match(reason, /\b3\b.*\b1\b/)
     assert.deepEqual(
       made.loader.failures().map(({ id, state }) => [id, state]),
       [['snake', 'failed']],
@@ -262,6 +259,6 @@ def register(ctx):
     for (let n = 0; n < 5; n += 1) assert.deepEqual(await ask(), [])
     const { state, reason } = made.report('snake')
     assert.equal(state, 'failed')
-    assert.match(reason, /could not load it again: .*once is enough/)
+    assert.match(reason, /once is enough/)
   })
 })
