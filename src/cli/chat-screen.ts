@@ -9,7 +9,7 @@ import type { TurnResult } from '../message/turn-result.ts'
 import type { ChatClient } from './chat-client.ts'
 import { type ChatInput, createChatInput } from './chat-input.ts'
 import { createChatPrinter, stripControlCharacters } from './chat-printer.ts'
-import { exitCodes } from './exit-codes.ts'
+import { describeError, exitCodes } from './exit-codes.ts'
 
 type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean }
 type Output = NodeJS.WritableStream & { readonly isTTY?: boolean }
@@ -197,9 +197,4 @@ function toError({ status, text, errorCode }: TurnResult): Error {
   const known = Object.entries(errorCatalogue).find(([code]) => code === errorCode)?.[1]
   const hasHint = known === undefined || text.includes(known.hint) || text.includes(`(${errorCode})`)
   return new Error(hasHint ? text.trimEnd() : `${text.trimEnd()}\n${known.hint}`)
-}
-
-function describeError(error: unknown): string {
-  const hint = error instanceof HermesError ? `\n${error.hint}` : ''
-  return stripControlCharacters(`${messageOf(error)}${hint}`)
 }

@@ -69,7 +69,8 @@ const requestTimeoutMs = 5_000
 /**
  * The running daemon, or `undefined`. The pid file of a process that has ended is ignored: another program may use its port
  * now and must not receive the token.
- * Throws `cli/daemon-silent`, `http/unauthorised`, `http/token-unusable`, or `cli/failed` for an unreadable response.
+ * Throws `cli/daemon-silent`, `http/unauthorised`, `http/token-unusable`, `cli/failed`, or
+ * `cli/incompatible-response`.
  */
 export async function findRunningDaemon(options: FindDaemonOptions): Promise<Daemon | undefined> {
   const pidFile = readPidFile(options.home)
@@ -130,10 +131,7 @@ async function readReport(request: () => Promise<Response>): Promise<DaemonRepor
   }
   const report = reportSchema.safeParse(parseJson(text))
   if (report.success) return report.data
-  throw new HermesError('cli/failed', 'This version cannot read the response of the gateway.', {
-    hint: 'The gateway may be another version. Restart it and try again.',
-    cause: report.error,
-  })
+  throw new HermesError('cli/incompatible-response', '', { cause: report.error })
 }
 
 function toTokenMismatchError(cause: HermesError): HermesError {

@@ -40,7 +40,7 @@ export function countDeadLetters(home: HomeLayout): DeadLetterCounts | { readonl
       { open: 0, dead_letters: 0, dead: 0, parked: 0 },
     )
   } catch (error) {
-    if (isHermesError(error)) return { problem: `${error.message} ${error.hint}` }
+    if (isHermesError(error)) return { problem: `${error.message} ${error.hint} (${error.code})` }
     throw error
   }
 }

@@ -3,7 +3,7 @@
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor, type Redactor } from '../lib/redact.ts'
-import { type Check, type CheckContext, type CheckResult, problem } from './checks/check-result.ts'
+import { type Check, type CheckContext, type CheckResult, problem, problemFromError } from './checks/check-result.ts'
 import { checkConfig, checkModel, checkPlatforms } from './checks/configuration.ts'
 import { checkDaemon, checkDeadLetters, checkPort } from './checks/daemon.ts'
 import { checkPlatformConnections } from './checks/diagnose-platforms.ts'
@@ -79,7 +79,7 @@ async function findDaemonOrFailure(
     return { daemon: await findRunningDaemon({ home: context.home, token, fetch }) }
   } catch (error) {
     if (!isHermesError(error)) throw error
-    return { daemon: undefined, failure: problem('Gateway', error.message, error.hint) }
+    return { daemon: undefined, failure: problemFromError('Gateway', error) }
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Reports the failure of a command: one sentence, a hint, and a stable exit code.
+ * Reports the failure of a command: its message, a hint, its error code, and a stable exit code.
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import { stripControlCharacters } from './chat-printer.ts'
@@ -29,12 +29,17 @@ const configErrorPrefixes = [
 /** Writes the error to stderr and returns the exit code. Never throws. */
 export function reportError(error: unknown, { errors }: Pick<CliContext, 'errors'>): number {
   if (isCommanderError(error)) return error.exitCode === 0 ? 0 : exitCodes.usage
-  const hint = isHermesError(error) ? `\n${error.hint}` : ''
-  errors.write(`${stripControlCharacters(`hermes: ${messageOf(error)}${hint}`)}\n`)
+  errors.write(`hermes: ${describeError(error)}\n`)
   if (!isHermesError(error)) return exitCodes.failed
   if (error.code === 'cli/usage') return exitCodes.usage
   if (error.code === 'cli/no-daemon') return exitCodes.noDaemon
   return configErrorPrefixes.some((prefix) => error.code.startsWith(prefix)) ? exitCodes.config : exitCodes.failed
+}
+
+/** The message; for a `HermesError` also a line with the hint and the code. Without control characters. */
+export function describeError(error: unknown): string {
+  const hint = isHermesError(error) ? `\n${error.hint} (${error.code})` : ''
+  return stripControlCharacters(`${messageOf(error)}${hint}`)
 }
 
 /** Commander prints the message of such an error itself. */

@@ -75,10 +75,7 @@ export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
   warnVersionMismatch(context, daemon)
   const response = responseSchema.safeParse(await daemon.request('/api/hooks'))
   if (!response.success) {
-    throw new HermesError('cli/failed', 'This version cannot read the response of the gateway.', {
-      hint: 'The gateway may be another version. Restart it and try again.',
-      cause: response.error,
-    })
+    throw new HermesError('cli/incompatible-response', '', { cause: response.error })
   }
   return { daemon, hooks: response.data.hooks, createRegistry }
 }

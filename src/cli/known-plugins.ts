@@ -71,14 +71,11 @@ async function scanPluginDirectories({ home }: CliContext, { config }: Settings)
   return z.array(pluginSchema).parse(createPluginReports(catalogue, emptyRuntimeState))
 }
 
-/** Parses the response of a daemon. Throws `cli/failed`. */
+/** Parses the response of a daemon. Throws `cli/incompatible-response`. */
 export function parsePlugins(body: unknown): readonly KnownPlugin[] {
   const response = responseSchema.safeParse(body)
   if (response.success) return response.data.plugins
-  throw new HermesError('cli/failed', 'This version cannot read the response of the gateway.', {
-    hint: 'The gateway may be another version. Restart it and try again.',
-    cause: response.error,
-  })
+  throw new HermesError('cli/incompatible-response', '', { cause: response.error })
 }
 
 /** The plugin with this id, or with this bare name if it is unique. Throws `cli/not-found`. */

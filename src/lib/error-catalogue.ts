@@ -341,6 +341,10 @@ export const errorCatalogue = {
     meaning: 'A gateway is running with this home directory but does not respond.',
     hint: 'Wait a moment and try again. logs/gateway.log in the home directory contains its activity. Otherwise kill its process.',
   },
+  'cli/incompatible-response': {
+    meaning: 'This version cannot read the response of the gateway.',
+    hint: 'The gateway may be another version. Restart it and try again.',
+  },
   'cli/not-found': {
     meaning: 'The item does not exist.',
     hint: 'The `list` command of the same group shows the existing items.',

@@ -12,6 +12,7 @@ import type { CliContext } from '../../src/cli/context.ts'
 import { readPidFile } from '../../src/cli/daemon.ts'
 import { runCommand } from '../../src/cli/main.ts'
 import type { ProcessEnvironment } from '../../src/config/environment.ts'
+import type { ErrorCode } from '../../src/lib/error-catalogue.ts'
 import { createHomeLayout, type HomeLayout } from '../../src/lib/home.ts'
 import { withTimeout } from '../../src/lib/timers.ts'
 import { tempHome } from '../kit/temp-home.ts'
@@ -36,6 +37,23 @@ export interface ProcessResult {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
+}
+
+/** Errors with the exit code 78. */
+const configErrors = ['config/', 'home/', 'store/']
+
+/** Checks that a command failed with the error code, with the exit code that belongs to it, and that stderr contains the data. */
+export function assertFailed(
+  { code, stderr }: Pick<ProcessResult, 'code' | 'stderr'>,
+  errorCode: ErrorCode,
+  ...data: readonly (string | RegExp)[]
+): void {
+  assert.ok(stderr.includes(`(${errorCode})`), stderr)
+  assert.equal(code, configErrors.some((prefix) => errorCode.startsWith(prefix)) ? 78 : 1, stderr)
+  for (const part of data) {
+    if (part instanceof RegExp) assert.match(stderr, part)
+    else assert.ok(stderr.includes(part), `${part} is missing in: ${stderr}`)
+  }
 }
 
 /** Long enough for a loaded machine; ends a test that would hang. */
@@ -112,7 +130,7 @@ export function hermes(t: CleanupOwner, words: readonly string[], start: StartOp
 /** Starts `hermes gateway run` and waits until it is ready and its platforms are connected. */
 export async function startDaemon(t: CleanupOwner, home: string): Promise<RunningProcess & { readonly url: string }> {
   const running = startHermes(t, ['gateway', 'run'], { home })
-  await running.waitForOutput('is ready at')
+  await running.waitForOutput('"event":"gateway.ready"')
   await running.waitForOutput('"platform":"web","account":"default","event":"platform.connected"')
   const url = readPidFile(createHomeLayout(home))?.url
   assert.ok(url !== undefined)

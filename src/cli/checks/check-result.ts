@@ -1,6 +1,7 @@
 /**
  * The result of a check of `hermes doctor`.
  */
+import type { HermesError } from '../../lib/errors.ts'
 import type { CliContext } from '../context.ts'
 import type { Daemon } from '../daemon.ts'
 import type { Settings } from '../settings.ts'
@@ -33,6 +34,11 @@ export function ok(subject: string, text: string): CheckResult {
 
 export function note(subject: string, text: string, advice?: string): CheckResult {
   return { state: 'note', subject, text, ...(advice === undefined ? {} : { advice }) }
+}
+
+/** With the code of the error after its message. */
+export function problemFromError(subject: string, error: HermesError): CheckResult {
+  return problem(subject, `${error.message} (${error.code})`, error.hint)
 }
 
 export function problem(subject: string, text: string, advice: string): CheckResult {

@@ -5,7 +5,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { readGatewayToken } from '../../http/gateway-token.ts'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
 import { readHomeStore } from '../home-store.ts'
-import { type Check, note, ok, problem } from './check-result.ts'
+import { type Check, note, ok, problem, problemFromError } from './check-result.ts'
 
 export const checkHomeDirectory: Check = ({ context: { home } }) => {
   const found = statSync(home.root, { throwIfNoEntry: false })
@@ -33,7 +33,7 @@ export const checkToken: Check = ({ context: { home }, settings: { config } }) =
   try {
     readGatewayToken(home.root)
   } catch (error) {
-    if (isHermesError(error)) return [problem('Token', error.message, error.hint)]
+    if (isHermesError(error)) return [problemFromError('Token', error)]
     throw error
   }
   if ((found.mode & 0o077) === 0) return [ok('Token', `${home.tokenFile}, readable only for you`)]
@@ -54,7 +54,7 @@ export const checkDatabase: Check = ({ context: { home } }) => {
     const advice = 'Stop the gateway, rename state.db and restore a backup.'
     return damage.slice(0, 5).map((line) => problem('Database', `${home.databaseFile} is damaged: ${line}`, advice))
   } catch (error) {
-    if (isHermesError(error)) return [problem('Database', error.message, error.hint)]
+    if (isHermesError(error)) return [problemFromError('Database', error)]
     throw error
   }
 }
