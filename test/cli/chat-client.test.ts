@@ -31,7 +31,7 @@ test('without a daemon there is one error with a hint', async () => {
   const isNoDaemon = (error: unknown) => {
     assert.ok(isHermesError(error, 'cli/no-daemon'))
     assert.match(error.message, /ECONNREFUSED/)
-    assert.match(error.hint, /npm start/)
+    assert.match(error.hint, /hermes gateway run/)
     return true
   }
   await assert.rejects(client.send('hello', signal), isNoDaemon)
@@ -133,7 +133,10 @@ test('a response that does not come from the gateway is reported as such', async
     token,
     fetch: async () => new Response('<html>Bad Gateway</html>', { status: 502 }),
   })
-  await assert.rejects(client.send('hi', signal), /502/)
+  await assert.rejects(
+    client.send('hi', signal),
+    (error) => isHermesError(error, 'cli/failed') && error.message.includes('502'),
+  )
 })
 
 test('waiting can be aborted', async (t) => {

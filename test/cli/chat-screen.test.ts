@@ -94,7 +94,7 @@ test('a query without a daemon exits with the error and its hint', async () => {
     fetch: () => Promise.reject(new TypeError('fetch failed')),
   })
   assert.equal(await runQuery({ client, query: 'hi', signal, output: output.pipe, errors: errors.pipe }), 1)
-  assert.match(errors.text(), /No gateway is running.*\nStart one with/)
+  assert.match(errors.text(), /hermes gateway run.*\(cli\/no-daemon\)/)
 })
 
 test('Ctrl-C during a query stops the turn and exits with 130', async (t) => {
@@ -139,7 +139,7 @@ test('a chat without a daemon reports that and exits', async () => {
     fetch: () => Promise.reject(new TypeError('fetch failed')),
   })
   assert.equal(await runInteractive({ client, input: new PassThrough(), output: output.pipe, signal }), 1)
-  assert.match(output.text(), /No gateway is running/)
+  assert.match(output.text(), /\(cli\/no-daemon\)/)
 })
 
 test('a user asks, sees the reply grow, and gets the prompt back', async (t) => {

@@ -90,12 +90,10 @@ test('a disabled account and one without a token are not diagnosed', async (t) =
 test('an adapter that fails or returns an invalid diagnosis is a problem with a hint', async (t) => {
   const failing = await linesOf(homeWithPlatform(t, `throw new Error('socket hang up')`))
   assert.equal(failing.code, 1)
-  assert.deepEqual(failing.lines.slice(-2), [
-    '✗ Platforms: chat: the diagnosis failed: socket hang up',
-    '    → Check platforms.chat in config.yaml and the network, then run hermes doctor again.',
-  ])
-  const odd = await linesOf(homeWithPlatform(t, `return 'all is well'`))
-  assert.match(odd.lines.at(-2) ?? '', /^✗ Platforms: chat: .*adapter\.js: /)
+  assert.match(failing.lines.at(-2) ?? '', /^✗ Platforms: chat: .*socket hang up$/)
+  assert.match(failing.lines.at(-1) ?? '', /^ {4}→ .*platforms\.chat/)
+  const invalid = await linesOf(homeWithPlatform(t, `return 'all is well'`))
+  assert.match(invalid.lines.at(-2) ?? '', /^✗ Platforms: chat: .*adapter\.js: /)
 })
 
 test('secrets in the diagnosis of an adapter are redacted', async (t) => {
@@ -112,7 +110,7 @@ test('secrets in the diagnosis of an adapter are redacted', async (t) => {
     assert.ok(stdout.includes('GET /bot[redacted]/getMe: 404'), stdout)
   }
   const { lines } = await linesOf(home)
-  assert.match(lines.at(-1) ?? '', /Check platforms\.chat in config\.yaml/, 'a problem always says what to do')
+  assert.match(lines.at(-1) ?? '', /^ {4}→ .*platforms\.chat/, 'a problem always says what to do')
 })
 
 test('platforms are checked in parallel, and the check of one that does not respond is aborted', async (t) => {
@@ -129,10 +127,14 @@ test('platforms are checked in parallel, and the check of one that does not resp
   )
   const findings = await diagnosePlatforms(await accountsOf(home), undefined, 50)
   assert.deepEqual(
-    findings.map(({ state, text }) => `${state}: ${text}`),
-    ['ok: chat: met', 'problem: chat/silent: no answer within 0.05 s'],
+    findings.map(({ state, text }) => [state, text.split(': ', 1)[0]]),
+    [
+      ['ok', 'chat'],
+      ['problem', 'chat/silent'],
+    ],
   )
-  assert.match(findings[1]?.advice ?? '', /Check the network/)
+  assert.ok(findings[1]?.text.includes('0.05 s'), 'the time limit')
+  assert.ok(findings[1]?.advice, 'a problem always says what to do')
   const { looks } = await import(pathToFileURL(join(home.platforms, 'chat', 'adapter.js')).href)
   assert.deepEqual(looks, ['silent'], 'the signal was aborted')
 })
@@ -162,19 +164,19 @@ test('doctor exits with its code and its complete output although an adapter kee
 test('an account with an unset variable is a problem with its location, and the others are checked', async (t) => {
   const section = `{token: one-of-two-tokens, allow_from: ["*"], accounts: {family: {token: "\${FAMILY_TOKEN}"}}}`
   const home = homeWithPlatform(t, `return [{ state: 'ok', text: 'met ' + account }]`, section)
-  const place = /config\.yaml:\d+:\d+/
+  const location = /config\.yaml:\d+:\d+/
   const { code, lines } = await linesOf(home)
   assert.equal(code, 1)
   assert.equal(lines[0], '✓ Platforms: chat: on')
-  assert.match(lines[1] ?? '', /^✗ Platforms: chat\/family: \$\{FAMILY_TOKEN\} is not set \(config\.yaml:\d+:\d+\)$/)
+  assert.match(lines[1] ?? '', /^✗ Platforms: chat\/family: .*FAMILY_TOKEN.*config\.yaml:\d+:\d+/)
   assert.deepEqual(lines.slice(3), ['✓ Platforms: chat: met default'])
 
   const check = await runInProcess(home.root, ['config', 'check'])
   assert.equal(check.code, 78)
-  assert.match(check.stdout, place)
-  assert.match(check.stdout, /platforms\.chat\.accounts\.family\.token: \$\{FAMILY_TOKEN\} is not set/)
+  assert.match(check.stdout, location)
+  assert.match(check.stdout, /platforms\.chat\.accounts\.family\.token: .*FAMILY_TOKEN/)
 
   const strict = await withTimeout(startHermes(t, ['gateway', 'run', '--strict'], { home: home.root }).exited, 20_000)
   assert.ok(strict.done && strict.value.code === 78)
-  assert.match(strict.value.stderr, place)
+  assert.match(strict.value.stderr, location)
 })

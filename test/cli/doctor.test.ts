@@ -13,8 +13,8 @@ test('doctor reports no problems on a new home, only notes', async (t) => {
     assert.match(stdout, new RegExp(`^✓ ${subject}: `, 'm'))
   }
   assert.match(stdout, /^! Model: .*\n {4}→ .*OPENAI_API_KEY/m)
-  assert.match(stdout, /^! Gateway: not running\n {4}→ .*hermes gateway run/m)
-  assert.match(stdout, /^No problems, \d notes \(!\)/m)
+  assert.match(stdout, /^! Gateway: .*\n {4}→ .*hermes gateway run/m)
+  assert.doesNotMatch(stdout, /^✗/m)
 })
 
 test('doctor reports problems with advice and exits with 1', async (t) => {
@@ -35,21 +35,21 @@ test('doctor reports problems with advice and exits with 1', async (t) => {
   chmodSync(home.root, 0o755)
   const wrongConfig = await runInProcess(home.root, ['doctor'], { environment: { PATH: '/nowhere' } })
   assert.equal(wrongConfig.code, 1)
-  assert.match(wrongConfig.stdout, /^✗ Config: config\.yaml:4:14 log\.level: expected debug, info, warn or error/m)
-  assert.match(wrongConfig.stdout, /^! Config: config\.yaml:1:\d+ http\.hots: unknown key .*did you mean "host"/m)
-  assert.match(wrongConfig.stdout, /^! Config: \.env .*mode 644/m)
+  assert.match(wrongConfig.stdout, /^✗ Config: config\.yaml:4:14 log\.level: /m)
+  assert.match(wrongConfig.stdout, /^! Config: config\.yaml:1:\d+ http\.hots: .*"host"/m)
+  assert.match(wrongConfig.stdout, /^! Config: \.env .*644/m)
   assert.match(wrongConfig.stdout, /^! Home: .*0755/m)
-  assert.match(wrongConfig.stdout, /^! python3: not found/m)
+  assert.match(wrongConfig.stdout, /^! python3: /m)
 
   writeFileSync(home.configFile, `http: {port: ${address.port}}\nmodel: gpt-5\nterminal: {cwd: /nowhere/at/all}\n`)
   const { code, stdout } = await runInProcess(home.root, ['doctor'])
   assert.equal(code, 1)
-  assert.match(stdout, /^✗ Database: .*(damaged|not a database)/m)
+  assert.match(stdout, /^✗ Database: .*\(store\/corrupt\)$/m)
   assert.match(stdout, /^✗ Token: .*0644/m)
-  assert.match(stdout, /^✗ Model: .*key of openai is missing.*\n {4}→ Set OPENAI_API_KEY/m)
-  assert.match(stdout, new RegExp(`^✗ Port: another program uses http://127.0.0.1:${address.port}$`, 'm'))
+  assert.match(stdout, /^✗ Model: .*openai.*\n {4}→ .*OPENAI_API_KEY/m)
+  assert.match(stdout, new RegExp(`^✗ Port: .*http://127.0.0.1:${address.port}$`, 'm'))
   assert.match(stdout, /^✗ .*\/nowhere\/at\/all/m)
-  assert.match(stdout, /^5 problems \(✗\)/m)
+  assert.equal(stdout.match(/^✗/gm)?.length, 5, stdout)
 })
 
 test('doctor --json prints the same results for scripts', async (t) => {

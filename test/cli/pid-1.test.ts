@@ -13,13 +13,13 @@ const skip = possible ? false : 'a process space of its own cannot be had here (
 test('as process 1 the daemon runs, and SIGTERM stops it with exit code 0', { skip }, async (t) => {
   const home = homeWith(t)
   const daemon = startHermes(t, ['gateway', 'run'], { home: home.root, under: alone })
-  await daemon.waitForOutput('is ready at')
+  await daemon.waitForOutput('"event":"gateway.ready"')
   assert.match(readFileSync(home.pidFile, 'utf8'), /^1\b/)
   const outside = daemon.child.pid
   const inside = Number(readFileSync(`/proc/${outside}/task/${outside}/children`, 'utf8'))
   // The kernel ignores signals to process 1 that have no handler.
   process.kill(inside, 'SIGTERM')
   assert.equal((await daemon.exited).code, 0)
-  assert.match(daemon.text(), /"msg":"stopped"/)
+  assert.match(daemon.text(), /"event":"gateway\.stopped"/)
   assert.equal(existsSync(home.pidFile), false)
 })

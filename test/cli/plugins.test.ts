@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
-import { hermes, homeWith, runInProcess } from './support.ts'
+import { assertFailed, hermes, homeWith, runInProcess } from './support.ts'
 
 const hook = `ctx.registerHook('post_llm_call', () => undefined)`
 
@@ -15,21 +15,24 @@ test('a new plugin from the template is listed, tested and enabled, and works in
   const { root, plugins } = homeWith(t, '# mine\nlog: {level: info}\n')
   const made = await runInProcess(root, ['plugins', 'new', 'my-plugin'])
   assert.deepEqual([made.code, made.stderr], [0, ''])
-  assert.match(made.stdout, /hermes plugins test my-plugin/)
+  assert.ok(made.stdout.includes('hermes plugins test my-plugin'), 'the next command')
   assert.equal((await runInProcess(root, ['plugins', 'new', 'my-plugin'])).code, 2)
   assert.equal((await runInProcess(root, ['plugins', 'new', '../evil'])).code, 2)
   assert.ok(existsSync(join(plugins, 'my-plugin', 'index.ts')))
-  assert.match((await runInProcess(root, ['plugins', 'list'])).stdout, /^my-plugin {2}off {2}0\.1\.0 {2}home {2}Tells/m)
+  assert.match((await runInProcess(root, ['plugins', 'list'])).stdout, /^my-plugin {2}off {2}0\.1\.0 {2}home {2}\S/m)
 
   const tried = await runInProcess(root, ['plugins', 'test', 'my-plugin'])
   assert.deepEqual([tried.code, tried.stderr], [0, ''])
-  assert.match(tried.stdout, /^✓ my-plugin loaded in \d+ ms\n {2}asked: Please list the files here\.\n {2}answer: /)
   assert.match(tried.stdout, /^hook {2}pre_llm_call {2}1 {2}[\d.]+ ms {2}-$/m)
   assert.match(tried.stdout, /^hook {2}post_tool_call {2}1 {2}/m)
+  const { plugin, failure, answer } = JSON.parse(
+    (await runInProcess(root, ['plugins', 'test', 'my-plugin', '--json'])).stdout,
+  )
+  assert.deepEqual([plugin.id, plugin.state, failure, answer !== ''], ['my-plugin', 'loaded', '', true])
   assert.ok(!existsSync(join(root, 'state.db')), 'the home itself was touched')
 
   const enabled = await runInProcess(root, ['plugins', 'enable', 'my-plugin'])
-  assert.deepEqual([enabled.code, enabled.stdout, enabled.stderr], [0, 'my-plugin is enabled.\n', ''])
+  assert.deepEqual([enabled.code, enabled.stderr], [0, ''])
   assert.equal(
     readFileSync(join(root, 'config.yaml'), 'utf8'),
     '# mine\nlog: {level: info}\nplugins:\n  enabled:\n    - my-plugin\n',
@@ -58,7 +61,7 @@ test('plugins work in a terminal chat without a daemon, with TypeScript, zod and
   assert.equal((await runInProcess(root, ['plugins', 'enable', 'shout'])).code, 0)
   const answered = await hermes(t, ask, { home: root })
   assert.deepEqual([answered.stdout, answered.code], ['OK ON CLI/\n', 0], answered.stderr)
-  assert.equal((await runInProcess(root, ['plugins', 'disable', 'shout'])).stdout, 'shout is disabled.\n')
+  assert.equal((await runInProcess(root, ['plugins', 'disable', 'shout'])).code, 0)
   assert.equal((await hermes(t, ask, { home: root })).stdout, 'ok\n')
 })
 
@@ -78,10 +81,13 @@ test('a plugin with errors is tested with a given message: each error is shown, 
   })
   const faulty = await runInProcess(root, ['plugins', 'test', 'faulty', '--message', 'Reply exactly hm'])
   assert.equal(faulty.code, 1)
-  assert.match(faulty.stdout, /asked: Reply exactly hm\n {2}answer: hm\n/)
   assert.match(faulty.stdout, /^hook {2}pre_llm_call {2}1 {2}[\d.]+ ms {2}no luck$/m)
   assert.match(faulty.stdout, /^command {2}idle {2}0 {2}- {2}-$/m)
   assert.match(faulty.stdout, /^! .*pre_llm_call.*no luck$/m)
+  const shown = JSON.parse(
+    (await runInProcess(root, ['plugins', 'test', 'faulty', '--message', 'Reply exactly hm', '--json'])).stdout,
+  )
+  assert.deepEqual([shown.message, shown.answer], ['Reply exactly hm', 'hm'])
   const broken = await runInProcess(root, ['plugins', 'test', 'broken', '--json'])
   assert.equal(broken.code, 1)
   const { plugin: report } = JSON.parse(broken.stdout)
@@ -98,13 +104,13 @@ test('enable and disable accept the id or the short name, and keep the rest of t
     ...pluginFiles('a/same', hook),
     ...pluginFiles('b/same', hook),
   })
-  assert.equal((await runInProcess(root, ['plugins', 'enable', 'tracer'])).stdout, 'obs/tracer is enabled.\n')
+  assert.equal((await runInProcess(root, ['plugins', 'enable', 'tracer'])).code, 0)
   assert.equal(
     readFileSync(configFile, 'utf8'),
     'plugins: {disabled: [x], entries: {tracer: {settings: {a: 1}}}, enabled: [obs/tracer]}\n',
   )
   const both = await runInProcess(root, ['plugins', 'enable', 'same'])
-  assert.deepEqual([both.code, /Both a\/same and b\/same are called same/.test(both.stderr)], [1, true])
+  assertFailed(both, 'cli/not-found', 'a/same', 'b/same')
   assert.equal((await runInProcess(root, ['plugins', 'enable', 'b/same'])).code, 0)
   const states = (await runInProcess(root, ['plugins', 'list'])).stdout
     .split('\n')
@@ -112,14 +118,14 @@ test('enable and disable accept the id or the short name, and keep the rest of t
     .map((line) => line.split('  ', 2).join(' '))
   assert.deepEqual(states, ['a/same off', 'b/same enabled', 'obs/tracer enabled'])
   const unknown = await runInProcess(root, ['plugins', 'enable', 'tracr'])
-  assert.deepEqual([unknown.code, /did you mean tracer\?/.test(unknown.stderr)], [1, true])
+  assertFailed(unknown, 'cli/not-found', 'tracr', 'tracer')
 })
 
 test('a file that is not valid YAML is unchanged; a link stays a link, and the file keeps its mode', async (t) => {
   const broken = homeWith(t, 'plugins: [\n')
   writeFiles(broken.plugins, pluginFiles('mine', hook))
   const refused = await runInProcess(broken.root, ['plugins', 'enable', 'mine'])
-  assert.deepEqual([refused.code, /config\.yaml:\d+:\d+: /.test(refused.stderr)], [78, true])
+  assertFailed(refused, 'config/unreadable', /config\.yaml:\d+:\d+/)
   assert.equal(readFileSync(broken.configFile, 'utf8'), 'plugins: [\n')
 
   const linked = homeWith(t)
@@ -153,23 +159,24 @@ test('a running gateway loads and unloads plugins immediately, and reports why o
       }),
   })
   const { root } = gateway.home
+  const reportOf = async (id: string) =>
+    JSON.parse((await runInProcess(root, ['plugins', 'info', id, '--json'])).stdout)
   const good = await runInProcess(root, ['plugins', 'enable', 'good'])
-  assert.deepEqual([good.stdout, good.code], ['good is enabled and loaded: hook post_llm_call.\n', 0], good.stderr)
+  assert.equal(good.code, 0, good.stderr)
+  assert.equal((await reportOf('good')).state, 'loaded')
   const bad = await runInProcess(root, ['plugins', 'enable', 'bad'])
-  assert.deepEqual([bad.code, /bad is enabled, but cannot be loaded: .*not today/.test(bad.stderr)], [1, true])
+  assert.deepEqual([bad.code, bad.stderr.includes('not today')], [1, true])
+  assert.equal((await reportOf('bad')).state, 'failed')
   const invalid = await runInProcess(root, ['plugins', 'enable', 'invalid'])
-  assert.deepEqual([invalid.code, /invalid is invalid: .*expected a text/.test(invalid.stderr)], [1, true])
+  assertFailed(invalid, 'cli/failed', 'invalid/plugin.yaml:1:7')
   const listed = (await runInProcess(root, ['plugins', 'list'])).stdout
   assert.match(listed, /^bad {2}failed .*not today$/m)
   assert.match(listed, /^good {2}loaded /m)
-  assert.match(listed, /^invalid {2}invalid .*expected a text/m)
+  assert.match(listed, /^invalid {2}invalid .*plugin\.yaml:1:7/m)
   assert.match((await runInProcess(root, ['plugins', 'info', 'good'])).stdout, /^Registered {2}hook post_llm_call$/m)
-  assert.match((await runInProcess(root, ['status'])).stdout, /^Plugins {2}bad failed: .*not today$/m)
-  assert.match(
-    (await runInProcess(root, ['doctor', '--offline'])).stdout,
-    /^✗ Plugins: bad cannot be loaded: .*not today$/m,
-  )
-  assert.equal((await runInProcess(root, ['plugins', 'disable', 'good'])).stdout, 'good is disabled and unloaded.\n')
+  assert.match((await runInProcess(root, ['status'])).stdout, /^Plugins {2}bad failed.*not today$/m)
+  assert.match((await runInProcess(root, ['doctor', '--offline'])).stdout, /^✗ Plugins: bad .*not today$/m)
+  assert.equal((await runInProcess(root, ['plugins', 'disable', 'good'])).code, 0)
   assert.match((await runInProcess(root, ['plugins', 'list'])).stdout, /^good {2}disabled /m)
 })
 
@@ -186,10 +193,16 @@ test('for a running plugin the failed hooks are shown with their count and last 
   await gateway.waitForReply('You said: one')
   const { root } = gateway.home
   const info = (await runInProcess(root, ['plugins', 'info', 'shaky'])).stdout
-  assert.match(info, /^Warning {2}pre_llm_call failed 1 of 1 times.*no luck$/m)
-  assert.doesNotMatch(info, /post_llm_call failed/)
+  assert.match(info, /^Warning {2}pre_llm_call .*no luck$/m)
+  assert.doesNotMatch(info, /^Warning {2}post_llm_call/m)
   const { hooks } = JSON.parse((await runInProcess(root, ['plugins', 'info', 'shaky', '--json'])).stdout)
-  assert.equal(hooks[0].failures, 1)
+  assert.deepEqual(
+    hooks.map(({ failures, calls }: { failures: number; calls: number }) => [failures, calls]),
+    [
+      [1, 1],
+      [0, 1],
+    ],
+  )
 })
 
 test('doctor reports enabled plugins that cannot be loaded or do not exist', async (t) => {
@@ -200,12 +213,9 @@ test('doctor reports enabled plugins that cannot be loaded or do not exist', asy
   })
   const { stdout, code } = await runInProcess(root, ['doctor', '--offline'])
   assert.equal(code, 1)
-  assert.match(
-    stdout,
-    /^✗ Plugins: needy cannot be loaded: it requires NEEDED_KEY, which is not set\n.*plugins disable needy/m,
-  )
-  assert.match(stdout, /^✗ Plugins: gone cannot be loaded: plugins\.enabled/m)
-  assert.match(stdout, /^! Plugins: .*other\/plugin\.yaml:1:7: name: expected a text/m)
+  assert.match(stdout, /^✗ Plugins: needy .*NEEDED_KEY.*\n.*plugins disable needy/m)
+  assert.match(stdout, /^✗ Plugins: gone .*plugins\.enabled/m)
+  assert.match(stdout, /^! Plugins: .*other\/plugin\.yaml:1:7: name: /m)
 })
 
 test('a plugin can be written in Python', async (t) => {

@@ -18,20 +18,20 @@ function withErrorHandlers(t: TestContext, { logged = true } = {}) {
   const exits: number[] = []
   const written: string[] = []
   const log = createRecordingLog()
-  const faults = installProcessErrorHandlers({
+  const handlers = installProcessErrorHandlers({
     source,
     exit: (code) => exits.push(code),
     errors: { write: (text) => written.push(text) },
     pluginDirectories: [folder],
   })
-  if (logged) faults.logTo(log)
+  if (logged) handlers.logTo(log)
   const thrown = (error: unknown) => source.emit('uncaughtException', error)
-  return { folder, source, exits, written, log, faults, thrown, said: () => log.records.map(({ text }) => text) }
+  return { folder, source, exits, written, log, handlers, thrown }
 }
 
 /** An error with stack frames as Node prints them, the innermost location first. */
-function errorFrom(message: string, ...places: readonly string[]): Error {
-  const stack = [`Error: ${message}`, ...places.map((place) => `    at ${place}`)].join('\n')
+function errorFrom(message: string, ...frames: readonly string[]): Error {
+  const stack = [`Error: ${message}`, ...frames.map((frame) => `    at ${frame}`)].join('\n')
   return Object.assign(new Error(message), { stack })
 }
 
@@ -67,24 +67,31 @@ test('a plugin is recognised when it called the gateway or a package, and in a c
 })
 
 test('the error of a socket without own stack frames belongs to the plugin that opened it', (t) => {
-  const { thrown, exits, said, faults } = withErrorHandlers(t)
+  const { thrown, exits, log, handlers } = withErrorHandlers(t)
   const refused = errorFrom('ECONNREFUSED', 'TCPConnectWrap.afterConnect [as oncomplete] (node:net:2021:16)')
-  faults.runAsPlugin('tick', () => thrown(refused))
-  faults.runAsPlugin('tick', () => thrown(null))
+  handlers.runAsPlugin('tick', () => thrown(refused))
+  handlers.runAsPlugin('tick', () => thrown(null))
   assert.deepEqual(exits, [])
-  assert.deepEqual(said().length, 2)
+  assert.deepEqual(
+    log.records.map(({ fields }) => fields['plugin']),
+    ['tick', 'tick'],
+  )
   thrown(refused)
   assert.deepEqual(exits, [1])
 })
 
 test('an exception in the gateway ends the process, also when a plugin was called or had opened the socket', (t) => {
-  const { folder, thrown, exits, faults, said } = withErrorHandlers(t)
+  const { folder, thrown, exits, handlers, log } = withErrorHandlers(t)
   thrown(errorFrom('boom', ours, timers))
   thrown(errorFrom('boom', `callback (file://${folder}/tick/index.js:3:9)`, ours, timers))
-  faults.runAsPlugin('tick', () => thrown(errorFrom('boom', ours, timers)))
+  handlers.runAsPlugin('tick', () => thrown(errorFrom('boom', ours, timers)))
   thrown(undefined)
   assert.deepEqual(exits, [1, 1, 1, 1])
-  assert.match(said()[0] ?? '', /boom$/)
+  assert.deepEqual(log.records.map(({ fields }) => [fields['event'], fields['plugin']]).slice(0, 1), [
+    ['process.uncaught_exception', undefined],
+  ])
+  const { err } = log.records[0]?.fields ?? {}
+  assert.ok(err instanceof Error && err.message === 'boom')
 })
 
 test('an unhandled rejection never ends the process', (t) => {
@@ -102,11 +109,14 @@ test('an unhandled rejection never ends the process', (t) => {
 })
 
 test('errors before the log exists are logged later; an error that ends the process is written at once', (t) => {
-  const { source, thrown, exits, said, faults, log, written } = withErrorHandlers(t, { logged: false })
+  const { source, thrown, exits, handlers, log, written } = withErrorHandlers(t, { logged: false })
   source.emit('unhandledRejection', errorFrom('early', ours))
-  assert.deepEqual(said(), [])
-  faults.logTo(log)
-  assert.match(said().join(), /early$/)
+  assert.deepEqual(log.records, [])
+  handlers.logTo(log)
+  assert.deepEqual(
+    log.records.map(({ fields }) => fields['event']),
+    ['process.unhandled_rejection'],
+  )
   const other = withErrorHandlers(t, { logged: false })
   other.thrown(errorFrom('boom', ours))
   assert.deepEqual([other.exits, other.written.length], [[1], 1])
@@ -115,8 +125,8 @@ test('errors before the log exists are logged later; an error that ends the proc
 })
 
 test('uninstalling removes all handlers', (t) => {
-  const { source, faults } = withErrorHandlers(t)
-  faults.uninstall()
+  const { source, handlers } = withErrorHandlers(t)
+  handlers.uninstall()
   assert.deepEqual(source.eventNames(), [])
 })
 
@@ -136,15 +146,14 @@ test('a daemon survives a plugin that throws in timers, sockets and promises, an
       }`,
   })
   const daemon = await startDaemon(t, home.root)
-  const faults = [
-    'floating',
-    'timed',
-    'A plugin registered something invalid.',
-    'connect ECONNREFUSED 127.0.0.1:1',
-    'connect ECONNREFUSED 127.0.0.1:2',
-  ]
-  for (const fault of faults) await daemon.waitForOutput(`in a plugin, which continues: ${fault}`)
+  const logged = (event: string, error: string) =>
+    daemon.waitForOutput(`"event":"process.${event}","plugin":"wild","err":${error}`)
+  await logged('unhandled_rejection', '{"message":"floating"')
+  await logged('uncaught_exception', '{"message":"timed"')
+  await logged('uncaught_exception', '{"name":"HermesError","code":"plugins/invalid-registration"')
+  await logged('uncaught_exception', '{"code":"ECONNREFUSED","message":"connect ECONNREFUSED 127.0.0.1:1"')
+  await logged('uncaught_exception', '{"code":"ECONNREFUSED","message":"connect ECONNREFUSED 127.0.0.1:2"')
   const asked = await hermes(t, ['chat', '-q', 'Reply exactly ok'], { home: home.root })
   assert.equal(asked.stdout, 'ok\n')
-  await daemon.waitForOutput('in a plugin, which continues: a word')
+  await logged('uncaught_exception', '"a word"')
 })

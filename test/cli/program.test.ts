@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempHome } from '../kit/temp-home.ts'
-import { hermes, runInProcess } from './support.ts'
+import { assertFailed, hermes, runInProcess } from './support.ts'
 
 test('--version, -V and version print only the version', async (t) => {
   const packageFile = new URL('../../package.json', import.meta.url)
@@ -30,8 +30,8 @@ test('help lists every command on one line, two examples and the address of the 
     'version',
   ]
   for (const command of commands) assert.match(stdout, new RegExp(`^  ${command.replaceAll('|', '\\|')}  +\\S.*$`, 'm'))
-  assert.match(stdout, /Examples:\n {2}hermes gateway run .*\n {2}hermes chat --query/)
-  assert.match(stdout, /Documentation: \/docs/)
+  assert.match(stdout, /^ {2}hermes gateway run .*\n {2}hermes chat --query/m)
+  assert.match(stdout, /^.*: \/docs/m)
   assert.deepEqual(await runInProcess(home, []), { code: 0, stdout, stderr: '' })
   assert.match((await runInProcess(home, ['help', 'chat'])).stdout, /--session <name>/)
 })
@@ -53,11 +53,12 @@ test('a misspelt command or option gets the nearest match and exit code 2', asyn
     { words: ['chat', '--qery', 'x'], nearest: '--query' },
     { words: ['gateway', 'run', '--strct'], nearest: '--strict' },
   ]
+  const knownWords = ['gateway', 'run', 'sessions', 'chat']
   for (const { words, nearest } of mistakes) {
     const { code, stdout, stderr } = await runInProcess(home, words)
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
-    assert.match(stderr, new RegExp(`Did you mean ${nearest}\\?`))
-    assert.match(stderr, /^hermes: unknown/)
+    assert.match(stderr, new RegExp(`${words.find((word) => !knownWords.includes(word))}.*${nearest}`, 's'))
+    assert.match(stderr, /^hermes: /)
   }
 })
 
@@ -83,7 +84,7 @@ test('invalid arguments get the expected form and exit code 2', async (t) => {
 
 test('inspecting a home that does not exist is no error and creates nothing', async (t) => {
   const home = join(tempHome(t), 'none')
-  const looks = [
+  const inspections = [
     { words: ['status'], code: 3 },
     { words: ['doctor'], code: 0, environment: { HERMES_HTTP_PORT: '0' } },
     { words: ['config', 'check'], code: 0 },
@@ -95,7 +96,7 @@ test('inspecting a home that does not exist is no error and creates nothing', as
     { words: ['web', 'url'], code: 3 },
     { words: ['gateway', 'stop'], code: 3 },
   ]
-  for (const { words, code, environment } of looks) {
+  for (const { words, code, environment } of inspections) {
     const run = await runInProcess(home, words, { environment: environment ?? {} })
     assert.equal(run.code, code, `${words.join(' ')}: ${run.stderr}`)
   }
@@ -108,9 +109,5 @@ test('a home that is not a directory is reported with a hint and exit code 78', 
   const runs = await Promise.all(
     [['status'], ['chat', '-q', 'x'], ['gateway', 'run']].map((words) => hermes(t, words, { home })),
   )
-  for (const { code, stderr } of runs) {
-    assert.equal(code, 78, stderr)
-    assert.match(stderr, /package\.json/)
-    assert.match(stderr, /HERMES_HOME/)
-  }
+  for (const run of runs) assertFailed(run, 'home/unusable', 'package.json', 'HERMES_HOME')
 })
