@@ -1,10 +1,12 @@
 /**
- * Watches files and directories for changes, with chokidar. Both kinds of watcher wait until what changed is at rest, and
+ * Watches files by polling, and directories with chokidar. Both kinds of watcher wait until what changed is at rest, and
  * then report it once: saving and copying take several steps.
  */
-import { basename, relative, sep } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { basename, join, relative, sep } from 'node:path'
 import type { ChokidarOptions, FSWatcher } from 'chokidar'
-import { fingerprintOf, fingerprintsOf } from './file-fingerprint.ts'
+import { type FileFingerprints, fingerprintOf, fingerprintsOf } from './file-fingerprint.ts'
+import { isRecord } from './json.ts'
 import type { Logger } from './log.ts'
 
 /** Receives the paths that were created, changed or removed. A promise is awaited. What it throws or rejects with is logged. */
@@ -43,7 +45,8 @@ const ignoredDirectoryPattern = /^(?:\..*|node_modules|__pycache__|venv|site-pac
 
 /**
  * Watches a few files by polling. The files of the home are beside the database: the system's notifications for their
- * directory would wake the process at every write of a turn. Polling also sees links, mounts and network directories.
+ * directory would wake the process at every write of a turn. Polling also sees links, mounts and network directories. The
+ * polling of chokidar is not used, because it costs ten times as much: it polls the directory of each missing file, too.
  * Changes after the call are seen. Never throws.
  */
 export function watchFiles(
@@ -53,30 +56,29 @@ export function watchFiles(
 ): FileWatcher {
   const reported = new Map(fingerprintsOf(paths))
   const queue = createChangeQueue(reportChanged, { log, settleMs: pollIntervalMs })
-  const watcher = openWatcher(paths, queue.push, {
-    options: { usePolling: true, interval: pollIntervalMs, binaryInterval: pollIntervalMs },
-    // Changes between the call and the first check of chokidar.
-    onReady: () => queue.push(...paths),
-    log,
-  })
+  const changedPaths = () => paths.filter((path) => fingerprintOf(path) !== reported.get(path))
+  const timer = setInterval(() => {
+    const changed = changedPaths()
+    if (changed.length > 0) queue.push(...changed)
+  }, pollIntervalMs)
 
   function reportChanged(): unknown {
-    const changed = paths.filter((path) => fingerprintOf(path) !== reported.get(path))
+    const changed = changedPaths()
     for (const path of changed) reported.set(path, fingerprintOf(path))
     return changed.length === 0 ? undefined : onChange(changed)
   }
 
   return {
     close() {
+      clearInterval(timer)
       queue.close()
-      watcher.close()
     },
   }
 }
 
 /**
- * Watches directories and what is in them by the notifications of the system. Once everything is watched, the listener is
- * called with no paths, because earlier changes were not seen. Never throws.
+ * Watches directories and what is in them by the notifications of the system, including changed permissions. Once
+ * everything is watched, the listener is called with no paths, because earlier changes were not seen. Never throws.
  */
 export function watchDirectories(
   directories: readonly string[],
@@ -85,15 +87,15 @@ export function watchDirectories(
 ): DirectoryWatcher {
   const files = new Set<string>()
   const queue = createChangeQueue(onChange, { log, settleMs })
-  const watcher = openWatcher(directories, queue.push, {
-    options: {
-      persistent: false,
-      ignorePermissionErrors: true,
-      ignored: (path, stats) => !files.has(path) && isIgnored(path, stats?.isFile() === true),
-    },
-    onReady: () => queue.push(),
-    log,
-  })
+  const options: ChokidarOptions = { persistent: false, ignorePermissionErrors: true }
+  const watchers = [
+    openWatcher(directories, queue.push, {
+      options: { ...options, ignored: (path, stats) => isIgnored(path, stats?.isFile() === true) },
+      onReady: () => queue.push(),
+      onAttributes: pushAttributes,
+      log,
+    }),
+  ]
 
   /** The option `depth` of chokidar is not used: it counts one level too many below a directory that was recreated. */
   function isIgnored(path: string, isFile: boolean): boolean {
@@ -103,15 +105,34 @@ export function watchDirectories(
     return relative(directory, path).split(sep).length > depth + 1
   }
 
+  function pushAttributes(path: string): void {
+    try {
+      const stats = statSync(path, { throwIfNoEntry: false })
+      if (stats !== undefined && !isIgnored(path, stats.isFile())) queue.push(path)
+    } catch (error) {
+      log.debug({ event: 'watch.attributes_unreadable', path, err: error }, 'the attributes of a path cannot be read')
+    }
+  }
+
+  function pushChanged(fingerprints: FileFingerprints): void {
+    const changed = [...fingerprints.keys()].filter((path) => fingerprintOf(path) !== fingerprints.get(path))
+    if (changed.length > 0) queue.push(...changed)
+  }
+
   return {
     addFiles(paths) {
       const added = [...paths].filter((path) => !files.has(path))
+      if (added.length === 0) return
       for (const path of added) files.add(path)
-      if (added.length > 0) watcher.add(added)
+      const fingerprints = fingerprintsOf(added)
+      watchers.push(
+        // A watcher of its own, because chokidar does not tell when a path that was added later is watched.
+        openWatcher(added, queue.push, { options, onReady: () => pushChanged(fingerprints), log }),
+      )
     },
     close() {
       queue.close()
-      watcher.close()
+      for (const watcher of watchers) watcher.close()
     },
   }
 }
@@ -173,6 +194,8 @@ function createChangeQueue(onChange: ChangeListener, options: { log: Logger; set
 interface OpenWatcherOptions {
   readonly options: ChokidarOptions
   onReady(): void
+  /** Receives the path of a file or directory after any change of its content or attributes. */
+  onAttributes?(path: string): void
   readonly log: Logger
 }
 
@@ -180,18 +203,23 @@ interface OpenWatcherOptions {
 function openWatcher(
   paths: readonly string[],
   onPath: (path: string) => void,
-  { options, onReady, log }: OpenWatcherOptions,
-): { add(paths: readonly string[]): void; close(): void } {
-  const wanted = new Set(paths)
+  { options, onReady, onAttributes, log }: OpenWatcherOptions,
+): FileWatcher {
   let watcher: FSWatcher | undefined
   let closed = false
 
   async function open(): Promise<void> {
     const chokidar = await import('chokidar')
     if (closed) return
-    watcher = chokidar.watch([...wanted], { ...options, ignoreInitial: true, atomic: false })
+    watcher = chokidar.watch([...paths], { ...options, ignoreInitial: true, atomic: false })
     watcher.on('all', (_event, path) => onPath(path))
     watcher.on('ready', onReady)
+    if (onAttributes !== undefined)
+      // The other events leave out changed permissions.
+      watcher.on('raw', (_event, name, details) => {
+        const path = notifiedPathOf(name, details)
+        if (path !== undefined) onAttributes(path)
+      })
     watcher.on('error', (error) => {
       log.warn(
         { event: 'watch.failed', err: error },
@@ -205,10 +233,6 @@ function openWatcher(
   })
 
   return {
-    add(more) {
-      for (const path of more) wanted.add(path)
-      watcher?.add([...more])
-    },
     close() {
       closed = true
       watcher?.close().catch((error: unknown) => {
@@ -216,4 +240,13 @@ function openWatcher(
       })
     },
   }
+}
+
+/** The system reports a change of a watched directory itself with the name of that directory. */
+function notifiedPathOf(name: unknown, details: unknown): string | undefined {
+  if (typeof name !== 'string' || !isRecord(details)) return undefined
+  const { watchedPath } = details
+  if (typeof watchedPath !== 'string') return undefined
+  const path = join(watchedPath, name)
+  return name === basename(watchedPath) && !existsSync(path) ? watchedPath : path
 }

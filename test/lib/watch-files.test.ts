@@ -2,11 +2,11 @@
  * Changes of real files are reported however they are written.
  */
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { type Logger, silentLog } from '../../src/lib/log.ts'
-import { watchFiles } from '../../src/lib/watch-files.ts'
+import { watchDirectories, watchFiles } from '../../src/lib/watch-files.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 async function watching(t: TestContext, paths: readonly string[], log: Logger = silentLog) {
@@ -114,4 +114,73 @@ it('closing twice has no effect, and nothing is reported afterwards', async (t) 
   const { burstOf } = await watching(t, [path])
   await burstOf(() => writeFileSync(path, 'ab'))
   assert.equal(calls, 0)
+})
+
+/** Watches a directory with one file, and waits until everything is watched. */
+async function watchingDirectory(t: TestContext) {
+  const root = join(tempHome(t), 'hooks')
+  mkdirSync(join(root, 'greeter'), { recursive: true })
+  writeFileSync(join(root, 'greeter', 'handler.js'), '')
+  const seen = new Set<string>()
+  let wake: () => void = () => undefined
+  const { promise: ready, resolve: markReady } = Promise.withResolvers<void>()
+  const onChange = (paths: readonly string[]) => {
+    if (paths.length === 0) markReady()
+    for (const path of paths) seen.add(path)
+    wake()
+  }
+  const options = { log: silentLog, depth: 1, includes: (path: string) => path.endsWith('.js') }
+  const watcher = watchDirectories([root], onChange, options)
+  t.after(() => watcher.close())
+  await ready
+  return {
+    root,
+    watcher,
+    /** Resolves when this path was reported. */
+    async reported(path: string): Promise<void> {
+      while (!seen.has(path)) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        wake = resolve
+        await promise
+      }
+      seen.delete(path)
+    },
+  }
+}
+
+it('a file that is written immediately after it was added is reported', async (t) => {
+  const { root, watcher, reported } = await watchingDirectory(t)
+  for (let round = 0; round < 10; round++) {
+    const inside = join(root, 'greeter', `words-${round}.json`)
+    const outside = join(root, '..', `words-${round}.json`)
+    for (const path of [inside, outside]) writeFileSync(path, '')
+    watcher.addFiles([inside, outside])
+    for (const path of [inside, outside]) writeFileSync(path, 'edited')
+    await reported(inside)
+    await reported(outside)
+  }
+})
+
+it('an added file that does not exist yet, is replaced and is removed is reported each time', async (t) => {
+  const { root, watcher, reported } = await watchingDirectory(t)
+  const path = join(root, 'greeter', 'words.json')
+  watcher.addFiles([path])
+  writeFileSync(path, 'a')
+  await reported(path)
+  for (const text of ['ab', 'abc']) {
+    writeFileSync(join(root, 'next'), text)
+    renameSync(join(root, 'next'), path)
+    await reported(path)
+  }
+  rmSync(path)
+  await reported(path)
+})
+
+it('changed permissions of a file, a directory and the watched directory itself are reported', async (t) => {
+  const { root, reported } = await watchingDirectory(t)
+  for (const path of [join(root, 'greeter', 'handler.js'), join(root, 'greeter'), root])
+    for (const mode of [0o777, 0o700]) {
+      chmodSync(path, mode)
+      await reported(path)
+    }
 })
