@@ -23,6 +23,8 @@ export interface CallsContext {
 
 export interface CallsDeps extends CallsContext {
   runManagedTool(call: AnyToolCall, scope: ScopeNode): Promise<unknown>
+  /** Runs the stages after `policy`, which has allowed the arguments. */
+  runAllowedTool(call: AnyToolCall, scope: ScopeNode): Promise<unknown>
   runManagedModel(call: AnyModelCall, scope: ScopeNode): Promise<unknown>
 }
 
@@ -35,7 +37,7 @@ export function createCalls(deps: CallsDeps): Pick<Middleware, 'tool' | 'model' 
       const scope = currentScope(scopes)
       if (scope.snapshot.tools) return deps.runManagedTool(call, scope)
     }
-    return runDirectTool(call, call.signal ?? deps.neverSignal)
+    return runDirectTool(deps, call)
   }
 
   function model<Request extends Fields, Chunk, Response>(
@@ -60,25 +62,31 @@ export function createCalls(deps: CallsDeps): Pick<Middleware, 'tool' | 'model' 
   }
 }
 
-function runDirectTool(call: AnyToolCall, signal: AbortSignal): Promise<unknown> {
+function runDirectTool(deps: CallsDeps, call: AnyToolCall): Promise<unknown> {
   try {
-    if (call.policy === undefined) return call.handler(call.args, signal)
+    if (call.policy === undefined) return call.handler(call.args, call.signal ?? deps.neverSignal)
     const allowed = call.policy(call.args, [])
     return allowed instanceof Promise
-      ? allowed.then((args) => call.handler(args, signal))
-      : call.handler(allowed, signal)
+      ? allowed.then((args) => runAllowedTool(deps, call, args))
+      : runAllowedTool(deps, call, allowed)
   } catch (error) {
     return Promise.reject(error)
   }
 }
 
+/** A registration that was added during `policy`, which may wait for a user, applies to the same call. */
+function runAllowedTool(deps: CallsDeps, call: AnyToolCall, allowed: Fields): Promise<unknown> {
+  if (deps.scopes.registered > 0) {
+    const scope = currentScope(deps.scopes)
+    if (scope.snapshot.tools) return deps.runAllowedTool({ ...call, args: allowed }, scope)
+  }
+  return call.handler(allowed, call.signal ?? deps.neverSignal)
+}
+
 function runDirectModel(deps: CallsDeps, call: AnyModelCall): Promise<unknown> {
   const { log, graceMs } = deps
   let detached = false
-  const throwIfDetached = () => {
-    if (detached) throw call.signal?.reason
-  }
-  return runWithAbort(() => rewriteAndPull(deps, call, throwIfDetached), {
+  return runWithAbort(() => rewriteAndPull(deps, call, () => detached), {
     signal: call.signal,
     graceMs,
     // The stream has the caller's own signal.
@@ -91,19 +99,20 @@ function runDirectModel(deps: CallsDeps, call: AnyModelCall): Promise<unknown> {
   })
 }
 
-async function rewriteAndPull(deps: CallsDeps, call: AnyModelCall, throwIfDetached: () => void): Promise<unknown> {
+/** The result does not matter once the call is detached. */
+async function rewriteAndPull(deps: CallsDeps, call: AnyModelCall, isDetached: () => boolean): Promise<unknown> {
   const { signal = deps.neverSignal } = call
   let { request } = call
   if (call.rewrite !== undefined) {
     request = await call.rewrite(request, [])
-    throwIfDetached()
+    if (isDetached()) return undefined
     const scope = currentScope(deps.scopes)
     // A registration that was added during the rewrite applies to the stages that follow.
     if (deps.scopes.registered > 0 && scope.snapshot.models)
       return deps.runManagedModel({ ...call, request, rewrite: (rewritten) => rewritten }, scope)
   }
   call.onRequest?.(request, [])
-  return pullProvider(deps, call, request, signal, undefined)
+  return pullProvider(deps, call, request, signal, { isDetached })
 }
 
 /** What the end event reports about a stream. */
@@ -114,13 +123,20 @@ export interface StreamProgress {
   partial: unknown
 }
 
+export interface PullOptions {
+  /** Undefined if no event reports about the stream. */
+  readonly progress?: StreamProgress
+  /** Whether the call has settled after an abort. The stream is closed then, and chunks that arrive late are dropped. */
+  isDetached(): boolean
+}
+
 /** Reads the provider's stream to its end, without reading ahead. The stream itself returns the response. */
 export async function pullProvider(
   context: CallsContext,
   call: AnyModelCall,
   request: Fields,
   signal: AbortSignal,
-  progress: StreamProgress | undefined,
+  { progress, isDetached }: PullOptions,
 ): Promise<unknown> {
   call.onStreamStart?.()
   const chunks = call.stream(request, signal)
@@ -132,6 +148,7 @@ export async function pullProvider(
         open = false
         return step.value
       }
+      if (isDetached()) return undefined
       if (progress !== undefined) progress.firstChunkUs ??= context.scopes.now()
       call.onChunk?.(step.value)
     }

@@ -15,7 +15,7 @@ import type { PipelineContext } from './pipeline-context.ts'
 import { createRegistrar, createRegistrationScope, type RegistrationScope } from './registry.ts'
 import { createMicroClock, createScopes, type MicroClock, type ScopeContext, type ScopeNode } from './scope.ts'
 import { emptySnapshot, mergeRegistrations, type Snapshot } from './snapshot.ts'
-import { runManagedTool } from './tool-call.ts'
+import { runAllowedTool, runManagedTool } from './tool-call.ts'
 
 export interface MiddlewareDeps {
   readonly log: Logger
@@ -88,6 +88,7 @@ export function createMiddleware(deps: MiddlewareDeps): Middleware {
     neverSignal,
     graceMs,
     runManagedTool: (call, scope) => runManagedTool(context, call, scope),
+    runAllowedTool: (call, scope) => runAllowedTool(context, call, scope),
     runManagedModel: (call, scope) => runManagedModel(context, call, scope),
   })
   const scopeFunctions = createScopes(scopes)

@@ -102,7 +102,8 @@ function execute(
       const node = context.scopes.storage.getStore() ?? scope
       const entries = node.snapshot.intercepts.model_stream
       if (run.detached) return Promise.reject(run.signal.reason)
-      if (entries.length === 0) return pullProvider(context, call, value, branch.signal, progress)
+      if (entries.length === 0)
+        return pullProvider(context, call, value, branch.signal, { progress, isDetached: () => run.detached })
       const chain = {
         run,
         entries,

@@ -50,6 +50,7 @@ export async function pullIntercepted(
     for (;;) {
       const step = await chunks.next()
       if (step.done === true) break
+      run.throwIfDetached()
       progress.firstChunkUs ??= run.context.scopes.now()
       collector.add(step.value)
       call.onChunk?.(step.value)

@@ -16,10 +16,27 @@ import { bindPayloadSanitizers } from './sanitize.ts'
 import type { ScopeNode } from './scope.ts'
 import type { Snapshot } from './snapshot.ts'
 
+type GuardrailEntries = Snapshot['guardrails']['tool']
+
 export function runManagedTool(context: PipelineContext, call: AnyToolCall, scope: ScopeNode): Promise<unknown> {
   const run = new CallRun(context, 'tool', call.toolName, scope, call, call.args)
   return run.runStages(
     (root) => runSteps(run, call, root),
+    () => run.activeHandlers > 0,
+  )
+}
+
+/**
+ * Runs a call that policy allowed before something was registered. Rewrites are left out, because they would change the
+ * arguments that were allowed.
+ */
+export function runAllowedTool(context: PipelineContext, call: AnyToolCall, scope: ScopeNode): Promise<unknown> {
+  const run = new CallRun(context, 'tool', call.toolName, scope, call, call.args)
+  return run.runStages(
+    async (root) => {
+      await checkNewGuardrails(run, call, call.args, [])
+      return execute(run, call, call.args, root)
+    },
     () => run.activeHandlers > 0,
   )
 }
@@ -31,16 +48,34 @@ async function runSteps(run: CallRun, call: AnyToolCall, root: CancellationScope
   const args = hasRewriters(scope.snapshot) ? await applyRewrites(run, call) : call.args
   if (args !== call.args && scope.snapshot.guardrails.tool.length > 0) await checkGuardrails(run, call, args)
   run.throwIfDetached()
-  const allowed = call.policy === undefined ? args : await call.policy(args, run.trace)
+  if (call.policy === undefined) return execute(run, call, args, root)
+  const checked = scope.snapshot.guardrails.tool
+  const allowed = await call.policy(args, run.trace)
+  if (scope.snapshot.guardrails.tool !== checked) await checkNewGuardrails(run, call, allowed, checked)
   return execute(run, call, allowed, root)
+}
+
+/** Policy may wait for a user. A guardrail that was registered meanwhile applies to the same call. */
+async function checkNewGuardrails(
+  run: CallRun,
+  call: AnyToolCall,
+  args: Fields,
+  checked: GuardrailEntries,
+): Promise<void> {
+  const added = run.scope.snapshot.guardrails.tool.filter((entry) => !checked.includes(entry))
+  if (added.length > 0) await checkGuardrails(run, call, args, added)
 }
 
 function hasExecutionCallbacks({ intercepts, hermes }: Snapshot): boolean {
   return intercepts.tool_execution.length + hermes.tool_execution.length > 0
 }
 
-function checkGuardrails(run: CallRun, call: AnyToolCall, args: Fields): Promise<void> {
-  const entries = run.scope.snapshot.guardrails.tool
+function checkGuardrails(
+  run: CallRun,
+  call: AnyToolCall,
+  args: Fields,
+  entries: GuardrailEntries = run.scope.snapshot.guardrails.tool,
+): Promise<void> {
   return runGuardrails<ToolCallView>(
     run,
     entries,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Session } from 'node:inspector/promises'
 import { test } from 'node:test'
 import type { Fields } from '../../src/middleware/contract.ts'
+import { rejectionReasonOf } from '../../src/middleware/guardrail-rejected.ts'
 import { deferred, modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
 
 test('without registrations, calls and scopes run code of at most three files of the module', async () => {
@@ -93,4 +94,72 @@ test('a model call with an aborted signal rejects with the reason before it star
   const reason = new Error('stopped')
   const rewrite = () => assert.fail('the call started')
   assert.equal(await rejection(middleware.model(modelCall([], { signal: AbortSignal.abort(reason), rewrite }))), reason)
+})
+
+test('a guardrail that is registered while a tool call waits for its policy applies to the same call', async () => {
+  for (const earlier of [false, true]) {
+    const { middleware } = setUp()
+    const checks: string[] = []
+    if (earlier) middleware.registerGuardrail('early', 'tool', () => void checks.push('early'))
+    const call = toolCall({
+      async policy(args) {
+        middleware.registerGuardrail('late', 'tool', ({ args: checked }) => {
+          checks.push('late')
+          return checked['path'] === 'allowed.txt' ? 'no' : null
+        })
+        return { ...args, path: 'allowed.txt' }
+      },
+      handler: async () => assert.fail('the tool ran'),
+    })
+    assert.equal(rejectionReasonOf(await rejection(middleware.tool(call))), 'no')
+    assert.deepEqual(checks, earlier ? ['early', 'late'] : ['late'])
+  }
+})
+
+test('an intercept that is registered while a tool call waits for its policy wraps the same call, but rewrites nothing that was allowed', async () => {
+  const { middleware } = setUp()
+  const asked: Fields[] = []
+  const call = toolCall({
+    async policy(args) {
+      asked.push(args)
+      middleware.registerIntercept('rewrite', 'tool_request', () => ({ path: 'other.txt' }))
+      middleware.registerIntercept('wrap', 'tool_execution', async (_call, next) => [await next()])
+      return args
+    },
+  })
+  assert.deepEqual(await middleware.tool(call), [call.args])
+  assert.deepEqual(asked, [call.args])
+})
+
+test('an aborted model call receives no more chunks after it has settled', async () => {
+  for (const kind of ['none', 'model_execution', 'model_stream'] as const) {
+    const { middleware } = setUp()
+    if (kind === 'model_execution') middleware.registerIntercept('pass', kind, (_call, next) => next())
+    if (kind === 'model_stream') middleware.registerIntercept('pass', kind, (_call, next) => next())
+    const abort = new AbortController()
+    const [late, closed] = [deferred(), deferred()]
+    const received: string[] = []
+    const call = modelCall([], {
+      signal: abort.signal,
+      async *stream() {
+        try {
+          yield 'first'
+          await late.promise
+          yield 'late'
+          yield 'later'
+          return ''
+        } finally {
+          closed.resolve()
+        }
+      },
+      onChunk(chunk) {
+        received.push(chunk)
+        abort.abort(new Error('stopped'))
+      },
+    })
+    await rejection(middleware.model(call))
+    late.resolve()
+    await closed.promise
+    assert.deepEqual(received, ['first'], kind)
+  }
 })
