@@ -76,7 +76,7 @@ export interface AgentHooks {
   onTurnEnd(turn: TurnInfo, end: TurnEndInfo): Promise<void>
 
   // Model call
-  /** Whether a plugin may still change the output of the model, so that it must not be shown yet. */
+  /** Whether a plugin hook may still change the output of the model, so that it must not be shown yet. */
   outputMayChange(): boolean
   /** `pre_tool_list_finalized`: gets the tool objects of this request in the wire format. */
   filterTools(turn: TurnInfo, tools: readonly JsonObject[]): Promise<readonly JsonObject[]>

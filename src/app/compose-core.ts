@@ -232,10 +232,9 @@ function composePluginRegistries(context: AppContext): PluginRegistries {
     agentHooks,
     gatewayHooks,
     connect() {
-      const mayChangeOutput = middleware.canChangeModelOutput
       const streamReasoning = () => settings().plugins.stream_reasoning_deltas
       const routeOf: GatewayHooksDeps['routeOf'] = (source) => accountDirectory.pluginRouteOf({ source })
-      Object.assign(agentHooks, createAgentHooks({ hooks, memory, mayChangeOutput, streamReasoning, redact, log }))
+      Object.assign(agentHooks, createAgentHooks({ hooks, memory, streamReasoning, redact, log }))
       Object.assign(gatewayHooks, createGatewayHooks({ hooks, routeOf, log }))
     },
   }

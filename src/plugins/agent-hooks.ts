@@ -13,8 +13,6 @@ import type { TurnMemory } from './plugin-memory.ts'
 export interface AgentHooksDeps {
   readonly hooks: PluginHooks
   readonly memory: TurnMemory
-  /** Whether middleware may change the output of the model. */
-  mayChangeOutput(): boolean
   /** `plugins.stream_reasoning_deltas`. */
   streamReasoning(): boolean
   /** Removes secrets from error messages of vendors. */
@@ -23,7 +21,7 @@ export interface AgentHooksDeps {
 }
 
 export function createAgentHooks(deps: AgentHooksDeps): AgentHooks {
-  const { hooks, memory, mayChangeOutput, streamReasoning, redact, log } = deps
+  const { hooks, memory, streamReasoning, redact, log } = deps
   const onInvalidResultOf = createInvalidResultLog(log)
   return {
     ...createTurnHooks(hooks, memory, onInvalidResultOf),
@@ -31,8 +29,6 @@ export function createAgentHooks(deps: AgentHooksDeps): AgentHooks {
     ...createToolHooks(hooks, onInvalidResultOf),
     ...createSubagentHooks(hooks),
     outputMayChange: () =>
-      hooks.hasListeners('transform_llm_output') ||
-      hooks.hasListeners('post_llm_call_can_reissue') ||
-      mayChangeOutput(),
+      hooks.hasListeners('transform_llm_output') || hooks.hasListeners('post_llm_call_can_reissue'),
   }
 }

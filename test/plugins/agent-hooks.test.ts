@@ -11,13 +11,13 @@ import { createTestHooks, createTurnInfo, type TestHooks } from './support.ts'
 
 interface TestAgentHooks extends TestHooks {
   readonly points: AgentHooks
-  readonly says: { changesAnswers: boolean; streamReasoning: boolean }
+  readonly says: { streamReasoning: boolean }
 }
 
 function createTestAgentHooks(): TestAgentHooks {
   const under = createTestHooks()
   const { hooks, log, time } = under
-  const says = { changesAnswers: false, streamReasoning: false }
+  const says = { streamReasoning: false }
   const memory = createPluginMemory({
     log,
     now: time.clock,
@@ -29,7 +29,6 @@ function createTestAgentHooks(): TestAgentHooks {
     hooks,
     memory,
     log,
-    mayChangeOutput: () => says.changesAnswers,
     streamReasoning: () => says.streamReasoning,
     redact: (text) => text.replaceAll('sk-1', '[redacted]'),
   })
@@ -345,15 +344,13 @@ test('the first plugin that wants an answer once more gets it, with its changes 
 })
 
 test('drafts are held back while a plugin may change the response', () => {
-  const { hooks, points, says } = createTestAgentHooks()
+  const { hooks, points } = createTestAgentHooks()
   for (const name of ['transform_llm_output', 'post_llm_call_can_reissue'] as const) {
     const registration = hooks.register('a', name, () => null)
     assert.equal(points.outputMayChange(), true)
     registration.remove()
     assert.equal(points.outputMayChange(), false)
   }
-  says.changesAnswers = true
-  assert.equal(points.outputMayChange(), true)
 })
 
 test('who watches requests sees them and how they ended, without keys in headers or query', async () => {

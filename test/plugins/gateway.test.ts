@@ -326,3 +326,20 @@ test('the status reports how many events were dropped because a subscriber was t
   assert.equal(reasons.length, 1)
   assert.match(reasons[0] ?? '', /^[1-9]\d* /)
 })
+
+test('middleware around model calls holds a text back only until its response is complete', async (t) => {
+  const waiting = `ctx.registerMiddleware('llm_execution', ({ next_call }) => next_call())
+    const { promise, resolve } = Promise.withResolvers()
+    ctx.registerCommand({ name: 'go', description: '', run: () => resolve() })
+    ctx.registerTool({ name: 'wait', description: 'Waits', parameters: { type: 'object' }, run: () => promise })`
+  const gateway = await withPlugins(t, pluginFiles('wrapper', waiting), {
+    capabilities: ['edit'],
+    config: { streaming: { buffer_threshold: 1, edit_interval: 0 } },
+    replies: [{ text: 'Let me look.', toolCalls: [{ name: 'wait', arguments: {} }] }, { text: 'Done' }],
+  })
+  const turn = gateway.say('look')
+  await gateway.waitForReply('Let me look.')
+  await gateway.say('/go')
+  await turn
+  await gateway.waitForReply('Done')
+})

@@ -52,7 +52,6 @@ test('what it remembers stands before what other plugins add', async () => {
     hooks,
     memory,
     log,
-    mayChangeOutput: () => false,
     streamReasoning: () => false,
     redact: (text) => text,
   })

@@ -14,12 +14,7 @@ import {
 import type { TurnInfo } from '../agent-hooks.ts'
 import type { AgentConfig } from '../config.ts'
 import { ModelError, type ModelOutput, type Provider, type RequestInput } from '../models/provider.ts'
-import {
-  outputMayChange,
-  type RequestModelDeps,
-  type RequestModelResult,
-  requestModel,
-} from '../models/request-model.ts'
+import { type RequestModelDeps, type RequestModelResult, requestModel } from '../models/request-model.ts'
 import type { ToolContext } from '../tools/tool.ts'
 import type { AgentTools } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
@@ -120,7 +115,8 @@ async function runIteration(
   state.messages.push(message)
   if (message.content !== '') state.texts.push(message.content)
   // Middleware prevented the live view of this text. Now it is final, unless a hook transforms the output of the turn.
-  if (outputMayChange(deps) && !deps.agentHooks.outputMayChange()) input.listener.onText(state.texts.join('\n\n'))
+  if (deps.middleware.canChangeModelOutput() && !deps.agentHooks.outputMayChange())
+    input.listener.onText(state.texts.join('\n\n'))
   state.pendingCalls = message.toolCalls
   await runToolCalls(deps, input, state, iterationLimit)
   return undefined

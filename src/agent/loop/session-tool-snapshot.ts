@@ -1,19 +1,20 @@
 /**
- * A session keeps being offered the tools with which it began: another list would change the beginning of every prompt, which
- * the vendor has cached. What a call by name finds is up to the moment.
+ * A session is offered the tools with which it began: another list would change the beginning of every prompt, which the
+ * vendor has cached. A call by name uses the current tools.
  */
 import { createLruCache } from '../../lib/lru-cache.ts'
 import type { ToolSchema } from '../models/provider.ts'
 import type { AgentTools } from './agent-tools.ts'
 
-/** Sessions that are remembered; one that was quiet for longer than that gets the tools of the day. */
+/** Sessions that are remembered. A session that is no longer remembered is offered the current tools. */
 const maxSessions = 10_000
 
 export function createSessionToolSnapshots(): (sessionId: string, tools: AgentTools) => AgentTools {
   const offered = createLruCache<readonly ToolSchema[]>(maxSessions)
   return (sessionId, tools) => {
-    const schemas = offered.get(sessionId) ?? tools.schemas()
-    offered.set(sessionId, schemas)
-    return { ...tools, schemas: () => schemas }
+    const current = tools.schemas()
+    const schemas = offered.get(sessionId)
+    if (schemas === undefined) offered.set(sessionId, current)
+    return schemas === undefined || schemas === current ? tools : { ...tools, schemas: () => schemas }
   }
 }

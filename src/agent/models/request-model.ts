@@ -145,10 +145,7 @@ async function runWithRetries(
 }
 
 /** Whether plugins may still change the text, so that it must not be shown while it is streamed. */
-export function outputMayChange({
-  agentHooks,
-  middleware,
-}: Pick<RequestModelDeps, 'agentHooks' | 'middleware'>): boolean {
+function outputMayChange({ agentHooks, middleware }: Pick<RequestModelDeps, 'agentHooks' | 'middleware'>): boolean {
   return agentHooks.outputMayChange() || middleware.canChangeModelOutput()
 }
 

@@ -18,7 +18,9 @@ function toolsNamed(...names: readonly string[]): AgentTools {
 
 test('a session keeps the tool list with which it began, and a call uses the current tools', () => {
   const frozen = createSessionToolSnapshots()
-  const before = frozen('old', toolsNamed('a'))
+  const tools = toolsNamed('a')
+  const before = frozen('old', tools)
+  assert.equal(frozen('old', tools), tools, 'nothing is copied while the tools stay the same')
   const after = frozen('old', toolsNamed('b'))
   assert.equal(after.schemas(), before.schemas())
   assert.deepEqual(after.prepare({ name: 'a', arguments: '{}' }), { kind: 'invalid', error: 'not there' })
