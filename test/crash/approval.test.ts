@@ -44,8 +44,8 @@ async function testKill(t: TestContext, point: string): Promise<void> {
   chat.say('ada', 'do it')
   if (point === 'question:answered') {
     const answered = chat.until(() => asked().length > 0, 30_000).then(() => chat.say('ada', '/approve'))
-    await Promise.all([runUntilKilled(home, { name: point, hit: 1 }, children), answered])
-  } else await runUntilKilled(home, { name: point, hit: 1 }, children)
+    await Promise.all([runUntilKilled(home, { killAt: point, killHit: 1 }, children), answered])
+  } else await runUntilKilled(home, { killAt: point, killHit: 1 }, children)
 
   const restarted = start(home, {}, children)
   await waitForReady(restarted)

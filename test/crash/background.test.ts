@@ -34,7 +34,7 @@ async function testKill(t: TestContext, point: string): Promise<void> {
   })
   await prepareHome(home, chat.url, model.baseUrl)
   await writeFile(join(home, 'BOOT.md'), 'Check everything.')
-  await runUntilKilled(home, { name: point, hit: 1 }, children)
+  await runUntilKilled(home, { killAt: point, killHit: 1 }, children)
   // Without BOOT.md the next start creates no task, so the reply belongs to the first one.
   await rm(join(home, 'BOOT.md'))
   const restarted = start(home, {}, children)

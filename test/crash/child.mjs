@@ -1,6 +1,8 @@
 /**
- * Runs a gateway that kills itself at a failpoint. The settings are JSON in the first argument.
+ * Runs a gateway that kills itself at a failpoint. The settings are JSON in the first argument; a message of the parent
+ * replaces the failpoint.
  */
+import { subscribe } from 'node:diagnostics_channel'
 import { registerHooks } from 'node:module'
 import { bundledPackageUrls } from '../../src/packages/bundled-packages.mjs'
 import { createResolver } from '../../src/packages/resolver.mjs'
@@ -11,8 +13,25 @@ registerHooks({
 
 const { startGateway } = await import('../../src/gateway.ts')
 const { createHomeLayout } = await import('../../src/lib/home.ts')
-const { home, killAt, killHit } = JSON.parse(process.argv[2] ?? '{}')
+const { home, ...first } = JSON.parse(process.argv[2] ?? '{}')
+let { killAt, killHit } = first
 let hits = 0
+
+/** @param {unknown} point */
+function failpoint(point) {
+  if (point !== killAt) return
+  hits += 1
+  if (hits === killHit) process.kill(process.pid, 'SIGKILL')
+}
+
+process.on('message', (/** @type {{ killAt: string, killHit: number }} */ kill) => {
+  killAt = kill.killAt
+  killHit = kill.killHit
+  hits = 0
+  process.send?.('armed')
+})
+// The failpoints of the adapter, which is installed in the home.
+subscribe('crash-test:failpoint', failpoint)
 
 const layout = createHomeLayout(home)
 const stop = Promise.withResolvers()
@@ -24,11 +43,7 @@ const gateway = await startGateway({
   platformDirectories: [layout.platforms],
   commandLine: ['true'],
   log: { pretty: false, stream: process.stderr },
-  failpoint(point) {
-    if (point !== killAt) return
-    hits += 1
-    if (hits === killHit) process.kill(process.pid, 'SIGKILL')
-  },
+  failpoint,
 })
 process.stdout.write('ready\n')
 await stop.promise

@@ -4,36 +4,50 @@
  */
 import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
-import { killPoints, runScenario } from './scenario.ts'
+import { describe } from 'node:test'
+import { type Round, testRounds } from './rounds.ts'
+import { killPoints } from './scenario.ts'
 
 const points = ['agent:streaming', 'tool:started', 'tool:effect-done', 'turn:before-finish']
 /** The points at which the plugin kills the process once. */
 const pluginPoints = ['before', 'after', 'watching', 'answering']
 
-describe('with a plugin around every call, no message is lost or duplicated', { concurrency: 2 }, () => {
-  for (const point of killPoints.filter(({ name }) => points.includes(name)))
-    test(`killed at ${point.name}`, () => runScenario(point, 1, (home) => installPlugin(home, '')))
+const rounds: readonly Round[] = [
+  ...killPoints
+    .filter(({ name }) => points.includes(name))
+    .map((point) => ({ name: `killed at ${point.name}`, point })),
   // The first process is killed by the plugin, the second one at the failpoint.
-  for (const name of pluginPoints)
-    test(`killed by the plugin (${name})`, () =>
-      runScenario({ name: 'recovery:done', hits: 1, after: `plugin:${name}` }, 1, (home) => installPlugin(home, name)))
-})
+  ...pluginPoints.map((name) => ({
+    name: `killed by the plugin (${name})`,
+    point: { name: 'recovery:done', hits: 1, after: `plugin:${name}` },
+    prepare: (home: string) => writeFile(killFile(home), name),
+  })),
+]
 
-async function installPlugin(home: string, killsAt: string): Promise<void> {
+describe('with a plugin around every call, no message is lost or duplicated', { concurrency: 2 }, () =>
+  testRounds(rounds, { prepare: installPlugin }),
+)
+
+/** Contains the point at which the plugin kills the process next. */
+function killFile(home: string): string {
+  return join(home, 'kill-in-plugin')
+}
+
+async function installPlugin(home: string): Promise<void> {
   const folder = join(home, 'plugins', 'wrapper')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await writeFile(join(folder, 'plugin.yaml'), 'name: wrapper\n')
-  await writeFile(join(folder, 'index.js'), code(join(home, 'killed'), killsAt))
+  await writeFile(join(folder, 'index.js'), code(killFile(home)))
   await appendFile(join(home, 'config.yaml'), 'plugins: { enabled: [wrapper] }\n')
 }
 
-function code(marker: string, killsAt: string): string {
-  return `import { existsSync, writeFileSync } from 'node:fs'
+function code(killFile: string): string {
+  return `import { existsSync, readFileSync, rmSync } from 'node:fs'
 export function register(ctx) {
+  const killFile = ${JSON.stringify(killFile)}
   const pass = (point) => {
-    if (point !== ${JSON.stringify(killsAt)} || existsSync(${JSON.stringify(marker)})) return
-    writeFileSync(${JSON.stringify(marker)}, '')
+    if (!existsSync(killFile) || readFileSync(killFile, 'utf8') !== point) return
+    rmSync(killFile)
     process.kill(process.pid, 'SIGKILL')
   }
   ctx.registerMiddleware('tool_request', ({ args }) => ({ args: { ...args, timeout: 60 } }))

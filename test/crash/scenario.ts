@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +26,7 @@ export interface KillPoint {
 export const killPoints: readonly KillPoint[] = [
   { name: 'inbox:before-commit', hits: 4 },
   { name: 'inbox:committed', hits: 4 },
-  { name: 'wire:acknowledged', hits: 1 },
+  { name: 'wire:acknowledged', hits: 2 },
   { name: 'turn:before-claim', hits: 3 },
   { name: 'media:fetched', hits: 1 },
   { name: 'turn:claimed', hits: 3 },
@@ -55,6 +56,12 @@ export const killPoints: readonly KillPoint[] = [
 
 const limitMs = 30_000
 
+interface Kill {
+  readonly killAt: string
+  /** The hit of the failpoint that kills. */
+  readonly killHit: number
+}
+
 interface UserMessage {
   readonly chat: string
   readonly text: string
@@ -62,16 +69,20 @@ interface UserMessage {
   readonly reply: string
 }
 
-const conversation: readonly UserMessage[] = [
-  { chat: 'ada', text: 'first', reply: 'the answer to first' },
-  { chat: 'bob', text: 'effect b1', reply: 'the answer to effect b1' },
-  { chat: 'ada', text: 'effect a1', reply: 'the answer to effect a1' },
-  { chat: 'bob', text: '/whoami', reply: 'Session key' },
-  // The adapter adds an attachment.
-  { chat: 'ada', text: 'photo', reply: '.png (image/png, 8 bytes)]\nphoto' },
-  { chat: 'cyd', text: '/new Garden', reply: 'Go on?' },
-  { chat: 'cyd', text: '/approve', reply: 'New conversation: Garden' },
-]
+/** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
+function conversationOf(round: number): readonly UserMessage[] {
+  const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
+  return [
+    { chat: ada, text: 'first', reply: 'the answer to first' },
+    { chat: bob, text: `effect b${round}`, reply: `the answer to effect b${round}` },
+    { chat: ada, text: `effect a${round}`, reply: `the answer to effect a${round}` },
+    { chat: bob, text: '/whoami', reply: 'Session key' },
+    // The adapter adds an attachment.
+    { chat: ada, text: 'photo', reply: '.png (image/png, 8 bytes)]\nphoto' },
+    { chat: cyd, text: '/new Garden', reply: 'Go on?' },
+    { chat: cyd, text: '/approve', reply: 'New conversation: Garden' },
+  ]
+}
 
 /** Replies to a plain message directly, and to `effect …` after a tool call that appends a line to a file. */
 function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
@@ -86,49 +97,116 @@ function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
   }
 }
 
-/**
- * Runs the scenario. Rejects if a message was lost or duplicated. `seed` selects the hit of the failpoint that kills;
- * `prepare` adds files to the home.
- */
-export async function runScenario(
-  point: KillPoint,
-  seed: number,
-  prepare: (home: string) => Promise<void> = async () => undefined,
-): Promise<void> {
+export interface ScenarioOptions {
+  /** Adds files to the home. */
+  prepare?(home: string): Promise<void>
+}
+
+/** One home whose gateway is killed again and again. */
+export interface Scenario {
+  readonly home: string
+  /**
+   * One round: users write, the gateway is killed at the failpoint and starts again, and every message is answered.
+   * Rejects if a message was lost or duplicated. `seed` selects the hit of the failpoint that kills.
+   */
+  kill(point: KillPoint, seed: number): Promise<void>
+  /** Stops the gateway cleanly and checks all rounds again. */
+  finish(): Promise<void>
+  /** Kills what still runs and removes the home. */
+  dispose(): Promise<void>
+}
+
+export async function createScenario({ prepare }: ScenarioOptions = {}): Promise<Scenario> {
   const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
   const effects = join(home, 'effects.log')
   const chat = await startChatServer()
   const model = await startOpenAiServer({ defaultReply: modelReply(effects), record: false })
   const children = new Set<ChildProcess>()
-  try {
-    await prepareHome(home, chat.url, model.baseUrl, point)
-    await prepare(home)
-    for (const { chat: name, text } of conversation) chat.say(name, text)
-    const kills = [
-      ...(point.after === undefined ? [] : [{ name: point.after, hit: 1 }]),
-      { name: point.name, hit: 1 + (seed % point.hits) },
-    ]
-    for (const kill of kills) await runUntilKilled(home, kill, children, point.drain === true ? chat : undefined)
-    if (point.name.startsWith('wire:')) await prepareHome(home, chat.url, model.baseUrl)
-    const restarted = start(home, {}, children)
-    await waitForReady(restarted)
+  /** The conversations of the rounds that succeeded. */
+  const rounds: (readonly UserMessage[])[] = []
+  let started = 0
+  /** The gateway that the last round restarted. */
+  let running: ChildProcess | undefined
+
+  async function checkRounds(conversations: readonly (readonly UserMessage[])[]): Promise<void> {
+    const lines = (await readFile(effects, 'utf8').catch(() => '')).split('\n').filter(Boolean)
+    for (const conversation of conversations) check(conversation, chat.messages, lines)
+  }
+
+  /** Kills the running gateway, or a new one, at the failpoint. `write` is called when the failpoint is armed. */
+  async function killOnce(kill: Kill, drain: boolean, write: () => void): Promise<void> {
+    const child = running ?? start(home, kill, children)
+    if (running !== undefined) await arm(running, kill)
+    running = undefined
+    const killed = untilKilled(child, kill, drain ? chat : undefined)
+    write()
+    await killed
+  }
+
+  async function playRound(point: KillPoint, seed: number, conversation: readonly UserMessage[]): Promise<void> {
+    const write = () => {
+      for (const { chat: name, text } of conversation) chat.say(name, text)
+    }
+    const kill = { killAt: point.name, killHit: 1 + (seed % point.hits) }
+    if (point.after === undefined) await killOnce(kill, point.drain === true, write)
+    else {
+      await killOnce({ killAt: point.after, killHit: 1 }, false, write)
+      await killOnce(kill, false, () => undefined)
+    }
+    running = start(home, {}, children)
+    await waitForReady(running)
     await chat.until((messages) => conversation.every((message) => isAnswered(message, messages)), limitMs)
-    await stop(restarted)
-    check(chat.messages, (await readFile(effects, 'utf8').catch(() => '')).split('\n').filter(Boolean))
+    await checkRounds([...rounds, conversation])
+  }
+
+  await prepareHome(home, chat.url, model.baseUrl)
+  await prepare?.(home)
+
+  return {
+    home,
+    async kill(point, seed) {
+      started += 1
+      const conversation = conversationOf(started)
+      try {
+        await playRound(point, seed, conversation)
+        rounds.push(conversation)
+      } catch (error) {
+        // The next round starts with a new process.
+        for (const child of children) child.kill('SIGKILL')
+        running = undefined
+        throw error
+      }
+    },
+    async finish() {
+      if (running !== undefined) await stop(running)
+      running = undefined
+      await checkRounds(rounds)
+    },
+    async dispose() {
+      for (const child of children) child.kill('SIGKILL')
+      await chat.close()
+      await model.stop()
+      await rm(home, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+/** Runs one round in a home of its own. */
+export async function runScenario(point: KillPoint, seed: number, options?: ScenarioOptions): Promise<void> {
+  const scenario = await createScenario(options)
+  try {
+    await scenario.kill(point, seed)
+    await scenario.finish()
   } finally {
-    for (const child of children) child.kill('SIGKILL')
-    await chat.close()
-    await model.stop()
-    await rm(home, { recursive: true, force: true, maxRetries: 5 })
+    await scenario.dispose()
   }
 }
 
 /** Creates a home whose platform connects to this chat server. The home channel is `home`. */
-export async function prepareHome(home: string, chatUrl: string, modelUrl: string, point?: KillPoint): Promise<void> {
+export async function prepareHome(home: string, chatUrl: string, modelUrl: string): Promise<void> {
   const wire = join(home, 'platforms', 'wire')
   await mkdir(wire, { recursive: true, mode: 0o700 })
   await cp(fileURLToPath(new URL('./wire/', import.meta.url)), wire, { recursive: true })
-  const killAt = point?.name.startsWith('wire:') === true ? `, kill_at: "${point.name}"` : ''
   await writeFile(
     join(home, 'config.yaml'),
     `model: test
@@ -140,23 +218,19 @@ streaming: { edit_interval: 0.005, buffer_threshold: 8 }
 agent: { drain_timeout: 5 }
 approvals: { destructive_slash_confirm: true }
 platforms:
-  wire: { enabled: true, url: "${chatUrl}", home_channel: home${killAt} }
+  wire: { enabled: true, url: "${chatUrl}", home_channel: home }
 `,
     { mode: 0o600 },
   )
 }
 
-export function start(
-  home: string,
-  kill: { killAt?: string; killHit?: number },
-  children: Set<ChildProcess>,
-): ChildProcess {
+export function start(home: string, kill: Partial<Kill>, children: Set<ChildProcess>): ChildProcess {
   const cache = join(tmpdir(), `hermes-crash-cache-${process.getuid?.() ?? 0}`)
   const child = spawn(
     process.execPath,
     [fileURLToPath(new URL('./child.mjs', import.meta.url)), JSON.stringify({ home, ...kill })],
     {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: cache },
     },
   )
@@ -173,18 +247,25 @@ export function start(
   return child
 }
 
-/** Resolves when the process was killed at the failpoint. Rejects if it ends in another way or does not end. */
-export async function runUntilKilled(
-  home: string,
-  kill: { name: string; hit: number },
-  children: Set<ChildProcess>,
-  drainWith?: ChatServer,
-): Promise<void> {
-  const child = start(home, { killAt: kill.name, killHit: kill.hit }, children)
-  if (drainWith !== undefined)
-    drainWith.until((messages) => messages.length > 0, limitMs).then(() => child.kill('SIGTERM'))
+/** Makes a running gateway kill itself at this hit of the failpoint, counted from now on. */
+async function arm(child: ChildProcess, kill: Kill): Promise<void> {
+  const armed = once(child, 'message', { signal: AbortSignal.timeout(limitMs) })
+  child.send(kill)
+  await armed
+}
+
+/** Starts a gateway and resolves when it was killed at the failpoint. Rejects if it ends in another way or does not end. */
+export function runUntilKilled(home: string, kill: Kill, children: Set<ChildProcess>): Promise<void> {
+  return untilKilled(start(home, kill, children), kill)
+}
+
+async function untilKilled(child: ChildProcess, kill: Kill, drainWith?: ChatServer): Promise<void> {
+  if (drainWith !== undefined) {
+    const before = drainWith.messages.length
+    drainWith.until((messages) => messages.length > before, limitMs).then(() => child.kill('SIGTERM'))
+  }
   const ended = await exitOf(child, limitMs)
-  assert.equal(ended, 'SIGKILL', `the process was not killed at ${kill.name} (${kill.hit})`)
+  assert.equal(ended, 'SIGKILL', `the process was not killed at ${kill.killAt} (${kill.killHit})`)
 }
 
 export async function stop(child: ChildProcess): Promise<void> {
@@ -230,7 +311,11 @@ function finals(messages: readonly SentMessage[]): SentMessage[] {
 }
 
 /** Every message has a reply, without unlabelled duplicates and in order, and no effect happened twice. */
-function check(messages: readonly SentMessage[], effects: readonly string[]): void {
+function check(
+  conversation: readonly UserMessage[],
+  messages: readonly SentMessage[],
+  effects: readonly string[],
+): void {
   for (const said of conversation) {
     const replies = finals(messages).filter(({ chat, text }) => chat === said.chat && text.includes(said.reply))
     const unlabelled = replies.filter(({ text }) => !text.includes('May be a duplicate'))
@@ -241,7 +326,7 @@ function check(messages: readonly SentMessage[], effects: readonly string[]): vo
     )
   }
   assert.equal(new Set(effects).size, effects.length, `an effect happened twice: ${effects}`)
-  for (const chat of ['ada', 'bob']) {
+  for (const chat of new Set(conversation.map((said) => said.chat))) {
     // Commands run at once, so only replies of the agent have an order.
     const expected = conversation
       .filter((said) => said.chat === chat && !said.text.startsWith('/'))

@@ -1,7 +1,8 @@
 /**
- * The adapter of the chat server. It is installed in the home of the gateway under test, so it may import only `#sdk`.
+ * The adapter of the chat server. It is installed in the home of the gateway under test, so it may import only `#sdk` and Node.
  * It polls like Telegram: a request with an offset acknowledges all updates before it.
  */
+import { channel } from 'node:diagnostics_channel'
 import {
   brand,
   definePlatform,
@@ -25,9 +26,7 @@ export default definePlatform({
     const disconnected = new AbortController()
     let offset = 0
 
-    const failpoint = (point: string) => {
-      if (options['kill_at'] === point) process.kill(process.pid, 'SIGKILL')
-    }
+    const failpoint = (point: string) => channel('crash-test:failpoint').publish(point)
 
     async function call(path: string, body: unknown): Promise<unknown> {
       const response = await fetch(`${url}${path}`, {
