@@ -90,7 +90,6 @@ export const acceptedKeys = [
   'web',
   'agent.restart_drain_timeout',
   'approvals.mode',
-  'approvals.deny',
   'approvals.cron_mode',
   'approvals.single_query_mode',
   'approvals.unattended_mode',

@@ -13,6 +13,12 @@ export const approvalsConfig = {
         .max(604_800)
         .default(300)
         .describe('Seconds that a question waits for its answer. An unanswered question counts as refused.'),
+      deny: z
+        .array(z.string())
+        .default([])
+        .describe(
+          'Shell commands that never run, as patterns: `*` matches any text and `?` one character; case is ignored.',
+        ),
       destructive_slash_confirm: z
         .boolean()
         .default(false)

@@ -12,6 +12,7 @@ import { createLocalEnvironment } from '../agent/environments/local-environment.
 import { createProcessTable, type SessionResourcesDeps } from '../agent/environments/session-resources.ts'
 import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../agent/tools/registry.ts'
 import type { TodoItem } from '../agent/tools/tool.ts'
+import type { ApprovalsConfig } from '../approvals/config.ts'
 import type { Environment } from '../config/environment.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
@@ -20,7 +21,7 @@ import type { PluginToolEntry } from '../plugins/plugin-tools.ts'
 export interface ToolRuntimeDeps {
   readonly home: HomeLayout
   readonly log: Logger
-  readonly settings: () => AgentConfig
+  readonly settings: () => AgentConfig & ApprovalsConfig
   readonly environment: () => Environment
   /** The command line that runs this program, for the `hermes` that commands of the agent find. */
   readonly commandLine: readonly string[]
@@ -39,7 +40,7 @@ export interface ToolRuntime extends SessionResourcesDeps {
 /** Rejects with a system error when the home cannot be written. */
 export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntime> {
   const { home, log, environment } = deps
-  const { agent, delegation, terminal } = deps.settings()
+  const { agent, approvals, delegation, terminal } = deps.settings()
   const { values, process } = environment()
   const userHome = values['HOME'] ?? home.root
   const registry = createToolRegistry({
@@ -47,7 +48,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     disabledToolsets: [...agent.disabled_toolsets, ...toolsetsWithoutSandbox(terminal.backend)],
     log,
     deps: {
-      commandPolicy: createCommandPolicy({ home: home.root, userHome }),
+      commandPolicy: createCommandPolicy({ home: home.root, userHome, deny: approvals.deny }),
       fileGuard: createFileGuard({ home: home.root, userHome, writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '' }),
       userHome,
       searchPath: values['PATH'] ?? '',

@@ -31,7 +31,7 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
     questions: under.questions,
     completionSignals,
     clock: under.clock.now,
-    settings: () => ({ approvals: { timeout: 300, destructive_slash_confirm: false } }),
+    settings: () => ({ approvals: { timeout: 300, deny: [], destructive_slash_confirm: false } }),
     redact: (text) => text,
     // biome-ignore lint/correctness/useYield: nothing is read
     *openTurnEvent() {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { conversation } from './support.ts'
+import { at, conversation, terminalCall } from './support.ts'
 
 test('the model writes a file, reads it and replies with its content', async (t) => {
   const gateway = await startTestGateway(t, {
@@ -54,3 +55,26 @@ test('a destructive command is refused with an error for the model', async (t) =
   await gateway.waitForReply('I may not.')
   assert.match(conversation(gateway.model.requests[1]).at(-1) ?? '', /error/)
 })
+
+test('a command on the deny list never runs, and an edit of the list takes effect with the next turn', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { approvals: { deny: ['*echo*'] } },
+    replies: [terminalCall('echo first'), { text: 'refused' }, terminalCall('echo second'), { text: 'ran' }],
+  })
+  await gateway.say('say first')
+  await gateway.waitForReply('refused')
+  assert.equal(at(JSON.parse(lastResult(gateway.model.requests[1])), 'rule'), 'denied')
+  gateway.configure({ approvals: { deny: [] } })
+  await gateway.waitForLog({ event: 'config.reloaded' })
+  await gateway.say('say second')
+  await gateway.waitForReply('ran')
+  assert.match(lastResult(gateway.model.requests[3]), /second/)
+})
+
+function lastResult(request: RecordedRequest | undefined): string {
+  return (
+    conversation(request)
+      .at(-1)
+      ?.replace(/^tool: /, '') ?? ''
+  )
+}
