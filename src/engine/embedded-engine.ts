@@ -5,8 +5,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { backoffMs, sleep, withTimeout } from '../lib/timers.ts'
-import type { SessionKey } from '../message/ids.ts'
-import type { Engine, QueueKind, QueueWorker } from './engine.ts'
+import type { QueueKind, SessionKey } from '../message/ids.ts'
+import type { Engine, QueueWorker } from './engine.ts'
 
 export interface EmbeddedEngineDeps {
   readonly log: Logger

@@ -2,10 +2,7 @@
  * The contract of the engine, which schedules the sessions. It carries no messages: the store holds the work, and a scan at
  * the start finds work whose wake-up was lost.
  */
-import type { SessionKey } from '../message/ids.ts'
-
-/** `turn`: one at a time per session, in order. `control`: commands that do not wait for a turn. */
-export type QueueKind = 'turn' | 'control'
+import type { QueueKind, SessionKey } from '../message/ids.ts'
 
 /**
  * Processes the queue of a session until it is empty. Throws only when it cannot continue; the engine then retries later.

@@ -3,6 +3,7 @@
  * check and the write.
  */
 import type { Attachment, MessageEvent } from '../message/event.ts'
+import type { QueueKind } from '../message/ids.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { exec, query, row, type Transaction } from '../store/query.ts'
 import type { InboxState } from '../store/schema.ts'
@@ -22,7 +23,7 @@ export interface InboxRow {
   readonly seq: number
   readonly state: InboxState
   readonly session_key: string
-  readonly lane: 'turn' | 'control'
+  readonly lane: QueueKind
   readonly platform: string
   readonly account: string
   readonly chat_id: string
@@ -47,7 +48,7 @@ export type EditResult =
       readonly kind: 'appended'
       readonly seq: number
       readonly sessionKey: string
-      readonly lane: 'turn' | 'control'
+      readonly lane: QueueKind
       /** The previous version, which was still queued and has been withdrawn. */
       readonly withdrawn?: number
     }
@@ -57,7 +58,7 @@ export interface Edit {
   readonly keys: readonly string[]
   readonly event: MessageEvent
   /** The queue of the edited message. */
-  readonly lane: 'turn' | 'control'
+  readonly lane: QueueKind
   readonly policy: 'ignore' | 'amend' | 'rerun'
   /** The result of a withdrawn version. */
   readonly withdrawnResult: TurnResult

@@ -1,6 +1,7 @@
 /**
  * Dead letters of the inbox: events whose processing failed too often, and what a user can do about them.
  */
+import type { QueueKind } from '../message/ids.ts'
 import { query, row, sql, type Transaction } from '../store/query.ts'
 import { openCondition } from './queries.ts'
 
@@ -37,7 +38,7 @@ const requeue = query((db, p: { seq: number; now: number }) =>
 export function* retryDeadEvent(
   seq: number,
   now: number,
-): Transaction<{ session_key: string; lane: 'turn' | 'control' } | undefined> {
+): Transaction<{ session_key: string; lane: QueueKind } | undefined> {
   return yield* row(requeue, { seq, now })
 }
 

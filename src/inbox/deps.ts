@@ -5,12 +5,10 @@ import type { Logger } from '../lib/log.ts'
 import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
-import type { SessionKey } from '../message/ids.ts'
+import type { QueueKind, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import type { Store } from '../store/store.ts'
-
-export type QueueKind = 'turn' | 'control'
 
 export interface InboxDeps {
   readonly store: Store
@@ -27,7 +25,7 @@ export interface InboxDeps {
   /** `control` for commands that act at once, `turn` for everything that waits in the queue of its session. */
   queueKindOf(event: MessageEvent): QueueKind
   /** Called after the event was stored. */
-  wake(key: SessionKey, lane: QueueKind): void
+  wake(key: SessionKey, queue: QueueKind): void
   /** Called after an event of the control queue was stored, before `wake`. */
   onControlEvent?(key: SessionKey, event: MessageEvent): void
   /** Called after it was stored that a queued event will not be processed. */

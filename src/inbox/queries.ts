@@ -1,6 +1,7 @@
 /**
  * The rows of the inbox: events, their keys, and the state of their processing.
  */
+import type { QueueKind } from '../message/ids.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { InboxState } from '../store/schema.ts'
@@ -24,7 +25,7 @@ const insertRow = query(
     db,
     p: {
       session_key: string
-      lane: 'turn' | 'control'
+      lane: QueueKind
       kind: string
       platform: string
       account: string
@@ -55,7 +56,7 @@ const insertRow = query(
 
 export interface NewEvent {
   readonly sessionKey: string
-  readonly lane: 'turn' | 'control'
+  readonly lane: QueueKind
   readonly kind: string
   readonly platform: string
   readonly account: string
@@ -105,7 +106,7 @@ export function* acceptEvent(
   return { seq, duplicate: known !== undefined }
 }
 
-const selectQueueHead = query((db, p: { session_key: string; lane: 'turn' | 'control' }) =>
+const selectQueueHead = query((db, p: { session_key: string; lane: QueueKind }) =>
   db
     .selectFrom('inbox')
     .select(['seq', 'payload', 'tries', 'turn_id', 'state', 'reason'])
@@ -126,7 +127,7 @@ export interface QueueHead {
 }
 
 /** The oldest open event of a queue. */
-export function* findQueueHead(sessionKey: string, lane: 'turn' | 'control'): Transaction<QueueHead | undefined> {
+export function* findQueueHead(sessionKey: string, lane: QueueKind): Transaction<QueueHead | undefined> {
   return yield* row(selectQueueHead, { session_key: sessionKey, lane })
 }
 
@@ -184,7 +185,7 @@ const selectOpenQueues = query((db, _: Record<never, never>) =>
 )
 
 /** The queues with open events, for the start after a stop or a crash. */
-export function* listOpenQueues(): Transaction<readonly { session_key: string; lane: 'turn' | 'control' }[]> {
+export function* listOpenQueues(): Transaction<readonly { session_key: string; lane: QueueKind }[]> {
   return yield* rows(selectOpenQueues, {})
 }
 

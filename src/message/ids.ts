@@ -1,5 +1,5 @@
 /**
- * The branded ids of messages, sessions and turns.
+ * The branded ids of messages, sessions and turns, and the queues of a session.
  */
 import type { Brand } from '../lib/ids.ts'
 
@@ -11,3 +11,5 @@ export type SessionId = Brand<'SessionId'>
 export type TurnId = Brand<'TurnId'>
 /** The permanent unique id of an event: `tg:<bot>:<update_id>`. The inbox deduplicates by it. */
 export type EventKey = Brand<'EventKey'>
+/** `turn`: one at a time per session, in order. `control`: commands that do not wait for a turn. */
+export type QueueKind = 'turn' | 'control'

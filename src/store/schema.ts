@@ -3,6 +3,7 @@
  * integer milliseconds, and JSON is text. The statements that create the tables are in `migrations/`.
  */
 import type { Generated } from 'kysely'
+import type { QueueKind } from '../message/ids.ts'
 
 export interface Database {
   /** The state of a session key: its current session, and the epoch that fences its turns. */
@@ -35,7 +36,7 @@ export interface Database {
   inbox: {
     seq: Generated<number>
     session_key: string
-    lane: 'turn' | 'control'
+    lane: QueueKind
     kind: string
     platform: string
     account: string
