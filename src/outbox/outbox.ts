@@ -3,7 +3,7 @@
  * repeats one. Live drafts and typing indicators are not stored.
  */
 import { messageOf } from '../lib/errors.ts'
-import { sleep as realSleep, withTimeout } from '../lib/timers.ts'
+import { withTimeout } from '../lib/timers.ts'
 import type { SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
@@ -67,16 +67,9 @@ const minExpeditedWaitMs = 5_000
 /** How long calls may take to end after their signal was aborted. */
 const abortGraceMs = 1_000
 
-type OutboxOptions = Omit<OutboxDeps, 'failpoint' | 'sleep'> & Partial<Pick<OutboxDeps, 'failpoint' | 'sleep'>>
-
-export function createOutbox(options: OutboxOptions): Outbox {
+export function createOutbox(deps: OutboxDeps): Outbox {
   const drain = new AbortController()
   const abort = new AbortController()
-  const deps = {
-    ...options,
-    sleep: options.sleep ?? realSleep,
-    failpoint: options.failpoint ?? (() => undefined),
-  }
   const context = createOutboxContext(deps, drain.signal, abort.signal)
   const delivery = createDelivery(context)
   const drafts = createDrafts(context, delivery.isBusy)
