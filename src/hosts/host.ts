@@ -33,7 +33,21 @@ export function createHost(options: HostOptions): Host {
 
   const ensureProcess = (startProcess: typeof startWorkerProcess) => {
     if (worker !== undefined) return worker
-    const started = startProcess({ sleep, ...options, log, limits })
+    const started = startProcess({
+      name,
+      language: options.language,
+      modules,
+      env: options.env,
+      cwd: options.cwd,
+      command: options.command,
+      cacheFolder: options.cacheFolder,
+      onRequest: options.onRequest,
+      onBackgroundRequest: options.onBackgroundRequest,
+      onExit: options.onExit,
+      sleep: options.sleep ?? sleep,
+      log,
+      limits,
+    })
     starts += 1
     worker = started
     void started.exited.then(({ killed }) => {

@@ -1,7 +1,6 @@
 /**
  * One process of a host, from start to exit.
  */
-import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { HostCall, HostLimits, HostModule, HostOptions, HostResult, LoadedModule } from './contract.ts'
 import type { ExitCause } from './exit-failures.ts'
@@ -33,11 +32,11 @@ export interface WorkerProcess {
   readonly exited: Promise<{ readonly killed: boolean }>
 }
 
-export interface WorkerProcessOptions extends HostOptions {
-  readonly limits: HostLimits
-  readonly log: Logger
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-}
+export type WorkerProcessOptions = Required<Omit<HostOptions, OptionalHostOption>> & {
+  readonly [Option in OptionalHostOption]: HostOptions[Option]
+} & { readonly limits: HostLimits }
+
+type OptionalHostOption = 'command' | 'cacheFolder' | 'onRequest' | 'onBackgroundRequest' | 'onExit'
 
 interface ProcessState {
   readonly options: WorkerProcessOptions
