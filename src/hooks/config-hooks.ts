@@ -65,43 +65,6 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     return { ...(settings().env === 'declared' ? baseEnvironment(all) : all), HERMES_HOME: home }
   }
 
-  function configuredHooks(): Map<string, ConfiguredHook> {
-    const found = new Map<string, ConfiguredHook>()
-    // Safe mode starts the gateway without programs and webhooks.
-    if (/^(1|true|yes|on)$/i.test(deps.environment()['HERMES_SAFE_MODE'] ?? '')) return found
-    const add = (name: string, configured: ConfiguredHook) => {
-      let id = name
-      for (let number = 2; found.has(id); number++) id = `${name}-${number}`
-      found.set(id, configured)
-    }
-    for (const { event, hook } of listCommandHooks(settings())) {
-      const program = basename(splitShellWords(hook.command)?.[0] ?? '')
-      add(`${event}/${program}`, { kind: 'command', events: [event], spec: hook })
-    }
-    for (const spec of settings().outbound) {
-      add(`webhook/${spec.name ?? new URL(spec.url).host}`, { kind: 'webhook', events: spec.events, spec })
-    }
-    return found
-  }
-
-  function acceptedHashesFor(configured: ConfiguredHook): AcceptedHashes | undefined {
-    if (configured.kind === 'webhook' || deps.acceptsAll()) return 'any'
-    const { command } = configured.spec
-    const [event = ''] = configured.events
-    try {
-      const found = readConsents(home).filter((one) => hasConsent({ event, command }, [one]))
-      if (found.length === 0) return undefined
-      const programs = found.flatMap(({ program }) => program ?? [])
-      return programs.length < found.length ? 'any' : programs
-    } catch (error) {
-      log.warn(
-        { event: 'hook.consents_unreadable', err: error },
-        'the list of accepted programs cannot be read: no program runs',
-      )
-      return undefined
-    }
-  }
-
   function blockedReasonFor(id: string, { kind, spec }: ConfiguredHook, accepted: AcceptedHashes): () => string {
     if (kind === 'webhook' || accepted === 'any') return () => ''
     const isAccepted = createProgramCheck(programFiles(spec.command, home), accepted)
@@ -136,7 +99,7 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
 
   function refreshEntry(id: string, configured: ConfiguredHook, before: Entry | undefined): Entry {
     const isSame = isDeepStrictEqual(before?.configured, configured)
-    const accepted = acceptedHashesFor(configured)
+    const accepted = acceptedHashesFor(configured, deps)
     if (before !== undefined && isSame && isDeepStrictEqual(before.accepted, accepted)) return before
     before?.listener?.stop()
     for (const event of configured.events) {
@@ -165,9 +128,8 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
   return {
     refresh() {
       const before = entries
-      entries = new Map(
-        [...configuredHooks()].map(([id, configured]) => [id, refreshEntry(id, configured, before.get(id))]),
-      )
+      const configuredNow = configuredHooks(settings(), deps.environment()['HERMES_SAFE_MODE'])
+      entries = new Map([...configuredNow].map(([id, hook]) => [id, refreshEntry(id, hook, before.get(id))]))
       for (const [id, { listener }] of before) if (!entries.has(id)) listener?.stop()
       deps.onChange()
     },
@@ -180,6 +142,45 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     stop() {
       for (const { listener } of entries.values()) listener?.stop()
     },
+  }
+}
+
+/** By id. Safe mode starts the gateway without programs and webhooks. */
+function configuredHooks(settings: HooksConfig, safeMode = ''): Map<string, ConfiguredHook> {
+  const found = new Map<string, ConfiguredHook>()
+  if (/^(1|true|yes|on)$/i.test(safeMode)) return found
+  const add = (name: string, configured: ConfiguredHook) => {
+    let id = name
+    for (let number = 2; found.has(id); number++) id = `${name}-${number}`
+    found.set(id, configured)
+  }
+  for (const { event, hook } of listCommandHooks(settings)) {
+    const program = basename(splitShellWords(hook.command)?.[0] ?? '')
+    add(`${event}/${program}`, { kind: 'command', events: [event], spec: hook })
+  }
+  for (const spec of settings.outbound) {
+    add(`webhook/${spec.name ?? new URL(spec.url).host}`, { kind: 'webhook', events: spec.events, spec })
+  }
+  return found
+}
+
+type ConsentDeps = Pick<ConfigHooksDeps, 'home' | 'acceptsAll' | 'log'>
+
+function acceptedHashesFor(configured: ConfiguredHook, deps: ConsentDeps): AcceptedHashes | undefined {
+  if (configured.kind === 'webhook' || deps.acceptsAll()) return 'any'
+  const { command } = configured.spec
+  const [event = ''] = configured.events
+  try {
+    const found = readConsents(deps.home).filter((one) => hasConsent({ event, command }, [one]))
+    if (found.length === 0) return undefined
+    const programs = found.flatMap(({ program }) => program ?? [])
+    return programs.length < found.length ? 'any' : programs
+  } catch (error) {
+    deps.log.warn(
+      { event: 'hook.consents_unreadable', err: error },
+      'the list of accepted programs cannot be read: no program runs',
+    )
+    return undefined
   }
 }
 

@@ -1,14 +1,15 @@
 /**
- * Loads the plugins that the configuration enables, and unloads all others (contract §2.1, §2.2). A plugin that cannot be
- * loaded leaves no registrations behind and does not affect other plugins.
+ * Loads the plugins that the configuration enables, and unloads all others (contract §2.1, §2.2).
  */
 import { sep } from 'node:path'
 import { messageOf } from '../lib/errors.ts'
-import { fingerprintOf, fingerprintsOf, hasChanged } from '../lib/file-fingerprint.ts'
-import { cataloguePlugins, matchesPluginId, type PluginCatalogue } from './catalogue.ts'
-import type { DiscoveredPlugin, PluginRoot } from './discovery.ts'
-import { createEntryImporter } from './entry-importer.ts'
-import { failureReasonOf, type LoadedPlugin, type LoadPluginDeps, loadPlugin, unloadPlugin } from './load-plugin.ts'
+import { hasChanged } from '../lib/file-fingerprint.ts'
+import type { Logger } from '../lib/log.ts'
+import { cataloguePlugins, type PluginCatalogue } from './catalogue.ts'
+import type { PluginServices } from './context.ts'
+import type { PluginRoot } from './discovery.ts'
+import type { LoadedPlugin, LoadPluginDeps } from './load-plugin.ts'
+import { createLoadedPlugins } from './loaded-plugins.ts'
 import {
   createPluginReports,
   type LoadedPluginReport,
@@ -37,155 +38,51 @@ export interface PluginLoader {
   stop(): Promise<void>
 }
 
-interface LoaderState {
-  catalogue: PluginCatalogue
-  /** In the order of loading. */
-  readonly loaded: Map<string, LoadedPlugin>
-  readonly failures: Map<string, string>
-  /** Fingerprints of the entries of plugins that took long to fail. */
-  readonly slowFailures: Map<string, string>
-  /** Warnings of the last `sync`. */
-  logged: ReadonlySet<string>
-}
-
-/** A plugin that takes longer than this to fail is retried only after an edit, because other plugins wait for it. */
-const slowFailureMs = 5_000
-
 export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
-  const { log } = deps
-  const importer = createEntryImporter()
+  const { log, services } = deps
   const stopping = new AbortController()
-  const state: LoaderState = {
-    catalogue: { plugins: [], invalid: [], warnings: [], missing: [], isEnabled: () => false },
-    loaded: new Map(),
-    failures: new Map(),
-    slowFailures: new Map(),
-    logged: new Set(),
-  }
-  const { loaded, failures, slowFailures } = state
+  const table = createLoadedPlugins(deps, stopping.signal)
+  const logWarnings = createWarningLog(log)
+  let catalogue: PluginCatalogue = { plugins: [], invalid: [], warnings: [], missing: [], isEnabled: () => false }
   let queue = Promise.resolve()
-
-  const hasPlugin = (id: string) => [...loaded.keys()].some((other) => matchesPluginId(id, other))
 
   async function sync(changedFiles?: readonly string[]): Promise<void> {
     if (stopping.signal.aborted) return
     const settings = deps.settings()
-    state.catalogue = await cataloguePlugins({ roots: deps.roots, settings, environment: deps.environment() })
-    const enabled = state.catalogue.plugins.filter(
-      ({ desiredState, blockedReason }) => desiredState === 'enabled' && blockedReason === '',
-    )
+    catalogue = await cataloguePlugins({ roots: deps.roots, settings, environment: deps.environment() })
+    const enabled = catalogue.plugins
+      .filter(({ desiredState, blockedReason }) => desiredState === 'enabled' && blockedReason === '')
+      .map(({ found }) => found)
     const isStillEnabled = ({ found: { id, directory }, process }: LoadedPlugin) =>
-      (process?.failureReason() ?? '') === '' &&
-      enabled.some(({ found }) => found.id === id && found.directory === directory)
-    for (const id of slowFailures.keys()) if (!enabled.some(({ found }) => found.id === id)) slowFailures.delete(id)
-    for (const id of failures.keys()) if (!slowFailures.has(id)) failures.delete(id)
-    for (const plugin of [...loaded.values()].reverse()) if (!isStillEnabled(plugin)) await unload(plugin)
+      (process?.failureReason() ?? '') === '' && enabled.some((one) => one.id === id && one.directory === directory)
+    table.forgetFailures((id) => enabled.some((found) => found.id === id))
+    for (const plugin of table.list().toReversed()) if (!isStillEnabled(plugin)) await table.unload(plugin)
     const previous = await unloadEdited(changedFiles)
-    for (const { found } of enabled)
-      if (!loaded.has(found.id) && !isKnownSlowFailure(slowFailures, found)) await load(found, previous.get(found.id))
-    logWarnings()
+    for (const found of enabled) if (table.mayLoad(found)) await table.load(found, previous.get(found.id))
+    const unloadable = failures().filter(({ id }) => table.failure(id) === undefined)
+    logWarnings(catalogue.warnings, unloadable, list())
   }
 
   /** Resolves with the plugins that were unloaded. */
   async function unloadEdited(changedFiles: readonly string[] | undefined): Promise<ReadonlyMap<string, LoadedPlugin>> {
     const unloaded = new Map<string, LoadedPlugin>()
-    for (const plugin of editedPlugins(loaded, changedFiles))
-      if (await unloadForReload(plugin)) unloaded.set(plugin.found.id, plugin)
+    for (const plugin of editedPlugins(table.list(), changedFiles))
+      if (await table.unloadForReload(plugin)) unloaded.set(plugin.found.id, plugin)
     return unloaded
   }
 
-  /** Returns whether it was unloaded: a version that cannot be imported does not replace a working one. */
-  async function unloadForReload(plugin: LoadedPlugin): Promise<boolean> {
-    const { found } = plugin
-    if (found.language !== 'python') {
-      importer.invalidate(found)
-      try {
-        await importer.importEntry(found)
-      } catch (error) {
-        const reason = await failureReasonOf(error, found)
-        log.error(
-          { event: 'plugin.reload_failed', plugin: found.id, err: error, reason },
-          'the edited plugin cannot be imported',
-        )
-        const warning = `its newest version cannot be imported, so the previous one stays loaded: ${reason}`
-        const fingerprints = fingerprintsOf(plugin.fingerprints.keys())
-        loaded.set(found.id, { ...plugin, fingerprints, warnings: [warning] })
-        return false
-      }
-    }
-    await unload(plugin)
-    return true
-  }
-
-  async function load(found: DiscoveredPlugin, previous: LoadedPlugin | undefined): Promise<void> {
-    const { id, entryFile } = found
-    const startedAt = deps.clock()
-    const fingerprint = fingerprintOf(entryFile)
-    failures.delete(id)
-    slowFailures.delete(id)
-    try {
-      loaded.set(id, await loadPlugin(deps, found, { importer, hasPlugin, signal: stopping.signal }))
-    } catch (error) {
-      const reason = await failureReasonOf(error, found)
-      failures.set(id, reason)
-      if (deps.clock() - startedAt >= slowFailureMs) slowFailures.set(id, fingerprint)
-      log.error({ event: 'plugin.load_failed', plugin: id, err: error, reason }, 'plugin cannot be loaded')
-      if (previous?.register !== undefined) await restore(previous, reason)
-    }
-  }
-
-  /** A guardrail that was loaded must not disappear because its edited version fails. */
-  async function restore({ found, register }: LoadedPlugin, reason: string): Promise<void> {
-    try {
-      const plugin = await loadPlugin(deps, found, { importer, hasPlugin, register, signal: stopping.signal })
-      const warning = `its newest version failed to register, so the previous one is loaded again: ${reason}`
-      loaded.set(found.id, { ...plugin, warnings: [warning] })
-      failures.delete(found.id)
-      slowFailures.delete(found.id)
-    } catch (error) {
-      log.error(
-        { event: 'plugin.restore_failed', plugin: found.id, err: error },
-        'the previous version cannot be loaded',
-      )
-    }
-  }
-
-  async function unload(plugin: LoadedPlugin): Promise<void> {
-    await unloadPlugin(deps, plugin)
-    loaded.delete(plugin.found.id)
-  }
-
-  /** Logs a warning again only after it was absent in between. */
-  function logWarnings(): void {
-    const entries = [
-      ...state.catalogue.warnings.map((warning) => ({ fields: { reason: warning }, isLoaded: true })),
-      ...listFailures()
-        .filter(({ id }) => !failures.has(id))
-        .map(({ id, reason }) => ({ fields: { plugin: id, reason }, isLoaded: false })),
-      ...list().flatMap(({ id, warnings }) =>
-        warnings.map((warning) => ({ fields: { plugin: id, reason: warning }, isLoaded: true })),
-      ),
-    ].map((entry) => ({ ...entry, key: JSON.stringify(entry) }))
-    for (const { fields, isLoaded, key } of entries) {
-      if (state.logged.has(key)) continue
-      if (isLoaded) log.warn({ event: 'plugin.warning', ...fields }, 'a plugin needs attention')
-      else log.warn({ event: 'plugin.not_loaded', ...fields }, 'plugin is not loaded')
-    }
-    state.logged = new Set(entries.map(({ key }) => key))
-  }
-
   function list(): PluginReport[] {
-    return createPluginReports(state.catalogue, {
-      failure: (id) => failures.get(id),
+    return createPluginReports(catalogue, {
+      failure: table.failure,
       loaded(id) {
-        const plugin = loaded.get(id)
-        return plugin === undefined ? undefined : createLoadedReport(deps, plugin)
+        const plugin = table.get(id)
+        return plugin === undefined ? undefined : createLoadedReport(services, plugin)
       },
     })
   }
 
-  function listFailures(): PluginFailure[] {
-    return pluginFailures(list(), state.catalogue.isEnabled)
+  function failures(): PluginFailure[] {
+    return pluginFailures(list(), catalogue.isEnabled)
   }
 
   function enqueue(task: () => Promise<void>): Promise<void> {
@@ -201,39 +98,56 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
   return {
     sync: (changedFiles) => enqueue(() => sync(changedFiles)),
     list,
-    failures: listFailures,
+    failures,
     stop() {
       stopping.abort()
       return enqueue(async () => {
-        for (const plugin of [...loaded.values()].reverse()) await unload(plugin)
+        for (const plugin of table.list().toReversed()) await table.unload(plugin)
       })
     },
   }
 }
 
+/** Logs a warning again only after it was absent in between. */
+function createWarningLog(log: Logger) {
+  let logged: ReadonlySet<string> = new Set()
+  return (
+    warnings: readonly string[],
+    unloadable: readonly PluginFailure[],
+    plugins: readonly PluginReport[],
+  ): void => {
+    const entries = [
+      ...warnings.map((warning) => ({ fields: { reason: warning }, isLoaded: true })),
+      ...unloadable.map(({ id, reason }) => ({ fields: { plugin: id, reason }, isLoaded: false })),
+      ...plugins.flatMap((plugin) =>
+        plugin.warnings.map((warning) => ({ fields: { plugin: plugin.id, reason: warning }, isLoaded: true })),
+      ),
+    ].map((entry) => ({ ...entry, key: JSON.stringify(entry) }))
+    for (const { fields, isLoaded, key } of entries) {
+      if (logged.has(key)) continue
+      if (isLoaded) log.warn({ event: 'plugin.warning', ...fields }, 'a plugin needs attention')
+      else log.warn({ event: 'plugin.not_loaded', ...fields }, 'plugin is not loaded')
+    }
+    logged = new Set(entries.map(({ key }) => key))
+  }
+}
+
 /** In the order of unloading. */
-function editedPlugins(
-  loaded: ReadonlyMap<string, LoadedPlugin>,
-  changedFiles: readonly string[] | undefined,
-): LoadedPlugin[] {
+function editedPlugins(loaded: readonly LoadedPlugin[], changedFiles: readonly string[] | undefined): LoadedPlugin[] {
   if (changedFiles === undefined) return []
-  return [...loaded.values()]
-    .reverse()
+  return loaded
+    .toReversed()
     .filter(
       ({ found: { directory }, fingerprints }) =>
         changedFiles.some((file) => file.startsWith(`${directory}${sep}`)) || hasChanged(fingerprints),
     )
 }
 
-function isKnownSlowFailure(slowFailures: ReadonlyMap<string, string>, { id, entryFile }: DiscoveredPlugin): boolean {
-  return slowFailures.has(id) && slowFailures.get(id) === fingerprintOf(entryFile)
-}
-
-function createLoadedReport({ services }: PluginLoaderDeps, plugin: LoadedPlugin): LoadedPluginReport {
+function createLoadedReport({ hooks }: PluginServices, plugin: LoadedPlugin): LoadedPluginReport {
   const { found, registrations, warnings, loadMs, process } = plugin
   return {
     registered: registrations.list(),
-    hooks: services.hooks.report(found.id),
+    hooks: hooks.report(found.id),
     warnings: [...warnings, ...(process?.warnings() ?? [])],
     loadMs,
     failureReason: process?.failureReason() ?? '',

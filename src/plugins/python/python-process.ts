@@ -43,11 +43,8 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
   const restartTasks = new Set<() => Promise<unknown>>()
   const warnings = new Set<string>()
   const stopController = new AbortController()
+  const restarts = createRestartLimit({ clock, random, log })
   let isOpen = false
-  /** Reset by each completed call. */
-  let consecutiveExits = 0
-  let nextStartAt = 0
-  let failureReason = ''
   let generation = createGeneration(deps, onExit)
 
   function onExit({ expected, reason }: HostExit): void {
@@ -58,27 +55,13 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
 
   function recordExit(reason: string): void {
     if (stopController.signal.aborted) return
-    consecutiveExits += 1
-    if (consecutiveExits >= maxConsecutiveExits) {
-      failureReason = `its process ended ${maxConsecutiveExits} times in a row (${reason}); the plugin is disabled until it is loaded again`
-      log.error(
-        { event: 'plugin.disabled', exits: consecutiveExits, reason },
-        'plugin disabled after repeated failures',
-      )
-      return
-    }
-    const ms = backoffMs(consecutiveExits, minRestartDelayMs, maxRestartDelayMs, random)
-    nextStartAt = clock() + ms
-    log.warn(
-      { event: 'plugin.process_exited', exits: consecutiveExits, ms, reason },
-      'the process of a plugin ended; the next call restarts it',
-    )
-    if (restartTasks.size > 0) void restartLater(ms)
+    const delayMs = restarts.recordExit(reason)
+    if (delayMs !== undefined && restartTasks.size > 0) void restartLater(delayMs)
   }
 
   async function restartLater(ms: number): Promise<void> {
     await sleep(ms, stopController.signal)
-    if (stopController.signal.aborted || restartTasks.size === 0 || failureReason !== '') return
+    if (stopController.signal.aborted || restartTasks.size === 0 || restarts.failureReason() !== '') return
     await ensureLoaded(generation).catch(logRestartFailure)
   }
 
@@ -92,8 +75,8 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
 
   /** Why no callback can be called now. */
   function unavailableReason(): string | undefined {
-    if (failureReason !== '') return `It is disabled: ${failureReason}.`
-    return generation.host.status().state === 'idle' && clock() < nextStartAt
+    if (restarts.failureReason() !== '') return `It is disabled: ${restarts.failureReason()}.`
+    return generation.host.status().state === 'idle' && restarts.isDelayed()
       ? 'It ended and will be restarted shortly.'
       : undefined
   }
@@ -144,11 +127,12 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
       const used = generation
       await ensureLoaded(used)
       const result = await used.host.call({ ...call, module: id, function: callback, args })
-      if (result.ok || result.failure.kind === 'threw' || result.failure.kind === 'unserialisable') consecutiveExits = 0
+      if (result.ok || result.failure.kind === 'threw' || result.failure.kind === 'unserialisable')
+        restarts.recordCompletedCall()
       if (result.ok) return result.value
       throw toThrownError(result.failure, call.signal)
     },
-    failureReason: () => failureReason,
+    failureReason: restarts.failureReason,
     warnings: () => [...warnings],
     addWarning(warning) {
       if (warnings.has(warning)) return
@@ -156,6 +140,40 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
       log.warn({ event: 'plugin.warning', reason: warning }, 'a plugin needs attention')
     },
     stop,
+  }
+}
+
+/** Delays restarts, and disables the plugin after too many exits in a row. */
+function createRestartLimit({ clock, random, log }: Pick<PythonProcessDeps, 'clock' | 'random' | 'log'>) {
+  let consecutiveExits = 0
+  let nextStartAt = 0
+  let failureReason = ''
+  return {
+    /** '' while it may be restarted. */
+    failureReason: () => failureReason,
+    isDelayed: () => clock() < nextStartAt,
+    recordCompletedCall() {
+      consecutiveExits = 0
+    },
+    /** Returns the delay of the restart; undefined when it must not be restarted. */
+    recordExit(reason: string): number | undefined {
+      consecutiveExits += 1
+      if (consecutiveExits >= maxConsecutiveExits) {
+        failureReason = `its process ended ${maxConsecutiveExits} times in a row (${reason}); the plugin is disabled until it is loaded again`
+        log.error(
+          { event: 'plugin.disabled', exits: consecutiveExits, reason },
+          'plugin disabled after repeated failures',
+        )
+        return undefined
+      }
+      const ms = backoffMs(consecutiveExits, minRestartDelayMs, maxRestartDelayMs, random)
+      nextStartAt = clock() + ms
+      log.warn(
+        { event: 'plugin.process_exited', exits: consecutiveExits, ms, reason },
+        'the process of a plugin ended; the next call restarts it',
+      )
+      return ms
+    },
   }
 }
 
