@@ -1,12 +1,13 @@
 /**
  * The chat: connects the stream of the gateway, the user's input and the views.
  */
-import { ApiError, createApi } from './api.js'
+import { createApi } from './api.js'
 import { createConnection } from './connection.js'
 import { byId } from './dom.js'
 import { createOutbox } from './outbox.js'
 import { createStore, typingMs } from './store.js'
 import { createAnnouncer } from './view/announcer.js'
+import { createAttempts } from './view/attempts.js'
 import { createBanners } from './view/banners.js'
 import { createComposer } from './view/composer.js'
 import { copyOnClick } from './view/copy-button.js'
@@ -15,6 +16,8 @@ import { createLog } from './view/log.js'
 import { createScroller } from './view/scroller.js'
 import { createStatus } from './view/status.js'
 import { createWorkingIndicator } from './view/working-indicator.js'
+
+/** @typedef {ReturnType<typeof createStore>} Store */
 
 const wrongToken = 'This token is not valid. The gateway may have a new one: run hermes web url again.'
 /** The page is shown after this time, even if the history has not arrived. */
@@ -32,7 +35,7 @@ export function openChat({ token, storage, onLeave }) {
   const app = byId('app', HTMLElement)
   const stopButton = byId('stop', HTMLButtonElement)
   const olderButton = byId('older', HTMLButtonElement)
-  const trouble = byId('trouble', HTMLElement)
+  const attempt = createAttempts(byId('trouble', HTMLElement))
   let left = false
   let frame = 0
 
@@ -102,7 +105,7 @@ export function openChat({ token, storage, onLeave }) {
     send('/new')
     composer.focus()
   })
-  document.addEventListener('keydown', onKey)
+  listenToKeys({ store, scroller, stop })
   window.addEventListener('online', connection.retryNow)
   document.addEventListener('visibilitychange', () => document.hidden || connection.retryNow())
   setTimeout(reveal, revealMs)
@@ -113,19 +116,6 @@ export function openChat({ token, storage, onLeave }) {
     app.hidden = false
     window.dispatchEvent(new Event('resize'))
     if (matchMedia('(pointer: fine)').matches) composer.focus()
-  }
-
-  /** @param {KeyboardEvent} event */
-  function onKey(event) {
-    const { key, target } = event
-    if (event.isComposing) return
-    if (key === 'Escape' && store.workingSince() !== null && document.querySelector(':popover-open') === null) stop()
-    // The field keeps the focus, but these keys scroll the conversation.
-    const leafing = target instanceof HTMLTextAreaElement && target.scrollHeight <= target.clientHeight
-    if (leafing && (key === 'PageUp' || key === 'PageDown')) {
-      event.preventDefault()
-      scroller.page(key === 'PageUp' ? -1 : 1)
-    }
   }
 
   /** @param {string} why */
@@ -151,7 +141,9 @@ export function openChat({ token, storage, onLeave }) {
 
   function stop() {
     stopButton.disabled = true
-    void attempt(() => api.stop(), 'The agent could not be stopped.')
+    void attempt(() => api.stop(), 'The agent could not be stopped.').then((done) => {
+      if (!done) stopButton.disabled = false
+    })
   }
 
   async function showOlder() {
@@ -168,23 +160,6 @@ export function openChat({ token, storage, onLeave }) {
     olderButton.disabled = false
   }
 
-  /**
-   * Shows a failure above the message field.
-   *
-   * @param {() => Promise<void>} act
-   * @param {string} failure
-   */
-  async function attempt(act, failure) {
-    try {
-      await act()
-      trouble.hidden = true
-    } catch (error) {
-      stopButton.disabled = false
-      trouble.textContent = `${failure} ${error instanceof ApiError ? `${error.message} ${error.hint}` : 'The gateway cannot be reached.'}`
-      trouble.hidden = false
-    }
-  }
-
   /** Draws once for all events of a frame. */
   function schedule() {
     frame ||= requestAnimationFrame(render)
@@ -193,16 +168,53 @@ export function openChat({ token, storage, onLeave }) {
   function render() {
     cancelAnimationFrame(frame)
     frame = 0
-    const items = store.items()
-    const since = store.workingSince() ?? (store.typing() ? now() : null)
-    log.render(items)
-    empty.show(store.ready() && items.length === 0)
-    olderButton.hidden = !store.more()
-    working.show(items.some(showsProgress) ? null : since)
-    const running = store.workingSince() !== null
-    if (stopButton.hidden === running) stopButton.disabled = false
-    stopButton.hidden = !running
+    draw({ store, now, log, empty, working, olderButton, stopButton })
   }
+}
+
+/**
+ * Escape stops the turn. Page keys scroll the conversation while the field keeps the focus.
+ *
+ * @param {object} options
+ * @param {Store} options.store
+ * @param {ReturnType<typeof createScroller>} options.scroller
+ * @param {() => void} options.stop
+ */
+function listenToKeys({ store, scroller, stop }) {
+  document.addEventListener('keydown', (event) => {
+    const { key, target } = event
+    if (event.isComposing) return
+    if (key === 'Escape' && store.workingSince() !== null && document.querySelector(':popover-open') === null) stop()
+    const leafing = target instanceof HTMLTextAreaElement && target.scrollHeight <= target.clientHeight
+    if (leafing && (key === 'PageUp' || key === 'PageDown')) {
+      event.preventDefault()
+      scroller.page(key === 'PageUp' ? -1 : 1)
+    }
+  })
+}
+
+/**
+ * Draws the state of the store.
+ *
+ * @param {object} options
+ * @param {Store} options.store
+ * @param {() => number} options.now
+ * @param {ReturnType<typeof createLog>} options.log
+ * @param {ReturnType<typeof createEmptyState>} options.empty
+ * @param {ReturnType<typeof createWorkingIndicator>} options.working
+ * @param {HTMLButtonElement} options.olderButton
+ * @param {HTMLButtonElement} options.stopButton
+ */
+function draw({ store, now, log, empty, working, olderButton, stopButton }) {
+  const items = store.items()
+  const since = store.workingSince() ?? (store.typing() ? now() : null)
+  log.render(items)
+  empty.show(store.ready() && items.length === 0)
+  olderButton.hidden = !store.more()
+  working.show(items.some(showsProgress) ? null : since)
+  const running = store.workingSince() !== null
+  if (stopButton.hidden === running) stopButton.disabled = false
+  stopButton.hidden = !running
 }
 
 /**

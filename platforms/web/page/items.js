@@ -54,6 +54,30 @@ export function itemOf({ id, from, kind, text, at, turnId = '' }) {
   return { kind: kind === 'notice' ? 'notice' : 'agent', ...common, live: false }
 }
 
+/** @param {Item} item @param {SendState} state @param {string} problem @returns {Item} */
+export function withSendState(item, state, problem) {
+  if (item.kind !== 'user') return item
+  // A message in the history was sent, even if the response was lost.
+  if (item.entryId !== undefined && state !== 'sent' && state !== 'queued') return item
+  return { ...item, state, problem }
+}
+
+/**
+ * The activity of a turn with the new state of one tool call.
+ *
+ * @param {Item | undefined} known
+ * @param {ToolEvent} event
+ * @param {number} at
+ * @returns {ActivityItem}
+ */
+export function withTool(known, event, at) {
+  const tools = known?.kind === 'activity' ? known.tools : []
+  const next = tools.some((tool) => tool.callId === event.callId)
+    ? tools.map((tool) => (tool.callId === event.callId ? event : tool))
+    : [...tools, event]
+  return { kind: 'activity', key: `turn:${event.turnId}`, at, turnId: event.turnId, tools: next, running: true }
+}
+
 /**
  * Inserts an item before another one or after the items of its turn, so that a reply follows its question. Otherwise it is
  * added at the end, before messages that are not sent yet.
