@@ -20,7 +20,7 @@ const routed = [
   'on_session_end',
 ]
 
-test('every hook of a turn says by which route it came', async (t) => {
+test('every hook of a turn receives its route', async (t) => {
   const body = routed.map((name) => `ctx.registerHook('${name}', ({ route }) => note('${name}', route))`).join('\n')
   const gateway = await gatewayWith(t, { witness: body })
   await gateway.say('hello')
@@ -33,7 +33,7 @@ test('every hook of a turn says by which route it came', async (t) => {
   )
 })
 
-test('on the command line the route is an empty text', async (t) => {
+test('on the command line the route is an empty string', async (t) => {
   const { root, plugins } = homeWith(t, 'plugins: {enabled: [witness]}\n')
   const body = `ctx.registerHook('transform_llm_output', ({ route, platform }) => JSON.stringify([route, platform]))`
   writeFiles(plugins, pluginFiles('witness', body))

@@ -7,7 +7,7 @@ import { calls, gatewayWith, notesIn } from './support.ts'
 
 const pwd = calls(['terminal', { command: 'pwd' }])
 
-test('each kind of middleware gets both versions of the contract, its payload and the ids of its call', async (t) => {
+test('each kind of middleware receives both versions of the contract, its payload and the ids of its call', async (t) => {
   const kinds = ['llm_request', 'tool_request', 'llm_execution', 'tool_execution']
   const body = kinds
     .map(
@@ -118,7 +118,7 @@ test('the input of next reaches the inner wrappers and the tool in the order of 
   assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /asked\+first\+second\+third third second first/)
 })
 
-test('middleware runs for enabled plugins alone, and is gone when its plugin is disabled', async (t) => {
+test('middleware runs only for enabled plugins, and is removed when its plugin is disabled', async (t) => {
   const tag = (word: string) => `
     ctx.registerMiddleware('llm_request', ({ request }) => ({ request: { ...request, user: (request.user ?? '') + '${word}' } }))
     ctx.registerIntercept('${word}', 'model_request', ({ request }) => ({ request: { ...request, user: (request.user ?? '') + '${word.toUpperCase()}' } }))`

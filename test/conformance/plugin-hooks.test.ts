@@ -24,7 +24,7 @@ const keysOfSeed = {
   on_session_end: ['session_id', 'completed', 'interrupted', 'model', 'platform'],
 } as const
 
-test('each of the six hooks gets the keys of the document', async (t) => {
+test('each of the six hooks receives the documented keys', async (t) => {
   const body = sixHooks
     .map((name) => `ctx.registerHook('${name}', (payload) => note('${name}', Object.keys(payload)))`)
     .join('\n')
@@ -72,7 +72,7 @@ test('three parallel tool calls are observed three times, including plugin tools
   assert.equal(of('post').length, 3)
 })
 
-test('context is asked for once a turn, whatever the number of model calls, and joined by the names of the folders', async (t) => {
+test('context is requested once per turn, however many model calls it has, and joined in the order of the folder names', async (t) => {
   const context = (text: string) => `ctx.registerHook('pre_llm_call', () => (note('asked', null), ${text}))`
   const gateway = await gatewayWith(
     t,
@@ -91,7 +91,7 @@ test('context is asked for once a turn, whatever the number of model calls, and 
   assert.equal(notesIn(gateway).length, 4)
 })
 
-test('a plugin that fails at every hook breaks no turn, and the plugins beside it are asked', async (t) => {
+test('a plugin that fails in every hook breaks no turn, and other plugins are called', async (t) => {
   const broken = sixHooks
     .map((name) => `ctx.registerHook('${name}', () => { throw new Error('broken at ${name}') })`)
     .join('\n')

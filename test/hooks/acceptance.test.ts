@@ -26,7 +26,7 @@ for (const [way, options] of Object.entries(acceptanceOptions)) {
   })
 }
 
-test('without a word nothing runs, and HERMES_ACCEPT_HOOKS=0 is no yes', async (t) => {
+test('without consent no program runs, and HERMES_ACCEPT_HOOKS=0 gives none', async (t) => {
   for (const environment of [{ PATH: path }, { PATH: path, HERMES_ACCEPT_HOOKS: '0' }]) {
     const gateway = await startTestGateway(t, {
       gateway: { environment },

@@ -13,7 +13,7 @@ function listenerWith(run: RunHook, clock: () => number = Date.now) {
   return { listener, log }
 }
 
-test('long events fill a line before it holds a thousand of them, and what is dropped is counted', async () => {
+test('large events fill a queue before it has a thousand of them, and dropped events are counted', async () => {
   const heard: unknown[] = []
   const gate = Promise.withResolvers<void>()
   const { listener, log } = listenerWith(async ({ context }) => {
@@ -37,7 +37,7 @@ test('long events fill a line before it holds a thousand of them, and what is dr
   assert.equal(log.records.filter(({ text }) => text.includes('too slow')).length, 1)
 })
 
-test('a hook that is always a little too slow is named once, not at every place that becomes free', async () => {
+test('a hook that is constantly too slow is reported once, not for each dropped event', async () => {
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
   let allowed = 0
   const { listener, log } = listenerWith(async () => {
@@ -57,7 +57,7 @@ test('a hook that is always a little too slow is named once, not at every place 
   await listener.whenIdle()
 })
 
-test('what runs a hook is looked for again, also when the clock was set back meanwhile', async () => {
+test('an unavailable runtime is tried again, also after the clock was set back', async () => {
   let now = 1_000_000_000
   let calls = 0
   const { listener } = listenerWith(
@@ -78,7 +78,7 @@ test('what runs a hook is looked for again, also when the clock was set back mea
   assert.equal(await hear(), 2)
 })
 
-test('what an event weighs is found in bounded time, whatever it is made of', () => {
+test('the size of an event is estimated in bounded time, whatever it contains', () => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   assert.ok(approximateSizeBytes(circle) < 100_000)

@@ -78,7 +78,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
   return seen
 }
 
-test('a command no hook was asked about is told of once what it did is on disk, and before its answer leaves', async (t) => {
+test('a command without a deciding hook emits its event after its effect is stored and before its answer is sent', async (t) => {
   assert.deepEqual(await runCommand(t, '/one two', {}), [
     'ran one two',
     'says did one',
@@ -87,7 +87,7 @@ test('a command no hook was asked about is told of once what it did is on disk, 
   ])
 })
 
-test('a command that fails is told of, too', async (t) => {
+test('a command that fails emits its event, too', async (t) => {
   const run = async () => Promise.reject(new Error('broken'))
   assert.deepEqual(await runCommand(t, '/one', { run }), [
     'ran one',
@@ -97,7 +97,7 @@ test('a command that fails is told of, too', async (t) => {
   ])
 })
 
-test('hooks that were asked are not told once more', async (t) => {
+test('hooks that decided about a command do not receive its event again', async (t) => {
   assert.deepEqual(await runCommand(t, '/one', { decision: { kind: 'allow' } }), [
     'told within: command:one',
     'ran one',
@@ -109,7 +109,7 @@ test('hooks that were asked are not told once more', async (t) => {
   assert.deepEqual(failing, ['told within: command:one', 'ran one', 'says `/one` failed: broken', 'on its way'])
 })
 
-test('a command that a hook rewrote is checked for access again, as it reads then', async (t) => {
+test('a command that a hook rewrote is checked for access again, in its new form', async (t) => {
   const asked: string[] = []
   const mayWrite = (text: string) => {
     asked.push(text)

@@ -125,19 +125,16 @@ test('two hooks of one name both run; the second is named after its folder', (t)
 })
 
 test('missing, ambiguous, binary and oversized handlers are reported', (t) => {
-  assert.equal(
+  assert.match(
     reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.py': handler, 'a/handler.ts': '' }),
-    '<root>/a: expected one handler, found handler.py and handler.ts',
+    /^<root>\/a: .*\bfound handler\.py .*handler\.ts$/,
   )
-  assert.equal(
+  assert.match(
     reason(t, { 'a/HOOK.yaml': yaml }),
-    '<root>/a: expected a file handler.ts, handler.js or handler.py, found none',
+    /^<root>\/a: expected .*handler\.ts.*handler\.js.*handler\.py.*\bfound none$/,
   )
   assert.match(reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.py': Buffer.from([1, 0, 2]) }), /handler\.py: .*binary/)
-  assert.match(
-    reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.js': ' '.repeat(5_300_000) }),
-    /expected at most 5242880 bytes/,
-  )
+  assert.match(reason(t, { 'a/HOOK.yaml': yaml, 'a/handler.js': ' '.repeat(5_300_000) }), /handler\.js: .*5242880/)
   assert.match(
     reason(t, { 'a/HOOK.yaml': yaml }, (root) => mkdirSync(join(root, 'a/handler.py'))),
     /handler\.py: expected a file/,
@@ -146,11 +143,8 @@ test('missing, ambiguous, binary and oversized handlers are reported', (t) => {
 
 test('manifests that are too large, not text or not files are reported', (t) => {
   const files = { 'a/handler.py': handler }
-  assert.match(
-    reason(t, { ...files, 'a/HOOK.yaml': '#'.repeat(10_000_000) }),
-    /HOOK\.yaml: expected at most 65536 bytes/,
-  )
-  assert.match(reason(t, { ...files, 'a/HOOK.yaml': Buffer.from([0xff, 0xfe, 0x41]) }), /expected UTF-8 text/)
+  assert.match(reason(t, { ...files, 'a/HOOK.yaml': '#'.repeat(10_000_000) }), /HOOK\.yaml: .*65536/)
+  assert.match(reason(t, { ...files, 'a/HOOK.yaml': Buffer.from([0xff, 0xfe, 0x41]) }), /HOOK\.yaml: .*UTF-8/)
   assert.match(
     reason(t, files, (root) => mkdirSync(join(root, 'a/HOOK.yaml'))),
     /HOOK\.yaml: expected a file/,
@@ -161,14 +155,14 @@ test('links out of the hooks directory are rejected; links within it are allowed
   const outside = tempHome(t)
   writeFiles(outside, { 'evil/HOOK.yaml': yaml, 'evil/handler.py': handler })
   const link = (target: string, name: string) => (root: string) => symlinkSync(join(outside, target), join(root, name))
-  assert.match(reason(t, {}, link('evil', 'a')), /evil, outside <root>;/)
+  assert.match(reason(t, {}, link('evil', 'a')), /evil.* <root>/)
   assert.match(
     reason(t, { 'a/HOOK.yaml': yaml }, link('evil/handler.py', 'a/handler.py')),
-    /handler\.py: .*outside <root>/,
+    /handler\.py: .*outside.* <root>/,
   )
   assert.match(
     reason(t, { 'a/handler.py': handler }, link('evil/HOOK.yaml', 'a/HOOK.yaml')),
-    /HOOK\.yaml: .*outside <root>/,
+    /HOOK\.yaml: .*outside.* <root>/,
   )
   const within = discover(t, { 'a/HOOK.yaml': yaml, '.shared/handler.py': handler }, (root) =>
     symlinkSync(join(root, '.shared/handler.py'), join(root, 'a/handler.py')),
@@ -181,7 +175,7 @@ test('a world-writable folder or file is rejected with a fix', (t) => {
   for (const open of ['a', 'a/handler.py', 'a/HOOK.yaml', '.']) {
     assert.match(
       reason(t, files, (root) => chmodSync(join(root, open), 0o777)),
-      /run: chmod o-w /,
+      /\bchmod o-w /,
       open,
     )
   }

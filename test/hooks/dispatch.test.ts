@@ -13,7 +13,7 @@ import {
   withoutPython,
 } from './support.ts'
 
-test('a handler in JavaScript hears the events it asked for and no others', async (t) => {
+test('a handler in JavaScript receives the events it subscribes to and no others', async (t) => {
   const hooks = createTestHooks(t, {
     files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': sendingHandler() },
   })
@@ -25,7 +25,7 @@ test('a handler in JavaScript hears the events it asked for and no others', asyn
   assert.equal(hooks.status('a').fired, 1)
 })
 
-test('a handler in TypeScript, as the default export and not asynchronous', async (t) => {
+test('a handler in TypeScript may be the default export and synchronous', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start']),
@@ -40,7 +40,7 @@ test('a handler in TypeScript, as the default export and not asynchronous', asyn
   assert.deepEqual(await hooks.waitForSent(1), [{ hook: 'a', target: 'there', text: 'agent:start hello' }])
 })
 
-test('handlers in Python, plain and asynchronous, with two arguments and with three', {
+test('handlers in Python may be synchronous or asynchronous, with two or three arguments', {
   skip: withoutPython,
 }, async (t) => {
   const hooks = createTestHooks(t, {
@@ -63,7 +63,7 @@ test('handlers in Python, plain and asynchronous, with two arguments and with th
   ])
 })
 
-test('one hook hears its events in their order, one at a time, whatever they take', async (t) => {
+test('a hook receives its events in order, one at a time, however long each takes', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start']),
@@ -86,7 +86,7 @@ test('one hook hears its events in their order, one at a time, whatever they tak
   )
 })
 
-test('a hook that is slow delays no other one', async (t) => {
+test('a slow hook does not delay other hooks', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'slow/HOOK.yaml': hookYaml(['agent:start'], 'timeout_ms: 60000\n'),
@@ -101,7 +101,7 @@ test('a hook that is slow delays no other one', async (t) => {
   assert.equal(hooks.status('slow').waiting, 19)
 })
 
-test('each handler gets a copy of its own', async (t) => {
+test('each handler receives its own copy of the context', async (t) => {
   const spoil = `export const handle = async (event, context, { gateway }) => {
     await gateway.send('there', context.message)
     context.message = 'spoilt'
@@ -125,7 +125,7 @@ test('each handler gets a copy of its own', async (t) => {
   assert.deepEqual(context, agentStart('clean'))
 })
 
-test('when a line is full, further events are dropped and counted, and it is said once', async (t) => {
+test('when a queue is full, further events are dropped and counted, and one warning is logged', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start'], 'timeout_ms: 60000\n'),
@@ -139,7 +139,7 @@ test('when a line is full, further events are dropped and counted, and it is sai
   assert.equal(hooks.log.records.filter(({ text }) => text.includes('is too slow')).length, 1)
 })
 
-test('what handlers return is collected in their order, without nothings', async (t) => {
+test('the results of handlers are collected in their order, without empty ones', async (t) => {
   const files = Object.fromEntries(
     ['null', '7', 'undefined', '{ decision: "allow" }', '"last"'].flatMap((value, index) => [
       [`h${index}/HOOK.yaml`, hookYaml([index === 1 ? 'command:*' : 'command:new'])],
@@ -173,7 +173,7 @@ test('a hook that decides too late is ignored, and still receives the event', as
   await hooks.waitForSent(2)
 })
 
-test('a subscription to an alias hears the command, by whatever name it was typed', async (t) => {
+test('a subscription to an alias receives the command, whichever name was typed', async (t) => {
   const hooks = createTestHooks(t, {
     files: { 'a/HOOK.yaml': hookYaml(['command:reset']), 'a/handler.js': sendingHandler() },
   })
@@ -203,7 +203,7 @@ test('without a hook for an event no process starts', async (t) => {
   assert.equal(hooks.status('b').dropped, 0)
 })
 
-test('a hook that needs a file hears events as soon as the file is there', async (t) => {
+test('a hook that requires a file receives events as soon as the file exists', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start'], 'requires_file: hooks/BOOT.md\n'),
@@ -220,7 +220,7 @@ test('a hook that needs a file hears events as soon as the file is there', async
   )
 })
 
-test('a hook that is switched off is listed and hears nothing', async (t) => {
+test('a disabled hook is listed and receives no events', async (t) => {
   const hooks = createTestHooks(t, {
     files: { 'a/HOOK.yaml': hookYaml(['agent:start'], 'enabled: false\n'), 'a/handler.js': sendingHandler() },
   })
@@ -230,7 +230,7 @@ test('a hook that is switched off is listed and hears nothing', async (t) => {
   assert.deepEqual([hooks.status('a').state, hooks.hosts.length], ['disabled', 0])
 })
 
-test('a hook that is paused hears nothing until it is resumed, also after a restart', async (t) => {
+test('a paused hook receives no events until it is resumed, also after a restart', async (t) => {
   const hooks = createTestHooks(t, {
     files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': sendingHandler() },
   })
@@ -251,7 +251,7 @@ test('a hook that is paused hears nothing until it is resumed, also after a rest
   )
 })
 
-test('what a handler asks for in a wrong way is refused with a sentence it can read', async (t) => {
+test('a request with invalid arguments is rejected with the argument that is wrong', async (t) => {
   const hooks = createTestHooks(t, {
     files: {
       'a/HOOK.yaml': hookYaml(['agent:start']),
@@ -261,20 +261,20 @@ test('what a handler asks for in a wrong way is refused with a sentence it can r
           () => gateway.send(7, 'x'),
           () => gateway.startAgent('x', { maxIterations: -1 }),
           () => gateway.startAgent('do it'),
-        ]) await attempt().catch((error) => gateway.send('said', error.message))
+        ]) await attempt().catch((error) => gateway.send('errors', error.message))
       }`,
     },
   })
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('x'))
-  const said = (await hooks.waitForSent(4)).map(({ text }) => text)
-  assert.match(said[0] ?? '', /^send: .*text/)
-  assert.match(said[1] ?? '', /^send: .*target.*number/)
-  assert.match(said[2] ?? '', /^startAgent: maxIterations: /)
-  assert.match(said[3] ?? '', /not available yet/)
+  const errors = (await hooks.waitForSent(4)).map(({ text }) => text)
+  assert.match(errors[0] ?? '', /^send: .*\btext\b/)
+  assert.match(errors[1] ?? '', /^send: .*\btarget\b.*\bnumber\b/)
+  assert.match(errors[2] ?? '', /^startAgent: maxIterations: /)
+  assert.match(errors[3] ?? '', /^startAgent\b/)
 })
 
-test('everything is heard before the gateway stops, as far as there is time', async (t) => {
+test('the gateway delivers queued events before it stops, up to a time limit', async (t) => {
   const hooks = createTestHooks(t, {
     files: { 'a/HOOK.yaml': hookYaml(['agent:start']), 'a/handler.js': sendingHandler() },
   })

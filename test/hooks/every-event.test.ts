@@ -103,7 +103,7 @@ test('an edited message that is answered again is emitted again', async (t) => {
   recordEvents(gateway)
 })
 
-test('steps are counted on after a stop of the gateway, with the tools of the one before', async (t) => {
+test('step numbers continue after a restart, with the tools of the step before', async (t) => {
   const gateway = await start(t, {
     replies: [
       { toolCalls: [{ name: 'terminal', arguments: { command: 'echo one' } }] },
@@ -133,7 +133,7 @@ test('steps are counted on after a stop of the gateway, with the tools of the on
   recordEvents(gateway)
 })
 
-test('a streamed answer and one in pieces are told of as people see them', async (t) => {
+test('message:sent describes a streamed answer and one in parts as users see them', async (t) => {
   const long = `${'word '.repeat(1_500)}end`
   const gateway = await start(t, { capabilities: ['edit'], replies: [{ text: 'in a draft' }, { text: long }] })
   await gateway.say('one')
@@ -149,7 +149,7 @@ test('a streamed answer and one in pieces are told of as people see them', async
   recordEvents(gateway)
 })
 
-test('a turn that waits for its next try when /new comes is told to have ended', async (t) => {
+test('a turn that waits for its retry emits its end when /new cancels it', async (t) => {
   let poisoned = true
   const gateway = await start(t, {
     gateway: {
@@ -175,7 +175,7 @@ test('a turn that waits for its next try when /new comes is told to have ended',
   recordEvents(gateway)
 })
 
-test('an unknown command is a message and no command; no agent begins', async (t) => {
+test('an unknown command emits a message event, but no command and no turn', async (t) => {
   const gateway = await start(t)
   await gateway.say('/nonsense')
   await gateway.waitForReply('Unknown command')
@@ -183,7 +183,7 @@ test('an unknown command is a message and no command; no agent begins', async (t
   assert.deepEqual(eventNames(gateway, 'message:received', 'command:', 'agent:'), ['message:received'])
 })
 
-test('an answer to a question is told of before the command that gave it', async (t) => {
+test('the answer to an approval is emitted before the command that gave it', async (t) => {
   const gateway = await start(t, { config: { approvals: { destructive_slash_confirm: true } } })
   for (const answer of ['deny', 'approve']) {
     await gateway.say('/new')
@@ -197,7 +197,7 @@ test('an answer to a question is told of before the command that gave it', async
   recordEvents(gateway)
 })
 
-test('an answer that the platform never takes', async (t) => {
+test('an answer that the platform rejects', async (t) => {
   const gateway = await start(t, { config: { outbox: { max_tries: 1 } } })
   gateway.platform.failNext('rejected', { times: 5 })
   await gateway.say('hello')
@@ -224,7 +224,7 @@ test('an approval emits its events when it is answered, asked again, and times o
   await hasty.waitForEvent('approval:resolved', { outcome: 'expired', answer: '' })
 })
 
-test('a reaction, given and taken back', async (t) => {
+test('a reaction is added and removed', async (t) => {
   const gateway = await start(t)
   await gateway.say('hello', { id: 'm1' })
   await gateway.waitForReply('You said: hello')
@@ -247,7 +247,7 @@ test('a reaction, given and taken back', async (t) => {
   for (const { name } of emitted) seen.add(name)
 })
 
-test('no event is left that nothing emits', () => {
+test('every documented event is emitted', () => {
   assert.deepEqual(
     hookEventNames.filter((name) => !seen.has(name)),
     [],

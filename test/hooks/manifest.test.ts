@@ -54,18 +54,18 @@ test('all issues are reported at once with line and column, in the order of the 
 })
 
 test('a manifest without events or that is no mapping is rejected with the expected form', () => {
-  assert.match(String(issuesIn('name: x\n')), /^HOOK\.yaml:1:1: events: expected a list of events, .* found nothing$/)
-  assert.match(String(issuesIn('name: x\nevents: []\n')), /^HOOK\.yaml:2:9: events: expected at least one event/)
-  assert.match(String(issuesIn('- a\n')), /expected the keys name, description and events, found a list$/)
-  assert.match(String(issuesIn('')), /expected the keys name, description and events, found nothing$/)
+  assert.match(String(issuesIn('name: x\n')), /^HOOK\.yaml:1:1: events: expected .*, found nothing$/)
+  assert.match(String(issuesIn('name: x\nevents: []\n')), /^HOOK\.yaml:2:9: events: /)
+  assert.match(String(issuesIn('- a\n')), /^HOOK\.yaml:1:1: .*\bname, description.*\bevents, found a list$/)
+  assert.match(String(issuesIn('')), /^HOOK\.yaml:1:1: .*\bname, description.*\bevents, found nothing$/)
 })
 
 test('names that are paths and files outside the home are rejected', () => {
   for (const name of ['..', '.', '../x', 'a\\b', '/etc', '"a\\0b"', "''"]) {
-    assert.match(String(issuesIn(`name: ${name}\nevents: [x:y]\n`)), /name: expected a name/, name)
+    assert.match(String(issuesIn(`name: ${name}\nevents: [x:y]\n`)), /^HOOK\.yaml:1:7: name: /, name)
   }
   for (const file of ['/etc/passwd', '../secrets', 'a/../../b', '..']) {
-    assert.match(String(issuesIn(`events: [x:y]\nrequires_file: ${file}\n`)), /expected a path within the home/, file)
+    assert.match(String(issuesIn(`events: [x:y]\nrequires_file: ${file}\n`)), /^HOOK\.yaml:2:16: requires_file: /, file)
   }
 })
 
@@ -74,7 +74,7 @@ test('invalid YAML and YAML bombs are reported with their location', () => {
   const bomb = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
   for (let level = 1; level < 9; level++) bomb.push(`a${level}: &a${level} [${`*a${level - 1}, `.repeat(9)}]`)
   assert.match(String(issuesIn(`${bomb.join('\n')}\nevents: [a:b]\n`)), /too many values/)
-  assert.match(String(issuesIn(`events: ${'['.repeat(100)}`)), /nested deeper/)
+  assert.match(String(issuesIn(`events: ${'['.repeat(100)}`)), /^HOOK\.yaml:1:\d+: .*deep/)
 })
 
 test('only the first fifty of a thousand issues are reported', () => {

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { z } from 'zod'
 import type { HostRequest } from '../../src/hosts/contract.ts'
 import { HermesError } from '../../src/lib/errors.ts'
 import { createSharedHost, createTestHost, expectFailure, expectValue, timeout, withoutPython } from './support.ts'
@@ -101,7 +102,7 @@ for (const language of ['node', 'python'] as const) {
   describe(`a handler in ${language}`, { skip, timeout }, () => {
     const shared = createSharedHost({ files })
 
-    it('gets the event and its context, and its result comes back; the first call starts the process', async (t) => {
+    it('receives the event and its context and returns a result; the first call starts the process', async (t) => {
       const { host } = createTestHost(t, { files })
       assert.deepEqual(host.status(), { state: 'idle', starts: 0, kills: 0, inFlight: 0 })
       const context = { text: 'Grüße 👋 "quoted"\n', list: [1, null, { deep: true }] }
@@ -111,7 +112,7 @@ for (const language of ['node', 'python'] as const) {
       assert.deepEqual({ state, starts, inFlight }, { state: 'running', starts: 1, inFlight: 0 })
     })
 
-    it('may be a coroutine, and many calls of it run side by side', async () => {
+    it('may be a coroutine, and many calls of it run in parallel', async () => {
       const { host } = shared()
       const calls = Array.from({ length: 50 }, (_, n) => host.call({ module: 'slow', args: ['x', { n }] }))
       const values = (await Promise.all(calls)).map(expectValue)
@@ -142,16 +143,17 @@ for (const language of ['node', 'python'] as const) {
       })
     })
 
-    it('sees what the gateway could not do as an error with name, code and message', async () => {
+    it('receives a failed request as an error with name, code and message', async () => {
       const onRequest = async () => {
         throw new HermesError('cli/not-found', 'No such chat.')
       }
       const { host } = shared()
       const result = await host.call({ module: 'asks', args: ['x', {}], services: true, onRequest })
-      assert.deepEqual(expectValue(result), ['HermesError', 'cli/not-found', 'The item does not exist. No such chat.'])
+      const [name, code, message] = z.tuple([z.string(), z.string(), z.string()]).parse(expectValue(result))
+      assert.deepEqual([name, code, message.endsWith('No such chat.')], ['HermesError', 'cli/not-found', true])
     })
 
-    it('cannot ask for anything once its call is over', async () => {
+    it('cannot send requests after its call has ended', async () => {
       const onRequest = async () => assert.fail('nothing was to be asked')
       const { host } = shared()
       await host.call({ module: 'keeps', args: ['x', {}], services: true, onRequest })
@@ -159,7 +161,7 @@ for (const language of ['node', 'python'] as const) {
       assert.match(String(expectValue(result)), /^send: /)
     })
 
-    it('does not hold up other calls while it waits for an answer, not even those of its own module', async () => {
+    it('does not block other calls while it waits for a response, not even those of its own module', async () => {
       const release = Promise.withResolvers<string>()
       const asked = Promise.withResolvers<void>()
       const onRequest = () => {
@@ -191,10 +193,10 @@ for (const language of ['node', 'python'] as const) {
       assert.equal(expectValue(unwanted), null)
       const wanted = expectFailure(await host.call({ module: 'opaque', args: ['x', {}] }))
       assert.equal(wanted.kind, 'unserialisable')
-      assert.match(wanted.error.message, /its result cannot be sent/)
+      assert.match(wanted.error.detail, /^opaque\b/)
     })
 
-    it('may get and return megabytes', async () => {
+    it('may receive and return megabytes', async () => {
       const { host } = shared()
       const context = { text: 'ä'.repeat(1_500_000) }
       const result = await host.call({ module: 'echo', args: ['x', context] })
@@ -206,7 +208,7 @@ for (const language of ['node', 'python'] as const) {
       assert.equal(expectValue(await host.call({ module: 'nothing', args: ['x', {}] })), null)
     })
 
-    it('that was never exported is missing, and says so', async () => {
+    it('that is not exported is reported by its name', async () => {
       const { host } = shared()
       const failure = expectFailure(await host.call({ module: 'echo', function: 'absent', args: [] }))
       assert.deepEqual([failure.kind, failure.started], ['unloadable', false])
@@ -229,7 +231,7 @@ for (const language of ['node', 'python'] as const) {
       onRequest,
     })
 
-    it('that passes everything on unchanged passes on the very objects', async () => {
+    it('that changes nothing passes on the identical objects', async () => {
       const { host } = shared()
       const seen: unknown[] = []
       const result = await host.call(
@@ -259,7 +261,7 @@ for (const language of ['node', 'python'] as const) {
       assert.deepEqual(response, { choices: [{ text: 'ok' }] })
     })
 
-    it('that lets an error pass fails with that very error, and with its own when it translates', async () => {
+    it('that rethrows an error fails with the identical error, and with a new one if it replaces it', async () => {
       const { host } = shared()
       const original = new Error('the provider is down')
       const serve = async () => {
@@ -276,7 +278,7 @@ for (const language of ['node', 'python'] as const) {
 }
 
 describe('a handler in JavaScript', { timeout }, () => {
-  it('may be the default export, or live in CommonJS', async (t) => {
+  it('may be the default export or a CommonJS export', async (t) => {
     const { host } = createTestHost(t, {
       files: {
         'a.mjs': 'export default (event) => "default " + event',
@@ -289,7 +291,7 @@ describe('a handler in JavaScript', { timeout }, () => {
     assert.deepEqual(await Promise.all(values), ['default x', 'cjs x', 'plain x', 'module x'])
   })
 
-  it('may import what the gateway offers to plugins', async (t) => {
+  it('may import #sdk', async (t) => {
     const { host } = createTestHost(t, {
       files: {
         'a.ts': `import { HermesError, type Logger } from '#sdk'
@@ -301,7 +303,7 @@ describe('a handler in JavaScript', { timeout }, () => {
 })
 
 describe('a handler in Python', { skip: withoutPython, timeout }, () => {
-  it('gets a third argument only where it names one', async (t) => {
+  it('receives a third argument only if it declares one', async (t) => {
     const { host } = createTestHost(t, {
       files: {
         'two.py': 'def handle(event_type, context):\n  return 2',
@@ -329,7 +331,7 @@ handle = Hook().handle`,
     assert.deepEqual(await Promise.all(modules.map(call)), [2, true, 2, 'two', ['x', false]])
   })
 
-  it('finds what its module made when it was loaded in the thread that made it', async (t) => {
+  it('runs in the thread in which its module was loaded', async (t) => {
     const { host } = createTestHost(t, {
       files: {
         'a.py': `
@@ -371,7 +373,7 @@ async def handle(event_type, context):
     assert.equal(expectValue(result), 'the task went on after its call')
   })
 
-  it('may be plain and run a loop of its own, beside one that is a coroutine', async (t) => {
+  it('may be synchronous and run its own event loop, beside one that is a coroutine', async (t) => {
     const { host } = createTestHost(t, {
       files: {
         'a.py': `
@@ -409,7 +411,7 @@ def plain():
     assert.equal(await call('one'), 'one with httpx')
   })
 
-  it('is called by the name that the contract gives it, and may use data classes and late annotations', async (t) => {
+  it('has the module name of the contract, and may use data classes and postponed annotations', async (t) => {
     const { host } = createTestHost(t, {
       files: {
         'my-hook.py': `

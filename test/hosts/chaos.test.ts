@@ -47,7 +47,7 @@ def handle(file, id, deed):
 }
 
 for (const [language, { skip, file, text }] of Object.entries(handlerSources)) {
-  test(`a host in ${language} that handlers keep pulling down gives each call one outcome`, {
+  test(`a host in ${language} that handlers keep crashing gives each call one result`, {
     skip,
     timeout,
   }, async (t) => {

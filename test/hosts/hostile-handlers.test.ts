@@ -103,14 +103,14 @@ for (const [language, { files, skip }] of Object.entries({ node, python })) {
   describe(`a handler in ${language} that`, { skip, timeout }, () => {
     const shared = createSharedHost({ files, limits: { ...limits, graceMs: 60_000 } })
 
-    it('throws what resists being looked at has thrown, and its process lives on', async () => {
+    it('throws a value that cannot be inspected has failed, and its process lives on', async () => {
       const { host } = shared()
       for (const fn of ['traps', 'trap']) assert.equal(expectFailure(await run(host, fn)).kind, 'threw', fn)
       await stillWorks(host)
       assert.equal(host.status().starts, 1)
     })
 
-    it('returns what resists being written down fails alone', async () => {
+    it('returns a value that cannot be serialised fails alone', async () => {
       const { host } = shared()
       assert.equal(expectFailure(await run(host, 'resists')).kind, 'unserialisable')
       await stillWorks(host)
@@ -125,7 +125,7 @@ for (const [language, { files, skip }] of Object.entries({ node, python })) {
       assert.equal(host.status().starts, 1)
     })
 
-    it('writes lines for the log past its host has them cut all the same', async () => {
+    it('writes log frames itself has them truncated, too', async () => {
       const { host, log } = shared()
       assert.equal(expectValue(await run(host, 'forgesLog')), 'forged')
       for (const text of [/^wide$/, /^long$/]) {
@@ -134,7 +134,7 @@ for (const [language, { files, skip }] of Object.entries({ node, python })) {
       }
     })
 
-    it('makes up stacks and errors without end has them cut', async (t) => {
+    it('forges endless stacks and errors has them truncated', async (t) => {
       const { host } = createTestHost(t, { files, limits })
       const stuck = expectFailure(await run(host, 'forgesStack', { deadlineMs: 200 }))
       assert.deepEqual([stuck.kind, stuck.stack.length <= 10_000], ['timeout', true])
@@ -142,14 +142,14 @@ for (const [language, { files, skip }] of Object.entries({ node, python })) {
       assert.ok(failed.error.message.length < 11_000, `${failed.error.message.length} characters`)
     })
 
-    it('nests brackets in brackets without end loses its process before they are read', async (t) => {
+    it('sends endlessly nested JSON loses its process before it is parsed', async (t) => {
       const { host } = createTestHost(t, { files, limits })
       const failure = expectFailure(await run(host, 'nests'))
       assert.deepEqual([failure.kind, failure.attribution, failure.killed], ['garbled', 'own', true])
       await stillWorks(host)
     })
 
-    it('closes the pipe it should answer through is found out without a deadline', async (t) => {
+    it('closes the pipe for its results is detected without a deadline', async (t) => {
       const { host } = createTestHost(t, { files, limits })
       const failure = expectFailure(await run(host, 'closesOut'))
       assert.deepEqual([failure.kind, failure.attribution, failure.killed], ['garbled', 'own', true])
@@ -157,14 +157,14 @@ for (const [language, { files, skip }] of Object.entries({ node, python })) {
       await stillWorks(host)
     })
 
-    it('closes the pipe it is asked through is over at its deadline at the latest', async (t) => {
+    it('closes the pipe for its requests ends at its deadline at the latest', async (t) => {
       const { host } = createTestHost(t, { files, limits })
       assert.equal(expectFailure(await run(host, 'closesIn', { deadlineMs: 200 })).attribution, 'own')
       await stillWorks(host)
     })
 
     // Python reads on a thread of its own, whatever a handler does.
-    it('asks without end and never reads an answer is ended before answers pile up', {
+    it('sends endless requests and never reads a response is killed before responses accumulate', {
       skip: language === 'python',
     }, async (t) => {
       const { host } = createTestHost(t, { files, limits })
@@ -177,7 +177,7 @@ for (const [language, { files, skip }] of Object.entries({ node, python })) {
 }
 
 describe('reading from a host', { timeout }, () => {
-  it('knows how deep a line is, and what only looks like brackets', () => {
+  it('measures how deep a line is nested, and ignores brackets in strings', () => {
     const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}1${']}'.repeat(depth / 2)}`
     assert.deepEqual([exceedsMaxDepth(nested(1_000)), exceedsMaxDepth(nested(1_002))], [false, true])
     for (const text of ['[', '"[', '\\"[', '\\\\[{']) {
@@ -187,7 +187,7 @@ describe('reading from a host', { timeout }, () => {
     assert.equal(exceedsMaxDepth(`"${'['.repeat(3_000)}`), false)
   })
 
-  it('rests when it has taken too much of the time, and goes on afterwards', async (t) => {
+  it('pauses when it has used too much time, and continues afterwards', async (t) => {
     const stream = new PassThrough()
     const over = new AbortController()
     t.after(() => over.abort())

@@ -13,7 +13,7 @@ function createTestReader(maxBytes: number) {
   return { lines, tooLong, reader }
 }
 
-test('lines come out as they went in, however they are cut', () => {
+test('lines are read unchanged, however the data is split into chunks', () => {
   const text = 'one\n\nzwölf 👋\nlast'
   const bytes = Buffer.from(text)
   for (let size = 1; size <= bytes.length; size++) {
@@ -25,7 +25,7 @@ test('lines come out as they went in, however they are cut', () => {
   }
 })
 
-test('a line that is too long is told once, with its beginning, and the next one is read again', () => {
+test('a line that is too long is reported once, with its beginning, and the next line is read', () => {
   const { lines, tooLong, reader } = createTestReader(4)
   reader.add(Buffer.from('ok\nabc'))
   reader.add(Buffer.from('defghi'))

@@ -21,7 +21,7 @@ async function loadedFiles(host: Host, module: string, folder: string): Promise<
 }
 
 describe('a module in JavaScript or TypeScript', { timeout }, () => {
-  it('that cannot be used says why, with file and line, and harms no other', async (t) => {
+  it('that cannot be loaded is reported with file and line, and affects no other', async (t) => {
     const { host, folder } = createTestHost(t, {
       files: {
         'good.ts': 'export const handle = (): string => "good"',
@@ -43,11 +43,11 @@ describe('a module in JavaScript or TypeScript', { timeout }, () => {
     )
     assert.match(await loadFailureMessage(host, 'common'), /\/common\.cjs:\d: SyntaxError: Unexpected end of input/)
     assert.match(await loadFailureMessage(host, 'typed'), /\/typed\.ts:2: /)
-    assert.match(await loadFailureMessage(host, 'enum'), /\/enum\.ts:2: .*enum is not supported/)
+    assert.match(await loadFailureMessage(host, 'enum'), /\/enum\.ts:2: .*\benum\b/)
     assert.match(await loadFailureMessage(host, 'throws'), /\/throws\.mjs:3: Error: no token/)
     assert.match(await loadFailureMessage(host, 'helped'), /\/helper\.mjs:2: SyntaxError/)
     assert.match(await loadFailureMessage(host, 'package'), /\/package\.mjs.*Cannot find package 'no-such-package'/)
-    assert.match(await loadFailureMessage(host, 'nothing'), /expected `export function handle` .* it exports other$/)
+    assert.match(await loadFailureMessage(host, 'nothing'), /\/nothing\.mjs: .*\bhandle\b.*\bother$/)
     assert.match(await loadFailureMessage(host, 'binary'), /\/binary\.js/)
     assert.equal(expectValue(await host.call({ module: 'good', args: [] })), 'good')
     assert.equal(host.status().starts, 1)
@@ -71,7 +71,7 @@ describe('a module in JavaScript or TypeScript', { timeout }, () => {
     assert.deepEqual(await loadedFiles(host, 'two', folder), ['shared.mjs', 'two/handler.cjs'])
   })
 
-  it('has its types taken out once, in a process of its own, and again when it has changed', async (t) => {
+  it('has its types stripped once, in a separate process, and again after a change', async (t) => {
     const files = {
       'a.ts': 'import { add } from "./add.ts"\nexport const handle = (a: number, b: number): number => add(a, b)',
       'add.ts': 'export const add = (a: number, b: number): number => a + b',
@@ -96,13 +96,13 @@ describe('a module in JavaScript or TypeScript', { timeout }, () => {
     assert.equal(expectValue(await changed.host.call({ module: 'a', args: [1, 2] })), 5)
   })
 
-  it('runs without a cache, too, and with one that cannot be written', async (t) => {
+  it('runs also if the cache cannot be written', async (t) => {
     const files = { 'a.ts': 'export const handle = (a: number): number => a + 1' }
     const { host } = createTestHost(t, { files, cacheFolder: '/proc/nowhere' })
     assert.equal(expectValue(await host.call({ module: 'a', args: [1] })), 2)
   })
 
-  it('shows the lines of its own text in a stack', async (t) => {
+  it('has the lines of its source in a stack', async (t) => {
     const { host } = createTestHost(t, {
       files: {
         'a.ts': 'interface Wide {\n  a: number\n}\nexport const handle = (x: Wide) => {\n  throw new Error("here")\n}',
@@ -113,7 +113,7 @@ describe('a module in JavaScript or TypeScript', { timeout }, () => {
 })
 
 describe('a module in Python', { skip: withoutPython, timeout }, () => {
-  it('that cannot be used says why, with file and line, and harms no other', async (t) => {
+  it('that cannot be loaded is reported with file and line, and affects no other', async (t) => {
     const { host, folder } = createTestHost(t, {
       files: {
         'good.py': 'def handle():\n    return "good"',
@@ -129,10 +129,10 @@ describe('a module in Python', { skip: withoutPython, timeout }, () => {
     })
     assert.match(await loadFailureMessage(host, 'syntax'), /syntax: .*\/syntax\.py:2: SyntaxError: invalid syntax/)
     assert.match(await loadFailureMessage(host, 'throws'), /\/throws\.py:3: RuntimeError: no token/)
-    assert.match(await loadFailureMessage(host, 'exits'), /\/exits\.py:2: sys\.exit\(1\) was called/)
+    assert.match(await loadFailureMessage(host, 'exits'), /\/exits\.py:2: .*sys\.exit\(1\)/)
     assert.match(await loadFailureMessage(host, 'helped'), /\/broken\.py:2: SyntaxError/)
     assert.match(await loadFailureMessage(host, 'package'), /\/package\.py:2: ModuleNotFoundError: .*'no_such_package'/)
-    assert.match(await loadFailureMessage(host, 'nothing'), /\/nothing\.py: .*expected a function `handle`/)
+    assert.match(await loadFailureMessage(host, 'nothing'), /\/nothing\.py: .*\bhandle\b/)
     assert.match(await loadFailureMessage(host, 'binary'), /\/binary\.py/)
     assert.equal(expectValue(await host.call({ module: 'good', args: [] })), 'good')
     assert.equal(host.status().starts, 1)
@@ -183,10 +183,10 @@ const hanging = {
   },
 }
 
-for (const [language, twin] of Object.entries(hanging)) {
-  describe(`a module in ${language}`, { skip: twin.skip, timeout }, () => {
-    it('that never finishes loading is cut off, and what waits behind it goes on without it', async (t) => {
-      const files = { [twin.bad]: twin.hangs, [twin.good]: twin.text }
+for (const [language, variant] of Object.entries(hanging)) {
+  describe(`a module in ${language}`, { skip: variant.skip, timeout }, () => {
+    it('that never finishes loading is killed, and the calls that wait behind it succeed', async (t) => {
+      const files = { [variant.bad]: variant.hangs, [variant.good]: variant.text }
       const { host } = createTestHost(t, { files, limits: { loadTimeoutMs: 150 } })
       const [bad, good] = await Promise.all([host.load('bad'), host.call({ module: 'good', args: [] })])
       const failure = expectFailure(bad)
@@ -196,20 +196,20 @@ for (const [language, twin] of Object.entries(hanging)) {
     })
 
     it('that ends the process while it loads does not fail the calls that wait behind it', async (t) => {
-      const { host } = createTestHost(t, { files: { [twin.bad]: twin.exits, [twin.good]: twin.text } })
+      const { host } = createTestHost(t, { files: { [variant.bad]: variant.exits, [variant.good]: variant.text } })
       const [bad, good] = await Promise.all([host.load('bad'), host.call({ module: 'good', args: [] })])
       const failure = expectFailure(bad)
       assert.deepEqual([failure.kind, failure.attribution, failure.started], ['died', 'own', false])
-      assert.match(failure.error.message, /code 4/)
+      assert.match(failure.error.message, /\b4\b/)
       assert.equal(expectValue(good), 'good')
       assert.equal(host.status().starts, 2)
     })
 
-    it('that is gone, or was never there, is named', async (t) => {
-      const { host, folder } = createTestHost(t, { files: { [twin.good]: twin.text } })
-      rmSync(join(folder, twin.good))
-      assert.match(await loadFailureMessage(host, 'good'), new RegExp(twin.good.replace('.', '\\.')))
-      assert.match(await loadFailureMessage(host, 'absent'), /hooks has no module absent/)
+    it('that was removed or never existed is reported by its name', async (t) => {
+      const { host, folder } = createTestHost(t, { files: { [variant.good]: variant.text } })
+      rmSync(join(folder, variant.good))
+      assert.match(await loadFailureMessage(host, 'good'), new RegExp(variant.good.replace('.', '\\.')))
+      assert.match(await loadFailureMessage(host, 'absent'), /\babsent\b/)
     })
   })
 }
