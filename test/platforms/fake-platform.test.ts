@@ -48,10 +48,10 @@ test('an adapter reconnects after a lost connection and reports both', async (t)
   await adapter.connect(signal)
   await say('before', '1')
   platform.disconnect()
-  const told = platform.say('while away', { id: '2' })
+  const missed = platform.say('while away', { id: '2' })
   while (gateway.healthReports.length === 0) await new Promise(setImmediate)
   platform.reconnect()
-  await told
+  await missed
   assert.deepEqual(
     gateway.ingestedEvents.map(({ event }) => event.text),
     ['before', 'while away'],
@@ -87,5 +87,5 @@ test('a button is shown, pressed once and removed by an edit', async (t) => {
   assert.deepEqual([press?.buttonId, press?.messageId, press?.source.userId], ['sc:once:1', sent.messageId, 'ada'])
   await adapter.edit?.(sent.messageId, reply, true, signal)
   assert.deepEqual(shown.buttons, [])
-  assert.throws(() => platform.press(shown, 'Once'), /has no button Once/)
+  assert.throws(() => platform.press(shown, 'Once'), /\bOnce\b/)
 })

@@ -348,8 +348,8 @@ test('an error anywhere in one adapter leaves the other platforms connected', as
     web: 'connected',
   })
   assert.equal(health['factory']?.reason, 'in the factory')
-  assert.match(health['half']?.reason ?? '', /no method send/)
-  assert.match(health['unreadable']?.reason ?? '', /unreadable\/adapter\.mjs cannot be imported/)
+  assert.match(health['half']?.reason ?? '', /\bsend\b/)
+  assert.match(health['unreadable']?.reason ?? '', /unreadable\/adapter\.mjs\b/)
 })
 
 test('a hanging import does not block the others', async (t) => {

@@ -8,6 +8,12 @@ import { codeOf, describeError } from '../errors.ts'
 import { callbackTypes, ephemeralMessage, type Interaction } from './interactions.ts'
 import type { JsonRecord } from './payload.ts'
 
+/** Responses to a user that do not depend on the interaction. */
+export const fixedReplies = {
+  ignoredChannel: 'The bot does not respond in this channel.',
+  notStored: 'This could not be processed. Please try again in a moment.',
+} as const
+
 export interface InteractionResponderDeps {
   readonly api: Pick<Api, 'callback' | 'finishCallback'>
   readonly accept: PlatformContext['accept']
@@ -54,7 +60,7 @@ export function createInteractionResponder(deps: InteractionResponderDeps): Inte
     try {
       switch (interaction.kind) {
         case 'unwanted':
-          return 'The bot does not respond in this channel.'
+          return fixedReplies.ignoredChannel
         case 'press':
           return (await deps.press(interaction.press)).text
         case 'command': {
@@ -66,7 +72,7 @@ export function createInteractionResponder(deps: InteractionResponderDeps): Inte
       }
     } catch (error) {
       log.warn({ event: 'discord.interaction_not_stored', reason: messageOf(error) }, 'interaction could not be stored')
-      return 'This could not be processed. Please try again in a moment.'
+      return fixedReplies.notStored
     }
   }
 }

@@ -21,6 +21,12 @@ import { normalize } from './normalize.ts'
 import { asRecord, type JsonRecord, recordAt, textAt, tsAt } from './payload.ts'
 import { isDirectMessage } from './source.ts'
 
+/** Responses to a user that do not depend on the event. */
+export const fixedReplies = {
+  notAllowed: 'You are not on the list of users who can talk to me.',
+  pressNotStored: 'Your choice could not be stored. Please press the button again.',
+} as const
+
 export interface IngestResult {
   /** `false` when the payload was not stored, so that Slack delivers it again. */
   readonly acknowledge: boolean
@@ -195,8 +201,7 @@ async function acceptSlash(
 ): Promise<IngestResult> {
   try {
     const { status } = await gateway.accept(event, keys)
-    if (status === 'refused')
-      return { acknowledge: true, reply: 'You are not on the list of users who can talk to me.' }
+    if (status === 'refused') return { acknowledge: true, reply: fixedReplies.notAllowed }
     return { acknowledge: true, reply: `Received: ${event.text.slice(0, 100)}` }
   } catch (error) {
     log.warn(
@@ -219,7 +224,7 @@ async function press(
   } catch (error) {
     log.warn({ event: 'slack.press_not_stored', err: error }, `button press could not be stored: ${messageOf(error)}`)
     // Slack does not deliver a press again.
-    void sendEphemeral(pressed.source, 'Your choice could not be stored. Please press the button again.')
+    void sendEphemeral(pressed.source, fixedReplies.pressNotStored)
   }
   return acknowledged
 }

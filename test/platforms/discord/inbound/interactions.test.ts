@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toApplicationCommands } from '../../../../platforms/discord/connection/commands.ts'
+import { fixedReplies } from '../../../../platforms/discord/inbound/interaction-responder.ts'
 import { HermesError } from '../../../../src/lib/errors.ts'
 import { validateCommands } from '../../../kit/servers/discord/validate.ts'
 import { messageTo, neverAborted, startDiscordTest, until, waitForEvent } from '../support.ts'
@@ -60,8 +61,8 @@ test('Discord accepts the list for any registry', () => {
 
 test('a chosen command is ingested like a typed one, and only its user sees the response', async (t) => {
   const { discord, gateway, ada } = await startDiscordTest(t)
-  const told = await discord.choose(ada, discord.general, 'queue', 'oil the `gear`')
-  assert.equal(told, "On it: `/queue oil the 'gear'`")
+  const response = await discord.choose(ada, discord.general, 'queue', 'oil the `gear`')
+  assert.equal(response, "On it: `/queue oil the 'gear'`")
   const { event, keys } = await waitForEvent(gateway, '/queue oil the `gear`')
   assert.equal(event.messageType, 'command')
   assert.deepEqual([event.source.chatId, event.source.userId], [discord.general.id, ada.id])
@@ -74,30 +75,30 @@ test('a command is not acknowledged before it is stored', async (t) => {
   const release = gateway.holdAccepts()
   const attempt = gateway.nextAttempt()
   let isTold = false
-  const telling = discord.choose(ada, dm, 'new').then(() => {
+  const response = discord.choose(ada, dm, 'new').then(() => {
     isTold = true
   })
   await attempt
   assert.equal(isTold, false)
   release()
-  await telling
+  await response
   assert.equal(gateway.ingestedEvents.length, 1)
 })
 
 test('a command that takes long to store is deferred in time and responded to later', async (t) => {
   const { discord, gateway, ada, dm } = await startDiscordTest(t, { deferAfterMs: 20 })
   const release = gateway.holdAccepts()
-  const telling = discord.choose(ada, dm, 'new')
+  const response = discord.choose(ada, dm, 'new')
   await until(() => discord.faults.calls('POST /interactions/:id/:token/callback') === 1, discord)
   release()
-  assert.equal(await telling, 'On it: `/new`')
+  assert.equal(await response, 'On it: `/new`')
   assert.equal(discord.faults.calls('PATCH /webhooks/:id/:token/messages/@original'), 1)
 })
 
 test('a command that could not be stored is rejected, and the user is asked to try again', async (t) => {
   const { discord, gateway, ada, dm } = await startDiscordTest(t)
   gateway.failNextAccept(new HermesError('store/full'))
-  assert.match(await discord.choose(ada, dm, 'new'), /try again/)
+  assert.equal(await discord.choose(ada, dm, 'new'), fixedReplies.notStored)
   assert.equal(gateway.ingestedEvents.length, 0)
 })
 
@@ -118,10 +119,10 @@ test('in a channel where the bot does not respond, commands and buttons say so',
   assert.ok(sent.success)
   await adapter.disconnect()
   await createAnother({ ignored_channels: [discord.general.id] }).connect(neverAborted)
-  assert.match(await discord.choose(ada, discord.general, 'new'), /does not respond/)
+  assert.equal(await discord.choose(ada, discord.general, 'new'), fixedReplies.ignoredChannel)
   const [message] = discord.sent()
   assert.ok(message)
-  assert.match(await discord.press(ada, message, 'b'), /does not respond/)
+  assert.equal(await discord.press(ada, message, 'b'), fixedReplies.ignoredChannel)
   assert.deepEqual([gateway.ingestedEvents.length, gateway.presses.length], [0, 0])
 })
 

@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { catchUpTargetsOf } from '../../../../platforms/slack/inbound/catch-up.ts'
+import { errorCatalogue } from '../../../../src/lib/error-catalogue.ts'
 import { HermesError } from '../../../../src/lib/errors.ts'
+import { matchesLogLine } from '../../../kit/log-matcher.ts'
 import type { RecordingContext } from '../../../kit/recording-context.ts'
 import { ada, bob, channel, direct, neverAborted, startSlackTest } from '../support.ts'
 
@@ -30,54 +32,55 @@ async function afterRestart(...given: Parameters<typeof startSlackTest>) {
     const next = all.createAnother()
     await next.connect(neverAborted)
   }
-  const heard = (count: number) => server.until(() => (acceptedEvents(gateway).length >= count ? true : undefined), 10)
-  return { ...all, thread, say, nextLife, heard }
+  const waitForAccepted = (count: number) =>
+    server.until(() => (acceptedEvents(gateway).length >= count ? true : undefined), 10)
+  return { ...all, thread, say, nextLife, waitForAccepted }
 }
 
 test('catch-up continues each chat and thread at its cursor, oldest message first', async (t) => {
-  const { say, nextLife, heard, gateway, thread } = await afterRestart(t)
+  const { say, nextLife, waitForAccepted, gateway, thread } = await afterRestart(t)
   say(direct, 'one')
   say(direct, 'two')
   say(channel, 'three, without a mention', { thread_ts: thread })
   say(channel, `${mention} four`)
   say(channel, 'not for the bot')
   await nextLife()
-  await heard(6)
+  await waitForAccepted(6)
   const [, , ...missed] = acceptedEvents(gateway)
   assert.deepEqual(missed.toSorted(), ['four', 'one', 'three, without a mention', 'two'])
   assert.ok(missed.indexOf('one') < missed.indexOf('two'))
 })
 
 test('catch-up includes threads that started during the outage', async (t) => {
-  const { server, say, nextLife, heard, gateway } = await afterRestart(t)
+  const { server, say, nextLife, waitForAccepted, gateway } = await afterRestart(t)
   const { ts } = server.workspace.post(channel, { user: ada, text: `${mention} a new question`, subtype: 'hidden' })
   const root = server.workspace.find(channel, ts)
   assert.ok(root)
   Reflect.deleteProperty(root, 'subtype')
   say(channel, 'and one more thing', { thread_ts: ts })
   await nextLife()
-  await heard(4)
+  await waitForAccepted(4)
   assert.deepEqual(acceptedEvents(gateway).slice(2), ['a new question', 'and one more thing'])
 })
 
 test('catch-up accepts a missed edit of a known message, but not the message again', async (t) => {
-  const { server, nextLife, gateway, heard, say } = await afterRestart(t)
+  const { server, nextLife, gateway, waitForAccepted, say } = await afterRestart(t)
   const [before] = server.workspace.channel(direct)?.messages ?? []
   assert.ok(before)
   server.workspace.edit(direct, before.ts, { text: 'before, edited' }, ada)
   say(direct, 'after')
   await nextLife()
-  await heard(3)
+  await waitForAccepted(3)
   assert.deepEqual(acceptedEvents(gateway), ['before', 'thread', 'after'])
   const [change] = gateway.changes
   assert.ok(change?.kind === 'edited' && change.event.text === 'before, edited', JSON.stringify(gateway.changes))
 })
 
 test('catch-up reads the newest fifty messages of a busy chat', async (t) => {
-  const { say, nextLife, heard, gateway } = await afterRestart(t)
+  const { say, nextLife, waitForAccepted, gateway } = await afterRestart(t)
   for (let at = 0; at < 80; at += 1) say(direct, `message ${at}`)
   await nextLife()
-  await heard(52)
+  await waitForAccepted(52)
   const [, , ...missed] = acceptedEvents(gateway)
   assert.equal(missed.length, 50)
   assert.deepEqual([missed[0], missed.at(-1)], ['message 30', 'message 79'])
@@ -85,12 +88,12 @@ test('catch-up reads the newest fifty messages of a busy chat', async (t) => {
 
 test('catch-up skips messages older than a day', async (t) => {
   let now = Date.now()
-  const { server, say, nextLife, heard, gateway } = await afterRestart(t, { clock: () => now })
+  const { server, say, nextLife, waitForAccepted, gateway } = await afterRestart(t, { clock: () => now })
   say(direct, 'long ago')
   now += 25 * 3_600_000
   server.workspace.post(direct, { user: ada, text: 'just now', ts: `${Math.floor(now / 1_000)}.000100` })
   await nextLife()
-  await heard(3)
+  await waitForAccepted(3)
   assert.deepEqual(acceptedEvents(gateway).slice(2), ['just now'])
 })
 
@@ -105,11 +108,11 @@ test('the app works without the scope to read history', async (t) => {
 })
 
 test('catch-up waits for a rate limit and loses no message', async (t) => {
-  const { server, say, nextLife, heard } = await afterRestart(t)
+  const { server, say, nextLife, waitForAccepted } = await afterRestart(t)
   say(direct, 'one')
   const window = server.faults.limit({ on: 'conversations.history', ms: 1_000 })
   await nextLife()
-  await heard(3)
+  await waitForAccepted(3)
   assert.equal(window.earlyCalls(), 0)
   assert.ok(window.refused() >= 1)
 })
@@ -135,29 +138,31 @@ test('messages that could not be stored are fetched again', { timeout: 20_000 },
   const attempts = gateway.attempts()
   await nextLife()
   await server.until(() => (gateway.attempts() > attempts ? true : undefined), 10)
-  assert.match(gateway.logLines.join(''), /trying again/)
+  await server.until(() => gateway.logLines.find((line) => matchesLogLine(line, { event: 'slack.catch_up_failed' })))
   assert.equal(gateway.marks.get(direct)?.includes('.'), true)
 })
 
 test('a message that is too large is skipped, and its author is notified', async (t) => {
-  const { say, nextLife, heard, gateway, server } = await afterRestart(t)
+  const { say, nextLife, waitForAccepted, gateway, server } = await afterRestart(t)
   say(direct, 'too much')
   say(direct, 'small')
   gateway.failNextAccept(new HermesError('inbox/too-large'))
   // The overlap brings what was read before once more: that is the one that is refused here.
   await nextLife()
-  await heard(3)
-  await server.until(() => server.ephemerals.find(({ text }) => /larger/.test(String(text))))
+  await waitForAccepted(3)
+  await server.until(() =>
+    server.ephemerals.find(({ text }) => String(text).includes(errorCatalogue['inbox/too-large'].meaning)),
+  )
   assert.ok(!gateway.logLines.join('').includes('slack.catch_up_failed'))
 })
 
 test('a message that cannot be accepted is skipped, and the following ones are read', async (t) => {
-  const { say, nextLife, heard, gateway } = await afterRestart(t)
+  const { say, nextLife, waitForAccepted, gateway } = await afterRestart(t)
   say(direct, 'behind it')
   say(channel, `${mention} elsewhere`)
   gateway.failNextAccept(new TypeError('an unexpected shape'))
   await nextLife()
-  await heard(4)
+  await waitForAccepted(4)
   assert.deepEqual(acceptedEvents(gateway).slice(2).toSorted(), ['behind it', 'elsewhere'])
   const lines = gateway.logLines.filter((line) => line.includes('an unexpected shape'))
   assert.equal(lines.length, 1)
@@ -166,7 +171,7 @@ test('a message that cannot be accepted is skipped, and the following ones are r
 })
 
 test('a missed edit that is too large does not block later messages', async (t) => {
-  const { server, say, nextLife, heard, gateway } = await afterRestart(t)
+  const { server, say, nextLife, waitForAccepted, gateway } = await afterRestart(t)
   const [before] = server.workspace.channel(direct)?.messages ?? []
   assert.ok(before)
   server.workspace.edit(direct, before.ts, { text: 'far too much' }, ada)
@@ -175,7 +180,7 @@ test('a missed edit that is too large does not block later messages', async (t) 
   const known = gateway.nextEvent().then(() => gateway.failNextAccept(new HermesError('inbox/too-large')))
   await nextLife()
   await known
-  await heard(3)
+  await waitForAccepted(3)
   assert.deepEqual(gateway.changes, [])
   assert.ok(!gateway.logLines.join('').includes('slack.catch_up_failed'))
 })

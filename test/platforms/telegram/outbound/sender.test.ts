@@ -81,15 +81,17 @@ test('a deleted topic and a blocked or removed bot reject the message with the r
   const topic = await failureOf(
     adapter.send({ ...message, target: { ...target, chatId: '-7', threadId: '3' } }, signal),
   )
-  assert.deepEqual(
-    [topic.problem, topic.error],
-    ['rejected', 'Telegram answered 400: Bad Request: message thread not found'],
-  )
-  for (const words of ['bot was blocked by the user', 'bot was kicked from the group chat', 'user is deactivated']) {
-    server.faults.respond('sendMessage', refusal(403, `Forbidden: ${words}`))
+  assert.equal(topic.problem, 'rejected')
+  assert.match(topic.error, /\b400: Bad Request: message thread not found$/)
+  for (const description of [
+    'bot was blocked by the user',
+    'bot was kicked from the group chat',
+    'user is deactivated',
+  ]) {
+    server.faults.respond('sendMessage', refusal(403, `Forbidden: ${description}`))
     const failure = await failureOf(adapter.send(message, signal))
     assert.equal(failure.problem, 'rejected')
-    assert.match(failure.error, new RegExp(words))
+    assert.ok(failure.error.includes(description), failure.error)
   }
 })
 
