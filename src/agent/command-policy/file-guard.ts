@@ -11,7 +11,9 @@ type FileGuardResult =
   /** `path` is the real path. Use it, because a link may be changed between the check and the use. */
   | { readonly ok: true; readonly path: string }
   /** `reason` is a sentence for the model. */
-  | { readonly ok: false; readonly reason: string }
+  | { readonly ok: false; readonly code: FileDenialCode; readonly reason: string }
+
+type FileDenialCode = 'secret' | 'protected' | 'outside_safe_root' | 'is_directory' | 'not_regular_file'
 
 export interface FileGuard {
   /** `path` is absolute. Throws system errors other than a missing file. */
@@ -92,24 +94,27 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '' }: FileGuar
       const real = await resolveRealPath(path)
       const [realHome, realUserHome] = await Promise.all([resolveRealPath(home), resolveRealPath(userHome)])
       const denial = denialReason(real, realHome, realUserHome) ?? denialReason(resolve(path), home, userHome)
-      if (denial !== undefined) return refuse(`Writing ${path} is not allowed: ${denial}.`)
+      if (denial !== undefined) return refuse('protected', `Writing ${path} is not allowed: ${denial}.`)
       if (safeRoots.length > 0) {
         const roots = await Promise.all(safeRoots.map(resolveRealPath))
         if (!roots.some((root) => isWithin(real, root))) {
           return refuse(
+            'outside_safe_root',
             `Writing ${path} is not allowed: it is outside ${safeRoots.join(', ')} (HERMES_WRITE_SAFE_ROOT).`,
           )
         }
       }
       const found = await stat(real).catch(undefinedIfMissing)
       if (found !== undefined && !found.isFile())
-        return refuse(`${path} is ${found.isDirectory() ? 'a directory' : 'not a regular file'}.`)
+        return found.isDirectory()
+          ? refuse('is_directory', `${path} is a directory.`)
+          : refuse('not_regular_file', `${path} is not a regular file.`)
       return { ok: true, path: real }
     },
     async checkRead(path) {
       const real = await resolveRealPath(path)
       if (isSecret(real, await resolveRealPath(home)) || isSecret(resolve(path), home)) {
-        return refuse(`Reading ${path} is not allowed: it contains secrets of the gateway.`)
+        return refuse('secret', `Reading ${path} is not allowed: it contains secrets of the gateway.`)
       }
       return { ok: true, path: real }
     },
@@ -120,7 +125,7 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '' }: FileGuar
   }
 }
 
-const refuse = (reason: string): FileGuardResult => ({ ok: false, reason })
+const refuse = (code: FileDenialCode, reason: string): FileGuardResult => ({ ok: false, code, reason })
 
 function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep)

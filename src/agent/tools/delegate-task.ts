@@ -25,15 +25,21 @@ export default ({ maxChildren }: Pick<BuiltInToolDeps, 'maxChildren'>) =>
     label: (args) => childTasksOf(args).map(firstLine).join(' · '),
 
     async run(args, { delegate, signal, limits }) {
-      if (delegate === undefined) return toErrorJson('Sub-agents are available only within a turn.')
+      if (delegate === undefined)
+        return toErrorJson({ code: 'no_turn', reason: 'Sub-agents are available only within a turn.' })
       const tasks = childTasksOf(args)
-      if (tasks.length === 0) return toErrorJson('Give a goal, or tasks that each have one.')
+      if (tasks.length === 0)
+        return toErrorJson({ code: 'no_goal', reason: 'Give a goal, or tasks that each have one.' })
       if (args.goal !== undefined && args.tasks !== undefined)
-        return toErrorJson('Give either goal or tasks, not both.')
+        return toErrorJson({ code: 'goal_and_tasks', reason: 'Give either goal or tasks, not both.' })
       if (tasks.length > maxChildren)
-        return toErrorJson(`At most ${maxChildren} tasks run at once, not ${tasks.length}; none was started.`)
+        return toErrorJson({
+          code: 'too_many_tasks',
+          reason: `At most ${maxChildren} tasks run at once, not ${tasks.length}; none was started.`,
+        })
       const empty = tasks.findIndex(({ goal }) => goal.trim() === '')
-      if (empty !== -1) return toErrorJson(`The goal of task ${empty} is empty; none was started.`)
+      if (empty !== -1)
+        return toErrorJson({ code: 'empty_goal', reason: `The goal of task ${empty} is empty; none was started.` })
       const reports = await delegate(tasks, signal)
       // Quotes and line breaks take two characters in JSON.
       const summaryChars = Math.floor(limits.maxResultChars / (reports.length * 2)) - 100

@@ -28,15 +28,18 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
 
     async run({ path, old_string, new_string, replace_all = false }, { environment, limits }) {
       const allowed = await fileGuard.checkWrite(absolutePath(path, environment.cwd, userHome))
-      if (!allowed.ok) return toErrorJson(allowed.reason)
+      if (!allowed.ok) return toErrorJson(allowed)
       const readable = await fileGuard.checkRead(allowed.path)
-      if (!readable.ok) return toErrorJson(readable.reason)
+      if (!readable.ok) return toErrorJson(readable)
       const file = await readTextFile(allowed.path, path, maxFileBytes)
       if (!file.ok)
-        return toErrorJson(file.missing === true ? `${file.reason} write_file creates new files.` : file.reason)
-      if (!file.lossless) return toErrorJson(`${path} is not valid UTF-8; changing it would damage it.`)
+        return toErrorJson(
+          file.code === 'not_found' ? { ...file, reason: `${file.reason} write_file creates new files.` } : file,
+        )
+      if (!file.lossless)
+        return toErrorJson({ code: 'not_utf8', reason: `${path} is not valid UTF-8; changing it would damage it.` })
       const replaced = replaceText(file.text, old_string, new_string, replace_all)
-      if (!replaced.ok) return toErrorJson(replaced.reason)
+      if (!replaced.ok) return toErrorJson(replaced)
       await writeFileAtomic(allowed.path, replaced.text)
       const { lines, exact } = replaced
       const value = {

@@ -36,7 +36,8 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
         return toResultJson({ processes: processes.list().map(summarizeProcess) }, limits.maxResultChars)
       }
       const entry = args.id === undefined ? undefined : processes.get(args.id)
-      if (entry === undefined) return toErrorJson(unknownProcessMessage(args, context))
+      if (entry === undefined)
+        return toErrorJson({ code: 'unknown_process', reason: unknownProcessMessage(args, context) })
       switch (args.action) {
         case 'poll':
           return formatProcessResult(entry, entry.takeOutput(), context)
@@ -52,11 +53,14 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
         case 'write': {
           const result = commandPolicy.evaluate(args.data ?? '')
           if (result.decision === 'forbidden')
-            return toErrorJson(`Refused: this ${result.reason}.`, { rule: result.rule })
+            return toErrorJson(
+              { code: 'command_refused', reason: `Refused: this ${result.reason}.` },
+              { rule: result.rule },
+            )
           const written = entry.process.write(args.data ?? '')
           return written
             ? formatProcessResult(entry, '', context)
-            : toErrorJson(`${entry.id} does not accept input any more.`)
+            : toErrorJson({ code: 'input_closed', reason: `${entry.id} does not accept input any more.` })
         }
       }
     },

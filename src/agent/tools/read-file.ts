@@ -27,13 +27,14 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
 
     async run({ path, offset = 1, limit = 500 }, { environment, limits }) {
       const allowed = await fileGuard.checkRead(absolutePath(path, environment.cwd, userHome))
-      if (!allowed.ok) return toErrorJson(allowed.reason)
+      if (!allowed.ok) return toErrorJson(allowed)
       const file = await readTextFile(allowed.path, path, maxFileBytes)
-      if (!file.ok) return toErrorJson(file.reason)
+      if (!file.ok) return toErrorJson(file)
       const lines = file.text.split('\n')
       // A line break at the end does not start another line.
       if (lines.at(-1) === '') lines.pop()
-      if (offset > Math.max(1, lines.length)) return toErrorJson(`${path} has only ${lines.length} lines.`)
+      if (offset > Math.max(1, lines.length))
+        return toErrorJson({ code: 'offset_too_large', reason: `${path} has only ${lines.length} lines.` })
       const window = numberLines(lines, offset, limit, limits.maxResultChars - 200)
       const next = offset + window.count
       const value = {

@@ -2,12 +2,18 @@
  * The tools that a model may call: discovers them in a directory, binds each to its schema, and finds them by name.
  */
 import type { z } from 'zod'
-import { messageOf } from '../../lib/errors.ts'
+import { HermesError, messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { JsonObject, ToolSchema } from '../models/provider.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { discoverTools } from './discover-tools.ts'
-import { decodeArguments, type ParsedArguments, parseArguments, toJsonSchema } from './support/parse-arguments.ts'
+import {
+  type ArgumentsErrorCode,
+  decodeArguments,
+  type ParsedArguments,
+  parseArguments,
+  toJsonSchema,
+} from './support/parse-arguments.ts'
 import { truncateMiddle } from './support/result-json.ts'
 import type { ToolContext, ToolDefinition, ToolMode } from './tool.ts'
 
@@ -25,7 +31,7 @@ export interface ToolRegistryOptions {
 type ToolCallParseResult =
   | { readonly ok: true; readonly call: ParsedToolCall }
   /** `error` tells the model which arguments were expected. */
-  | { readonly ok: false; readonly error: string }
+  | { readonly ok: false; readonly code: 'unknown_tool' | ArgumentsErrorCode; readonly error: string }
 
 /** The loaded tools, including later registrations. */
 export interface LoadedTools {
@@ -40,7 +46,7 @@ export interface ToolRegistry {
   /** Loads the tools on the first call. Later calls return the same object. Rejects when the directory cannot be read. */
   load(): Promise<LoadedTools>
   /**
-   * Adds a tool, before or after loading. Throws when the name exists, unless `override` is set. The returned function
+   * Adds a tool, before or after loading. Throws `plugins/tool-taken` when the name exists, unless `override` is set. The returned function
    * removes the tool and restores the one that it replaced; it may be called twice.
    */
   register<Schema extends z.ZodType>(
@@ -89,7 +95,8 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
       const tool = current(name)
       if (tool === undefined) {
         const names = loaded.schemas().map((schema) => schema.name)
-        return { ok: false, error: `There is no tool ${JSON.stringify(name)}. There are: ${names.join(', ')}.` }
+        const error = `There is no tool ${JSON.stringify(name)}. There are: ${names.join(', ')}.`
+        return { ok: false, code: 'unknown_tool', error }
       }
       const parsed = tool.parse(args)
       if (parsed.ok)
@@ -128,7 +135,7 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
     async register(definition, { override = false } = {}) {
       const tool = bindTool(definition)
       if (!override && current(tool.name) !== undefined) {
-        throw new Error(`the tool ${tool.name} already exists; set override to replace it`)
+        throw new HermesError('plugins/tool-taken', `(${tool.name})`)
       }
       if (!(await isEnabled(tool))) return () => undefined
       const entry: RegistryEntry = { tool, override }
@@ -174,7 +181,9 @@ export interface RegisteredTool {
   /** Never throws. */
   parse(
     args: string | Readonly<Record<string, unknown>>,
-  ): { readonly ok: true; readonly call: ParsedToolCall } | { readonly ok: false; readonly error: string }
+  ):
+    | { readonly ok: true; readonly call: ParsedToolCall }
+    | { readonly ok: false; readonly code: ArgumentsErrorCode; readonly error: string }
 }
 
 /** Joins a definition with its schema. Throws when the arguments have no JSON Schema. */
@@ -193,7 +202,8 @@ export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Sc
         const parsed = parseArguments(name, decoded.value, type, parameters)
         return parsed.ok ? { ok: true, call: bindCall(definition, parsed) } : parsed
       } catch (error) {
-        return { ok: false, error: `The arguments of ${name} could not be validated: ${messageOf(error)}` }
+        const reason = `The arguments of ${name} could not be validated: ${messageOf(error)}`
+        return { ok: false, code: 'invalid_arguments', error: reason }
       }
     },
   }

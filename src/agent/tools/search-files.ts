@@ -43,9 +43,9 @@ export default ({ fileGuard, userHome, searchPath }: BuiltInToolDeps) => {
     async run({ pattern, target = 'content', path = '.', file_glob: fileGlob, limit = 100 }, context) {
       const { cwd } = context.environment
       const allowed = await fileGuard.checkRead(absolutePath(path, cwd, userHome))
-      if (!allowed.ok) return toErrorJson(allowed.reason)
+      if (!allowed.ok) return toErrorJson(allowed)
       const root = allowed.path
-      if (!(await exists(root))) return toErrorJson(`${path} does not exist.`)
+      if (!(await exists(root))) return toErrorJson({ code: 'not_found', reason: `${path} does not exist.` })
       const mayRead = await fileGuard.createReadFilter()
       const result = await search({
         root,
@@ -57,7 +57,7 @@ export default ({ fileGuard, userHome, searchPath }: BuiltInToolDeps) => {
         limit: Math.min(limit, maxHits),
         signal: context.signal,
       })
-      if (!result.ok) return toErrorJson(result.reason)
+      if (!result.ok) return toErrorJson({ code: 'invalid_pattern', reason: result.reason })
       const { hits, stopped } = result
       const found = hits.map((hit) => formatHit(hit, root, path)).join('\n')
       const rest = { count: hits.length, ...(stopped !== undefined && { incomplete: incompleteReasons[stopped] }) }

@@ -33,7 +33,7 @@ export default (deps: BuiltInToolDeps) =>
       if (policyResult.decision !== 'allow') {
         const { decision, rule, reason } = policyResult
         context.log.warn({ event: 'command.refused', rule, decision }, 'command policy refused a command')
-        return toErrorJson(refusalMessage(decision, reason), { rule })
+        return toErrorJson({ code: 'command_refused', reason: refusalMessage(decision, reason) }, { rule })
       }
       return background ? startInBackground(command, cwd, context) : runInForeground(args, cwd, context, deps.terminal)
     },
@@ -79,7 +79,10 @@ async function runInForeground(
 async function startInBackground(command: string, cwd: string, context: ToolContext): Promise<string> {
   const { environment, processes } = context
   if (environment.spawn === undefined)
-    return toErrorJson(`Background commands are not available in ${environment.kind}.`)
+    return toErrorJson({
+      code: 'no_background_commands',
+      reason: `Background commands are not available in ${environment.kind}.`,
+    })
   const entry = processes.add(command, environment.spawn(command, { cwd }))
   return toResultJson({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
 }

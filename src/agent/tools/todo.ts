@@ -27,7 +27,10 @@ export default defineTool({
     if (todos !== undefined) {
       const duplicate = todos.find((item, index) => todos.findIndex((other) => other.id === item.id) !== index)
       if (duplicate !== undefined)
-        return toErrorJson(`The id ${JSON.stringify(duplicate.id)} is used twice; nothing was changed.`)
+        return toErrorJson({
+          code: 'duplicate_id',
+          reason: `The id ${JSON.stringify(duplicate.id)} is used twice; nothing was changed.`,
+        })
       store.write(todos)
     }
     const items = store.read()

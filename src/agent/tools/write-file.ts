@@ -20,7 +20,7 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
 
     async run({ path, content }, { environment, limits }) {
       const allowed = await fileGuard.checkWrite(absolutePath(path, environment.cwd, userHome))
-      if (!allowed.ok) return toErrorJson(allowed.reason)
+      if (!allowed.ok) return toErrorJson(allowed)
       const { created } = await writeFileAtomic(allowed.path, content)
       return toResultJson({ path, bytes: Buffer.byteLength(content), created }, limits.maxResultChars)
     },

@@ -27,7 +27,9 @@ test('a range of lines contains the offset of the next range', async () => {
   assert.deepEqual(result, { content: '10|line 10\n11|line 11', total_lines: 50, next_offset: 12 })
   const last = await bench.run('read_file', { path: 'long.txt', offset: 50 })
   assert.deepEqual(last, { content: '50|line 50', total_lines: 50 })
-  assert.match(String((await bench.run('read_file', { path: 'long.txt', offset: 51 }))['error']), /50/)
+  const beyond = await bench.run('read_file', { path: 'long.txt', offset: 51 })
+  assert.equal(beyond['code'], 'offset_too_large')
+  assert.match(String(beyond['error']), /\b50\b/)
 })
 
 test('a file too long for one result ends at a complete line and can be continued', async () => {
@@ -54,12 +56,17 @@ test('a path that is not a text file returns an error with the reason', async ()
   await put('image.png', Buffer.from([0x89, 0x50, 0, 1, 2]))
   await mkdir(join(bench.cwd, 'folder'), { recursive: true })
   await bench.run('terminal', { command: 'mkfifo pipe' })
-  const error = async (path: string) => String((await bench.run('read_file', { path }))['error'])
-  assert.match(await error('image.png'), /binary file of 5 bytes/)
-  assert.match(await error('folder'), /is a directory/)
-  assert.match(await error('missing.txt'), /does not exist/)
-  assert.match(await error('pipe'), /not a regular file/)
-  assert.match(await error('/dev/zero'), /not a regular file/)
+  for (const [path, code] of [
+    ['image.png', 'binary'],
+    ['folder', 'is_directory'],
+    ['missing.txt', 'not_found'],
+    ['pipe', 'not_regular_file'],
+    ['/dev/zero', 'not_regular_file'],
+  ] as const) {
+    const result = await bench.run('read_file', { path })
+    assert.equal(result['code'], code, path)
+    assert.ok(String(result['error']).includes(path), path)
+  }
 })
 
 test('secrets of the gateway cannot be read directly, through a link or by a search', async () => {
@@ -67,12 +74,12 @@ test('secrets of the gateway cannot be read directly, through a link or by a sea
   await writeFile(join(bench.home, 'notes.md'), 'topsecret plans')
   await symlink(join(bench.home, 'gateway.token'), join(bench.cwd, 'innocent.txt'))
   for (const path of [join(bench.home, 'gateway.token'), 'innocent.txt', '~/.hermes/.env', '/proc/self/environ']) {
-    assert.match(String((await bench.run('read_file', { path }))['error']), /secrets of the gateway/, path)
+    assert.equal((await bench.run('read_file', { path }))['code'], 'secret', path)
   }
   const found = await bench.run('search_files', { pattern: 'topsecret', path: bench.home })
   assert.equal(found['matches'], `${join(bench.home, 'notes.md')}:1:topsecret plans`)
   const direct = await bench.run('search_files', { pattern: '.', path: join(bench.home, 'gateway.token') })
-  assert.match(String(direct['error']), /secrets of the gateway/)
+  assert.equal(direct['code'], 'secret')
 })
 
 test('write_file creates missing directories and can be repeated', async () => {
@@ -97,10 +104,10 @@ test('protected files are not written or patched', async () => {
   await mkdir(join(bench.userHome, '.ssh'), { recursive: true })
   await symlink(join(bench.userHome, '.ssh', 'authorized_keys'), join(bench.cwd, 'keys'))
   for (const path of ['~/.ssh/authorized_keys', 'keys', '.env', join(bench.home, 'config.yaml'), '/etc/hermes-test']) {
-    assert.match(String((await bench.run('write_file', { path, content: 'x' }))['error']), /not allowed/, path)
+    assert.equal((await bench.run('write_file', { path, content: 'x' }))['code'], 'protected', path)
   }
   const patched = await bench.run('patch', { path: '/etc/hosts', old_string: 'localhost', new_string: 'x' })
-  assert.match(String(patched['error']), /not allowed/)
+  assert.equal(patched['code'], 'protected')
 })
 
 test('text that occurs once is replaced literally', async () => {
@@ -112,7 +119,8 @@ test('text that occurs once is replaced literally', async () => {
 
 test('text that occurs several times is not replaced; the error contains the lines', async () => {
   await put('d.txt', 'x = 1\ny\nx = 1\n')
-  const { error } = await bench.run('patch', { path: 'd.txt', old_string: 'x = 1', new_string: 'x = 2' })
+  const { code, error } = await bench.run('patch', { path: 'd.txt', old_string: 'x = 1', new_string: 'x = 2' })
+  assert.equal(code, 'ambiguous')
   assert.match(String(error), /1, 3/)
   assert.equal(await get('d.txt'), 'x = 1\ny\nx = 1\n')
   const all = await bench.run('patch', { path: 'd.txt', old_string: 'x = 1', new_string: 'x = 2', replace_all: true })
@@ -123,13 +131,19 @@ test('text that occurs several times is not replaced; the error contains the lin
 test('a patch that cannot be applied leaves the file unchanged and returns a hint', async () => {
   await put('e.txt', 'first\nsecond\n')
   await put('latin.txt', Buffer.from([0x61, 0xe9, 0x0a]))
-  const error = async (path: string, old_string: string, new_string = 'x') =>
-    String((await bench.run('patch', { path, old_string, new_string }))['error'])
-  assert.match(await error('e.txt', 'nowhere'), /not found/)
-  assert.match(await error('e.txt', 'first\nthird'), /line 1/)
-  assert.match(await error('e.txt', 'first', 'first'), /old_string/)
-  assert.match(await error('missing.txt', 'a'), /write_file/)
-  assert.match(await error('latin.txt', 'a'), /not valid UTF-8/)
-  assert.match(await error('e.txt', ''), /old_string/)
+  const failure = async (path: string, old_string: string, new_string = 'x') => {
+    const { code, error } = await bench.run('patch', { path, old_string, new_string })
+    return { code, error: String(error) }
+  }
+  assert.equal((await failure('e.txt', 'nowhere')).code, 'not_found')
+  const similar = await failure('e.txt', 'first\nthird')
+  assert.equal(similar.code, 'not_found')
+  assert.match(similar.error, /\b1\b/, 'the line at which the text begins')
+  assert.equal((await failure('e.txt', 'first', 'first')).code, 'unchanged')
+  const missing = await failure('missing.txt', 'a')
+  assert.equal(missing.code, 'not_found')
+  assert.match(missing.error, /write_file/)
+  assert.equal((await failure('latin.txt', 'a')).code, 'not_utf8')
+  assert.match((await failure('e.txt', '')).error, /old_string/)
   assert.equal(await get('e.txt'), 'first\nsecond\n')
 })

@@ -4,7 +4,7 @@ import { replaceText } from '../../../src/agent/tools/support/replace-text.ts'
 
 const replaced = (text: string, search: string, replacement: string, all = false) => {
   const result = replaceText(text, search, replacement, all)
-  return result.ok ? result.text : result.reason
+  return result.ok ? result.text : result
 }
 
 test('wrong indentation is corrected', () => {
@@ -29,7 +29,9 @@ test('an exact match takes precedence over a similar one', () => {
 })
 
 test('several similar matches are replaced only with replace_all', () => {
-  assert.match(replaced('a  b\n\na   b\n', 'a b', 'c'), /1, 3/)
+  const refused = replaceText('a  b\n\na   b\n', 'a b', 'c', false)
+  assert.equal(!refused.ok && refused.code, 'ambiguous')
+  assert.match(refused.ok ? '' : refused.reason, /1, 3/)
   assert.equal(replaced('a  b\n\na   b\n', 'a b', 'c', true), 'c\n\nc\n')
 })
 
@@ -43,5 +45,6 @@ test('removing a line leaves no empty line', () => {
 })
 
 test('a search text of spaces matches nothing', () => {
-  assert.match(replaced('a\n\nb\n', '   ', 'x'), /not found/)
+  const result = replaceText('a\n\nb\n', '   ', 'x', false)
+  assert.equal(!result.ok && result.code, 'not_found')
 })

@@ -68,12 +68,14 @@ for (const [name, path] of [
     })
 
     await suite.test('an invalid pattern returns an error; a pattern may begin with a dash', async () => {
-      assert.ok('error' in (await search({ pattern: '(open' })))
+      assert.equal((await search({ pattern: '(open' }))['code'], 'invalid_pattern')
       assert.equal((await search({ pattern: '-needle' }))['count'], 0)
     })
 
     await suite.test('a missing path is named in the error', async () => {
-      assert.match(String((await search({ pattern: 'x', path: 'missing' }))['error']), /missing/)
+      const { code, error } = await search({ pattern: 'x', path: 'missing' })
+      assert.equal(code, 'not_found')
+      assert.match(String(error), /missing/)
     })
 
     await suite.test('an aborted signal ends the search', async () => {

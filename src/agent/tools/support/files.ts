@@ -19,7 +19,11 @@ export type ReadTextFileResult =
   /** `lossless`: decoding lost nothing, so that the text may be written back. */
   | { readonly ok: true; readonly text: string; readonly lossless: boolean }
   /** `reason` is a sentence for the model. */
-  | { readonly ok: false; readonly reason: string; readonly missing?: true }
+  | {
+      readonly ok: false
+      readonly code: 'not_found' | 'is_directory' | 'not_regular_file' | 'too_large' | 'binary'
+      readonly reason: string
+    }
 
 const megabyte = 1024 * 1024
 
@@ -35,20 +39,24 @@ export async function readTextFile(path: string, displayName: string, maxBytes: 
   } catch (error) {
     const code = systemCode(error)
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error
-    return { ok: false, reason: `${displayName} does not exist.`, missing: true }
+    return { ok: false, code: 'not_found', reason: `${displayName} does not exist.` }
   }
   try {
     const found = await file.stat()
     if (found.isDirectory())
-      return { ok: false, reason: `${displayName} is a directory; search_files lists its files.` }
-    if (!found.isFile()) return { ok: false, reason: `${displayName} is not a regular file.` }
+      return { ok: false, code: 'is_directory', reason: `${displayName} is a directory; search_files lists its files.` }
+    if (!found.isFile()) return { ok: false, code: 'not_regular_file', reason: `${displayName} is not a regular file.` }
     if (found.size > maxBytes) {
       const size = `${(found.size / megabyte).toFixed(1)} MB, more than ${maxBytes / megabyte} MB`
-      return { ok: false, reason: `${displayName} has ${size}; use search_files, or sed and tail in the terminal.` }
+      return {
+        ok: false,
+        code: 'too_large',
+        reason: `${displayName} has ${size}; use search_files, or sed and tail in the terminal.`,
+      }
     }
     const bytes = await file.readFile()
     if (bytes.subarray(0, 8192).includes(0)) {
-      return { ok: false, reason: `${displayName} is a binary file of ${bytes.length} bytes.` }
+      return { ok: false, code: 'binary', reason: `${displayName} is a binary file of ${bytes.length} bytes.` }
     }
     return { ok: true, text: bytes.toString('utf8'), lossless: isUtf8(bytes) }
   } finally {

@@ -15,11 +15,17 @@ export type ParsedArguments<Output> =
       readonly jsonArguments: JsonObject
       readonly warnings: readonly string[]
     }
-  | { readonly ok: false; readonly error: string }
+  | { readonly ok: false; readonly code: 'invalid_arguments'; readonly error: string }
+
+export type ArgumentsErrorCode = 'too_long' | 'invalid_json' | 'not_an_object' | 'too_deep' | 'invalid_arguments'
 
 export type DecodedArguments =
   | { readonly ok: true; readonly value: JsonObject }
-  | { readonly ok: false; readonly error: string }
+  | {
+      readonly ok: false
+      readonly code: Exclude<ArgumentsErrorCode, 'invalid_arguments'>
+      readonly error: string
+    }
 
 const maxChars = 4 * 1024 * 1024
 const maxDepth = 64
@@ -30,6 +36,7 @@ export function decodeArguments(name: string, text: string): DecodedArguments {
   if (text.length > maxChars) {
     return {
       ok: false,
+      code: 'too_long',
       error: `The arguments of ${name} are too long: ${text.length} characters, ${maxChars} at most.`,
     }
   }
@@ -41,14 +48,23 @@ export function decodeArguments(name: string, text: string): DecodedArguments {
   } catch (error) {
     return {
       ok: false,
+      code: 'invalid_json',
       error: `The arguments of ${name} are not valid JSON: ${messageOf(error)}. Send one JSON object.`,
     }
   }
   if (!isRecord(value)) {
-    return { ok: false, error: `The arguments of ${name} must be one JSON object, not ${typeName(value)}.` }
+    return {
+      ok: false,
+      code: 'not_an_object',
+      error: `The arguments of ${name} must be one JSON object, not ${typeName(value)}.`,
+    }
   }
   if (exceedsDepth(value, maxDepth)) {
-    return { ok: false, error: `The arguments of ${name} are nested more than ${maxDepth} levels deep.` }
+    return {
+      ok: false,
+      code: 'too_deep',
+      error: `The arguments of ${name} are nested more than ${maxDepth} levels deep.`,
+    }
   }
   return { ok: true, value }
 }
@@ -74,7 +90,7 @@ export function parseArguments<Schema extends z.ZodType>(
   })
   const ignored = coerced.unknownKeys.length > 0 ? ` Unknown: ${coerced.unknownKeys.join(', ')}.` : ''
   const error = `Wrong arguments for ${name}. ${issues.join('; ')}.${ignored} Expected ${describeSchema(jsonSchema)}.`
-  return { ok: false, error: truncate(error, 2_000) }
+  return { ok: false, code: 'invalid_arguments', error: truncate(error, 2_000) }
 }
 
 function exceedsDepth(value: unknown, depth: number): boolean {

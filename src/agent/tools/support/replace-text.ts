@@ -7,22 +7,24 @@ export type ReplaceTextResult =
   /** `lines`: the line numbers of the replaced parts in the old text, from 1. */
   | { readonly ok: true; readonly text: string; readonly lines: readonly number[]; readonly exact: boolean }
   /** `reason` tells the model what to change. */
-  | { readonly ok: false; readonly reason: string }
+  | { readonly ok: false; readonly code: 'unchanged' | 'not_found' | 'ambiguous'; readonly reason: string }
 
 /** `search` is not empty. Converts the line breaks of `search` and `replacement` to those of the text. */
 export function replaceText(text: string, search: string, replacement: string, all: boolean): ReplaceTextResult {
   const ending = text.includes('\r\n') ? '\r\n' : '\n'
   const searched = withLineEnding(search, ending)
   const inserted = withLineEnding(replacement, ending)
-  if (searched === inserted) return { ok: false, reason: 'old_string and new_string are the same; nothing to do.' }
+  if (searched === inserted)
+    return { ok: false, code: 'unchanged', reason: 'old_string and new_string are the same; nothing to do.' }
   const exact = findExactMatches(text, searched)
   const ranges = exact.length > 0 ? exact : findLooseMatches(text, searched)
   const lines = ranges.map((range) => lineNumberAt(text, range.start))
-  if (ranges.length === 0) return { ok: false, reason: notFoundMessage(text, search) }
+  if (ranges.length === 0) return { ok: false, code: 'not_found', reason: notFoundMessage(text, search) }
   if (ranges.length > 1 && !all) {
     const lineList = `lines ${lines.slice(0, 20).join(', ')}${lines.length > 20 ? ' …' : ''}`
     return {
       ok: false,
+      code: 'ambiguous',
       reason: `old_string occurs ${ranges.length} times (${lineList}). Add lines around it, or set replace_all.`,
     }
   }

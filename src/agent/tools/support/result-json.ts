@@ -34,7 +34,13 @@ export function toResultJson<Value extends Readonly<Record<string, unknown>>>(
   return result
 }
 
+/** Why a tool could not do its work: a stable code for programs, and a sentence for the model. */
+export interface ToolFailure {
+  readonly code: string
+  readonly reason: string
+}
+
 /** The result of a tool that could not do its work. */
-export function toErrorJson(message: string, more: Readonly<Record<string, unknown>> = {}): string {
-  return JSON.stringify({ error: message, ...more })
+export function toErrorJson({ code, reason }: ToolFailure, more: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify({ error: reason, code, ...more })
 }
