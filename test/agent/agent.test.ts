@@ -19,7 +19,7 @@ const look = { look: async () => '"seen"' }
 function endingRun(script: readonly ScriptStep[], setting: TestAgentOptions = {}, answers: Partial<AgentHooks> = {}) {
   const exits: TurnEndInfo[] = []
   const hooks = createRecordingHooks({ ...answers, onTurnEnd: async (_turn, how) => void exits.push(how) })
-  return { ...runTestAgent(script, look, { ...setting, hooks }), exits, points: hooks }
+  return { ...runTestAgent(script, look, { ...setting, hooks }), exits, agentHooks: hooks }
 }
 
 test('the hooks of a first turn come in the order of the contract', async () => {
@@ -133,9 +133,9 @@ test('the output that a plugin transforms is sent and stored without the replace
 })
 
 test('a turn without text has no response: the output hooks do not run', async () => {
-  const { result, points, exits } = endingRun([{ chunks: [] }])
+  const { result, agentHooks, exits } = endingRun([{ chunks: [] }])
   assert.equal((await result).text, '')
-  assert.ok(!points.events.includes('transform') && !points.events.includes('answered'))
+  assert.ok(!agentHooks.events.includes('transform') && !agentHooks.events.includes('answered'))
   assert.deepEqual(exits, [{ completed: false, failed: false, interrupted: false, reason: 'stop' }])
 })
 
@@ -188,13 +188,13 @@ test('an abort ends the turn as interrupted before, during and after the model c
 test('the rejection of a guardrail is thrown unchanged, and the model is not called', async () => {
   const middleware = createMiddleware({ log: silentLog })
   middleware.registerGuardrail('hours', 'model', () => 'not at night')
-  const { result, provider, points } = endingRun([{ chunks: ['never'] }], { middleware })
+  const { result, provider, agentHooks } = endingRun([{ chunks: ['never'] }], { middleware })
   await assert.rejects(
     result,
     (error) => error instanceof GuardrailRejected && error.guardrail === 'hours' && error.reason === 'not at night',
   )
   assert.equal(provider.calls(), 0)
-  assert.deepEqual(points.events, ['session start', 'context', 'session end'])
+  assert.deepEqual(agentHooks.events, ['session start', 'context', 'session end'])
 })
 
 test('scopes are nested: session, turn, iteration, call', async () => {

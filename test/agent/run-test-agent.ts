@@ -66,7 +66,7 @@ export function agentDeps() {
 export function runTestAgent(
   script: readonly ScriptStep[],
   tools: Record<string, TestTool> = {},
-  { maxIterations: budget, middleware, hooks: points, approve, ...given }: TestAgentOptions = {},
+  { maxIterations: budget, middleware, hooks, approve, ...given }: TestAgentOptions = {},
 ) {
   const provider = scriptedProvider(script)
   const journal = createInMemoryJournal()
@@ -77,7 +77,7 @@ export function runTestAgent(
     ...deps,
     ...(middleware === undefined ? {} : { middleware }),
     ...(approve === undefined ? {} : { approve }),
-    agentHooks: { ...noopAgentHooks, ...points },
+    agentHooks: { ...noopAgentHooks, ...hooks },
     settings: () => settingsWith(budget === undefined ? {} : { max_iterations: budget }),
   })
   const result = agent.runTurn({
@@ -96,5 +96,5 @@ export function runTestAgent(
     toolContextFor: (of) => testToolContext(of, stop.signal),
     ...given,
   })
-  return { result, provider, journal, watcher: listener, stop, pauses }
+  return { result, provider, journal, listener, stop, pauses }
 }

@@ -87,7 +87,7 @@ test('a long output keeps its beginning and its end and contains the number of m
   const { output } = await local().execute('echo first; seq 100000; echo last', limits({ maxOutputBytes: 2_000 }))
   assert.match(output, /^first\n1\n2\n/)
   assert.match(output, /99999\n100000\nlast\n$/)
-  assert.match(output, /\n\[… \d+ bytes left out …\]\n/)
+  assert.match(output, /\n\[… \d+ .*\]\n/)
   assert.ok(Buffer.byteLength(output) < 2_100)
 })
 
@@ -123,8 +123,9 @@ test('a child process that keeps the pipe open does not block the command, and c
   const environment = local()
   const result = await environment.execute('sleep 60 & echo $!', limits())
   assert.equal(result.exitCode, 0)
-  assert.match(result.output, /still running/)
-  const pid = Number.parseInt(result.output, 10)
+  const [pidLine, ...rest] = result.output.trim().split('\n')
+  assert.match(rest.at(-1) ?? '', /^\[.+\]$/, 'a notice says that a process is running')
+  const pid = Number(pidLine)
   assert.doesNotThrow(() => process.kill(pid, 0))
   await environment.cleanup()
   await environment.cleanup()
@@ -145,8 +146,8 @@ test('a shell that cannot start and a command that is too long are errors with a
   await assert.rejects(local({ shell: '/no/such/shell' }).execute('true', limits()), (error) =>
     isHermesError(error, 'terminal/cannot-start'),
   )
-  await assert.rejects(local().execute(`: ${'x'.repeat(200_000)}`, limits()), /script file/)
-  await assert.rejects(local().execute('echo \0', limits()), /NUL/)
+  for (const command of [`: ${'x'.repeat(200_000)}`, 'echo \0'])
+    await assert.rejects(local().execute(command, limits()), { code: 'terminal/cannot-start' })
 })
 
 test('commands run with sh as well', async () => {

@@ -25,8 +25,7 @@ test('a cut never splits a character, and the number of missing bytes is correct
         const bytes = Buffer.from(character.repeat(60))
         const buffer = createOutputBuffer(budget)
         for (let at = 0; at < bytes.length; at += size) buffer.add(bytes.subarray(at, at + size))
-        const [, head = '', missing = '', tail = ''] =
-          /^(.*)\n\[… (\d+) bytes left out …\]\n(.*)$/su.exec(buffer.text()) ?? []
+        const [, head = '', missing = '', tail = ''] = /^(.*)\n\[… (\d+) [^\]]*\]\n(.*)$/su.exec(buffer.text()) ?? []
         assert.doesNotMatch(head + tail, /\uFFFD/)
         assert.ok(Buffer.byteLength(head + tail) <= budget)
         assert.equal(Buffer.byteLength(head + tail) + Number(missing), bytes.length)

@@ -31,7 +31,7 @@ function batch(tools: AgentTools, more: { journal?: Journal; resumed?: boolean; 
     listener,
     toolContextFor: (of) => testToolContext(of, stop.signal),
   }
-  return { stop, journal, watcher: listener, results: runToolBatch(deps, more.calls, stop.signal) }
+  return { stop, journal, listener, results: runToolBatch(deps, more.calls, stop.signal) }
 }
 
 /** A tool whose calls complete when the test says so. */
@@ -55,7 +55,7 @@ const fenced: Journal['recordToolResult'] = () => Promise.reject(new HermesError
 
 test('parallel tools run at most eight at a time, and their results have the order of the calls', async () => {
   const held = heldTool()
-  const calls = Array.from({ length: 10 }, (_, place) => call(`c${place}`, 'held'))
+  const calls = Array.from({ length: 10 }, (_, index) => call(`c${index}`, 'held'))
   const { results, journal } = batch(createTestTools({ held: held.tool }), { calls })
   await loopTurns()
   assert.equal(held.begun.length, 8)
@@ -108,9 +108,9 @@ test('the listener receives the start and the end of each tool, with truncated r
     },
   })
   const calls = [call('a', 'long'), call('b', 'bad'), call('c', 'broken')]
-  const { results, watcher } = batch(tools, { calls })
+  const { results, listener } = batch(tools, { calls })
   await results
-  assert.deepEqual(watcher.tools.sort(), [
+  assert.deepEqual(listener.tools.sort(), [
     'begin a label of {}',
     'begin b label of {}',
     'begin c label of {}',
@@ -140,8 +140,8 @@ test('an invalid call gets an error result and is never started', async () => {
   const calls = [{ id: 'a', name: 'known', arguments: '{"path": ' }, call('b', 'unknown')]
   const { results, journal } = batch(tools, { calls })
   const [first, second] = await results
-  assert.match(first?.content ?? '', /not JSON/)
-  assert.match(second?.content ?? '', /no tool unknown/)
+  assert.match(first?.content ?? '', /^\{"error":".*\bknown\b/)
+  assert.match(second?.content ?? '', /^\{"error":".*\bunknown\b/)
   assert.deepEqual(journal.events.toSorted(), ['end a done', 'end b done'])
 })
 
@@ -153,7 +153,7 @@ test('a call with an effect that was started before a crash is not repeated, and
     calls: [call('a', 'held')],
   })
   const [result] = await results
-  assert.match(result?.content ?? '', /outcome unknown/)
+  assert.match(result?.content ?? '', /^\{"error":"/)
   assert.deepEqual(held.begun, [])
   assert.deepEqual(journal.events, ['start a', 'end a interrupted'])
 })
@@ -209,7 +209,7 @@ test('a superseded turn waits for its running tools and starts no other', async 
     recordToolResult: (of, result, how) =>
       of.id === 'c0' ? fenced(of, result, how) : memory.recordToolResult(of, result, how),
   }
-  const calls = Array.from({ length: 10 }, (_, place) => call(`c${place}`, 'held'))
+  const calls = Array.from({ length: 10 }, (_, index) => call(`c${index}`, 'held'))
   const { results } = batch(createTestTools({ held: held.tool }), { journal, calls })
   let settled = false
   const rejected = assert

@@ -15,7 +15,7 @@ function watchedRun(script: readonly ScriptStep[], answers: Partial<AgentHooks> 
   const middleware = createMiddleware({ log: silentLog })
   const hooks = createRecordingHooks(answers)
   // The run starts immediately: the registrations below exist before its first model call.
-  return { ...runTestAgent(script, tools, { middleware, ...setting, hooks }), middleware, points: hooks }
+  return { ...runTestAgent(script, tools, { middleware, ...setting, hooks }), middleware, agentHooks: hooks }
 }
 
 /** Requests a reissue with another model until it has received `times` responses. */
@@ -25,38 +25,38 @@ function reissueTo(model: string, times = Number.POSITIVE_INFINITY): AgentHooks[
 }
 
 test('each model call is observed with its own number, failed or complete', async () => {
-  const { result, points } = watchedRun([
+  const { result, agentHooks } = watchedRun([
     new ModelError('overloaded', 'busy', { status: 503 }),
     new ModelError('network', 'gone'),
     asksForTool,
     { chunks: ['done'] },
   ])
   await result
-  const numbers = points.requestStarts.map(({ info }) => [info.iteration, info.apiCallCount, info.retryCount])
+  const numbers = agentHooks.requestStarts.map(({ info }) => [info.iteration, info.apiCallCount, info.retryCount])
   assert.deepEqual(numbers, [
     [1, 1, 0],
     [1, 1, 1],
     [1, 1, 2],
     [2, 2, 0],
   ])
-  const ids = points.requestStarts.map(({ info }) => info.apiRequestId)
+  const ids = agentHooks.requestStarts.map(({ info }) => info.apiRequestId)
   assert.equal(new Set(ids).size, 4)
   for (const id of ids) assert.match(id, /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
   assert.deepEqual(
-    points.requestFailures.map(({ reason, statusCode, retryable }) => [reason, statusCode, retryable]),
+    agentHooks.requestFailures.map(({ reason, statusCode, retryable }) => [reason, statusCode, retryable]),
     [
       ['overloaded', 503, true],
       ['network', null, true],
     ],
   )
   assert.deepEqual(
-    points.requestEnds.map(({ info, finishReason }) => [info.apiRequestId, finishReason]),
+    agentHooks.requestEnds.map(({ info, finishReason }) => [info.apiRequestId, finishReason]),
     [
       [ids[2], 'tool_calls'],
       [ids[3], 'stop'],
     ],
   )
-  assert.deepEqual(points.requestEnds[0]?.usage, {
+  assert.deepEqual(agentHooks.requestEnds[0]?.usage, {
     input_tokens: 10,
     output_tokens: 3,
     cache_read_tokens: 0,
@@ -67,14 +67,14 @@ test('each model call is observed with its own number, failed or complete', asyn
 
 test('a tool call has the id of the model call that requested it', async () => {
   const asked: string[] = []
-  const { result, points } = watchedRun([asksForTool, { chunks: ['done'] }], {
+  const { result, agentHooks } = watchedRun([asksForTool, { chunks: ['done'] }], {
     beforeToolCall: async ({ apiRequestId }, args) => {
       asked.push(apiRequestId)
       return { kind: 'run', args }
     },
   })
   await result
-  assert.deepEqual(asked, [points.requestStarts[0]?.info.apiRequestId])
+  assert.deepEqual(asked, [agentHooks.requestStarts[0]?.info.apiRequestId])
 })
 
 test('a tool filter applies to one request; the next one offers all tools again', async () => {
@@ -98,7 +98,7 @@ test('a request with all tools filtered out has no tools field', async () => {
 })
 
 test('the request that is sent and observed is the one after all rewrites', async () => {
-  const { result, provider, points, middleware } = watchedRun([{ chunks: ['done'] }], {
+  const { result, provider, agentHooks, middleware } = watchedRun([{ chunks: ['done'] }], {
     rewriteRequest: async (_facts, request) => ({ ...request, timeout: 5 }),
   })
   middleware.registerMiddleware('llm_request', ({ request }) => ({
@@ -109,14 +109,14 @@ test('the request that is sent and observed is the one after all rewrites', asyn
   await result
   const [sent] = provider.sent
   assert.deepEqual([sent?.timeout, sent?.extra_body], [5, { metadata: { hermes_middleware_demo: true } }])
-  assert.deepEqual(points.requestStarts[0]?.request, sent)
-  assert.deepEqual(points.requestEnds[0]?.request, sent)
+  assert.deepEqual(agentHooks.requestStarts[0]?.request, sent)
+  assert.deepEqual(agentHooks.requestEnds[0]?.request, sent)
   const trace = [{ source: 'middleware-demo', reason: 'tagged provider request' }]
-  assert.deepEqual([points.requestStarts[0]?.trace, points.requestEnds[0]?.trace], [trace, trace])
+  assert.deepEqual([agentHooks.requestStarts[0]?.trace, agentHooks.requestEnds[0]?.trace], [trace, trace])
 })
 
 test('an iteration has at most one reissue, and its response replaces the first one', async () => {
-  const { result, provider, points, journal, watcher, middleware } = watchedRun(
+  const { result, provider, agentHooks, journal, listener, middleware } = watchedRun(
     [{ chunks: ['not sure'], calls: [call('a', 'look')] }, asksForTool, { chunks: ['perhaps'] }, { chunks: ['sure'] }],
     { reissue: reissueTo('large'), outputMayChange: () => true },
   )
@@ -132,7 +132,7 @@ test('an iteration has at most one reissue, and its response replaces the first 
     ['m', 'large', 'm', 'large'],
   )
   assert.deepEqual(
-    points.requestStarts.map(({ info }) => [info.iteration, info.apiCallCount]),
+    agentHooks.requestStarts.map(({ info }) => [info.iteration, info.apiCallCount]),
     [
       [1, 1],
       [1, 2],
@@ -142,7 +142,7 @@ test('an iteration has at most one reissue, and its response replaces the first 
   )
   assert.deepEqual(spans, ['m', 'large', 'm', 'large'], 'both calls are recorded')
   assert.deepEqual(
-    points.requestEnds.map(({ info, request }) => [info.apiCallCount, request.model]),
+    agentHooks.requestEnds.map(({ info, request }) => [info.apiCallCount, request.model]),
     [
       [2, 'large'],
       [4, 'large'],
@@ -151,7 +151,7 @@ test('an iteration has at most one reissue, and its response replaces the first 
   )
   assert.equal(journal.messages[0]?.content, 'Let me look.')
   assert.equal(usage.inputTokens, 20, 'both calls are billed')
-  assert.deepEqual(watcher.texts, [], 'the first response was not shown')
+  assert.deepEqual(listener.texts, [], 'the first response was not shown')
 })
 
 test('pre_api_request_mutable does not run for the request of a reissue', async () => {
@@ -167,16 +167,16 @@ test('pre_api_request_mutable does not run for the request of a reissue', async 
 })
 
 test('when a reissue fails, the first response is used and the failure is observed', async () => {
-  const { result, points } = watchedRun([{ chunks: ['not sure'] }, new ModelError('auth', 'no such model')], {
+  const { result, agentHooks } = watchedRun([{ chunks: ['not sure'] }, new ModelError('auth', 'no such model')], {
     reissue: reissueTo('large'),
   })
   assert.equal((await result).text, 'not sure')
   assert.deepEqual(
-    points.requestFailures.map(({ reason, info }) => [reason, info.apiCallCount]),
+    agentHooks.requestFailures.map(({ reason, info }) => [reason, info.apiCallCount]),
     [['auth', 2]],
   )
   assert.deepEqual(
-    points.requestEnds.map(({ info }) => info.apiCallCount),
+    agentHooks.requestEnds.map(({ info }) => info.apiCallCount),
     [1],
   )
 })
@@ -184,18 +184,18 @@ test('when a reissue fails, the first response is used and the failure is observ
 test('text that plugins may still change is not shown while it is streamed', async () => {
   const held = watchedRun([asksForTool, { chunks: ['do', 'ne'] }], { outputMayChange: () => true })
   await held.result
-  assert.deepEqual(held.watcher.texts, [], 'the text is transformed after the turn')
+  assert.deepEqual(held.listener.texts, [], 'the text is transformed after the turn')
   const wrapped = watchedRun([asksForTool, { chunks: ['do', 'ne'] }])
   wrapped.middleware.registerMiddleware('llm_execution', ({ next_call }) => next_call())
   await wrapped.result
-  assert.deepEqual(wrapped.watcher.texts, ['Let me look.'], 'chunks that a wrapper has passed on are final')
+  assert.deepEqual(wrapped.listener.texts, ['Let me look.'], 'chunks that a wrapper has passed on are final')
   const free = watchedRun([asksForTool, { chunks: ['do', 'ne'] }])
   await free.result
-  assert.deepEqual(free.watcher.texts, ['Let me look.', 'Let me look.\n\ndo', 'Let me look.\n\ndone'])
+  assert.deepEqual(free.listener.texts, ['Let me look.', 'Let me look.\n\ndo', 'Let me look.\n\ndone'])
 })
 
 test('chunks that a plugin changes are shown and aggregated', async () => {
-  const { result, middleware, watcher, points } = watchedRun([{ chunks: ['my ', 'secret'] }])
+  const { result, middleware, listener, agentHooks } = watchedRun([{ chunks: ['my ', 'secret'] }])
   middleware.registerIntercept('mask', 'model_stream', async function* mask(_call, next) {
     for await (const chunk of await next()) {
       const text = typeof chunk === 'object' && chunk !== null && 'text' in chunk ? chunk.text : undefined
@@ -203,8 +203,8 @@ test('chunks that a plugin changes are shown and aggregated', async () => {
     }
   })
   assert.equal((await result).text, 'my ***')
-  assert.deepEqual(watcher.texts, ['my ', 'my ***'])
-  assert.equal(points.streamed(), 'my ***|')
+  assert.deepEqual(listener.texts, ['my ', 'my ***'])
+  assert.equal(agentHooks.streamed(), 'my ***|')
 })
 
 test('a plugin may return a response in the format of the model; anything else is an error that names the plugin as the cause', async () => {
@@ -213,23 +213,23 @@ test('a plugin may return a response in the format of the model; anything else i
   assert.equal((await answered.result).text, 'from the cache')
   assert.equal(answered.provider.calls(), 0)
   for (const value of ['just a text', null, { choices: [] }]) {
-    const { result, middleware, points } = watchedRun([])
+    const { result, middleware, agentHooks } = watchedRun([])
     middleware.registerMiddleware('llm_execution', () => value)
     await assert.rejects(
       result,
       (error) => error instanceof ModelError && error.kind === 'bad-response' && /plugin/.test(error.message),
     )
-    assert.equal(points.requestFailures[0]?.reason, 'bad-response')
+    assert.equal(agentHooks.requestFailures[0]?.reason, 'bad-response')
   }
 })
 
 test('an abort is not observed as a failed request', async () => {
-  const { result, provider, stop, points } = watchedRun([{ chunks: ['half'], hang: true }])
+  const { result, provider, stop, agentHooks } = watchedRun([{ chunks: ['half'], hang: true }])
   await provider.hanging
   stop.abort(new Error('stop'))
   await assert.rejects(result, (error) => error === stop.signal.reason)
-  assert.deepEqual(points.requestFailures, [])
-  assert.equal(points.streamed(), 'half(stop)|', 'the stream still gets its end')
+  assert.deepEqual(agentHooks.requestFailures, [])
+  assert.equal(agentHooks.streamed(), 'half(stop)|', 'the stream still gets its end')
 })
 
 test('after an abort, middleware that never settles is abandoned after the grace period', async (t) => {
