@@ -4,12 +4,12 @@ import { isGrantedInSession } from '../../src/approvals/queries.ts'
 import { command, key, openQuestions } from './support.ts'
 
 test('/approve answers only the oldest open question', async (t) => {
-  const { ask, typed, clock, enqueued, woken, points, states } = openQuestions(t, { showsButtons: () => false })
+  const { ask, typed, clock, enqueued, woken, failpoints, states } = openQuestions(t, { showsButtons: () => false })
   await ask()
   clock.advance(1)
   await ask({ kind: 'clarify' })
   assert.equal(await typed('approve'), 'Going on.')
-  assert.deepEqual([enqueued.length, woken, points], [1, [key], ['question:answered']])
+  assert.deepEqual([enqueued.length, woken, failpoints], [1, [key], ['question:answered']])
   assert.deepEqual(
     states().map(({ state }) => state),
     ['answered', 'waiting'],

@@ -32,7 +32,7 @@ test('without buttons the text lists the typed commands', async (t) => {
 })
 
 test('a press is stored with its effect, and the buttons are removed', async (t) => {
-  const { ask, press, sent, enqueued, woken, points, states } = openQuestions(t)
+  const { ask, press, sent, enqueued, woken, failpoints, states } = openQuestions(t)
   await ask()
   assert.deepEqual(await press('sc:once:q1'), { status: 'taken', text: 'Going on.' })
   assert.deepEqual({ ...states()[0] }, { id: 'q1', state: 'answered', answer: 'once', answered_by: 'u7' })
@@ -40,7 +40,7 @@ test('a press is stored with its effect, and the buttons are removed', async (t)
   assert.deepEqual([event?.sessionKey, event?.key, woken], [key, 'question:q1', [key]])
   assert.deepEqual([event?.event.text, event?.event.internal], ['/new', true])
   assert.equal(event?.event.metadata?.['question'], 'q1')
-  assert.deepEqual(points, ['question:answered'])
+  assert.deepEqual(failpoints, ['question:answered'])
   const edit = sent.at(-1)
   assert.deepEqual(edit?.draft, { platformId: 'm1', shownText: '' })
   assert.equal(edit?.text, 'Go on?\n\n**Once** — Ada')

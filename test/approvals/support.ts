@@ -63,7 +63,7 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
   const sent: Reply[] = []
   const enqueued: EnqueuedEvent[] = []
   const woken: string[] = []
-  const points: string[] = []
+  const failpoints: string[] = []
   /** Message ids of the platform by reply key. A test sets them for sent replies. */
   const platformIds = new Map<string, string>()
   const shared = new Set<string>()
@@ -106,7 +106,7 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
     *turnIsOpen() {
       return true
     },
-    failpoint: (point) => void points.push(point),
+    failpoint: (point) => void failpoints.push(point),
     ...change,
   }
   const questions = createQuestions(deps)
@@ -126,7 +126,7 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
     sent,
     enqueued,
     woken,
-    points,
+    failpoints,
     platformIds,
     shared,
     finish,

@@ -188,7 +188,7 @@ test('/help lists every command with its description', async () => {
 })
 
 test('/commands shows twenty commands per page and accepts any page number', async () => {
-  const given = services({ commands: () => Array.from({ length: 45 }, (_, place) => definition(`c${place}`)) })
+  const given = services({ commands: () => Array.from({ length: 45 }, (_, index) => definition(`c${index}`)) })
   const linesOf = async (typed: string) => (await say(typed, given)).split('\n').filter((line) => line.startsWith('- '))
   assert.equal((await linesOf('/commands')).length, 20)
   assert.match((await linesOf('/commands 2'))[0] ?? '', /c20/)

@@ -90,8 +90,8 @@ describe('a reload', () => {
     write('http: {port: 2}\nmodel: x\nplatforms: {chat: {enabled: true}}\n')
     config.reload()
     assert.deepEqual(config.state().pendingRestart, ['http.port', 'platforms.chat'])
-    const said = lines.find(({ event }) => event === 'config.restart_required')
-    assert.deepEqual(said?.['paths'], ['http.port', 'platforms.chat'])
+    const line = lines.find(({ event }) => event === 'config.restart_required')
+    assert.deepEqual(line?.['paths'], ['http.port', 'platforms.chat'])
     write('http: {port: 1}\nmodel: x\n')
     config.reload()
     assert.deepEqual(config.state().pendingRestart, [])
@@ -113,16 +113,16 @@ describe('a reload', () => {
   it('notifies the other listeners when one throws', (t) => {
     const { config: write, load } = createTestHome(t)
     const { config, lines } = load()
-    let heard = 0
+    let notifications = 0
     config.onChange(() => {
       throw new Error('a listener that fails')
     })
     config.onChange(() => {
-      heard += 1
+      notifications += 1
     })
     write('model: x\n')
     config.reload()
-    assert.equal(heard, 1)
+    assert.equal(notifications, 1)
     assert.ok(lines.some(({ event }) => event === 'config.listener_failed'))
   })
 

@@ -85,7 +85,7 @@ test('a client that sends the id of its last entry gets the entries after it, al
     [...Array.from({ length: 12 }, (_, part) => `part ${part + 1}`), 'later'],
     'parts of one answer keep their order',
   )
-  for (const [place, entry] of all.entries()) assert.deepEqual(await read(100, entry.id), all.slice(place + 1))
+  for (const [index, entry] of all.entries()) assert.deepEqual(await read(100, entry.id), all.slice(index + 1))
 })
 
 test('a client that was away for a long time gets the missed entries from their beginning', async (t) => {
@@ -121,7 +121,7 @@ test('older entries can be read page by page', async (t) => {
   const oldest = await read(4, undefined, older[0]?.id)
   assert.deepEqual(
     [...oldest, ...older, ...newest].map(({ text }) => text),
-    Array.from({ length: 9 }, (_, place) => `line ${place + 1}`),
+    Array.from({ length: 9 }, (_, index) => `line ${index + 1}`),
   )
 })
 

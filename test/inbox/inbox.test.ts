@@ -42,7 +42,7 @@ test('a message is recognised by each of its keys, also by those that arrive lat
 test('concurrent deliveries of the same message give one row', async (t) => {
   const { inbox, stored, woken } = inboxFor(t)
   const all = await Promise.all(
-    Array.from({ length: 20 }, (_, place) => inbox.accept(message('hello'), keys(`own ${place}`, 'shared'))),
+    Array.from({ length: 20 }, (_, index) => inbox.accept(message('hello'), keys(`own ${index}`, 'shared'))),
   )
   assert.equal(all.filter(({ status }) => status === 'accepted').length, 1)
   assert.equal(all.filter(({ status }) => status === 'duplicate').length, 19)

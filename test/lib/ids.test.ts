@@ -7,9 +7,9 @@ const shape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{
 test('turn ids are version 7 UUIDs that contain their time and sort by it', () => {
   const times = [0, 1, 1_000, Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 1) + 1, 2 ** 48 - 1]
   const ids = times.map((time) => uuid7(time))
-  for (const [place, id] of ids.entries()) {
+  for (const [index, id] of ids.entries()) {
     assert.match(id, shape)
-    assert.equal(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16), times[place])
+    assert.equal(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16), times[index])
   }
   assert.deepEqual(ids.toSorted(), ids)
 })

@@ -113,7 +113,7 @@ test('at most four files are downloaded concurrently, each once', async (t) => {
     if (server.requests.length > 4) for (const answer of held.splice(0)) answer()
   })
   const { fetched } = createTestDownloader(t, { adapter: () => createLocator(server) })
-  const all = await fetched(...Array.from({ length: 9 }, (_, place) => ({ kind: 'photo', ref: `f${place}` }) as const))
+  const all = await fetched(...Array.from({ length: 9 }, (_, index) => ({ kind: 'photo', ref: `f${index}` }) as const))
   assert.equal(most, 4)
   assert.equal(server.requests.length, 9)
   assert.ok(all.every(({ path }) => path !== undefined))
@@ -207,8 +207,11 @@ test('a download waits a limited time for its platform to connect', async (t) =>
     away.clock.pendingSleeps.reduce((sum, ms) => sum + ms, 0),
     10_000,
   )
-  const mute = createTestDownloader(t, { adapter: () => ({}) })
-  assert.equal((await mute.fetched({ kind: 'photo', ref: 'f1' }))[0]?.problem, 'the platform does not offer files')
+  const withoutFiles = createTestDownloader(t, { adapter: () => ({}) })
+  assert.equal(
+    (await withoutFiles.fetched({ kind: 'photo', ref: 'f1' }))[0]?.problem,
+    'the platform does not offer files',
+  )
 })
 
 test('an aborted download leaves no file behind and can be repeated', async (t) => {

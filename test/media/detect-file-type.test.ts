@@ -113,8 +113,8 @@ test('a declared type is trusted only if bytes cannot prove it', async () => {
 })
 
 test('files that are declared as images but are not get their actual kind', async () => {
-  const kind = (kind: Attachment['kind'], mimeType: string, said?: string) =>
-    attachmentKindOf({ kind, ...(said === undefined ? {} : { mimeType: said }) }, mimeType)
+  const kind = (kind: Attachment['kind'], mimeType: string, declaredType?: string) =>
+    attachmentKindOf({ kind, ...(declaredType === undefined ? {} : { mimeType: declaredType }) }, mimeType)
   assert.equal(kind('photo', 'image/png'), 'photo')
   assert.equal(kind('photo', 'text/html'), 'document')
   assert.equal(kind('video', 'image/gif'), 'photo')

@@ -183,18 +183,21 @@ test('credential headers are removed from events but sent to the provider', asyn
 
 test('a subscriber added during a call receives neither of its events; one removed during it receives both', async () => {
   const { middleware } = setUp()
-  const heard: string[] = []
-  const leaver = middleware.registerSubscriber('leaver', (event) => void heard.push(`leaver ${event.scope_category}`))
+  const received: string[] = []
+  const removed = middleware.registerSubscriber(
+    'removed',
+    (event) => void received.push(`removed ${event.scope_category}`),
+  )
   await middleware.tool(
     toolCall({
       async handler() {
-        leaver.remove()
-        middleware.registerSubscriber('comer', (event) => void heard.push(`comer ${event.scope_category}`))
+        removed.remove()
+        middleware.registerSubscriber('added', (event) => void received.push(`added ${event.scope_category}`))
       },
     }),
   )
   await middleware.flush()
-  assert.deepEqual(heard, ['leaver start', 'leaver end'])
+  assert.deepEqual(received, ['removed start', 'removed end'])
 })
 
 test('without subscribers there are no ids, no fields and no events', async () => {

@@ -57,12 +57,12 @@ function createScriptedSender(plan: readonly Fate[], time: ManualTime) {
   return { sender, arrivals, early, forgetLimits }
 }
 
-/** One process lifetime of the outbox, which ends normally or by a crash at failpoint number `points`. */
-async function restartUntilDelivered(t: TestContext, first: OutboxFixture, points: number): Promise<void> {
+/** One process lifetime of the outbox, which ends normally or by a crash at failpoint number `crashPoint`. */
+async function restartUntilDelivered(t: TestContext, first: OutboxFixture, crashPoint: number): Promise<void> {
   const { time, sender, path } = first
   const life = openOutbox(t, { time, sender, path })
   const died = Promise.withResolvers<'died'>()
-  let left = points
+  let left = crashPoint
   life.onFailpoint = () => {
     left -= 1
     if (left > 0) return
@@ -108,9 +108,9 @@ test('for any behaviour of platform and process, each reply arrives in order, an
       first.connected = false
       for (const [index, chatId] of replies.entries()) await first.say(String(index), { chatId, key: `key-${index}` })
       first.crash()
-      for (const points of [...lives, Number.POSITIVE_INFINITY]) {
+      for (const crashPoint of [...lives, Number.POSITIVE_INFINITY]) {
         forgetLimits()
-        await restartUntilDelivered(t, first, points)
+        await restartUntilDelivered(t, first, crashPoint)
       }
 
       assert.deepEqual(early, [], 'nothing is sent before a rate limit is over')

@@ -42,8 +42,8 @@ function createStrictPlatform(fates: readonly Fate[], time: ManualTime) {
       if (final) arrived.push(text)
       return { success: true, messageId: `m${calls}` }
     }
-    const place = fate.limit === 'chat' ? chat : 'account'
-    until.set(place, Math.max(until.get(place) ?? 0, time.clock() + fate.ms))
+    const scope = fate.limit === 'chat' ? chat : 'account'
+    until.set(scope, Math.max(until.get(scope) ?? 0, time.clock() + fate.ms))
     if (final) owed.add(chat)
     return limited(fate.ms, fate.limit)
   }
@@ -106,10 +106,10 @@ test('many limits during sends, edits, typing and adapter calls lose no reply an
       const { outbox } = bench
       const turn = new AbortController()
       const own: Promise<unknown>[] = []
-      const said: string[] = []
+      const sent: string[] = []
       const acts: Record<Exclude<Step['kind'], 'wait'>, (chatId: string, index: number) => unknown> = {
         say(chatId, index) {
-          said.push(`${chatId} ${index}`)
+          sent.push(`${chatId} ${index}`)
           return bench.say(`${chatId} ${index}`, { chatId })
         },
         draft: (chatId, index) =>
@@ -126,14 +126,14 @@ test('many limits during sends, edits, typing and adapter calls lose no reply an
         if (index % 3 === 0) await waitUntilIdle(outbox)
       }
       await waitUntilIdle(outbox)
-      for (let left = 500; left > 0 && platform.arrived.length < said.length; left -= 1) await advanceTime(bench, 1_000)
+      for (let left = 500; left > 0 && platform.arrived.length < sent.length; left -= 1) await advanceTime(bench, 1_000)
       turn.abort()
       await Promise.allSettled(own)
       await outbox.stop(0)
       assert.deepEqual(platform.mistakes, [])
       for (const name of ['a', 'b', 'c']) {
         const of = (texts: readonly string[]) => texts.filter((text) => text.startsWith(name))
-        assert.deepEqual(of(platform.arrived), of(said))
+        assert.deepEqual(of(platform.arrived), of(sent))
       }
       assert.ok((await bench.states()).every((state) => state === 'sent'))
     }),

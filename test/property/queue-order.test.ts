@@ -68,13 +68,13 @@ function openLanesOf(t: TestContext, store: Store, sent: readonly Message[], con
           return found
         })
         if (head === undefined) return
-        const place = Number(head.payload)
-        await loopTurns(sent[place]?.takes ?? 0)
-        const failed = failures.get(place) ?? 0
-        failures.set(place, failed + 1)
-        if (failed < (sent[place]?.fails ?? 0)) throw new Error('not yet')
+        const index = Number(head.payload)
+        await loopTurns(sent[index]?.takes ?? 0)
+        const failed = failures.get(index) ?? 0
+        failures.set(index, failed + 1)
+        if (failed < (sent[index]?.fails ?? 0)) throw new Error('not yet')
         await store.run(() => finishEvent(head.seq, outcome))
-        done.set(name, [...(done.get(name) ?? []), place])
+        done.set(name, [...(done.get(name) ?? []), index])
       }
     } finally {
       atWork.delete(name)
@@ -94,7 +94,7 @@ test('each message of each queue is processed once and in order, whatever takes 
     fc.asyncProperty(messages, fc.integer({ min: 1, max: 4 }), async (sent, concurrency) => {
       const store = createSqliteStore({ path: join(home, `${run++}.db`) })
       const { engine, done, mostTurns } = openLanesOf(t, store, sent, concurrency)
-      for (const [place, { session, lane, gap }] of sent.entries()) {
+      for (const [index, { session, lane, gap }] of sent.entries()) {
         const key = brand<SessionKey>(`s${session}`)
         const row = {
           sessionKey: key,
@@ -103,17 +103,17 @@ test('each message of each queue is processed once and in order, whatever takes 
           platform: 'web',
           account: '',
           chatId: '',
-          payload: `${place}`,
+          payload: `${index}`,
         }
-        void store.run(() => acceptEvent(row, [`k${place}`], place)).then(() => engine.wake(key, lane))
+        void store.run(() => acceptEvent(row, [`k${index}`], index)).then(() => engine.wake(key, lane))
         await loopTurns(gap)
       }
       await store.run(() => findQueueHead('all accepted', 'turn'))
       await engine.idle()
       const expected = new Map<string, number[]>()
-      for (const [place, { session, lane }] of sent.entries()) {
+      for (const [index, { session, lane }] of sent.entries()) {
         const name = `s${session} ${lane}`
-        expected.set(name, [...(expected.get(name) ?? []), place])
+        expected.set(name, [...(expected.get(name) ?? []), index])
       }
       assert.deepEqual(new Map([...done].sort()), new Map([...expected].sort()))
       assert.ok(mostTurns() <= concurrency)

@@ -14,7 +14,7 @@ const lockModule = new URL('../../src/store/sqlite/lock.ts', import.meta.url).hr
  * Another process that tries to take the lock, prints the result, and keeps the lock until it is killed. It refers to the
  * lock, because garbage collection would close its database and release it.
  */
-async function rival(t: TestContext, path: string): Promise<{ child: ChildProcess; said: string }> {
+async function lockInChild(t: TestContext, path: string): Promise<{ child: ChildProcess; outcome: string }> {
   const code = `
     const { lockHome } = await import(${JSON.stringify(lockModule)})
     try {
@@ -28,14 +28,14 @@ async function rival(t: TestContext, path: string): Promise<{ child: ChildProces
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.after(() => child.kill('SIGKILL'))
-  const [said] = await once(child.stdout, 'data')
-  return { child, said: String(said).trim() }
+  const [outcome] = await once(child.stdout, 'data')
+  return { child, outcome: String(outcome).trim() }
 }
 
 test('a second process cannot lock the home while the first holds it, and can after SIGKILL', async (t) => {
   const path = join(tempHome(t), 'gateway.lock')
-  const first = await rival(t, path)
-  assert.equal(first.said, 'locked')
+  const first = await lockInChild(t, path)
+  assert.equal(first.outcome, 'locked')
   assert.throws(
     () => lockHome(path),
     (error) => isHermesError(error, 'home/locked') && error.hint.includes('HERMES_HOME'),
@@ -44,7 +44,7 @@ test('a second process cannot lock the home while the first holds it, and can af
   await once(first.child, 'exit')
   const lock = lockHome(path)
   t.after(() => lock.release())
-  assert.equal((await rival(t, path)).said, 'home/locked')
+  assert.equal((await lockInChild(t, path)).outcome, 'home/locked')
 })
 
 test('a second lock in the same process fails, and the first still excludes other processes', async (t) => {
@@ -55,7 +55,7 @@ test('a second lock in the same process fails, and the first still excludes othe
     () => lockHome(path),
     (error) => isHermesError(error, 'home/locked'),
   )
-  assert.equal((await rival(t, path)).said, 'home/locked')
+  assert.equal((await lockInChild(t, path)).outcome, 'home/locked')
 })
 
 test('a released lock is free immediately, and releasing it twice has no effect', (t) => {

@@ -57,15 +57,15 @@ test('on a full disk a write fails with its own code, and committed data is kept
 test('on a full disk every transaction of a batch learns whether it was committed', async (t) => {
   const { store, path } = openStore(t)
   await leaveRoomFor(store, 4)
-  const names = Array.from({ length: 6 }, (_, place) => `group ${place}`)
+  const names = Array.from({ length: 6 }, (_, index) => `group ${index}`)
   const results = await Promise.allSettled(
-    names.map((name, place) => store.run(() => write(name, place === 3 ? big : 'small'))),
+    names.map((name, index) => store.run(() => write(name, index === 3 ? big : 'small'))),
   )
   const other = createSqliteStore({ path })
   t.after(() => other.close())
-  for (const [place, name] of names.entries()) {
+  for (const [index, name] of names.entries()) {
     const kept = (await other.run(() => read(name))) !== undefined
-    assert.equal(results[place]?.status === 'fulfilled', kept, name)
+    assert.equal(results[index]?.status === 'fulfilled', kept, name)
   }
   assert.ok(results.some((result) => result.status === 'rejected' && isHermesError(result.reason, 'store/full')))
 })
@@ -132,7 +132,7 @@ test('the duration of each commit is reported, so that a slow disk is noticed', 
   const durations: number[] = []
   const store = createSqliteStore({ path, onCommit: (ms) => durations.push(ms) })
   t.after(() => store.close())
-  await Promise.all(Array.from({ length: 10 }, (_, place) => store.run(() => write(`group ${place}`, 'x'))))
+  await Promise.all(Array.from({ length: 10 }, (_, index) => store.run(() => write(`group ${index}`, 'x'))))
   assert.equal(durations.length, 1, 'ten use cases of one moment share one commit')
   await store.run(() => write('one more', 'x'))
   assert.equal(durations.length, 2)

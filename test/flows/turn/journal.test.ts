@@ -57,7 +57,7 @@ function journalFor(t: TestContext) {
   const accept = async (text: string, more: Partial<MessageEvent> = {}) => {
     const source = { platform: 'chat', account: 'bot', chatId: 'c', chatType: 'dm', userId: 'u' } as const
     const event: MessageEvent = { source, text, messageType: 'text', timestamp: 1, ...more }
-    const place = {
+    const row = {
       sessionKey: key,
       lane: 'turn',
       kind: 'text',
@@ -65,7 +65,7 @@ function journalFor(t: TestContext) {
       account: 'bot',
       chatId: 'c',
     } as const
-    return (await store.run(() => acceptEvent({ ...place, payload: JSON.stringify(event) }, [`${events++}`], 1))).seq
+    return (await store.run(() => acceptEvent({ ...row, payload: JSON.stringify(event) }, [`${events++}`], 1))).seq
   }
   const claimRun = async (): Promise<Turn> => {
     const claim = await journal.claim(key)

@@ -12,14 +12,14 @@ import { openOutbox } from '../../outbox/support.ts'
 function turnFor(messageId?: string): Turn {
   const sessionKey = brand<SessionKey>('agent:main:fake:dm:chat')
   const source = { platform: 'fake', account: 'default', chatId: 'chat', chatType: 'dm' as const, userId: 'ada' }
-  const said = { source, text: 'hello', messageType: 'text' as const, timestamp: 0 }
+  const message = { source, text: 'hello', messageType: 'text' as const, timestamp: 0 }
   return {
     id: brand<TurnId>('turn'),
     seq: 1,
     sessionKey,
     sessionId: brand<SessionId>('session'),
     fence: { sessionKey, epoch: 1 },
-    event: messageId === undefined ? said : { ...said, messageId },
+    event: messageId === undefined ? message : { ...message, messageId },
     firstOfSession: false,
     resumed: false,
     systemPrompt: '',
