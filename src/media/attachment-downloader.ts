@@ -12,7 +12,7 @@ import { type Target, targetOf } from '../message/source.ts'
 import type { AttachmentAddress, PlatformAdapter } from '../platforms/adapter.ts'
 import { openAtomicFile } from './atomic-file.ts'
 import { attachmentKindOf, detectFileType, inspectedBytes } from './detect-file-type.ts'
-import { MediaError } from './media-error.ts'
+import { MediaError, type MediaErrorCode } from './media-error.ts'
 
 export interface AttachmentDownloaderDeps {
   /** `$HERMES_HOME/media`. */
@@ -74,7 +74,14 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
           const problem = describeError(error)
           const more = additionalCause(problem, error)
           deps.log.warn(
-            { event: 'media.download_failed', platform: source.platform, file: fileName, problem, err: more },
+            {
+              event: 'media.download_failed',
+              platform: source.platform,
+              file: fileName,
+              code: codeOf(error),
+              problem,
+              err: more,
+            },
             'an attachment was not downloaded',
           )
           return { ...file, problem }
@@ -101,7 +108,7 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
       if (waited >= connectTimeoutMs) break
       await deps.sleep(connectPollMs, signal)
     }
-    return new MediaError('the platform is not connected')
+    return new MediaError('not-connected', 'the platform is not connected')
   }
 
   async function fetchTo(
@@ -147,16 +154,21 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
   ): Promise<AttachmentAddress> {
     if (file.ref === undefined) return { url: file.url ?? '' }
     if (locate instanceof MediaError) throw locate
-    if (locate === undefined) throw new MediaError('the platform does not offer files')
+    if (locate === undefined) throw new MediaError('not-offered', 'the platform does not offer files')
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(locateTimeoutMs)])
       const found = await withTimeout(locate(file, limit), locateTimeoutMs, signal)
       if (found.done) return found.value
     } catch (cause) {
-      throw new MediaError(redactedMessage(cause), { cause })
+      throw new MediaError('address-failed', redactedMessage(cause), { cause })
     }
-    throw new MediaError('the platform did not provide the address of the file in time')
+    throw new MediaError('timeout', 'the platform did not provide the address of the file in time')
   }
+}
+
+/** `not-stored`: the file was received, but could not be written. */
+function codeOf(error: unknown): MediaErrorCode | 'not-stored' {
+  return error instanceof MediaError ? error.code : 'not-stored'
 }
 
 function describeError(error: unknown): string {

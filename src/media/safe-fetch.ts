@@ -53,7 +53,7 @@ export async function safeFetch(
   deps: SafeFetchOptions,
 ): Promise<{ contentType: string }> {
   const timeoutController = new AbortController()
-  const onTimeout = () => timeoutController.abort(new MediaError('it did not arrive in time'))
+  const onTimeout = () => timeoutController.abort(new MediaError('timeout', 'it did not arrive in time'))
   const total = setTimeout(onTimeout, deps.totalTimeoutMs)
   const idle = setTimeout(onTimeout, deps.idleTimeoutMs)
   const combinedSignal = AbortSignal.any([signal, timeoutController.signal])
@@ -85,12 +85,12 @@ export async function safeFetch(
 }
 
 export function credentialsRejectedError(): MediaError {
-  return new MediaError('the platform rejected the credentials of the gateway')
+  return new MediaError('credentials-rejected', 'the platform rejected the credentials of the gateway')
 }
 
 export function tooLargeError(maxBytes: number): MediaError {
   const mb = Math.round(maxBytes / 104_857.6) / 10
-  return new MediaError(`it is larger than the limit of ${mb} MB`)
+  return new MediaError('too-large', `it is larger than the limit of ${mb} MB`)
 }
 
 function hasContentType(contentType: string, type: string | undefined): boolean {
@@ -129,19 +129,19 @@ async function followRedirects(
     response.destroy()
     const { location } = response.headers
     if (![301, 302, 303, 307, 308].includes(statusCode) || location === undefined) {
-      throw new MediaError(`the server responded with ${statusCode}`)
+      throw new MediaError('http-status', `the server responded with ${statusCode}`)
     }
     const next = parseHttpUrl(location, currentUrl.href)
     // Credentials are only for the first origin. They are not sent again if a redirect leads back.
     if (next.origin !== currentUrl.origin) currentHeaders = {}
     currentUrl = next
   }
-  throw new MediaError('too many redirects')
+  throw new MediaError('too-many-redirects', 'too many redirects')
 }
 
 function parseHttpUrl(text: string, base?: string): URL {
   const url = URL.parse(text, base)
-  if (url === null) throw new MediaError('its URL is invalid')
+  if (url === null) throw new MediaError('invalid-url', 'its URL is invalid')
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw addressNotAllowedError('only http and https are supported')
   if (url.username !== '' || url.password !== '') throw addressNotAllowedError('it contains credentials')
@@ -149,7 +149,7 @@ function parseHttpUrl(text: string, base?: string): URL {
 }
 
 function addressNotAllowedError(reason: string): MediaError {
-  return new MediaError(`its URL is not allowed: ${reason}`)
+  return new MediaError('url-not-allowed', `its URL is not allowed: ${reason}`)
 }
 
 /** A lookup function that returns only the checked addresses. */
@@ -166,7 +166,7 @@ async function createPinnedLookup(
     // A DNS query cannot be cancelled. A late result is ignored.
     isIP(name) === 0 ? await raceAbort(resolve(name), signal) : [{ address: name, family: isIP(name) }]
   const [first] = addresses
-  if (first === undefined) throw new MediaError('its host has no address')
+  if (first === undefined) throw new MediaError('no-address', 'its host has no address')
   if (!addresses.every(({ address }) => isAllowed(address))) throw addressNotAllowedError('its host is not public')
   return (_name, options, callback) => {
     if (options.all === true) callback(null, [...addresses])
@@ -195,5 +195,6 @@ function sendRequest(
 
 function toMediaError(error: unknown): MediaError {
   if (error instanceof MediaError) return error
-  return new MediaError(`the server cannot be reached (${systemCode(error) ?? 'unknown reason'})`, { cause: error })
+  const reason = systemCode(error) ?? 'unknown reason'
+  return new MediaError('unreachable', `the server cannot be reached (${reason})`, { cause: error })
 }
