@@ -34,29 +34,52 @@ export interface AccessDecision {
   readonly reason: string
 }
 
+/** The rule that decided. `names-listed`: as `not-listed`, but an allow list contains names instead of ids. */
+export type AccessRule =
+  | 'internal'
+  | 'token'
+  | 'group-allowed-chats'
+  | 'allow-bots'
+  | 'no-user'
+  | 'allow-all-users'
+  | 'role'
+  | 'allow-from'
+  | 'group-allow-from'
+  | 'gateway-allowed-users'
+  | 'gateway-allow-all-users'
+  | 'no-allow-list'
+  | 'not-listed'
+  | 'names-listed'
+
+export interface RuleDecision extends AccessDecision {
+  readonly rule: AccessRule
+}
+
 /** Applies the rules in the order of the contract; the first one that matches decides. */
-export function decideAccess(source: SessionSource, origin: EventOrigin, rules: AccessRules): AccessDecision {
-  if (origin.internal === true) return allow('created by the gateway')
-  if (rules.access === 'token') return allow('the platform checks the token of the gateway')
+export function decideAccess(source: SessionSource, origin: EventOrigin, rules: AccessRules): RuleDecision {
+  if (origin.internal === true) return allow('internal', 'created by the gateway')
+  if (rules.access === 'token') return allow('token', 'the platform checks the token of the gateway')
 
   const inGroup = source.chatType !== 'dm'
   if (inGroup && matchesAny(rules.groupAllowedChats, [source.chatId, source.parentChatId])) {
-    return allow('the chat is on the list of group chats')
+    return allow('group-allowed-chats', 'the chat is on the list of group chats')
   }
-  if (source.isBot === true && rules.allowBots !== 'none') return allow('bots are allowed')
-  if (source.userId === undefined || source.userId === '') return deny('the message names no user')
-  if (rules.allowAllUsers) return allow('the platform is open to all users')
-  if (source.roleAuthorized === true) return allow('the user holds a role that may use the agent')
+  if (source.isBot === true && rules.allowBots !== 'none') return allow('allow-bots', 'bots are allowed')
+  if (source.userId === undefined || source.userId === '') return deny('no-user', 'the message names no user')
+  if (rules.allowAllUsers) return allow('allow-all-users', 'the platform is open to all users')
+  if (source.roleAuthorized === true) return allow('role', 'the user holds a role that may use the agent')
 
   const user = [source.userId, source.userIdAlt]
-  if (matchesAny(rules.allowFrom, user)) return allow('the user is on the allow list')
-  if (inGroup && matchesAny(rules.groupAllowFrom, user)) return allow('the user is on the allow list for groups')
-  if (matchesAny(rules.gatewayAllowedUsers, user)) return allow('the user is on the allow list of the gateway')
-  if (rules.gatewayAllowAllUsers) return allow('the gateway is open to all users')
-  if (deniesEveryone(rules)) return deny('no allow list is set, so every user is refused')
-  return deny(
-    `the user is on no allow list${containsUserNames(source, rules) ? '; it contains names, but only user ids count' : ''}`,
-  )
+  if (matchesAny(rules.allowFrom, user)) return allow('allow-from', 'the user is on the allow list')
+  if (inGroup && matchesAny(rules.groupAllowFrom, user))
+    return allow('group-allow-from', 'the user is on the allow list for groups')
+  if (matchesAny(rules.gatewayAllowedUsers, user))
+    return allow('gateway-allowed-users', 'the user is on the allow list of the gateway')
+  if (rules.gatewayAllowAllUsers) return allow('gateway-allow-all-users', 'the gateway is open to all users')
+  if (deniesEveryone(rules)) return deny('no-allow-list', 'no allow list is set, so every user is refused')
+  return containsUserNames(source, rules)
+    ? deny('names-listed', 'the user is on no allow list; it contains names, but only user ids count')
+    : deny('not-listed', 'the user is on no allow list')
 }
 
 /** Detects a frequent mistake in allow lists, for the reason of a refusal. No platform has ids that begin with an @. */
@@ -78,10 +101,10 @@ function matchesAny(list: readonly string[], ids: readonly (string | undefined)[
   return ids.some((id) => id !== undefined && id !== '' && list.includes(id))
 }
 
-function allow(reason: string): AccessDecision {
-  return { allowed: true, reason }
+function allow(rule: AccessRule, reason: string): RuleDecision {
+  return { allowed: true, rule, reason }
 }
 
-function deny(reason: string): AccessDecision {
-  return { allowed: false, reason }
+function deny(rule: AccessRule, reason: string): RuleDecision {
+  return { allowed: false, rule, reason }
 }
