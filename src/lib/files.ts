@@ -96,14 +96,30 @@ export function ensureDirectory(path: string, mode = 0o700): void {
   if (mkdirSync(path, { recursive: true, mode }) !== undefined) chmodSync(path, mode)
 }
 
-/** Returns the text of a file, or `undefined` if it does not exist. Throws if it is not a readable, small enough UTF-8 file. */
+type UnreadableFileKind = 'is-directory' | 'not-regular-file' | 'too-large' | 'not-utf8'
+
+/** The file exists, but is not a text file that can be read. The message is a clause about the file. */
+class UnreadableFileError extends Error {
+  readonly kind: UnreadableFileKind
+
+  constructor(kind: UnreadableFileKind, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'UnreadableFileError'
+    this.kind = kind
+  }
+}
+
+/**
+ * Returns the text of a file, or `undefined` if it does not exist. Throws `UnreadableFileError` if it is not a small enough
+ * UTF-8 file, or the system's error.
+ */
 export function readTextIfExists(path: string, maxBytes = 16 * 1024 * 1024): string | undefined {
   try {
     const stats = statSync(path)
     // Checked before the file is opened: reading a pipe or a device could block forever.
-    if (!stats.isFile())
-      throw new Error(stats.isDirectory() ? 'it is a folder, not a file' : 'it is not a regular file')
-    if (stats.size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
+    if (stats.isDirectory()) throw new UnreadableFileError('is-directory', 'it is a folder, not a file')
+    if (!stats.isFile()) throw new UnreadableFileError('not-regular-file', 'it is not a regular file')
+    if (stats.size > maxBytes) throw new UnreadableFileError('too-large', `it is larger than ${maxBytes} bytes`)
     return decodeUtf8(readFileSync(path))
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
@@ -115,6 +131,6 @@ function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
-    throw new Error('it is not UTF-8 text', { cause: error })
+    throw new UnreadableFileError('not-utf8', 'it is not UTF-8 text', { cause: error })
   }
 }
