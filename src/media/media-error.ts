@@ -1,3 +1,7 @@
+/**
+ * Why a file could not be downloaded: a code, and a text for users. The text never contains a URL, because URLs may contain
+ * tokens.
+ */
 export type MediaErrorCode =
   | 'address-failed'
   | 'credentials-rejected'
@@ -12,10 +16,6 @@ export type MediaErrorCode =
   | 'unreachable'
   | 'url-not-allowed'
 
-/**
- * Why a file could not be downloaded: a code, and a text for users. The text never contains a URL, because URLs may contain
- * tokens.
- */
 export class MediaError extends Error {
   readonly code: MediaErrorCode
 
