@@ -25,6 +25,7 @@ const pluginSchema = z.looseObject({
   folder: z.string(),
   state: z.string(),
   reason: z.string(),
+  problem: z.string().default(''),
   warnings: z.array(z.string()),
   requires: z.array(z.string()),
   registered: z.array(z.looseObject({ kind: z.string(), name: z.string() })),

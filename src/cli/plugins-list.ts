@@ -69,7 +69,8 @@ function pluginFields(plugin: KnownPlugin): (readonly [string, Cell])[] {
 
 const tones = { loaded: 'good', enabled: 'good', off: 'dim', disabled: 'dim' } as const
 
-function stateCell({ state, warnings }: KnownPlugin): Cell {
+function stateCell({ state, problem, warnings }: KnownPlugin): Cell {
+  if (problem !== '') return { text: `${state} (old version)`, tone: 'warn' }
   const tone = Object.entries(tones).find(([name]) => name === state)?.[1] ?? 'bad'
   return { text: state, tone: tone === 'good' && warnings.length > 0 ? 'warn' : tone }
 }

@@ -46,6 +46,8 @@ export interface LoadedPlugin {
   /** Of the manifest and the entry at the time of loading. */
   readonly fingerprints: FileFingerprints
   readonly registrations: Registrations
+  /** Why the newest version is not active; '' if it is. */
+  readonly problem: string
   readonly warnings: readonly string[]
   readonly loadMs: number
   readonly process: PluginProcess | undefined
@@ -95,7 +97,7 @@ export async function loadPlugin(
       { event: 'plugin.loaded', version: manifest.version, ms: loadMs, registered: registrations.list().length },
       'plugin loaded',
     )
-    return { found, fingerprints, registrations, warnings, loadMs, process, register }
+    return { found, fingerprints, registrations, problem: '', warnings, loadMs, process, register }
   } catch (error) {
     await disposeRegistrations(services, registrations, id)
     throw error

@@ -47,8 +47,8 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
   async function restore({ found, register }: LoadedPlugin, reason: string): Promise<void> {
     try {
       const plugin = await loadPlugin(deps, found, { importer, hasPlugin, register, signal: stopping })
-      const warning = `its newest version failed to register, so the previous one is loaded again: ${reason}`
-      loaded.set(found.id, { ...plugin, warnings: [warning] })
+      const problem = `its newest version failed to register, so the previous one is loaded again: ${reason}`
+      loaded.set(found.id, { ...plugin, problem })
       failures.delete(found.id)
       slowFailures.delete(found.id)
     } catch (error) {
@@ -99,9 +99,9 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
             { event: 'plugin.reload_failed', plugin: found.id, err: error, reason },
             'the edited plugin cannot be imported',
           )
-          const warning = `its newest version cannot be imported, so the previous one stays loaded: ${reason}`
+          const problem = `its newest version cannot be imported, so the previous one stays loaded: ${reason}`
           const fingerprints = fingerprintsOf(plugin.fingerprints.keys())
-          loaded.set(found.id, { ...plugin, fingerprints, warnings: [warning] })
+          loaded.set(found.id, { ...plugin, fingerprints, problem })
           return false
         }
       }

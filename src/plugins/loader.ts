@@ -59,7 +59,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     for (const plugin of table.list().toReversed()) if (!isStillEnabled(plugin)) await table.unload(plugin)
     const previous = await unloadEdited(changedFiles)
     for (const found of enabled) if (table.mayLoad(found)) await table.load(found, previous.get(found.id))
-    const unloadable = failures().filter(({ id }) => table.failure(id) === undefined)
+    const unloadable = failures().filter(({ id, state }) => table.failure(id) === undefined && state !== 'old version')
     logWarnings(catalogue.warnings, unloadable, list())
   }
 
@@ -144,11 +144,12 @@ function editedPlugins(loaded: readonly LoadedPlugin[], changedFiles: readonly s
 }
 
 function createLoadedReport({ hooks }: PluginServices, plugin: LoadedPlugin): LoadedPluginReport {
-  const { found, registrations, warnings, loadMs, process } = plugin
+  const { found, registrations, problem, warnings, loadMs, process } = plugin
   return {
     registered: registrations.list(),
     hooks: hooks.report(found.id),
-    warnings: [...warnings, ...(process?.warnings() ?? [])],
+    problem,
+    warnings: [...(problem === '' ? [] : [problem]), ...warnings, ...(process?.warnings() ?? [])],
     loadMs,
     failureReason: process?.failureReason() ?? '',
   }

@@ -26,7 +26,9 @@ export interface PluginReport {
   readonly state: 'loaded' | 'enabled' | 'off' | 'disabled' | 'failed' | 'invalid' | 'missing'
   /** Why it is not loaded; '' when it is loaded or not enabled. */
   readonly reason: string
-  /** One sentence each. */
+  /** Why the newest version is not active; '' if it is. */
+  readonly problem: string
+  /** One sentence each. Includes `problem`. */
   readonly warnings: readonly string[]
   readonly requires: readonly string[]
   /** In the order of registration; empty unless loaded. */
@@ -37,8 +39,13 @@ export interface PluginReport {
   readonly loadMs: number | null
 }
 
-/** An enabled plugin that does not work. */
-export type PluginFailure = Pick<PluginReport, 'id' | 'state' | 'reason'>
+/** An enabled plugin that does not work as its files and the configuration say. */
+export interface PluginFailure {
+  readonly id: string
+  /** As in `PluginReport`, or `old version` if the newest version is not active. */
+  readonly state: PluginReport['state'] | 'old version'
+  readonly reason: string
+}
 
 /** The state of plugins in a running gateway. */
 export interface PluginRuntimeState {
@@ -47,7 +54,8 @@ export interface PluginRuntimeState {
   failure(id: string): string | undefined
 }
 
-export interface LoadedPluginReport extends Pick<PluginReport, 'warnings' | 'registered' | 'hooks' | 'loadMs'> {
+export interface LoadedPluginReport
+  extends Pick<PluginReport, 'problem' | 'warnings' | 'registered' | 'hooks' | 'loadMs'> {
   /** Why a loaded plugin does not work any more; '' when it works. */
   readonly failureReason: string
 }
@@ -83,6 +91,7 @@ const emptyReport = {
   origin: '',
   folder: '',
   state: 'invalid',
+  problem: '',
   warnings: [],
   requires: [],
   registered: [],
@@ -125,10 +134,11 @@ function languageOf(entryFile: string): string {
   return entryFile.endsWith('.ts') ? 'typescript' : 'javascript'
 }
 
-/** The enabled plugins that do not work, for `hermes status`. */
+/** The enabled plugins that do not work, or not in their newest version, for `hermes status`. */
 export function pluginFailures(reports: readonly PluginReport[], isEnabled: (id: string) => boolean): PluginFailure[] {
-  return reports.flatMap(({ id, state, reason }) => {
+  return reports.flatMap(({ id, state, reason, problem }): PluginFailure[] => {
     const isFailure = state === 'failed' || state === 'missing' || (state === 'invalid' && isEnabled(id))
-    return isFailure ? [{ id, state, reason }] : []
+    if (isFailure) return [{ id, state, reason }]
+    return state === 'loaded' && problem !== '' ? [{ id, state: 'old version', reason: problem }] : []
   })
 }

@@ -224,3 +224,41 @@ test('a plugin can be written in Python', async (t) => {
   assert.match(readFileSync(join(plugins, 'snake/__init__.py'), 'utf8'), /^def register\(ctx\):$/m)
   assert.match((await runInProcess(root, ['plugins', 'info', 'snake'])).stdout, /^Language {2}python$/m)
 })
+
+test('an edit that cannot be loaded is shown by status and doctor while the previous version stays active', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { plugins: { enabled: ['guard'] } },
+    prepare: ({ plugins, hooks }) => {
+      writeFiles(plugins, pluginFiles('guard', hook))
+      writeFiles(hooks, {
+        'diary/HOOK.yaml': 'events: agent:end\n',
+        'diary/handler.js': 'export const handle = () => console.log("diary was called")\n',
+      })
+    },
+  })
+  const { root, plugins, hooks } = gateway.home
+  await gateway.say('one')
+  await gateway.waitForReply('You said: one')
+  // Its version is loaded by now.
+  await gateway.waitForLog('diary was called')
+  assert.partialDeepStrictEqual(JSON.parse((await runInProcess(root, ['status', '--json'])).stdout), {
+    plugins: [],
+    hooks: [],
+  })
+  writeFiles(plugins, { 'guard/index.js': 'export function register( {' })
+  writeFiles(hooks, { 'diary/handler.js': 'export function handle( {' })
+  await gateway.waitForLog('plugin.reload_failed')
+  await gateway.waitForLog('hook.previous_version_kept')
+  const status = JSON.parse((await runInProcess(root, ['status', '--json'])).stdout)
+  const states = [...status.plugins, ...status.hooks].map(({ id, name, state }) => [id ?? name, state])
+  assert.deepEqual(states, [
+    ['guard', 'old version'],
+    ['diary', 'old version'],
+  ])
+  const shown = (await runInProcess(root, ['status'])).stdout
+  assert.match(shown, /^Plugins {2}guard old version/m)
+  assert.match(shown, /^Hooks {2}diary old version/m)
+  const { findings } = JSON.parse((await runInProcess(root, ['doctor', '--offline', '--json'])).stdout)
+  const problems = findings.filter(({ state }: { state: string }) => state === 'problem')
+  assert.deepEqual(problems.map(({ subject }: { subject: string }) => subject).sort(), ['Hooks', 'Plugins'])
+})

@@ -348,9 +348,13 @@ test('an edited plugin that cannot be imported leaves the loaded version at work
   assert.equal(loading.report('guard').state, 'loaded')
   assert.equal(loading.report('guard').registered.length, 1)
   assert.equal(loading.report('guard').warnings.length, 1)
+  assert.deepEqual(
+    loading.loader.failures().map(({ id, state }) => [id, state]),
+    [['guard', 'old version']],
+  )
   loading.write(pluginFiles('guard', `${hook}; ${hook}`))
   await loading.loader.sync([])
-  assert.deepEqual(loading.report('guard').warnings, [])
+  assert.deepEqual([loading.report('guard').warnings, loading.loader.failures()], [[], []])
   assert.equal(loading.report('guard').registered.length, 2)
 })
 
@@ -362,9 +366,13 @@ test('an edited plugin whose register throws leaves the loaded version at work u
   assert.equal(loading.report('guard').state, 'loaded')
   assert.equal(loading.report('guard').registered.length, 1)
   assert.equal(loading.report('guard').warnings.length, 1)
+  assert.deepEqual(
+    loading.loader.failures().map(({ id, state }) => [id, state]),
+    [['guard', 'old version']],
+  )
   loading.write(pluginFiles('guard', `${hook}; ${hook}`))
   await loading.loader.sync([])
-  assert.deepEqual(loading.report('guard').warnings, [])
+  assert.deepEqual([loading.report('guard').warnings, loading.loader.failures()], [[], []])
   assert.equal(loading.report('guard').registered.length, 2)
 })
 

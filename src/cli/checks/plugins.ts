@@ -42,15 +42,18 @@ const responseSchema = z.looseObject({
       id: z.string(),
       state: z.string(),
       reason: z.string(),
+      problem: z.string().default(''),
     }),
   ),
 })
 
-/** Failures that only occur when a plugin is loaded. */
+/** Failures that only occur when a plugin is loaded or reloaded. */
 async function resultsOfDaemon(request: () => Promise<unknown>, known: ReadonlySet<string>): Promise<CheckResult[]> {
   const response = responseSchema.safeParse(await request())
   if (!response.success) return []
-  return response.data.plugins
-    .filter(({ id, state }) => state === 'failed' && !known.has(id))
-    .map(({ id, reason }) => problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id)))
+  return response.data.plugins.flatMap(({ id, state, reason, problem: newest }) => {
+    if (known.has(id)) return []
+    if (state === 'failed') return [problem(subject, `${id} cannot be loaded: ${reason}`, adviceFor(id))]
+    return newest === '' ? [] : [problem(subject, `${id} still runs its previous version: ${newest}`, 'Fix its files.')]
+  })
 }
