@@ -34,7 +34,7 @@ export type PathPart = string | number
 
 export interface YamlIssue extends Position {
   readonly file: string
-  /** The library's error code, or `limit`, `control_character`, `alias`, `merge_key` or `prototype_key`. */
+  /** The library's error code, or `UNCLOSED`, `limit`, `control_character`, `alias`, `merge_key` or `prototype_key`. */
   readonly code: string
   readonly message: string
 }
@@ -162,14 +162,68 @@ function compose(source: string, lines: LineCounter, report: Report): Document.P
 
 function reportErrors(document: Document.Parsed | undefined, source: string, lines: LineCounter, report: Report): void {
   let lastLine = -1
+  const unclosed = document === undefined ? [] : findUnclosed(document)
+  for (const { start, message } of unclosed) report(start, 'UNCLOSED', message)
   for (const { code, message, pos } of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
     const { line } = lines.linePos(pos[0])
     // After an error the parser also rejects the tokens up to the next line that it understands.
-    const followsError = code === 'UNEXPECTED_TOKEN' && lastLine !== -1 && line <= lastLine + 1
+    const followsError =
+      (code === 'UNEXPECTED_TOKEN' && lastLine !== -1 && line <= lastLine + 1) ||
+      unclosed.some(({ start, end }) => pos[0] >= start && pos[0] <= end) ||
+      unclosedError.test(message)
     const text = messages[code] ?? message.replace(/:\s.*$/s, '').toLowerCase()
     if (!followsError) report(pos[0], code, code === 'DUPLICATE_KEY' ? duplicateKey(source, pos[0]) : text)
     lastLine = Math.max(line, lastLine)
   }
+}
+
+interface Unclosed {
+  /** Offset of the opening bracket or quote. */
+  readonly start: number
+  /** Offset where the library expects the closing one. */
+  readonly end: number
+  readonly message: string
+}
+
+/** The library's messages about a collection or a quoted string without an end. */
+const unclosedError = /^(?:Flow (map|sequence) |Missing closing .*(quote))/
+
+const unclosedMessages = {
+  map: 'this { has no closing }, or a line before its } is not indented',
+  sequence: 'this [ has no closing ], or a line before its ] is not indented',
+  quote: 'this quote has no closing quote',
+} as const
+
+/**
+ * Brackets and quotes without an end. The library reports them where it gives up, which may be many lines after the
+ * opening one. Of nested ones only the innermost is returned, because the others may be a consequence of it.
+ */
+function findUnclosed(document: Document.Parsed): Unclosed[] {
+  const missingEnds = document.errors.flatMap(({ message, pos }) => {
+    const [, collection, quote] = unclosedError.exec(message) ?? []
+    return collection === undefined && quote === undefined ? [] : [{ kind: collection ?? quote, at: pos[0] }]
+  })
+  const unclosed: Unclosed[] = []
+  visit(document, {
+    Node(_key, node) {
+      const [start, end] = node.range ?? []
+      const kind = bracketKind(node)
+      if (start === undefined || end === undefined || kind === undefined) return
+      // At the end of a file, a closed node may end where the node around it lacks its end. The outer one is visited first.
+      const index = missingEnds.findIndex((missing) => missing.kind === kind && missing.at === end)
+      if (index === -1) return
+      missingEnds.splice(index, 1)
+      unclosed.push({ start, end, message: unclosedMessages[kind] })
+    },
+  })
+  return unclosed.filter(({ start, end }) => !unclosed.some((inner) => inner.start > start && inner.end <= end))
+}
+
+function bracketKind(node: Node): keyof typeof unclosedMessages | undefined {
+  if (isMap(node)) return node.flow === true ? 'map' : undefined
+  if (isSeq(node)) return node.flow === true ? 'sequence' : undefined
+  const isQuoted = isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE')
+  return isQuoted ? 'quote' : undefined
 }
 
 function duplicateKey(source: string, offset: number): string {
