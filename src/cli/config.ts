@@ -2,10 +2,10 @@
  * `hermes config`: checks the files, shows the values in effect, and prints a JSON Schema for editors.
  */
 import { gatewayShapes } from '../app/config.ts'
-import { type ConfigIssue, formatIssue } from '../config/issue.ts'
 import { configJsonSchema } from '../config/json-schema.ts'
 import { silentLog } from '../lib/log.ts'
 import { discoverPlatforms } from '../platforms/registry.ts'
+import { configFindings } from './config-findings.ts'
 import { listEffectiveValues } from './config-values.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, type Display, toSingleLine } from './display.ts'
@@ -14,7 +14,8 @@ import { readSettings } from './settings.ts'
 
 /** Prints all problems and warnings with their location. Exit code 78 when there is a problem. */
 export async function configCheck(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
-  const { config, catalogue } = await readSettings(context)
+  const settings = await readSettings(context)
+  const { config, catalogue } = settings
   const { problems, warnings, source } = config.state()
   if (problems.length > 0) context.exitCode = exitCodes.config
   const display = createDisplay(context.output, context.environment)
@@ -22,20 +23,12 @@ export async function configCheck(context: CliContext, { json }: { readonly json
     display.json({ file: context.home.configFile, source, problems, warnings, invalidPlatforms: catalogue.invalid })
     return
   }
-  for (const problem of problems) display.line(`${display.tone('bad', 'problem')}  ${formatIssueLine(problem)}`)
-  for (const warning of warnings) display.line(`${display.tone('warn', 'warning')}  ${formatIssueLine(warning)}`)
-  for (const { directory, reason } of catalogue.invalid) {
-    display.line(
-      `${display.tone('warn', 'warning')}  platform folder ${toSingleLine(directory)}: ${toSingleLine(reason)}`,
-    )
-  }
-  if (problems.length + warnings.length + catalogue.invalid.length > 0) return
+  const findings = configFindings(settings, undefined).filter(({ kind }) => kind !== 'degraded')
+  for (const { kind, text } of findings)
+    display.line(`${display.tone(kind === 'problem' ? 'bad' : 'warn', kind)}  ${toSingleLine(text)}`)
+  if (findings.length > 0) return
   const what = source === 'file' ? 'is valid' : 'does not exist: all values are defaults'
   display.line(`${context.home.configFile} ${what}.`)
-}
-
-function formatIssueLine(problem: ConfigIssue): string {
-  return toSingleLine(formatIssue(problem))
 }
 
 export async function configPath({ home, output }: CliContext): Promise<void> {

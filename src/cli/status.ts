@@ -1,7 +1,7 @@
 /**
  * `hermes status`: the state of the daemon; without one, the state of the files of the home.
  */
-import { formatIssue } from '../config/issue.ts'
+import { configFindings } from './config-findings.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, type DaemonReport, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { countDeadLetters, describeDeadLetters } from './dead-letter-counts.ts'
@@ -20,18 +20,29 @@ export async function status(context: CliContext, { json }: { readonly json: boo
   if (daemon === undefined) context.exitCode = exitCodes.noDaemon
   else warnVersionMismatch(context, daemon)
   if (json) {
-    const known = daemon === undefined ? homeStatus(context, settings) : daemon.report
+    const known = daemon === undefined ? homeStatus(context, settings) : daemonStatus(daemon, settings)
     return display.json({ running: daemon !== undefined, ...known, waiting })
   }
   const attention = describeDeadLetters(waiting).map((line): Field => ['Needs you', { text: line, tone: 'warn' }])
-  const fields = daemon === undefined ? homeFields(context, settings) : daemonFields(daemon)
+  const fields: Field[] = daemon === undefined ? [['Home', context.home.root]] : daemonFields(daemon)
+  const start: Field[] = daemon === undefined ? [['Start', 'npm start  (or hermes gateway run)']] : []
+  const configuration = configFindings(settings, daemon).map(
+    ({ kind, text }): Field => [configNames[kind], { text, tone: kind === 'problem' ? 'bad' : 'warn' }],
+  )
   display.line(formatHeadline(display, daemon))
-  display.fields(omitRepeatedNames([...fields, ...attention], display.isTerminal))
+  display.fields(omitRepeatedNames([...fields, ...configuration, ...start, ...attention], display.isTerminal))
 }
+
+const configNames = { problem: 'Problem', warning: 'Warning', degraded: 'Degraded' } as const
 
 function homeStatus({ home, version }: CliContext, { config }: Settings) {
   const { source, problems, warnings, degraded } = config.state()
   return { version, home: home.root, config: { source, problems, warnings, degraded } }
+}
+
+function daemonStatus({ report }: Daemon, { config }: Settings) {
+  const { problems, warnings } = config.state()
+  return { ...report, config: { problems, warnings } }
 }
 
 function formatHeadline(display: Display, daemon: Daemon | undefined): string {
@@ -89,17 +100,6 @@ function platformCell(name: string, { state, reason, receiving }: DaemonReport['
   const text = `${name}  ${state}${activity}${reason === undefined ? '' : `: ${reason}`}`
   if (state === 'failed' || state === 'degraded') return { text, tone: 'bad' }
   return known && !receiving ? { text, tone: 'warn' } : text
-}
-
-function homeFields({ home }: CliContext, { config }: Settings): Field[] {
-  const { problems, warnings, degraded } = config.state()
-  return [
-    ['Home', home.root],
-    ...problems.map((problem): Field => ['Problem', { text: formatIssue(problem), tone: 'bad' }]),
-    ...warnings.map((warning): Field => ['Warning', { text: formatIssue(warning), tone: 'warn' }]),
-    ...degraded.map((reason): Field => ['Degraded', { text: reason, tone: 'warn' }]),
-    ['Start', 'npm start  (or hermes gateway run)'],
-  ]
 }
 
 /** On a terminal, only the first of several rows with the same name shows it. Scripts get it in every row. */

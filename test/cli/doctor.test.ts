@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { homeWith, quietConfig, runInProcess } from './support.ts'
 
@@ -62,4 +63,25 @@ test('doctor --json prints the same results for scripts', async (t) => {
   const model = findings.find(({ subject }) => subject === 'Model')
   assert.deepEqual([model?.state, model?.text.startsWith('gpt-5 (openai)')], ['ok', true])
   assert.ok(!stdout.includes('sk-secret'))
+})
+
+test('status, doctor and config check say the same about an invalid configuration, and name each file once', async (t) => {
+  const home = homeWith(t, 'http: { port: zero }\nlog: {level: info}\nunknown_key: 1\n')
+  mkdirSync(join(home.platforms, 'broken'), { recursive: true })
+  writeFileSync(join(home.platforms, 'broken', 'plugin.yaml'), 'name: []\n')
+  const status = (await runInProcess(home.root, ['status'])).stdout
+  const check = (await runInProcess(home.root, ['config', 'check'])).stdout
+  const { findings } = JSON.parse((await runInProcess(home.root, ['doctor', '--offline', '--json'])).stdout)
+  const texts: string[] = findings
+    .filter(({ subject }: { subject: string }) => subject === 'Config')
+    .map(({ text }: { text: string }) => text.replace(/\s+/g, ' '))
+  const cellsOf = (output: string, names: RegExp) =>
+    output
+      .split('\n')
+      .map((line) => line.split('  '))
+      .filter(([name = '']) => names.test(name))
+      .map(([, ...cells]) => cells.join('  '))
+  assert.equal(texts.length, 4)
+  assert.deepEqual(cellsOf(status, /^(Problem|Warning|Degraded)$/), texts)
+  assert.deepEqual(cellsOf(check, /^(problem|warning)$/), texts.slice(0, 3))
 })

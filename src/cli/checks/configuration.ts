@@ -2,22 +2,19 @@
  * Checks the configuration files, the model and the platforms.
  */
 import { createProvider } from '../../agent/models/create-provider.ts'
-import { formatIssue } from '../../config/issue.ts'
 import { type PlatformAccount, platformAccounts } from '../../platforms/accounts.ts'
+import { type ConfigFinding, configFindings } from '../config-findings.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
-export const checkConfig: Check = ({ settings: { config, catalogue }, context: { home } }) => {
-  const { problems, warnings, source, degraded } = config.state()
-  const findings: CheckResult[] = [
-    ...problems.map((one) => problem('Config', formatIssue(one), 'Fix it and run hermes config check.')),
-    ...warnings.map((one) => note('Config', formatIssue(one))),
-    ...catalogue.invalid.map(({ directory, reason }) =>
-      note('Config', `platform directory ${directory}: ${reason}`, 'Fix it or remove the directory.'),
-    ),
-  ]
-  if (source !== 'file' && problems.length > 0) findings.push(...degraded.map((reason) => note('Config', reason)))
-  if (findings.length > 0) return findings
+export const checkConfig: Check = ({ settings, context: { home }, daemon }) => {
+  const findings = configFindings(settings, daemon)
+  if (findings.length > 0) return findings.map(configResult)
+  const { source } = settings.config.state()
   return [ok('Config', source === 'file' ? `${home.configFile} is valid` : 'no config.yaml: all values are defaults')]
+}
+
+function configResult({ kind, text }: ConfigFinding): CheckResult {
+  return kind === 'problem' ? problem('Config', text, 'Fix it and run hermes config check.') : note('Config', text)
 }
 
 export const checkModel: Check = ({ settings: { config } }) => {

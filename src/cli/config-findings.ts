@@ -1,0 +1,32 @@
+/**
+ * The issues of the configuration as `hermes status`, `hermes doctor` and `hermes config check` show them.
+ */
+import { formatIssue } from '../config/issue.ts'
+import type { Daemon } from './daemon.ts'
+import type { Settings } from './settings.ts'
+
+export interface ConfigFinding {
+  /** `degraded`: why the values in use differ from the files. */
+  readonly kind: 'problem' | 'warning' | 'degraded'
+  readonly text: string
+}
+
+/**
+ * A running daemon knows which values it uses, and its report has the reasons. Without one, these are the values that a
+ * daemon would use if it was started now.
+ */
+export function configFindings(
+  { config, catalogue }: Pick<Settings, 'config' | 'catalogue'>,
+  daemon: Daemon | undefined,
+): ConfigFinding[] {
+  const { problems, warnings, degraded } = config.state()
+  const findings: ConfigFinding[] = [
+    ...problems.map((issue): ConfigFinding => ({ kind: 'problem', text: formatIssue(issue) })),
+    ...warnings.map((issue): ConfigFinding => ({ kind: 'warning', text: formatIssue(issue) })),
+    ...catalogue.invalid.map(
+      ({ directory, reason }): ConfigFinding => ({ kind: 'warning', text: `platform folder ${directory}: ${reason}` }),
+    ),
+  ]
+  if (daemon === undefined) return [...findings, ...degraded.map((text): ConfigFinding => ({ kind: 'degraded', text }))]
+  return findings.filter(({ text }) => !daemon.report.degraded.includes(text))
+}
