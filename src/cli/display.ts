@@ -87,6 +87,18 @@ function padRow(cells: readonly string[], widths: readonly number[], width: numb
   )
 }
 
+/**
+ * Says that a list is empty: on a terminal in place of the list, elsewhere on stderr, so that scripts read no row and people
+ * see that the command worked.
+ */
+export function reportEmptyList(
+  { output, errors }: { readonly output: Output; readonly errors: Output },
+  text: string,
+): void {
+  const target = output.isTTY === true ? output : errors
+  target.write(`${text}\n`)
+}
+
 /** At most `limit` characters; a truncated text ends with an ellipsis. */
 export function truncate(text: string, limit: number): string {
   const characters = [...text.slice(0, limit * 2 + 2)]

@@ -2,6 +2,7 @@
  * Formats help and usage errors: one line per command, in groups, and a suggestion for a mistyped command.
  */
 import { Command, type Help } from 'commander'
+import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
 
 export function createRoot({ version, output, errors, docsDirectory: docs }: CliContext): Command {
@@ -10,7 +11,7 @@ export function createRoot({ version, output, errors, docsDirectory: docs }: Cli
     .helpOption('-h, --help', 'show help')
     .usage('<command> [options]')
     .addHelpCommand(
-      new Command('help').argument('[command]').description('show the help of a command').helpGroup('More:'),
+      new Command('help').argument('[command...]').description('show the help of a command').helpGroup('More:'),
     )
     .exitOverride()
     .description('Talk to one agent from your chats, the browser and the terminal.')
@@ -27,6 +28,47 @@ export function createRoot({ version, output, errors, docsDirectory: docs }: Cli
     .showSuggestionAfterError()
     .showHelpAfterError('Run the command with --help for its usage.')
     .addHelpText('after', helpFooter(docs))
+}
+
+/** What users of other programs type first. The spelling of these words suggests a wrong command. */
+const commonNames: Readonly<Record<string, string>> = {
+  run: 'gateway run',
+  start: 'gateway run',
+  stop: 'gateway stop',
+  platforms: 'status',
+}
+
+/**
+ * Rewrites `help <command…>` to `<command…> --help`, and removes the option from an unknown command, so that it is reported:
+ * Commander would print the help of the group around it.
+ * Throws `cli/usage` for a common name of a command.
+ */
+export function resolveHelpRequest(root: Command, args: readonly string[]): readonly string[] {
+  const [first = ''] = args
+  const words = first === 'help' ? [...args.slice(1), '--help'] : args
+  const unknown = findUnknownCommand(root, words)
+  if (unknown === undefined) return words
+  const meant =
+    unknown.group === root && Object.hasOwn(commonNames, unknown.name) ? commonNames[unknown.name] : undefined
+  if (meant === undefined) return words.filter((word) => !isHelpOption(word))
+  throw new HermesError('cli/usage', `There is no command '${unknown.name}'.`, {
+    hint: `Did you mean hermes ${meant}?`,
+  })
+}
+
+function findUnknownCommand(root: Command, words: readonly string[]) {
+  let group = root
+  for (const name of words) {
+    if (name.startsWith('-') || group.commands.length === 0) return undefined
+    const command = group.commands.find((one) => one.name() === name)
+    if (command === undefined) return { group, name }
+    group = command
+  }
+  return undefined
+}
+
+function isHelpOption(word: string): boolean {
+  return word === '--help' || word === '-h'
 }
 
 /** A command that only has subcommands. */

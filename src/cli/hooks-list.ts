@@ -2,7 +2,7 @@
  * `hermes hooks list` and `hermes hooks info`.
  */
 import type { CliContext } from './context.ts'
-import { type Cell, createDisplay, type Display } from './display.ts'
+import { type Cell, createDisplay, type Display, reportEmptyList } from './display.ts'
 import { findHook, type KnownHook, loadKnownHooks } from './known-hooks.ts'
 
 export async function hooksList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
@@ -10,9 +10,10 @@ export async function hooksList(context: CliContext, { json }: { readonly json: 
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(hooks)
   if (hooks.length === 0) {
-    return display.isTerminal
-      ? display.line(`There are no hooks. \`hermes hooks new <name>\` creates one in ${context.home.hooks}.`)
-      : undefined
+    return reportEmptyList(
+      context,
+      `There are no hooks. \`hermes hooks new <name>\` creates one in ${context.home.hooks}.`,
+    )
   }
   display.table(
     ['HOOK', 'STATE', 'EVENTS', 'LANGUAGE', 'FIRED', 'FAILED', 'DROPPED', 'MEAN', 'P99', 'LAST ERROR'],

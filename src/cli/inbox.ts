@@ -5,7 +5,7 @@ import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/de
 import type { Transaction } from '../store/query.ts'
 import type { CliContext } from './context.ts'
 import { applyDeadLetterAction } from './dead-letters.ts'
-import { type Cell, createDisplay } from './display.ts'
+import { type Cell, createDisplay, reportEmptyList } from './display.ts'
 import { readHomeStore } from './home-store.ts'
 import { assertHomeUsable } from './settings.ts'
 
@@ -17,7 +17,7 @@ export async function inboxList(context: CliContext, { json }: { readonly json: 
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found.map(({ payload, ...rest }) => ({ ...rest, text: parseMessageText(payload) })))
   const limitNote = found.length === listLimit ? ` Only the oldest ${listLimit} messages are listed.` : ''
-  if (found.length === 0) return display.isTerminal ? display.line('The inbox is empty.') : undefined
+  if (found.length === 0) return reportEmptyList(context, 'The inbox is empty.')
   display.table(
     ['NUMBER', 'STATE', 'ARRIVED', 'FROM', 'TRIES', 'MESSAGE'],
     found.map(({ seq, state, accepted_at, platform, chat_id, tries, reason, payload }) => [

@@ -39,9 +39,15 @@ function flushOutput(output: NodeJS.WriteStream): Promise<void> {
 
 /** Runs a command and resolves with its exit code. Never rejects. */
 export async function runCommand(args: readonly string[], context: CliContext): Promise<number> {
-  const [{ buildProgram }, { reportError }] = await Promise.all([import('./program.ts'), import('./exit-codes.ts')])
+  const [{ buildProgram }, { resolveHelpRequest }, { reportError }] = await Promise.all([
+    import('./program.ts'),
+    import('./help.ts'),
+    import('./exit-codes.ts'),
+  ])
   try {
-    await buildProgram(context).parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
+    const program = buildProgram(context)
+    const words = args.length === 0 ? ['--help'] : resolveHelpRequest(program, args)
+    await program.parseAsync(words, { from: 'user' })
     return context.exitCode
   } catch (error) {
     return reportError(error, context)

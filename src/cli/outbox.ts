@@ -5,7 +5,7 @@ import { dropDeadLetter, listDeadLetterRows, retryDeadLetter } from '../outbox/d
 import type { Transaction } from '../store/query.ts'
 import type { CliContext } from './context.ts'
 import { applyDeadLetterAction } from './dead-letters.ts'
-import { createDisplay } from './display.ts'
+import { createDisplay, reportEmptyList } from './display.ts'
 import { readHomeStore } from './home-store.ts'
 import { assertHomeUsable } from './settings.ts'
 
@@ -16,7 +16,7 @@ export async function outboxList(context: CliContext, { json }: { readonly json:
   const found = readHomeStore(context.home, (reader) => reader.rows(listDeadLetterRows, { limit: listLimit }), [])
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found)
-  if (found.length === 0) return display.isTerminal ? display.line('The outbox has no dead letters.') : undefined
+  if (found.length === 0) return reportEmptyList(context, 'The outbox has no dead letters.')
   display.table(
     ['NUMBER', 'FAILED AT', 'TO', 'TRIES', 'REASON', 'REPLY'],
     found.map(({ id, updated_at, platform, chat_id, tries, doubt, error, text }) => [

@@ -2,7 +2,7 @@
  * `hermes plugins list` and `hermes plugins info`.
  */
 import type { CliContext } from './context.ts'
-import { type Cell, createDisplay } from './display.ts'
+import { type Cell, createDisplay, reportEmptyList } from './display.ts'
 import {
   findPlugin,
   formatHookWarnings,
@@ -16,9 +16,10 @@ export async function pluginsList(context: CliContext, { json }: { readonly json
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(plugins)
   if (plugins.length === 0) {
-    return display.isTerminal
-      ? display.line(`There are no plugins. \`hermes plugins new <name>\` creates one in ${context.home.plugins}.`)
-      : undefined
+    return reportEmptyList(
+      context,
+      `There are no plugins. \`hermes plugins new <name>\` creates one in ${context.home.plugins}.`,
+    )
   }
   display.table(
     ['PLUGIN', 'STATE', 'VERSION', 'FROM', 'ABOUT'],

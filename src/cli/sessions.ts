@@ -7,7 +7,7 @@ import { query } from '../store/query.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
 import { stripControlCharacters } from './chat-printer.ts'
 import type { CliContext } from './context.ts'
-import { createDisplay, type Display, toSingleLine, truncate } from './display.ts'
+import { createDisplay, type Display, reportEmptyList, toSingleLine, truncate } from './display.ts'
 import { readHomeStore } from './home-store.ts'
 import { assertHomeUsable } from './settings.ts'
 
@@ -22,7 +22,7 @@ export async function sessionsList(context: CliContext, { limit, json }: ListOpt
   const found = readHomeStore(context.home, (reader) => listSessions(reader, limit), [])
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found)
-  if (found.length === 0) return display.isTerminal ? display.line('There are no conversations yet.') : undefined
+  if (found.length === 0) return reportEmptyList(context, 'There are no conversations yet.')
   display.table(
     ['SESSION', 'LAST USED', 'PLATFORM', 'ABOUT'],
     found.map(({ id, updated_at, platform, about }) => [id, display.formatTime(updated_at), platform, about]),
@@ -131,7 +131,7 @@ export async function sessionsSearch(
   const found = readHomeStore(context.home, (reader) => reader.search(words.join(' '), limit), [])
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(found)
-  if (found.length === 0) return display.isTerminal ? display.line('No messages found.') : undefined
+  if (found.length === 0) return reportEmptyList(context, 'No messages found.')
   display.table(
     ['SESSION', 'TIME', 'ROLE', 'EXCERPT'],
     found.map(({ sessionId, at, role, excerpt }) => [sessionId, display.formatTime(at), role, excerpt]),

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Command } from 'commander'
+import { buildProgram } from '../../src/cli/program.ts'
 import { tempHome } from '../kit/temp-home.ts'
-import { assertFailed, hermes, runInProcess } from './support.ts'
+import { assertFailed, createTestContext, hermes, runInProcess } from './support.ts'
 
 test('--version, -V and version print only the version', async (t) => {
   const packageFile = new URL('../../package.json', import.meta.url)
@@ -34,6 +36,44 @@ test('help lists every command on one line, two examples and the address of the 
   assert.match(stdout, /^.*: \/docs/m)
   assert.deepEqual(await runInProcess(home, []), { code: 0, stdout, stderr: '' })
   assert.match((await runInProcess(home, ['help', 'chat'])).stdout, /--session <name>/)
+})
+
+/** The words of every command and subcommand. */
+function commandPaths(command: Command): string[][] {
+  return command.commands.flatMap((one) => [[one.name()], ...commandPaths(one).map((path) => [one.name(), ...path])])
+}
+
+test('every group and every command has its own help', async (t) => {
+  const home = tempHome(t)
+  const paths = commandPaths(buildProgram(createTestContext(home)))
+  assert.ok(paths.length > 40)
+  for (const path of paths) {
+    const { code, stdout, stderr } = await runInProcess(home, [...path, '--help'])
+    assert.deepEqual([code, stderr], [0, ''], path.join(' '))
+    assert.match(stdout, new RegExp(`^Usage: hermes ${path.join(' ')} `))
+    for (const words of [
+      ['help', ...path],
+      [...path, '-h'],
+    ])
+      assert.deepEqual(await runInProcess(home, words), { code: 0, stdout, stderr: '' }, words.join(' '))
+  }
+})
+
+test('help for an unknown command reports the command and has exit code 2', async (t) => {
+  const home = tempHome(t)
+  const mistakes = [
+    ['platforms', '--help'],
+    ['nonsense', '--help'],
+    ['help', 'nonsense'],
+    ['sessions', 'lst', '--help'],
+    ['help', 'sessions', 'lst'],
+    ['start'],
+  ]
+  for (const words of mistakes) {
+    const { code, stdout, stderr } = await runInProcess(home, words)
+    assert.deepEqual([code, stdout], [2, ''], words.join(' '))
+    assert.ok(stderr.includes(`'${words.find((word) => !['help', 'sessions'].includes(word))}'`), stderr)
+  }
 })
 
 test('no line of help is wider than a terminal of 100 columns', async (t) => {
@@ -102,6 +142,24 @@ test('inspecting a home that does not exist is no error and creates nothing', as
   }
   assert.equal((await hermes(t, ['config', 'path'], { home })).stdout, `${join(home, 'config.yaml')}\n`)
   assert.equal(existsSync(home), false)
+})
+
+test('an empty list is reported on stderr, so that a script reads no row', async (t) => {
+  const home = tempHome(t)
+  const lists = [
+    ['inbox', 'list'],
+    ['outbox', 'list'],
+    ['sessions', 'list'],
+    ['sessions', 'search', 'x'],
+  ]
+  for (const words of lists) {
+    const piped = await runInProcess(home, words)
+    assert.deepEqual([piped.code, piped.stdout], [0, ''], words.join(' '))
+    assert.match(piped.stderr, /^\S.*\n$/, words.join(' '))
+    const terminal = await runInProcess(home, words, { terminal: 100 })
+    assert.deepEqual(terminal, { code: 0, stdout: piped.stderr, stderr: '' })
+    assert.deepEqual(await runInProcess(home, [...words, '--json']), { code: 0, stdout: '[]\n', stderr: '' })
+  }
 })
 
 test('a home that is not a directory is reported with a hint and exit code 78', async (t) => {

@@ -4,10 +4,12 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import type { CliContext } from '../../src/cli/context.ts'
 import { readPidFile } from '../../src/cli/daemon.ts'
 import { runCommand } from '../../src/cli/main.ts'
@@ -18,6 +20,10 @@ import { withTimeout } from '../../src/lib/timers.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 export const mainFile = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
+/** The version of `package.json`, which a daemon reports. */
+export const packageVersion = z
+  .object({ version: z.string() })
+  .parse(createRequire(import.meta.url)('../../package.json')).version
 const platforms = fileURLToPath(new URL('../../platforms', import.meta.url))
 
 /**
@@ -151,33 +157,37 @@ export interface InProcessOptions {
   readonly version?: string
 }
 
+/** The context of a command that runs inside this process. */
+export function createTestContext(
+  root: string,
+  { version = packageVersion, environment, terminal }: InProcessOptions = {},
+): CliContext & { readonly output: PassThrough; readonly errors: PassThrough } {
+  const home = createHomeLayout(root)
+  const collect = () => {
+    const stream = new PassThrough({ encoding: 'utf8', highWaterMark: 4_194_304 })
+    return terminal === undefined ? stream : Object.assign(stream, { isTTY: true as const, columns: terminal })
+  }
+  return {
+    version,
+    home,
+    environment: { HOME: root, HERMES_HOME: root, ...environment },
+    platformDirectories: [platforms, home.platforms, join(home.plugins, 'platforms')],
+    program: [process.execPath, mainFile],
+    docsDirectory: '/docs',
+    input: new PassThrough(),
+    output: collect(),
+    errors: collect(),
+    exitCode: 0,
+  }
+}
+
 /** Runs a command inside this process, which is faster. Not for commands that handle signals. */
 export async function runInProcess(
   root: string,
   words: readonly string[],
   options: InProcessOptions = {},
 ): Promise<ProcessResult> {
-  const home = createHomeLayout(root)
-  const collect = () => {
-    const stream = new PassThrough({ encoding: 'utf8', highWaterMark: 4_194_304 })
-    return options.terminal === undefined
-      ? stream
-      : Object.assign(stream, { isTTY: true as const, columns: options.terminal })
-  }
-  const output = collect()
-  const errors = collect()
-  const context: CliContext = {
-    version: options.version ?? '0.1.0',
-    home,
-    environment: { HOME: root, HERMES_HOME: root, ...options.environment },
-    platformDirectories: [platforms, home.platforms, join(home.plugins, 'platforms')],
-    program: [process.execPath, mainFile],
-    docsDirectory: '/docs',
-    input: new PassThrough(),
-    output,
-    errors,
-    exitCode: 0,
-  }
+  const context = createTestContext(root, options)
   const code = await runCommand(words, context)
-  return { code, stdout: String(output.read() ?? ''), stderr: String(errors.read() ?? '') }
+  return { code, stdout: String(context.output.read() ?? ''), stderr: String(context.errors.read() ?? '') }
 }
