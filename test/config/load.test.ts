@@ -60,7 +60,8 @@ describe('a file', () => {
   it('with Windows line ends and a byte order mark has the right positions', (t) => {
     const { config: write, load } = createTestHome(t)
     write('\uFEFFmodel: x\r\nhttp:\r\n  port: no\r\n')
-    assert.match(formatAll(load().config.state().problems)[0] ?? '', /^config\.yaml:3:9 {2}http\.port: /)
+    const [problem] = load().config.state().problems
+    assert.deepEqual([problem?.line, problem?.column, problem?.path], [3, 9, 'http.port'])
   })
 
   it('reports all its issues at once, each with its location', (t) => {
@@ -199,7 +200,11 @@ describe('variables', () => {
       'environment  http.port (HERMES_HTTP_PORT): expected a whole number from 0 to 65535, found 70000',
     ])
     assert.equal(config.state().degraded.length, 2)
-    assert.match(config.state().degraded[0] ?? '', /the variable is ignored$/)
+    for (const variable of ['HERMES_LOG_LEVEL', 'HERMES_HTTP_PORT'])
+      assert.ok(
+        config.state().degraded.some((reason) => reason.includes(variable)),
+        variable,
+      )
   })
 
   it('in an invalid line of .env degrade the state and are reported; all others apply', (t) => {
@@ -234,7 +239,7 @@ describe('references', () => {
     assert.deepEqual(http, { host: `\${NAME}`, port: 9000, allowed_hosts: ['gpt.example', 'x'] })
     assert.deepEqual(agent, { verbose: true, timeout: 2.5 })
     assert.deepEqual(platforms.chat, { allow_from: ['1', '2'], token: '0123' })
-    assert.match(formatAll(config.state().warnings)[0] ?? '', /unknown key "\$\{NAME\}"/, 'keys are left alone')
+    assert.match(formatAll(config.state().warnings)[0] ?? '', /"\$\{NAME\}"/, 'references in keys are not replaced')
   })
 
   it('to an unset variable are only a warning in a key that no module reads', (t) => {
@@ -273,10 +278,7 @@ describe('the last good copy', () => {
     assert.equal(config.current().model, 'good')
     assert.equal(config.current().http.port, 9000)
     assert.equal(config.state().source, 'last-good')
-    assert.match(
-      config.state().degraded[0] ?? '',
-      /^the configuration is invalid: config\.yaml:2:14 {2}http\.port: .*; the last valid configuration, of \d{4}-.* is in use$/,
-    )
+    assert.match(config.state().degraded[0] ?? '', /\bconfig\.yaml:2:14 {2}http\.port: .*\b\d{4}-\d\d-\d\dT/)
   })
 
   it('also uses variables, and keeps its references', (t) => {

@@ -180,7 +180,7 @@ describe('twenty-four canaries', () => {
             err: error,
             [canary]: { list: [canary, { url: new URL(`https://h/?q=${canary}`) }] },
           },
-          `said ${canary}`,
+          `message ${canary}`,
         )
         log
           .child({ header: Buffer.from(`user:${canary}`).toString('base64') })
@@ -203,8 +203,8 @@ describe('twenty-four canaries', () => {
     const secrets = createSecretRegistry()
     const { config } = load({}, { secrets })
     const redact = createRedactor({ secrets: secrets.all })
-    const said = formatAll(config.state().problems).map(redact).join('\n')
-    assert.match(said, /token: \$\{WORK_BOT_TOKEN\} is not set/)
+    const shown = formatAll(config.state().problems).map(redact).join('\n')
+    assert.match(shown, /token: \$\{WORK_BOT_TOKEN\}/)
     assert.equal(redact(`${first}\${PLAY_TOKEN}`), '[redacted]')
   })
 

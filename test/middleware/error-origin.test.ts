@@ -100,7 +100,7 @@ test('an error that replaces a failure is attributed to the callback that threw 
     throw translated
   })
   assert.equal(await rejection(middleware.tool(toolCall({ handler: async () => fail() }))), translated)
-  assert.match(middleware.errorOrigin(translated) ?? '', /of the plugin "translator"$/)
+  assert.match(middleware.errorOrigin(translated) ?? '', /"translator"$/)
 })
 
 test('a thrown value that is not an object has no origin', async () => {

@@ -30,7 +30,7 @@ function watched(chunks: readonly string[], broken?: Error) {
 for (const intercepted of [false, true]) {
   const where = intercepted ? 'with a stream intercept' : 'without stream intercepts'
 
-  test(`a watcher of chunks that throws fails the call with its own error and releases the provider (${where})`, async () => {
+  test(`a chunk listener that throws fails the call with its own error and releases the provider (${where})`, async () => {
     const { middleware } = setUp()
     if (intercepted) middleware.registerIntercept('pass', 'model_stream', pass)
     const { state, stream } = watched(['a', 'b'])
@@ -181,7 +181,7 @@ test('a stream intercept that returns nothing to iterate over is named', async (
   middleware.forPlugin('broken').registerIntercept('empty', 'model_stream', wrong)
   const error = await rejection(middleware.model(modelCall()))
   assert.ok(isHermesError(error, 'middleware/bad-return'))
-  assert.match(error.message, /"empty" of the plugin "broken"/)
+  assert.match(error.message, /"empty".*"broken"/)
 })
 
 for (const at of ['before next', 'at once', 'before its first chunk'] as const) {
@@ -253,7 +253,7 @@ test('a stream intercept that catches an abort cannot turn it into a response', 
   await begun.promise
   leaving.abort(reason)
   assert.equal(await work, reason)
-  assert.deepEqual(warnings(log), [], 'the provider heard of it by its signal')
+  assert.deepEqual(warnings(log), [], 'the signal informs the provider')
 })
 
 test('an intercept gets its turn to clean up when its stream is closed early', async () => {

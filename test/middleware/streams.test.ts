@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
+import { isHermesError } from '../../src/lib/errors.ts'
 import type { Intercepts } from '../../src/middleware/contract.ts'
 import { modelCall, recordEvents, rejection, setUp } from './support.ts'
 
@@ -140,7 +141,9 @@ test('next after the stream has ended rejects', async () => {
     yield 'mine'
   })
   await middleware.model(modelCall())
-  assert.match(String(await rejection(kept?.() ?? Promise.resolve())), /keeper/)
+  const error = await rejection(kept?.() ?? Promise.resolve())
+  assert.ok(isHermesError(error, 'middleware/next-revoked'))
+  assert.match(error.message, /"keeper"/)
 })
 
 test('the provider always runs in the context of the call', async () => {

@@ -377,7 +377,7 @@ test('a turn that ends early closes its open calls, and a tool that completes la
   assert.equal(outcome.status, 'stopped')
   const results = (await transcript(turn)).flatMap((message) => (message.role === 'tool' ? [message.content] : []))
   assert.equal(results[0], 'result a')
-  assert.match(results[1] ?? '', /turn ended before/)
+  assert.match(results[1] ?? '', /^\{"error":"/)
   await assert.rejects(writes.recordToolResult(call('b'), 'it worked', 'done'), (error) =>
     isHermesError(error, 'store/fenced'),
   )
