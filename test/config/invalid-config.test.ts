@@ -137,9 +137,12 @@ describe('a start with', () => {
     const { layout, config, load } = createTestHome(t)
     config('model: x\n')
     symlinkSync(join(layout.root, 'nowhere', 'at', 'all'), layout.cache)
-    const { config: loaded, messages } = load()
+    const { config: loaded, lines } = load()
     assert.equal(loaded.current().model, 'x')
-    assert.deepEqual(messages(), ['the copy of the last valid configuration could not be written'])
+    assert.deepEqual(
+      lines.map(({ event }) => event),
+      ['config.copy_failed'],
+    )
   })
 })
 

@@ -40,10 +40,10 @@ test('no file with secrets is sent', async (t) => {
     join(userHome, 'project/.env'),
     join(userHome, 'project/.env.local'),
   ]) {
-    assert.equal(await rules.denialReason(write(path)), 'it may hold secrets', path)
+    assert.notEqual(await rules.denialReason(write(path)), undefined, path)
   }
   for (const path of ['/etc/passwd', '/proc/self/environ', '/dev/null']) {
-    assert.equal(await rules.denialReason(path), 'it may hold secrets', path)
+    assert.notEqual(await rules.denialReason(path), undefined, path)
   }
 })
 
@@ -66,7 +66,7 @@ test('copies and links of secrets, keys, histories and the log are not sent', as
     write(join(userHome, '.config/rclone/rclone.conf')),
     write(join(userHome, 'project/deploy'), key),
   ]) {
-    assert.equal(await rules.denialReason(path), 'it may hold secrets', path)
+    assert.notEqual(await rules.denialReason(path), undefined, path)
   }
   assert.equal(await rules.denialReason(linked), undefined)
 })

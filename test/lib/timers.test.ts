@@ -136,7 +136,7 @@ test('a linked signal aborts with the reason of its source, also when the source
   assert.equal(linkAbortSignal(daemon.signal, account.signal).signal.reason, 'gone')
 })
 
-test('aborting a linked signal leaves its source alone, and releasing it removes the listeners', () => {
+test('aborting a linked signal does not abort its source, and releasing it removes the listeners', () => {
   const account = new AbortController()
   const call = linkAbortSignal(account.signal)
   assert.equal(getEventListeners(account.signal, 'abort').length, 1)

@@ -30,7 +30,7 @@ async function watching(t: TestContext, paths: readonly string[], log: Logger = 
   return { watch, bursts, burstOf }
 }
 
-it('a file that comes, changes in place, is replaced again and again, goes and returns is seen each time', async (t) => {
+it('every creation, change, replacement and removal of a file is reported', async (t) => {
   const folder = tempHome(t)
   const path = join(folder, 'config.yaml')
   const { burstOf } = await watching(t, [path])
@@ -45,7 +45,7 @@ it('a file that comes, changes in place, is replaced again and again, goes and r
   assert.deepEqual(await burstOf(() => replace('back')), [path])
 })
 
-it('a file in a folder that does not exist yet is seen once it comes, and what a link points at is followed', async (t) => {
+it('a file in a directory that does not exist yet is reported when it is created, and links are followed', async (t) => {
   const folder = join(tempHome(t), 'mounted')
   const path = join(folder, 'config.yaml')
   const { burstOf } = await watching(t, [path])

@@ -126,7 +126,7 @@ test('a callback that hangs does not delay an aborted call, and starts nothing l
   assert.equal(events[1]?.metadata?.['error.type'], 'cancelled')
 })
 
-test('a guardrail that hangs does not hold a cancelled call, and the tool does not run when it comes back', async () => {
+test('a guardrail that hangs does not delay a cancelled call, and the tool does not run when the guardrail resolves later', async () => {
   const { middleware } = setUp()
   const leaving = new AbortController()
   const wait = deferred()
@@ -146,7 +146,7 @@ test('a guardrail that hangs does not hold a cancelled call, and the tool does n
   assert.equal(ran, false)
 })
 
-test('a tool that is at work is waited for, also after an abort: its effect counts', async () => {
+test('a running tool is awaited, also after an abort, because it may have an effect', async () => {
   const { middleware } = setUp()
   middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call())
   const leaving = new AbortController()
@@ -162,7 +162,7 @@ test('a tool that is at work is waited for, also after an abort: its effect coun
   assert.equal(await middleware.tool(call), 'written')
 })
 
-test('signals of views abort with the caller’s', async () => {
+test('the signals that callbacks get abort with the signal of the caller', async () => {
   const { middleware } = setUp()
   const leaving = new AbortController()
   const seen: boolean[] = []

@@ -20,7 +20,7 @@ test('a copy of plain data is equal and shares no object', () => {
   )
 })
 
-test('any change of plain data is seen', () => {
+test('any change of plain data is detected', () => {
   fc.assert(
     fc.property(data, data, (one, other) => {
       assert.equal(deepEqual({ one }, { one: other }), JSON.stringify(sorted(one)) === JSON.stringify(sorted(other)))
@@ -65,7 +65,7 @@ test('cycles are copied as cycles, and very deep data is copied', () => {
   assert.deepEqual(deepCopy(deep), deep)
 })
 
-test('a getter that throws costs observers the value, and rewriters their copy', () => {
+test('a getter that throws hides its value from observers, and rewriters get the original instead of a copy', () => {
   const broken = Object.defineProperty({}, 'x', {
     enumerable: true,
     get() {

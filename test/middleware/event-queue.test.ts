@@ -42,7 +42,7 @@ test('an error of a subscriber is logged once, and other subscribers receive all
   )
 })
 
-test('a full queue drops events and counts them; the calls go on', async () => {
+test('a full queue drops events and counts them; the calls continue', async () => {
   const { middleware, log } = setUp({ maxQueuedEvents: 3 })
   const wait = deferred()
   let seen = 0
@@ -107,7 +107,7 @@ test('64 calls at once with subscribers that wait drop no event', async () => {
   assert.equal(seen, 64 * 100 * 2 * 2)
 })
 
-test('calls that never let anything else run still have their events delivered', async () => {
+test('events are delivered even if synchronous calls never yield to the event loop', async () => {
   const { middleware } = setUp({ maxQueuedEvents: 2_000 })
   let seen = 0
   middleware.registerSubscriber('counts', () => {
@@ -119,7 +119,7 @@ test('calls that never let anything else run still have their events delivered',
   assert.equal(seen, 10_000)
 })
 
-test('after a jam, calls that let nothing else run do not keep the queue from being emptied', async () => {
+test('after the queue was full, calls that never yield do not prevent it from being emptied', async () => {
   const { middleware } = setUp({ maxQueuedEvents: 2_000 })
   const jam = deferred()
   let seen = 0
@@ -135,6 +135,6 @@ test('after a jam, calls that let nothing else run do not keep the queue from be
   assert.equal(seen, 2 * 5_800)
 })
 
-test('with nothing to deliver, flush has nothing to wait for', async () => {
+test('flush resolves at once when no event is queued', async () => {
   await setUp().middleware.flush()
 })

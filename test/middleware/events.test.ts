@@ -120,7 +120,7 @@ test('the start shows the effective arguments, the model of the effective reques
   assert.equal(mark?.parent_uuid, start?.uuid)
 })
 
-test('later changes of arguments and results are not seen in events', async () => {
+test('later changes of arguments and results do not change events', async () => {
   const { middleware } = setUp()
   const seen: string[] = []
   middleware.registerSubscriber('late', async (event) => {
@@ -223,7 +223,7 @@ test('without subscribers there are no ids, no fields and no events', async () =
   assert.deepEqual(middleware.eventCounts(), { waiting: 0, delivered: 0, dropped: 0 })
 })
 
-test('the fields of a call are asked for once, however many look', async () => {
+test('the fields of a call are computed once for all subscribers', async () => {
   const { middleware } = setUp()
   let asked = 0
   recordEvents(middleware)

@@ -63,7 +63,7 @@ test('guardrails check the original arguments once, and again after a rewrite', 
   assert.deepEqual(looked, ['notes.txt', 'notes.txt', '/etc/shadow'])
 })
 
-test('model guardrails look at the request, and again when it was rewritten', async () => {
+test('model guardrails check the request, and again after a rewrite', async () => {
   const { middleware } = setUp()
   const looked: unknown[] = []
   middleware.registerGuardrail('budget', 'model', ({ request, provider, model }) => {
@@ -126,7 +126,7 @@ test('a rejection publishes a pair of events for each evaluated guardrail and a 
   )
 })
 
-test('events of a guardrail that throws: its pair says so, and there is neither mark nor call', async () => {
+test('a guardrail that throws publishes its two events with the error, and neither a mark nor events of the call', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   middleware.registerGuardrail('broken', 'model', () => Promise.reject(fault))

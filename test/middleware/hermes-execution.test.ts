@@ -244,7 +244,7 @@ test('the input of next_call reaches the inner callbacks and the tool', async ()
   assert.deepEqual(await middleware.tool(toolCall()), { path: 'a', more: true })
 })
 
-test('one that fails first hands its own arguments to the rest', async () => {
+test('a callback that fails before next_call passes its own arguments to the remaining callbacks', async () => {
   const { middleware } = setUp()
   middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call({ path: 'a' }))
   middleware.registerMiddleware('tool_execution', () => Promise.reject(own))
@@ -338,7 +338,7 @@ test('a GuardrailRejected thrown by a callback ends the call, although callbacks
   assert.equal(await rejection(middleware.model(modelCall())), refusal)
 })
 
-test('the same failure is a warning once; each other one is a warning of its own', async () => {
+test('a repeated failure is logged as one warning; a different failure is logged as another', async () => {
   const { middleware, log } = setUp()
   let message = 'first'
   middleware.forPlugin('clumsy').registerMiddleware('tool_execution', function stumble() {

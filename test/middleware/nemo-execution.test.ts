@@ -172,7 +172,7 @@ test('when an intercept settles, its running next calls reject and their signals
   assert.equal(await rejection(running), signal?.reason)
 })
 
-test('calling off one way leaves the other ways of the call alone', async () => {
+test('aborting one branch does not affect the other branches of the call', async () => {
   const { middleware } = setUp()
   const signals: AbortSignal[] = []
   const release = deferred()

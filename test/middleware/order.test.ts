@@ -15,7 +15,7 @@ function wrap(on: MiddlewareRegistrar, level: string, order: string[]): void {
   })
 }
 
-test('NeMo wraps Hermes; within each everything comes before plugins in their order of loading, then scopes inwards', async () => {
+test('NeMo wraps Hermes; within each, global registrations run before those of plugins in loading order, then those of scopes', async () => {
   const { middleware } = setUp()
   const order: string[] = []
   // Loaded first, registered last.
@@ -34,7 +34,7 @@ test('NeMo wraps Hermes; within each everything comes before plugins in their or
   assert.deepEqual(order, [...levels.map((level) => `nemo ${level}`), ...levels.map((level) => `hermes ${level}`)])
 })
 
-test('a lower priority runs first, whatever its level; negative ones come before those that say nothing', async () => {
+test('a lower priority runs first on every level; negative priorities run before the default', async () => {
   const { middleware } = setUp()
   const order: string[] = []
   const intercept = (on: MiddlewareRegistrar, name: string, priority?: number) =>
@@ -57,7 +57,7 @@ test('a lower priority runs first, whatever its level; negative ones come before
   assert.deepEqual(order, ['early of the scope', 'plain', 'plain of the scope', 'late'])
 })
 
-test('equals of one NeMo registry run by name, equals of a Hermes kind in the order of registration', async () => {
+test('with equal priorities, a NeMo registry runs by name and a Hermes kind in the order of registration', async () => {
   const { middleware } = setUp()
   const order: string[] = []
   for (const name of ['c', 'a', 'b']) {

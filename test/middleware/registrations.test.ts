@@ -45,7 +45,7 @@ test('registrations for models do not affect tool calls', async () => {
   assert.equal(middleware.tool(toolCall({ handler: () => result })), result)
 })
 
-test('a name is taken once in each registry of each level', async () => {
+test('a name can be used once in each registry of each level', async () => {
   const { middleware } = setUp()
   const levels: MiddlewareRegistrar[] = [middleware, middleware.forPlugin('a'), middleware.forPlugin('b')]
   for (const level of levels) {
@@ -73,7 +73,7 @@ test('a removed registration frees its name and cannot be removed again', async 
   assert.equal(middleware.registerSubscriber('s', () => undefined).remove(), true)
 })
 
-test('registrations that make no sense say so', async () => {
+test('an invalid registration is rejected with a code', async () => {
   const { middleware } = setUp()
   const untyped: { readonly [name: string]: (...given: unknown[]) => unknown } = JSON.parse('{}', () =>
     Object(middleware),

@@ -74,7 +74,7 @@ for (const [what, answer] of [
   })
 }
 
-test('the trace holds the texts that are not empty, and "plugin" where there are none', async () => {
+test('the trace contains the texts that are not empty, and "plugin" where there are none', async () => {
   const { middleware } = setUp()
   const args = {}
   middleware.registerMiddleware('tool_request', () => ({ args, source: 'a', reason: '', name: 'n' }))
@@ -103,7 +103,7 @@ test('a tool_request callback that throws is skipped with a warning; registered 
   assert.equal(await rejection(middleware.tool(toolCall())), fault)
 })
 
-test('a request intercept that throws fails the call with its own error, and an event tells of it', async () => {
+test('a request intercept that throws fails the call with its own error and publishes an event', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   middleware.forPlugin('paths').registerIntercept('absolute', 'tool_request', () => Promise.reject(fault))
@@ -123,7 +123,7 @@ test('a request intercept that throws fails the call with its own error, and an 
   assert.equal(event?.metadata?.['exception.type'], 'TypeError')
 })
 
-test('an event tells of a tool_request callback that throws, too', async () => {
+test('a tool_request callback that throws publishes an event, too', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   middleware.forPlugin('paths').registerMiddleware('tool_request', function shorten() {
@@ -177,7 +177,7 @@ test('breakChain keeps its own output and skips the request intercepts after it,
   assert.deepEqual(await middleware.tool(toolCall({ args: {} })), { a: true, b: true, hermes: true })
 })
 
-test('an intercept that changes its arguments in place never touches those of the caller, and guardrails look again', async () => {
+test('an intercept that changes its arguments in place does not change those of the caller, and guardrails check again', async () => {
   const { middleware } = setUp()
   const looked: unknown[] = []
   middleware.registerGuardrail('look', 'tool', ({ args }) => void looked.push(args['path']))
@@ -188,7 +188,7 @@ test('an intercept that changes its arguments in place never touches those of th
   assert.deepEqual(looked, ['notes.txt', '/etc/passwd'])
 })
 
-test('intercepts that return their input leave the original object in place', async () => {
+test('intercepts that return their input keep the original object', async () => {
   const { middleware } = setUp()
   middleware.registerIntercept('same', 'tool_request', ({ args }) => args)
   middleware.registerIntercept('same', 'model_request', ({ request }) => ({ request }))
@@ -219,7 +219,7 @@ test('invalid marks are a failure of their intercept; one that fails open is ski
   }
 })
 
-test('a rewrite whose words about itself cannot be read is no rewrite', async () => {
+test('a rewrite whose description cannot be read is ignored', async () => {
   const { middleware, log } = setUp()
   middleware.registerMiddleware('tool_request', () => ({
     args: { path: 'changed' },

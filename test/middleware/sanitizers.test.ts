@@ -78,7 +78,7 @@ test('payload sanitizers come before event sanitizers', async () => {
   assert.equal(events[0]?.data, 'read_file clean')
 })
 
-test('an event sanitizer that throws, or returns no parts, clears all three', async () => {
+test('an event sanitizer that throws or returns nothing removes data, profile and metadata', async () => {
   const { middleware, log } = setUp()
   const events = recordEvents(middleware)
   middleware.registerSanitizer('throws', 'scope_start', () => {
@@ -92,7 +92,7 @@ test('an event sanitizer that throws, or returns no parts, clears all three', as
   assert.equal(warnings(log).length, 2)
 })
 
-test('sanitizers of a scope still work on its end, and are gone then', async () => {
+test('the sanitizers of a scope also apply to its end event, and are removed after it', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   await middleware.scope({ name: 'turn' }, async (turn) => {

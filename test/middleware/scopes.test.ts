@@ -5,7 +5,7 @@ import { isHermesError } from '../../src/lib/errors.ts'
 import type { MiddlewareRegistrar, Scope } from '../../src/middleware/contract.ts'
 import { describeEvents, modelCall, recordEvents, rejection, setUp, toolCall } from './support.ts'
 
-test('a scope is where its work runs, also after it has waited', async () => {
+test('work runs in its scope, also after an await', async () => {
   const { middleware } = setUp()
   assert.equal(middleware.currentScope().parent, undefined)
   await middleware.scope({ name: 'session', type: 'agent' }, async (session) => {
@@ -20,7 +20,7 @@ test('a scope is where its work runs, also after it has waited', async () => {
   })
 })
 
-test('siblings that run at once never see each other', async () => {
+test('concurrent sibling scopes are isolated from each other', async () => {
   const { middleware } = setUp()
   const seen = await Promise.all(
     ['a', 'b', 'c'].map((name) =>
@@ -47,7 +47,7 @@ test('registrations on a scope apply inside it and end with it', async () => {
   assert.deepEqual(await tagged(), {})
 })
 
-test('an explicit parent determines the place of a scope and its registrations', async () => {
+test('an explicit parent determines the position of a scope and its registrations', async () => {
   const { middleware } = setUp()
   let turn: Scope | undefined
   await middleware.scope({ name: 'turn' }, async (scope) => {
@@ -88,7 +88,7 @@ test('a closed scope accepts no registrations, and its registrations are removed
   assert.ok(isHermesError(error, 'middleware/scope-closed'))
 })
 
-test('when the last registration was on a scope that closed, calls are free again', async () => {
+test('when the last registration was on a scope that closed, calls take the direct path again', async () => {
   const { middleware } = setUp()
   await middleware.scope({ name: 'turn' }, async (scope) => {
     scope.registerSubscriber('s', () => undefined)
@@ -201,7 +201,7 @@ test('a callback gets the scope it runs in', async () => {
   assert.deepEqual(seen, ['turn', 'turn', 'turn', 'read_file', 'read_file'])
 })
 
-test('work that lost its way comes back into the call with next', async () => {
+test('next restores the scope of the call for work that lost its async context', async () => {
   const { middleware } = setUp()
   const outside = middleware.currentScope()
   middleware.registerMiddleware('tool_execution', ({ next_call }) => middleware.runInScope(outside, () => next_call()))
@@ -233,7 +233,7 @@ test('a subscriber registered on a scope receives its end event, not its start e
   assert.ok((end?.timestampUs ?? 0) > (start?.timestampUs ?? 0))
 })
 
-test('a scope whose work fails says so in its end event', async () => {
+test('the end event of a scope whose work fails carries the error', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   await rejection(middleware.scope({ name: 'turn' }, () => Promise.reject(new TypeError('no'))))

@@ -41,7 +41,7 @@ for (const intercepted of [false, true]) {
     assert.deepEqual(state, { opened: 1, released: 1 })
   })
 
-  test(`a provider that breaks off fails the call with its own error (${where})`, async () => {
+  test(`a provider stream that fails midway fails the call with its own error (${where})`, async () => {
     const { middleware } = setUp()
     if (intercepted) middleware.registerIntercept('pass', 'model_stream', pass)
     const { state, stream } = watched(['a'], fault)
@@ -49,7 +49,7 @@ for (const intercepted of [false, true]) {
     assert.deepEqual(state, { opened: 1, released: 1 })
   })
 
-  test(`a provider that ignores its signal does not hold a cancelled call (${where})`, async () => {
+  test(`a provider that ignores its signal does not delay a cancelled call (${where})`, async () => {
     const { middleware, log } = setUp()
     if (intercepted) middleware.registerIntercept('pass', 'model_stream', pass)
     const events = recordEvents(middleware)
@@ -146,7 +146,7 @@ test('a collector that cannot finish a whole stream fails the call with its own 
   assert.equal(finished, 1)
 })
 
-test('a stream that breaks off is collected as far as it came, for the end event', async () => {
+test('the end event of a stream that fails midway carries the chunks received before', async () => {
   const { middleware } = setUp()
   const events = recordEvents(middleware)
   middleware.registerIntercept('pass', 'model_stream', pass)
@@ -185,7 +185,7 @@ test('a stream intercept that returns nothing to iterate over is named', async (
 })
 
 for (const at of ['before next', 'at once', 'before its first chunk'] as const) {
-  test(`failing open, a stream intercept that throws ${at} leaves the whole stream, and the provider is asked once`, async () => {
+  test(`failing open, a stream intercept that throws ${at} is skipped, and the provider is called once`, async () => {
     const { middleware, log } = setUp()
     const breaks: StreamIntercept =
       at === 'at once'
@@ -209,7 +209,7 @@ for (const at of ['before next', 'at once', 'before its first chunk'] as const) 
   })
 }
 
-test('failing open, a stream intercept that throws after its first chunk fails the call: chunks are out already', async () => {
+test('failing open, a stream intercept that throws after its first chunk fails the call, because chunks were already passed on', async () => {
   const { middleware } = setUp()
   const breaks: StreamIntercept = async function* (_call, next) {
     for await (const chunk of await next()) {
@@ -256,7 +256,7 @@ test('a stream intercept that catches an abort cannot turn it into a response', 
   assert.deepEqual(warnings(log), [], 'the signal informs the provider')
 })
 
-test('an intercept gets its turn to clean up when its stream is closed early', async () => {
+test('an intercept can clean up when its stream is closed early', async () => {
   const { middleware } = setUp()
   const order: string[] = []
   middleware.registerIntercept('tidy', 'model_stream', async function* (_call, next) {

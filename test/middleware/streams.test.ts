@@ -11,7 +11,7 @@ const shout: StreamIntercept = async function* (_call, next) {
   for await (const chunk of await next()) yield String(chunk).toUpperCase()
 }
 
-test('without stream intercepts the stream itself knows the response, and no collector is made', async () => {
+test('without stream intercepts the response of the stream is used, and no collector is created', async () => {
   const { middleware } = setUp()
   middleware.registerMiddleware('llm_execution', ({ next_call }) => next_call())
   const seen: string[] = []
@@ -45,7 +45,7 @@ test('stream intercepts nest by priority, the lower one outside', async () => {
   assert.equal(await middleware.model(modelCall(['1', '2'])), 'oi1oi2')
 })
 
-test('nothing is read ahead: the provider is asked for a chunk when the one before was taken', async () => {
+test('nothing is read ahead: a chunk is requested after the previous one was consumed', async () => {
   const { middleware } = setUp()
   middleware.registerIntercept('shout', 'model_stream', shout)
   const order: string[] = []
@@ -63,7 +63,7 @@ test('nothing is read ahead: the provider is asked for a chunk when the one befo
   assert.deepEqual(order, ['gives a', 'took A', 'gives b', 'took B', 'gives c', 'took C'])
 })
 
-test('an intercept may change the request, stop early, or give chunks of its own; the provider is released', async () => {
+test('an intercept may change the request, stop early or yield its own chunks; the provider is released', async () => {
   const { middleware } = setUp()
   const order: string[] = []
   middleware.registerIntercept('short', 'model_stream', async function* ({ request }, next) {
@@ -90,7 +90,7 @@ test('an intercept may change the request, stop early, or give chunks of its own
   assert.deepEqual(order, ['asked with 0', 'released'])
 })
 
-test('an intercept that never asks the provider replaces the stream', async () => {
+test('an intercept that never calls next replaces the stream', async () => {
   const { middleware } = setUp()
   let asked = false
   middleware.registerIntercept('cache', 'model_stream', async function* () {

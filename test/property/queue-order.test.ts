@@ -87,7 +87,7 @@ function openLanesOf(t: TestContext, store: Store, sent: readonly Message[], con
   return { engine, done, mostTurns: () => mostTurns }
 }
 
-test('each message of each queue is processed once and in order, whatever takes long or fails', async (t) => {
+test('each message of each queue is processed once and in order, although some are slow or fail', async (t) => {
   const home = tempHome(t)
   let run = 0
   await fc.assert(
