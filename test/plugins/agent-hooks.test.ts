@@ -5,12 +5,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AgentHooks, RequestInfo, ToolInfo, TurnInfo } from '../../src/agent/agent-hooks.ts'
 import type { ModelRequest } from '../../src/agent/models/provider.ts'
+import { asRecord } from '../../src/lib/json.ts'
 import { createAgentHooks } from '../../src/plugins/agent-hooks.ts'
 import { createPluginMemory } from '../../src/plugins/plugin-memory.ts'
 import { createTestHooks, createTurnInfo, type TestHooks } from './support.ts'
 
 interface TestAgentHooks extends TestHooks {
-  readonly points: AgentHooks
+  readonly agentHooks: AgentHooks
   readonly says: { streamReasoning: boolean }
 }
 
@@ -25,14 +26,14 @@ function createTestAgentHooks(): TestAgentHooks {
     timeoutMs: () => 1_000,
     configuredProvider: () => undefined,
   })
-  const points = createAgentHooks({
+  const agentHooks = createAgentHooks({
     hooks,
     memory,
     log,
     streamReasoning: () => says.streamReasoning,
     redact: (text) => text.replaceAll('sk-1', '[redacted]'),
   })
-  return { ...under, points, says }
+  return { ...under, agentHooks, says }
 }
 
 const turn: TurnInfo = createTurnInfo()
@@ -44,74 +45,71 @@ const envelope = { telemetry_schema_version: 'hermes.observer.v1', route: 'web_d
 const turnStart = { userMessage: 'hello', history: () => [{ role: 'user', content: 'hello' }], isFirstTurn: true }
 const turnPart = { session_id: 's1', task_id: 's1', turn_id: 't1', model: 'small', platform: 'web' } as const
 
-test('without plugins everything comes back as it went in, and nothing is built', async () => {
-  const { points } = createTestAgentHooks()
+test('without plugins all values pass unchanged, and no payload is built', async () => {
+  const { agentHooks } = createTestAgentHooks()
   const history = () => assert.fail('a history was built without listeners')
   const tools = [{ name: 'a' }]
   const args = { command: 'ls' }
-  await points.onSessionStart(turn)
-  assert.equal(await points.collectContext(turn, { ...turnStart, history }), '')
-  assert.equal(await points.transformOutput(turn, 'answer'), 'answer')
-  await points.onTurnResponse(turn, { userMessage: 'hello', response: 'hi', history })
-  await points.onTurnEnd(turn, { completed: true, failed: false, interrupted: false, reason: 'stop' })
-  assert.equal(points.outputMayChange(), false)
-  assert.equal(await points.filterTools(turn, tools), tools)
-  assert.equal(await points.rewriteRequest(requestInfo, request), request)
-  assert.equal(await points.reissue(requestInfo, request, {}), null)
-  const directive = await points.beforeToolCall(toolInfo, args, [])
+  await agentHooks.onSessionStart(turn)
+  assert.equal(await agentHooks.collectContext(turn, { ...turnStart, history }), '')
+  assert.equal(await agentHooks.transformOutput(turn, 'answer'), 'answer')
+  await agentHooks.onTurnResponse(turn, { userMessage: 'hello', response: 'hi', history })
+  await agentHooks.onTurnEnd(turn, { completed: true, failed: false, interrupted: false, reason: 'stop' })
+  assert.equal(agentHooks.outputMayChange(), false)
+  assert.equal(await agentHooks.filterTools(turn, tools), tools)
+  assert.equal(await agentHooks.rewriteRequest(requestInfo, request), request)
+  assert.equal(await agentHooks.reissue(requestInfo, request, {}), null)
+  const directive = await agentHooks.beforeToolCall(toolInfo, args, [])
   assert.ok(directive.kind === 'run' && directive.args === args)
-  assert.equal(await points.transformToolResult(toolInfo, args, toolResult), toolResult.result)
+  assert.equal(await agentHooks.transformToolResult(toolInfo, args, toolResult), toolResult.result)
 })
 
 // — pre_tool_call
 
 test('a block takes precedence over approvals and changes of other plugins, in any order', async () => {
-  const { hooks, points } = createTestAgentHooks()
+  const { hooks, agentHooks } = createTestAgentHooks()
   hooks.register('a', 'pre_tool_call', () => ({ action: 'approve' }))
   hooks.register('b', 'pre_tool_call', () => ({ action: 'modify', args: { command: 'pwd' } }))
   hooks.register('c', 'pre_tool_call', () => ({ action: 'block', message: 'not today' }))
   hooks.register('d', 'pre_tool_call', () => ({ action: 'block', message: 'never' }))
-  assert.deepEqual(await points.beforeToolCall(toolInfo, { command: 'ls' }, []), {
+  assert.deepEqual(await agentHooks.beforeToolCall(toolInfo, { command: 'ls' }, []), {
     kind: 'block',
     message: 'not today',
   })
 })
 
 test('a block without a message is ignored', async () => {
-  const { hooks, points, warnings } = createTestAgentHooks()
+  const { hooks, agentHooks, warnings } = createTestAgentHooks()
   hooks.registerNamed('a', 'pre_tool_call', () => ({ action: 'block' }))
   hooks.registerNamed('b', 'pre_tool_call', () => ({ action: 'block', message: '  ' }))
-  assert.deepEqual(await points.beforeToolCall(toolInfo, {}, []), { kind: 'run', args: {} })
+  assert.deepEqual(await agentHooks.beforeToolCall(toolInfo, {}, []), { kind: 'run', args: {} })
   assert.deepEqual(warnings(), [
     ['plugin.invalid_result', 'a', 'pre_tool_call'],
     ['plugin.invalid_result', 'b', 'pre_tool_call'],
   ])
 })
 
-test('changes of the arguments add up key by key, and the later one wins', async () => {
-  const { hooks, points } = createTestAgentHooks()
+test('changes of arguments are merged by key, and the later one wins', async () => {
+  const { hooks, agentHooks } = createTestAgentHooks()
   hooks.register('a', 'pre_tool_call', () => ({ action: 'modify', args: { cwd: '/a', env: { A: '1', B: '2' } } }))
   hooks.register('b', 'pre_tool_call', () => ({ action: 'modify', args: { env: { B: '3' }, timeout: 5 } }))
-  assert.deepEqual(await points.beforeToolCall(toolInfo, { command: 'ls', cwd: '/' }, []), {
+  assert.deepEqual(await agentHooks.beforeToolCall(toolInfo, { command: 'ls', cwd: '/' }, []), {
     kind: 'run',
     args: { command: 'ls', cwd: '/a', env: { B: '3' }, timeout: 5 },
   })
 })
 
 test('an approval contains the changed arguments, and a default message and rule if it has none', async () => {
-  const { hooks, points } = createTestAgentHooks()
+  const { hooks, agentHooks } = createTestAgentHooks()
   const approval = hooks.register('guard', 'pre_tool_call', () => ({ action: 'approve' }))
   hooks.register('b', 'pre_tool_call', () => ({ action: 'modify', args: { command: 'pwd' } }))
-  assert.deepEqual(await points.beforeToolCall(toolInfo, { command: 'ls' }, []), {
-    kind: 'approve',
-    message: 'The plugin guard requires an approval of terminal.',
-    ruleKey: 'terminal',
-    args: { command: 'pwd' },
-  })
+  const { message, ...directive } = asRecord(await agentHooks.beforeToolCall(toolInfo, { command: 'ls' }, []))
+  assert.deepEqual(directive, { kind: 'approve', ruleKey: 'terminal', args: { command: 'pwd' } })
+  assert.match(String(message), /\bguard\b.*\bterminal\b/)
   approval.remove()
   hooks.register('c', 'pre_tool_call', () => ({ action: 'approve', message: 'Look first', rule_key: 'shell' }))
   hooks.register('d', 'pre_tool_call', () => ({ action: 'approve', message: 'Second' }))
-  assert.deepEqual(await points.beforeToolCall(toolInfo, { command: 'ls' }, []), {
+  assert.deepEqual(await agentHooks.beforeToolCall(toolInfo, { command: 'ls' }, []), {
     kind: 'approve',
     message: 'Look first',
     ruleKey: 'shell',
@@ -120,18 +118,18 @@ test('an approval contains the changed arguments, and a default message and rule
 })
 
 test('invalid results are ignored and logged once', async () => {
-  const { hooks, points, warnings } = createTestAgentHooks()
+  const { hooks, agentHooks, warnings } = createTestAgentHooks()
   for (const [index, odd] of ['yes', 7, ['block'], { action: 'explode' }, { action: 'modify', args: [] }].entries())
     hooks.registerNamed(`p${index}`, 'pre_tool_call', () => odd)
   hooks.registerNamed('watcher', 'pre_tool_call', () => ({ noted: true }))
   for (let round = 0; round < 3; round += 1)
-    assert.deepEqual(await points.beforeToolCall(toolInfo, { a: 1 }, []), { kind: 'run', args: { a: 1 } })
+    assert.deepEqual(await agentHooks.beforeToolCall(toolInfo, { a: 1 }, []), { kind: 'run', args: { a: 1 } })
   assert.equal(warnings().length, 5)
   assert.deepEqual(warnings()[0], ['plugin.invalid_result', 'p0', 'pre_tool_call'])
 })
 
-test('a check of a tool sees who rewrote the arguments, and a failed one that fails closed blocks', async () => {
-  const { hooks, points } = createTestAgentHooks()
+test('a tool check receives the trace of rewritten arguments, and its failure blocks if it fails closed', async () => {
+  const { hooks, agentHooks } = createTestAgentHooks()
   let seen: unknown
   hooks.register(
     'a',
@@ -142,11 +140,9 @@ test('a check of a tool sees who rewrote the arguments, and a failed one that fa
     },
     { fails: 'closed' },
   )
-  const directive = await points.beforeToolCall(toolInfo, { command: 'ls' }, [{ source: 'demo' }])
-  assert.deepEqual(directive, {
-    kind: 'block',
-    message: 'Not run: the plugin a could not check this call (it failed).',
-  })
+  const directive = await agentHooks.beforeToolCall(toolInfo, { command: 'ls' }, [{ source: 'demo' }])
+  assert.ok(directive.kind === 'block')
+  assert.match(directive.message, /\bplugin a\b/)
   assert.deepEqual(seen, {
     tool_name: 'terminal',
     args: { command: 'ls' },
@@ -163,10 +159,10 @@ test('a check of a tool sees who rewrote the arguments, and a failed one that fa
 // — after a tool
 
 test('all observers are notified of the result of a tool as text, and the agent does not wait for them', async () => {
-  const { hooks, points, drained } = createTestAgentHooks()
+  const { hooks, agentHooks, drained } = createTestAgentHooks()
   const got: object[] = []
   hooks.register('a', 'post_tool_call', (payload) => void got.push({ ...payload }))
-  await points.afterToolCall(toolInfo, { command: 'ls' }, [], {
+  await agentHooks.afterToolCall(toolInfo, { command: 'ls' }, [], {
     result: '{"error":"no"}',
     status: 'error',
     errorType: 'Error',
@@ -194,19 +190,19 @@ test('all observers are notified of the result of a tool as text, and the agent 
   ])
 })
 
-test('the first text takes the place of a result, an empty one too; what is no text does not', async () => {
-  const { hooks, points, warnings } = createTestAgentHooks()
+test('the first text replaces a tool result, even if it is empty; other values are ignored', async () => {
+  const { hooks, agentHooks, warnings } = createTestAgentHooks()
   hooks.registerNamed('a', 'transform_tool_result', () => ({ result: 'x' }))
   hooks.register('b', 'transform_tool_result', () => '')
   hooks.register('c', 'transform_tool_result', () => 'third')
-  assert.equal(await points.transformToolResult(toolInfo, {}, toolResult), '')
+  assert.equal(await agentHooks.transformToolResult(toolInfo, {}, toolResult), '')
   assert.deepEqual(warnings(), [['plugin.invalid_result', 'a', 'transform_tool_result']])
 })
 
 // — a turn
 
 test('contexts are joined by blank lines in the order of the plugins’ folders, whatever the order of loading', async () => {
-  const { hooks, points, warnings } = createTestAgentHooks()
+  const { hooks, agentHooks, warnings } = createTestAgentHooks()
   hooks.register('zebra', 'pre_llm_call', () => 'last')
   hooks.register('memory/honcho', 'pre_llm_call', () => ({ context: 'second' }))
   hooks.register('alpha', 'pre_llm_call', async () => 'first')
@@ -214,18 +210,18 @@ test('contexts are joined by blank lines in the order of the plugins’ folders,
   hooks.registerNamed('counter', 'pre_llm_call', () => ({ counted: 3 }))
   hooks.registerNamed('delta', 'pre_llm_call', () => 7)
   hooks.registerNamed('epsilon', 'pre_llm_call', () => ({ context: null }))
-  assert.equal(await points.collectContext(turn, turnStart), 'first\n\nsecond\n\nlast')
+  assert.equal(await agentHooks.collectContext(turn, turnStart), 'first\n\nsecond\n\nlast')
   assert.deepEqual(warnings(), [['plugin.invalid_result', 'delta', 'pre_llm_call']])
 })
 
-test('before a turn plugins see the message, the conversation and whose it is', async () => {
-  const { hooks, points } = createTestAgentHooks()
+test('before a turn plugins receive the message, the conversation and its user', async () => {
+  const { hooks, agentHooks } = createTestAgentHooks()
   let seen: unknown
   hooks.register('a', 'pre_llm_call', (payload) => {
     seen = { ...payload }
     return null
   })
-  await points.collectContext(turn, turnStart)
+  await agentHooks.collectContext(turn, turnStart)
   assert.deepEqual(seen, {
     ...turnPart,
     user_message: 'hello',
@@ -237,16 +233,16 @@ test('before a turn plugins see the message, the conversation and whose it is', 
   })
 })
 
-test('the first text that is not empty takes the place of the answer', async () => {
-  const { hooks, points } = createTestAgentHooks()
+test('the first text that is not empty replaces the response', async () => {
+  const { hooks, agentHooks } = createTestAgentHooks()
   hooks.register('a', 'transform_llm_output', () => '')
   hooks.register('b', 'transform_llm_output', ({ response_text }) => response_text.toUpperCase())
   hooks.register('c', 'transform_llm_output', () => 'third')
-  assert.equal(await points.transformOutput(turn, 'answer'), 'ANSWER')
+  assert.equal(await agentHooks.transformOutput(turn, 'answer'), 'ANSWER')
 })
 
-test('a session is begun before its first turn, an answer is told before the end; a slow plugin delays no reply', async () => {
-  const { hooks, points, time } = createTestAgentHooks()
+test('the session starts before its first turn, observers run in order, and a slow one delays no reply', async () => {
+  const { hooks, agentHooks, time } = createTestAgentHooks()
   const got: unknown[] = []
   const note = (name: string) => async (payload: object) => {
     await time.sleep(200)
@@ -257,12 +253,12 @@ test('a session is begun before its first turn, an answer is told before the end
   hooks.register('a', 'pre_llm_call', note('pre'))
   hooks.register('a', 'post_llm_call', note('post'))
   hooks.register('a', 'on_session_end', note('end'))
-  await points.onSessionStart(turn)
-  const context = points.collectContext(turn, turnStart)
+  await agentHooks.onSessionStart(turn)
+  const context = agentHooks.collectContext(turn, turnStart)
   await time.advance(400)
   await context
-  await points.onTurnResponse(turn, { userMessage: 'hello', response: 'hi', history: () => [] })
-  await points.onTurnEnd(turn, { completed: true, failed: false, interrupted: false, reason: 'stop' })
+  await agentHooks.onTurnResponse(turn, { userMessage: 'hello', response: 'hi', history: () => [] })
+  await agentHooks.onTurnEnd(turn, { completed: true, failed: false, interrupted: false, reason: 'stop' })
   assert.equal(got.length, 2)
   await time.advance(400)
   assert.deepEqual(
@@ -288,12 +284,12 @@ test('a session is begun before its first turn, an answer is told before the end
 
 // — a model call
 
-test('changes of a request are merged from left to right; the request of the turn stays as it was', async () => {
-  const { hooks, points } = createTestAgentHooks()
+test('changes of a request are merged in order, and the original request is not modified', async () => {
+  const { hooks, agentHooks } = createTestAgentHooks()
   hooks.register('a', 'pre_api_request_mutable', () => ({ override: { temperature: 0, top_p: 0.1 } }))
   hooks.registerNamed('b', 'pre_api_request_mutable', () => ({ override: 'cold' }))
   hooks.register('c', 'pre_api_request_mutable', () => ({ override: { top_p: 0.9, model: 'large' } }))
-  assert.deepEqual(await points.rewriteRequest(requestInfo, request), {
+  assert.deepEqual(await agentHooks.rewriteRequest(requestInfo, request), {
     ...request,
     temperature: 0,
     top_p: 0.9,
@@ -302,26 +298,26 @@ test('changes of a request are merged from left to right; the request of the tur
   assert.equal(request.model, 'small')
 })
 
-test('no plugin can take the model or the stream out of a request', async () => {
-  const { hooks, points } = createTestAgentHooks()
+test('no plugin can remove the model or the stream option from a request', async () => {
+  const { hooks, agentHooks } = createTestAgentHooks()
   hooks.register('a', 'pre_api_request_mutable', () => ({ override: { model: null, stream: false } }))
-  assert.deepEqual(await points.rewriteRequest(requestInfo, request), request)
+  assert.deepEqual(await agentHooks.rewriteRequest(requestInfo, request), request)
 })
 
-test('the first list of tools counts, for this call alone', async () => {
-  const { hooks, points, warnings } = createTestAgentHooks()
+test('the first list of tools applies, to this call only', async () => {
+  const { hooks, agentHooks, warnings } = createTestAgentHooks()
   const tools = [{ name: 'a' }, { name: 'b' }]
   hooks.register('silent', 'pre_tool_list_finalized', () => null)
   hooks.registerNamed('odd', 'pre_tool_list_finalized', () => ({ override: ['a'] }))
   hooks.register('few', 'pre_tool_list_finalized', ({ tools: all }) => ({ override: all.slice(1) }))
   hooks.register('none', 'pre_tool_list_finalized', () => ({ override: [] }))
-  assert.deepEqual(await points.filterTools(turn, tools), [{ name: 'b' }])
+  assert.deepEqual(await agentHooks.filterTools(turn, tools), [{ name: 'b' }])
   assert.equal(tools.length, 2)
   assert.deepEqual(warnings(), [['plugin.invalid_result', 'odd', 'pre_tool_list_finalized']])
 })
 
-test('the first plugin that wants an answer once more gets it, with its changes in the request', async () => {
-  const { hooks, points } = createTestAgentHooks()
+test('the first plugin that reissues a model call determines the changed request', async () => {
+  const { hooks, agentHooks } = createTestAgentHooks()
   let seen: unknown
   hooks.register('silent', 'post_llm_call_can_reissue', (payload) => {
     seen = { ...payload }
@@ -329,7 +325,7 @@ test('the first plugin that wants an answer once more gets it, with its changes 
   })
   hooks.register('router', 'post_llm_call_can_reissue', () => ({ override: { model: 'large' } }))
   hooks.register('late', 'post_llm_call_can_reissue', () => ({ override: { model: 'huge' } }))
-  assert.deepEqual(await points.reissue(requestInfo, request, { id: 'x' }), { ...request, model: 'large' })
+  assert.deepEqual(await agentHooks.reissue(requestInfo, request, { id: 'x' }), { ...request, model: 'large' })
   assert.deepEqual(seen, {
     session_id: 's1',
     turn_id: 't1',
@@ -344,17 +340,17 @@ test('the first plugin that wants an answer once more gets it, with its changes 
 })
 
 test('drafts are held back while a plugin may change the response', () => {
-  const { hooks, points } = createTestAgentHooks()
+  const { hooks, agentHooks } = createTestAgentHooks()
   for (const name of ['transform_llm_output', 'post_llm_call_can_reissue'] as const) {
     const registration = hooks.register('a', name, () => null)
-    assert.equal(points.outputMayChange(), true)
+    assert.equal(agentHooks.outputMayChange(), true)
     registration.remove()
-    assert.equal(points.outputMayChange(), false)
+    assert.equal(agentHooks.outputMayChange(), false)
   }
 })
 
-test('who watches requests sees them and how they ended, without keys in headers or query', async () => {
-  const { hooks, points, drained } = createTestAgentHooks()
+test('request observers receive requests and results without keys in headers or query', async () => {
+  const { hooks, agentHooks, drained } = createTestAgentHooks()
   const got: object[] = []
   for (const name of ['pre_api_request', 'post_api_request', 'api_request_error'] as const)
     hooks.registerNamed('a', name, (payload) => void got.push({ name, ...payload }))
@@ -364,14 +360,14 @@ test('who watches requests sees them and how they ended, without keys in headers
     extra_headers: { 'X-Custom': 'sk-1', Accept: 'text/plain' },
     extra_query: { 'api-version': '1', 'api-key': 'sk-2' },
   }
-  points.onRequestStart(requestInfo, secret, trace)
-  points.onRequestEnd(requestInfo, request, trace, {
+  agentHooks.onRequestStart(requestInfo, secret, trace)
+  agentHooks.onRequestEnd(requestInfo, request, trace, {
     response: { id: 'x' },
     usage: { total_tokens: 3 },
     finishReason: 'stop',
     durationMs: 12,
   })
-  points.onRequestError(requestInfo, request, trace, {
+  agentHooks.onRequestError(requestInfo, request, trace, {
     error: new TypeError('bad key sk-1'),
     statusCode: 429,
     retryable: true,
@@ -424,8 +420,8 @@ test('who watches requests sees them and how they ended, without keys in headers
   ])
 })
 
-test('a stream is heard in its order, thoughts only where the configuration says so', async () => {
-  const { hooks, points, says, drained } = createTestAgentHooks()
+test('stream deltas arrive in order, and reasoning only if it is configured', async () => {
+  const { hooks, agentHooks, says, drained } = createTestAgentHooks()
   const got: unknown[] = []
   hooks.register('a', 'on_stream_start', ({ surface, iteration }) => void got.push(['start', surface, iteration]))
   hooks.register('a', 'on_stream_delta', ({ kind, delta }) => void got.push([kind, delta]))
@@ -435,10 +431,10 @@ test('a stream is heard in its order, thoughts only where the configuration says
     (payload) => void got.push([payload.final_text, payload.finished, payload.error]),
   )
   const stream = (where: RequestInfo, error: string | null) => {
-    points.onStreamStart(where)
-    points.onStreamDelta(where, 'reasoning', 'hm')
-    points.onStreamDelta(where, 'text', 'hi')
-    points.onStreamEnd(where, 'hi', error)
+    agentHooks.onStreamStart(where)
+    agentHooks.onStreamDelta(where, 'reasoning', 'hm')
+    agentHooks.onStreamDelta(where, 'text', 'hi')
+    agentHooks.onStreamEnd(where, 'hi', error)
   }
   stream(requestInfo, null)
   assert.deepEqual(got, [])

@@ -29,7 +29,7 @@ async function contextOf(t: TestContext, setup: LoaderSetup = {}) {
 
 const nothing = () => undefined
 
-test('it says who it is', async (t) => {
+test('a context contains the id, version, directory and settings of its plugin', async (t) => {
   const { ctx, directory } = await contextOf(t)
   assert.deepEqual(
     [ctx.pluginId, ctx.version, ctx.directory, ctx.config.get('tone')],
@@ -38,13 +38,13 @@ test('it says who it is', async (t) => {
   assert.deepEqual([ctx.hasPlugin('mine'), ctx.hasPlugin('cat/mine'), ctx.hasPlugin('other')], [true, true, false])
 })
 
-test('its lines of the log bear its name', async (t) => {
+test('log lines of a plugin contain its id', async (t) => {
   const { ctx, log } = await contextOf(t)
   ctx.log.info({ a: 1 }, 'hello')
   assert.deepEqual((await log.waitForLine(/^hello$/)).fields, { plugin: 'cat/mine', a: 1 })
 })
 
-test('everything that can be registered gives a handle that takes it away, once', async (t) => {
+test('every registration returns a handle that removes it once', async (t) => {
   const { ctx, registrationLog, loader } = await contextOf(t)
   const handles = [
     ctx.registerGuardrail('g', 'tool', nothing),
@@ -89,7 +89,7 @@ test('everything that can be registered gives a handle that takes it away, once'
   assert.deepEqual(registrationLog, ['daemons of cat/mine stopped'])
 })
 
-test('only a platform registers a platform', async (t) => {
+test('only a plugin of the kind platform can register a platform', async (t) => {
   const { ctx } = await contextOf(t)
   const platform = { createAdapter: () => Promise.reject(new Error('never')) }
   assert.throws(
@@ -98,7 +98,7 @@ test('only a platform registers a platform', async (t) => {
   )
 })
 
-test('requests go out with its name, and are refused once it is unloaded', async (t) => {
+test('requests carry the id of the plugin and are rejected after it is unloaded', async (t) => {
   const asked: unknown[] = []
   const { ctx, loader } = await contextOf(t, {
     services: {
@@ -123,7 +123,7 @@ test('requests go out with its name, and are refused once it is unloaded', async
   assert.equal(ctx.hasPlugin('mine'), false)
 })
 
-test('what the room refuses is not remembered as registered', async (t) => {
+test('a rejected registration is not listed as registered', async (t) => {
   const { ctx, loader } = await contextOf(t, {
     services: {
       commands: {

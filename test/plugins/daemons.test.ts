@@ -41,7 +41,7 @@ function daemonsUnderTest(): DaemonsUnderTest {
   }
 }
 
-test('daemons start in the order of registration, each when the one before is up, and stop in reverse', async () => {
+test('daemons start one after another in the order of registration and stop in reverse order', async () => {
   const { daemons, time, done, add, stateOf } = daemonsUnderTest()
   add('one', { startup: () => time.sleep(100), shutdown: () => time.sleep(100) })
   add('two')
@@ -73,7 +73,7 @@ test('without a start, as on the command line, no daemon runs and none is stoppe
   assert.deepEqual(done, [])
 })
 
-test('a name that is taken is refused with who has it, and is free again when that one is gone', () => {
+test('a name in use is rejected with its owner and is free after its removal', () => {
   const { daemons, add } = daemonsUnderTest()
   const first = add('one')
   assert.throws(
@@ -167,7 +167,7 @@ test('a task that runs at the start runs at once, after the startup', async () =
   await daemons.stop()
 })
 
-test('a daemon whose task fails is stopped and started again; once it went well the next failure waits as the first', async () => {
+test('a daemon whose task fails is restarted, and a success resets the restart delay', async () => {
   const { daemons, time, done } = daemonsUnderTest()
   let broken = true
   daemons.register(
@@ -218,7 +218,7 @@ test('the stop does not wait for a daemon beyond its shutdown timeout', async ()
   assert.deepEqual([event, daemon], ['daemon.stop_timed_out', 'stubborn'])
 })
 
-test('a task that ignores the end still leaves its daemon the time to shut down', async () => {
+test('a task that ignores the stop does not reduce the time for the shutdown of its daemon', async () => {
   const { daemons, time, done } = daemonsUnderTest()
   let aborted = false
   daemons.register(
@@ -248,7 +248,7 @@ test('a task that ignores the end still leaves its daemon the time to shut down'
   assert.deepEqual(done, ['stop'])
 })
 
-test('a startup that never ends holds up the others for a bounded time; what it opened late is closed again', async () => {
+test('a hanging startup delays other daemons for a limited time, and is shut down if it completes late', async () => {
   const { daemons, time, done, add } = daemonsUnderTest()
   let up: () => void = () => undefined
   add('slow', {
@@ -288,7 +288,7 @@ test('a failing shutdown is logged and does not prevent the others from stopping
   assert.deepEqual([event, daemon], ['daemon.stop_failed', 'two'])
 })
 
-test('a daemon that is registered while the gateway runs is started at once; taken away, it is stopped', async () => {
+test('a daemon that is registered while the gateway runs starts at once and stops when it is removed', async () => {
   const { daemons, time, done, add } = daemonsUnderTest()
   await daemons.start()
   const registration = add('late', { shutdown: () => time.sleep(100) })
@@ -296,19 +296,19 @@ test('a daemon that is registered while the gateway runs is started at once; tak
   assert.deepEqual(done, ['start late'])
   registration.remove()
   assert.deepEqual(daemons.status(), [])
-  let gone = false
+  let isStopped = false
   const stopped = daemons.stopped('demo').then(() => {
-    gone = true
+    isStopped = true
   })
   await time.advance(99)
-  assert.equal(gone, false)
+  assert.equal(isStopped, false)
   await time.advance(1)
   await stopped
   assert.deepEqual(done, ['start late', 'stop late'])
   await daemons.stop()
 })
 
-test('stopping twice stops once', async () => {
+test('a second stop has no effect', async () => {
   const { daemons, done, add } = daemonsUnderTest()
   add('one')
   await daemons.start()
@@ -316,7 +316,7 @@ test('stopping twice stops once', async () => {
   assert.deepEqual(done, ['start one', 'stop one'])
 })
 
-test('a daemon whose times are no times is refused', () => {
+test('a daemon with invalid intervals or timeouts is rejected', () => {
   const { daemons } = daemonsUnderTest()
   const task = { name: 'tick', intervalMs: 1, run: () => undefined }
   const bad: unknown[] = [

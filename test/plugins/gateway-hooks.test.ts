@@ -13,7 +13,7 @@ import { createTestHooks } from './support.ts'
 
 function createTestGatewayHooks() {
   const under = createTestHooks()
-  const points = createGatewayHooks({
+  const gatewayHooks = createGatewayHooks({
     hooks: under.hooks,
     log: under.log,
     routeOf: ({ platform, chatType }) => (platform === 'cli' ? '' : `${platform}_${chatType}`),
@@ -23,7 +23,7 @@ function createTestGatewayHooks() {
     for (const name of names)
       under.hooks.registerNamed('watcher', name, (payload) => void got.push([name, { ...payload }]))
   }
-  return { ...under, points, got, watch }
+  return { ...under, gatewayHooks, got, watch }
 }
 
 const sessionKey = brand<SessionKey>('agent:main:web:dm:1')
@@ -33,49 +33,55 @@ const envelope = { telemetry_schema_version: 'hermes.observer.v1', route: 'web_d
 
 // — pre_gateway_dispatch
 
-test('the first answer that is understood decides about a message', async () => {
-  const { hooks, points, warnings } = createTestGatewayHooks()
-  assert.equal(points.hasPreDispatchHooks(), false)
-  assert.deepEqual(await points.preDispatch(event, sessionKey), { kind: 'pass', event })
+test('the first valid result decides about a message', async () => {
+  const { hooks, gatewayHooks, warnings } = createTestGatewayHooks()
+  assert.equal(gatewayHooks.hasPreDispatchHooks(), false)
+  assert.deepEqual(await gatewayHooks.preDispatch(event, sessionKey), { kind: 'pass', event })
   hooks.registerNamed('odd', 'pre_gateway_dispatch', () => ({ action: 'burn' }))
   hooks.registerNamed('watcher', 'pre_gateway_dispatch', () => ({ noted: true }))
   hooks.register('silent', 'pre_gateway_dispatch', () => null)
   hooks.register('editor', 'pre_gateway_dispatch', () => ({ action: 'rewrite', text: 'good day' }))
   hooks.register('filter', 'pre_gateway_dispatch', () => ({ action: 'skip' }))
-  assert.equal(points.hasPreDispatchHooks(), true)
-  assert.deepEqual(await points.preDispatch(event, sessionKey), { kind: 'pass', event: { ...event, text: 'good day' } })
+  assert.equal(gatewayHooks.hasPreDispatchHooks(), true)
+  assert.deepEqual(await gatewayHooks.preDispatch(event, sessionKey), {
+    kind: 'pass',
+    event: { ...event, text: 'good day' },
+  })
   assert.deepEqual(warnings(), [['plugin.invalid_result', 'odd', 'pre_gateway_dispatch']])
 })
 
-test('a message can be skipped with a reason, or let through before a later one skips it', async () => {
-  const { hooks, points } = createTestGatewayHooks()
+test('a message can be skipped with a reason, or allowed before a later hook skips it', async () => {
+  const { hooks, gatewayHooks } = createTestGatewayHooks()
   const skip = hooks.register('filter', 'pre_gateway_dispatch', () => ({ action: 'skip', reason: 'too loud' }))
-  assert.deepEqual(await points.preDispatch(event, sessionKey), { kind: 'skip', reason: 'too loud' })
+  assert.deepEqual(await gatewayHooks.preDispatch(event, sessionKey), { kind: 'skip', reason: 'too loud' })
   skip.remove()
   const allow = hooks.register('friend', 'pre_gateway_dispatch', () => ({ action: 'allow' }))
   hooks.register('filter', 'pre_gateway_dispatch', () => ({ action: 'skip' }))
-  assert.deepEqual(await points.preDispatch(event, sessionKey), { kind: 'pass', event })
+  assert.deepEqual(await gatewayHooks.preDispatch(event, sessionKey), { kind: 'pass', event })
   allow.remove()
-  assert.deepEqual(await points.preDispatch(event, sessionKey), { kind: 'skip', reason: 'skipped by plugin filter' })
+  assert.deepEqual(await gatewayHooks.preDispatch(event, sessionKey), {
+    kind: 'skip',
+    reason: 'skipped by plugin filter',
+  })
 })
 
 test('a plugin that fails or hangs lets the message through', async () => {
-  const { hooks, points, time } = createTestGatewayHooks()
+  const { hooks, gatewayHooks, time } = createTestGatewayHooks()
   hooks.register('broken', 'pre_gateway_dispatch', () => {
     throw new Error('no list')
   })
   hooks.register('hanging', 'pre_gateway_dispatch', () => new Promise(() => undefined))
-  const screened = points.preDispatch(event, sessionKey)
+  const screened = gatewayHooks.preDispatch(event, sessionKey)
   await time.advance(30_000)
   assert.deepEqual(await screened, { kind: 'pass', event })
 })
 
-test('a rewritten text may become a command, a command may become text, a photo stays one', async () => {
-  const { hooks, points } = createTestGatewayHooks()
+test('a rewritten text can become a command and vice versa, and a photo stays a photo', async () => {
+  const { hooks, gatewayHooks } = createTestGatewayHooks()
   let text = '/new'
   hooks.register('editor', 'pre_gateway_dispatch', () => ({ action: 'rewrite', text }))
   const rewritten = async (from: Partial<MessageEvent>) => {
-    const screened = await points.preDispatch({ ...event, ...from }, sessionKey)
+    const screened = await gatewayHooks.preDispatch({ ...event, ...from }, sessionKey)
     return screened.kind === 'pass' ? `${screened.event.messageType} ${screened.event.text}` : screened.kind
   }
   assert.equal(await rewritten({}), 'command /new')
@@ -86,22 +92,22 @@ test('a rewritten text may become a command, a command may become text, a photo 
 })
 
 test('internal messages are not passed to plugins', async () => {
-  const { hooks, points } = createTestGatewayHooks()
+  const { hooks, gatewayHooks } = createTestGatewayHooks()
   hooks.register('filter', 'pre_gateway_dispatch', () => assert.fail('asked about an internal event'))
-  assert.deepEqual(await points.preDispatch({ ...event, internal: true }, sessionKey), {
+  assert.deepEqual(await gatewayHooks.preDispatch({ ...event, internal: true }, sessionKey), {
     kind: 'pass',
     event: { ...event, internal: true },
   })
 })
 
-test('a plugin reads a message in the keys of the contract', async () => {
-  const { hooks, points } = createTestGatewayHooks()
+test('a message is passed to plugins with the keys of the contract', async () => {
+  const { hooks, gatewayHooks } = createTestGatewayHooks()
   let seen: unknown
   hooks.register('reader', 'pre_gateway_dispatch', (payload) => {
     seen = JSON.parse(JSON.stringify(payload))
     return null
   })
-  await points.preDispatch(
+  await gatewayHooks.preDispatch(
     {
       ...event,
       attachments: [{ kind: 'photo', url: 'https://example.org/a.png', mimeType: 'image/png' }],
@@ -151,12 +157,12 @@ test('a plugin reads a message in the keys of the contract', async () => {
 
 // — what is only heard of
 
-test('edits, deletions and reactions are told of as events of their platform', async () => {
-  const { points, got, watch, drained } = createTestGatewayHooks()
+test('plugins are notified of edits, deletions and reactions as events of their platform', async () => {
+  const { gatewayHooks, got, watch, drained } = createTestGatewayHooks()
   watch('gateway_platform_event')
-  points.messageChanged({ kind: 'edited', of: brand<EventKey>('k'), event }, sessionKey)
-  points.messageChanged({ kind: 'deleted', of: brand<EventKey>('k'), source, timestamp: 1 }, sessionKey)
-  points.messageChanged(
+  gatewayHooks.messageChanged({ kind: 'edited', of: brand<EventKey>('k'), event }, sessionKey)
+  gatewayHooks.messageChanged({ kind: 'deleted', of: brand<EventKey>('k'), source, timestamp: 1 }, sessionKey)
+  gatewayHooks.messageChanged(
     { kind: 'reaction', source, added: true, reaction: '👍', messageId: 'm1', timestamp: 1, raw: { secret: 1 } },
     sessionKey,
   )
@@ -180,12 +186,12 @@ test('edits, deletions and reactions are told of as events of their platform', a
   assert.deepEqual(Object.keys(seen[0][1]), ['platform', 'event_type', 'payload', 'route'])
 })
 
-test('a command is told of with the name that was typed, on the command line as such', async () => {
-  const { points, got, watch, drained } = createTestGatewayHooks()
+test('plugins are notified of a command with the typed name, also in the terminal', async () => {
+  const { gatewayHooks, got, watch, drained } = createTestGatewayHooks()
   watch('pre_command')
   const called = { sessionKey, source, name: 'new', rawCommand: 'reset', args: 'plans' }
-  points.commandReceived(called)
-  points.commandReceived({ ...called, source: { ...source, platform: 'cli' } })
+  gatewayHooks.commandReceived(called)
+  gatewayHooks.commandReceived({ ...called, source: { ...source, platform: 'cli' } })
   await drained()
   const common = { command: 'new', alias_used: 'reset', args_raw: 'plans', session_key: sessionKey }
   assert.deepEqual(got, [
@@ -194,8 +200,8 @@ test('a command is told of with the name that was typed, on the command line as 
   ])
 })
 
-test('a question about a tool and its answer are told of with what would be done', async () => {
-  const { points, got, watch, drained } = createTestGatewayHooks()
+test('plugins are notified of an approval and its answer with the tool call', async () => {
+  const { gatewayHooks, got, watch, drained } = createTestGatewayHooks()
   watch('pre_approval_request', 'post_approval_response')
   const asked: ApprovalInfo = {
     sessionKey,
@@ -208,8 +214,8 @@ test('a question about a tool and its answer are told of with what would be done
       toolCallId: 'c1',
     },
   }
-  points.approvalRequested(asked)
-  points.approvalResolved(asked, 'once', 'ada')
+  gatewayHooks.approvalRequested(asked)
+  gatewayHooks.approvalResolved(asked, 'once', 'ada')
   await drained()
   const keys = {
     command: 'rm -r build',
@@ -227,10 +233,10 @@ test('a question about a tool and its answer are told of with what would be done
   ])
 })
 
-test('the old session is over before the new one is told of', async () => {
-  const { points, got, watch, drained } = createTestGatewayHooks()
+test('the end of the old session is reported before the new one', async () => {
+  const { gatewayHooks, got, watch, drained } = createTestGatewayHooks()
   watch('on_session_reset', 'on_session_finalize')
-  points.sessionReplaced({ sessionKey, source, oldSessionId: 's1', newSessionId: 's2', reason: 'new' })
+  gatewayHooks.sessionReplaced({ sessionKey, source, oldSessionId: 's1', newSessionId: 's2', reason: 'new' })
   await drained()
   const ids = { platform: 'web', reason: 'new', old_session_id: 's1', new_session_id: 's2' }
   assert.deepEqual(got, [
@@ -239,10 +245,10 @@ test('the old session is over before the new one is told of', async () => {
   ])
 })
 
-test('when the gateway stops, sessions are over without a name', async () => {
-  const { points, got, watch, drained } = createTestGatewayHooks()
+test('the stop of the gateway ends sessions without a session id', async () => {
+  const { gatewayHooks, got, watch, drained } = createTestGatewayHooks()
   watch('on_session_finalize')
-  points.gatewayStopping()
+  gatewayHooks.gatewayStopping()
   await drained()
   assert.deepEqual(got, [
     [

@@ -327,7 +327,7 @@ test('the status reports how many events were dropped because a subscriber was t
   assert.match(reasons[0] ?? '', /^[1-9]\d* /)
 })
 
-test('middleware around model calls holds a text back only until its response is complete', async (t) => {
+test('middleware around model calls delays a text only until its response is complete', async (t) => {
   const waiting = `ctx.registerMiddleware('llm_execution', ({ next_call }) => next_call())
     const { promise, resolve } = Promise.withResolvers()
     ctx.registerCommand({ name: 'go', description: '', run: () => resolve() })

@@ -34,7 +34,7 @@ async function withPlugin(
 const noteAll = (names: readonly string[]) =>
   names.map((name) => `ctx.registerHook('${name}', () => { note('${name}') })`).join('\n')
 
-test('a first turn begins its session, asks for context, calls the model, answers and ends; a second begins no session', async (t) => {
+test('hooks of a turn run in order, and the session starts with its first turn only', async (t) => {
   const names = [
     'pre_gateway_dispatch',
     'on_session_start',
@@ -62,7 +62,7 @@ test('a first turn begins its session, asks for context, calls the model, answer
   ])
 })
 
-test('that the gateway stops is told when the end of every turn was heard, however long that took', async (t) => {
+test('the hook for the stop of the gateway runs after the hooks for the ends of all turns', async (t) => {
   const body = `
     ctx.registerHook('on_session_end', async () => {
       for (let round = 0; round < 500; round++) await new Promise((done) => setImmediate(done))
@@ -76,7 +76,7 @@ test('that the gateway stops is told when the end of every turn was heard, howev
   assert.deepEqual(gateway.notes(), ['end', 'finalize'])
 })
 
-test('/new: the command, the end of the old session, the new one, and its start at the next turn', async (t) => {
+test('/new calls the hooks of the command, of the old session and of the new one in order', async (t) => {
   const gateway = await withPlugin(
     t,
     `ctx.registerHook('pre_command', ({ command, alias_used, surface }) => { note('command ' + command + ' as ' + alias_used + ' ' + surface) })
@@ -102,7 +102,7 @@ test('/new: the command, the end of the old session, the new one, and its start 
   ])
 })
 
-test('a message that a plugin skips is not answered, a rewritten one is answered as rewritten', async (t) => {
+test('a plugin can skip or rewrite a message before it is answered', async (t) => {
   const gateway = await withPlugin(
     t,
     `ctx.registerHook('pre_gateway_dispatch', ({ event }) => {
@@ -121,7 +121,7 @@ test('a message that a plugin skips is not answered, a rewritten one is answered
   assert.ok(!rows.some(({ payload }) => String(payload).includes('buy')))
 })
 
-test('context of plugins is in the request of its turn, and neither in the prompt nor in what is kept', async (t) => {
+test('context of plugins is only in the request of its turn, not in the prompt or the transcript', async (t) => {
   const gateway = await withPlugin(
     t,
     `let turn = 0
@@ -143,7 +143,7 @@ test('context of plugins is in the request of its turn, and neither in the promp
   assert.ok(!kept.includes('recalled'), kept)
 })
 
-test('a plugin that takes long to hear of an answer delays no reply, and hears of it before the end', async (t) => {
+test('a slow observer of replies does not delay them and is notified before the stop', async (t) => {
   const gateway = await withPlugin(
     t,
     `let release
@@ -161,7 +161,7 @@ test('a plugin that takes long to hear of an answer delays no reply, and hears o
   assert.deepEqual(gateway.notes(), ['heard You said: one', 'end true'])
 })
 
-test('a section and a memory of plugins are in the prompt of a session from its first request on', async (t) => {
+test('the first request of a session contains prompt sections and memory of plugins', async (t) => {
   const gateway = await withPlugin(
     t,
     `ctx.registerSystemPromptSection('house', ({ platform }) => 'Rule of the house on ' + platform)
@@ -182,7 +182,7 @@ test('a section and a memory of plugins are in the prompt of a session from its 
   assert.deepEqual(gateway.notes(), ['one -> You said: one'])
 })
 
-test('a daemon of a plugin begins with the gateway, is in its status, and ends with it', async (t) => {
+test('a daemon of a plugin runs while the gateway runs and is listed in the status', async (t) => {
   const gateway = await withPlugin(
     t,
     `ctx.registerBackgroundDaemon('watch', () => note('up'), () => note('down'), {

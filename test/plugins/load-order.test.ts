@@ -13,7 +13,7 @@ const order = (...plugins: ReturnType<typeof plugin>[]) => {
   return [ordered.map(({ id }) => id).join(' '), cycle.join(' ')]
 }
 
-test('what a plugin requires comes first, then the alphabet decides', () => {
+test('plugins are loaded after their requirements, otherwise in alphabetical order', () => {
   assert.deepEqual(order(plugin('c'), plugin('b', 'z'), plugin('a'), plugin('z')), ['a c z b', ''])
   assert.deepEqual(order(plugin('a', 'z'), plugin('x/z', 'c'), plugin('c')), ['c x/z a', ''])
 })
@@ -22,13 +22,13 @@ test('requirements that are not installed do not affect the order', () => {
   assert.deepEqual(order(plugin('b', 'nowhere'), plugin('a', 'b')), ['b a', ''])
 })
 
-test('plugins that require each other are loaded by the alphabet, and named', () => {
+test('plugins of a dependency cycle are loaded alphabetically and reported', () => {
   assert.deepEqual(order(plugin('d'), plugin('c', 'a'), plugin('b', 'c'), plugin('a', 'b')), ['a b c d', 'a b c'])
   assert.deepEqual(order(plugin('b', 'a'), plugin('a', 'c'), plugin('c', 'a')), ['a b c', 'a c'])
   assert.deepEqual(order(plugin('a', 'a'), plugin('b')), ['a b', ''])
 })
 
-test('whatever requires whatever, everybody is loaded once, and after what it requires unless there is a circle', () => {
+test('every plugin is loaded once, and after its requirements unless there is a cycle', () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
   const graphs = fc.array(fc.subarray(names), { minLength: 6, maxLength: 6 })
   fc.assert(
@@ -37,9 +37,9 @@ test('whatever requires whatever, everybody is loaded once, and after what it re
       const { order: ordered, cycle } = loadOrder(plugins, matchesPluginId)
       assert.deepEqual(ordered.map(({ id }) => id).toSorted(), names)
       if (cycle.length > 0) return
-      const place = new Map(ordered.map(({ id }, index) => [id, index]))
+      const position = new Map(ordered.map(({ id }, index) => [id, index]))
       for (const { id, requires: needs } of ordered)
-        for (const need of needs) if (need.id !== id) assert.ok((place.get(need.id) ?? 9) < (place.get(id) ?? -1))
+        for (const need of needs) if (need.id !== id) assert.ok((position.get(need.id) ?? 9) < (position.get(id) ?? -1))
     }),
   )
 })

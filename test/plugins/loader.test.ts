@@ -19,7 +19,7 @@ test('only enabled plugins are loaded, and a disabled plugin is not loaded under
   assert.deepEqual(loading.loader.failures(), [])
 })
 
-test('who names an id means that plugin alone, not the one of another folder with the same name', async (t) => {
+test('an id with its category enables that plugin only, not another one with the same folder name', async (t) => {
   const loading = createTestLoader(t, {
     files: pluginFiles('obs/otel', hook),
     bundled: pluginFiles('otel', hook),
@@ -32,7 +32,7 @@ test('who names an id means that plugin alone, not the one of another folder wit
   assert.deepEqual([loading.report('otel').state, loading.report('obs/otel').state], ['disabled', 'loaded'])
 })
 
-test('a provider of memory is enabled by being chosen', async (t) => {
+test('memory.provider enables the plugin of the provider', async (t) => {
   const files = pluginFiles('memory/notes', `ctx.registerMemoryProvider({ name: 'notes' })`)
   const loading = createTestLoader(t, { files, plugins: {}, memory: { provider: 'notes' } })
   await loading.loader.sync()
@@ -132,7 +132,7 @@ test('the plugins after one that fails are loaded, whatever value its register f
   for (const index of thrown.keys()) assert.match(loading.report(`throws-${index}`).reason, /.+: .+/)
 })
 
-test('register may be the default export, or a part of it', async (t) => {
+test('register can be the default export or a property of it', async (t) => {
   const files = {
     'a/plugin.yaml': 'name: a\n',
     'a/index.mjs': `export default (ctx) => { ${hook} }`,
@@ -246,7 +246,7 @@ test('stopping calls onUnload and removes all registrations in reverse order', a
   assert.deepEqual(logged, ['second', 'plugin.unload_failed', 'first'])
 })
 
-test('a change of the configuration loads what is new and unloads what is gone; the others stay as they are', async (t) => {
+test('a changed configuration loads added plugins and unloads removed ones; the others are not reloaded', async (t) => {
   const files = { ...pluginFiles('a', hook), ...pluginFiles('b', hook), ...pluginFiles('c', hook) }
   const loading = createTestLoader(t, { files, plugins: { enabled: ['a', 'b'] } })
   await loading.loader.sync()
@@ -324,7 +324,7 @@ test('a plugin that was edited while it was off has its new code when it is enab
   assert.equal(loading.report('old').registered.length, 2)
 })
 
-test('an edited plugin is reloaded when its change is reported, and stays as it is until then', async (t) => {
+test('an edited plugin is reloaded when the change is reported, not earlier', async (t) => {
   const loading = createTestLoader(t, { files: { ...pluginFiles('one', hook), ...pluginFiles('two', hook) } })
   await loading.loader.sync()
   loading.write(pluginFiles('one', `${hook}; ${hook}`))
@@ -339,7 +339,7 @@ test('an edited plugin is reloaded when its change is reported, and stays as it 
   )
 })
 
-test('an edited plugin that cannot be imported leaves the loaded version at work until it is repaired', async (t) => {
+test('an edited plugin that cannot be imported leaves the previous version loaded until it is repaired', async (t) => {
   const loading = createTestLoader(t, { files: pluginFiles('guard', hook) })
   await loading.loader.sync()
   const [file = ''] = Object.keys(pluginFiles('guard', hook)).filter((name) => /index/.test(name))
@@ -358,7 +358,7 @@ test('an edited plugin that cannot be imported leaves the loaded version at work
   assert.equal(loading.report('guard').registered.length, 2)
 })
 
-test('an edited plugin whose register throws leaves the loaded version at work until it is repaired', async (t) => {
+test('an edited plugin whose register throws leaves the previous version loaded until it is repaired', async (t) => {
   const loading = createTestLoader(t, { files: pluginFiles('guard', hook) })
   await loading.loader.sync()
   loading.write(pluginFiles('guard', `${hook}; throw new Error('broken')`))
@@ -389,7 +389,7 @@ test('a plugin in Python is passed to the Python loader with the same context', 
   assert.equal(loading.report('snake').language, 'python')
 })
 
-test('every call of a callback can be watched, with its time and its error, and does what it does otherwise', async (t) => {
+test('calls of callbacks can be traced with their duration and error, without a change of behaviour', async (t) => {
   const firings: CallbackTrace[] = []
   let now = 0
   const loading = createTestLoader(t, {

@@ -13,7 +13,7 @@ const options = {
   odd: { type: 'colour', description: '', required: false },
 }
 
-test('what is not set has the default of the manifest; changes are seen at the next look', () => {
+test('missing settings have the defaults of the manifest, and changes apply at the next read', () => {
   let settings: Fields = { limit: 7 }
   const config = createPluginConfig(options, () => settings)
   assert.deepEqual(config.all, { limit: 7, tags: ['a'] })
@@ -23,7 +23,7 @@ test('what is not set has the default of the manifest; changes are seen at the n
   assert.deepEqual([config.get('limit'), config.get('key')], [5, 'k'])
 })
 
-test('what a plugin does to its settings changes nothing for anybody else', () => {
+test('a plugin that modifies its settings object does not change the settings', () => {
   const settings: Fields = { nested: { list: [1] } }
   const one = createPluginConfig(options, () => settings)
   const nested = one.get('nested')
@@ -43,7 +43,7 @@ test('settings that do not match the manifest cause warnings only', () => {
   assert.deepEqual(settingIssues(options, { key: 'k', limit: null }), [])
 })
 
-test('a type that every object knows something of is one that is not checked', () => {
+test('a type named like a property of every object is not checked', () => {
   for (const type of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     assert.deepEqual(settingIssues({ odd: { type, description: '', required: false } }, { odd: 1 }), [], type)
   }

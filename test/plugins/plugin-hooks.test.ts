@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { isHermesError } from '../../src/lib/errors.ts'
+import { asRecord } from '../../src/lib/json.ts'
 import type { HookPayload } from '../../src/plugins/hook-map.ts'
 import { createTestHooks, dispatchContext, neverSettles } from './support.ts'
 
@@ -32,7 +33,7 @@ const turnBegins = {
   sender_id: '',
 }
 
-test('answers come in the order of registration, however long each takes; nothing is no answer', async () => {
+test('results are in the order of registration, and a callback without a result is omitted', async () => {
   const { hooks, time } = createTestHooks()
   hooks.register('slow', 'transform_llm_output', async () => {
     await time.sleep(1_000)
@@ -51,7 +52,7 @@ test('answers come in the order of registration, however long each takes; nothin
   ])
 })
 
-test('a callback gets one object with the keys of the contract, the version and the route', async () => {
+test('a callback receives one object with the keys of the contract, the version and the route', async () => {
   const { hooks } = createTestHooks()
   const got: unknown[][] = []
   hooks.register('a', 'transform_llm_output', (...args) => {
@@ -83,7 +84,7 @@ test('without listeners no payload is built', async () => {
   hooks.notify('on_session_start', dispatchContext, build)
 })
 
-test('what one callback does to its payload reaches neither the others nor the agent', async () => {
+test('a callback that modifies its payload does not affect other callbacks or the agent', async () => {
   const { hooks } = createTestHooks()
   const seen: unknown[] = []
   hooks.register('vandal', 'pre_tool_call', (payload) => {
@@ -104,7 +105,7 @@ test('what one callback does to its payload reaches neither the others nor the a
   assert.deepEqual(tool.args, { command: 'ls', nested: { list: [1, 2] } })
 })
 
-test('what a callback does not look at is not copied; what it shows, spreads, copies or writes is all there', async () => {
+test('payloads are copied lazily and support enumeration, spreading, copying and writing', async () => {
   const { hooks } = createTestHooks()
   let reads = 0
   const args = new Proxy(
@@ -129,7 +130,7 @@ test('what a callback does not look at is not copied; what it shows, spreads, co
   for (const text of shown) assert.match(text, /command.+ls.+hermes\.observer\.v1/s)
 })
 
-test('a key __proto__ in arguments of a model is a key like any other', async () => {
+test('a key __proto__ in tool arguments is an ordinary key', async () => {
   const { hooks } = createTestHooks()
   const args = JSON.parse('{"__proto__": {"admin": {"yes": true}}, "a": {"__proto__": 1}}')
   const seen: unknown[] = []
@@ -138,7 +139,7 @@ test('a key __proto__ in arguments of a model is a key like any other', async ()
   assert.deepEqual(seen, ['{"__proto__":{"admin":{"yes":true}},"a":{"__proto__":1}}', undefined])
 })
 
-test('a callback that throws is skipped, and the others answer', async () => {
+test('a callback that throws is skipped, and the others return their results', async () => {
   const { hooks, warnings } = createTestHooks()
   hooks.register('broken', 'transform_llm_output', () => {
     throw new Error('no such key')
@@ -210,7 +211,7 @@ test('a callback that times out is skipped for a minute and then called again', 
   })
 })
 
-test('of one callback at most three calls are left hanging', async () => {
+test('at most three hanging calls of one callback are pending', async () => {
   const { hooks, time } = createTestHooks()
   const hanging: ((value: string) => void)[] = []
   hooks.register('hanging', 'transform_llm_output', () => new Promise<string>((resolve) => hanging.push(resolve)))
@@ -243,7 +244,7 @@ test('a failure after the timeout is logged at level debug', async () => {
   assert.equal(log.records.at(-1)?.fields['event'], 'plugin.callback_failed_late')
 })
 
-test('the time a callback may take can be its own, and can be without end', async () => {
+test('the timeout of a callback can be set per registration and can be disabled', async () => {
   const { hooks, time, settings } = createTestHooks()
   hooks.register('hasty', 'transform_llm_output', neverSettles, { timeoutMs: 50 })
   const hasty = hooks.collect('transform_llm_output', dispatchContext, () => output)
@@ -251,13 +252,13 @@ test('the time a callback may take can be its own, and can be without end', asyn
   assert.deepEqual(await hasty, [])
 
   settings.timeoutMs = 0
-  hooks.register('patient', 'pre_llm_call', async () => {
+  hooks.register('pending', 'pre_llm_call', async () => {
     await time.sleep(3_600_000)
     return 'an hour later'
   })
-  const patient = hooks.collect('pre_llm_call', dispatchContext, () => turnBegins)
+  const pending = hooks.collect('pre_llm_call', dispatchContext, () => turnBegins)
   await time.advance(3_600_000)
-  assert.deepEqual(await patient, [{ owner: 'patient', value: 'an hour later' }])
+  assert.deepEqual(await pending, [{ owner: 'pending', value: 'an hour later' }])
 })
 
 const failures = {
@@ -292,15 +293,9 @@ test('a check that fails closed also blocks while it is skipped after a timeout'
   const asked = hooks.collect('pre_tool_call', dispatchContext, () => tool)
   await time.advance(30_000)
   await asked
-  assert.deepEqual(await hooks.collect('pre_tool_call', dispatchContext, () => tool), [
-    {
-      owner: 'strict',
-      value: {
-        action: 'block',
-        message: 'Not run: the plugin strict could not check this call (it timed out a short time ago).',
-      },
-    },
-  ])
+  const [result, ...more] = await hooks.collect('pre_tool_call', dispatchContext, () => tool)
+  assert.deepEqual([result?.owner, asRecord(result?.value)['action'], more], ['strict', 'block', []])
+  assert.match(String(asRecord(result?.value)['message']), /\bstrict\b/)
 })
 
 test('only pre_tool_call can fail closed; other hooks log a warning', async () => {
@@ -330,7 +325,7 @@ test('an unknown hook name is accepted with a warning that suggests a similar na
   assert.equal(odd.remove(), false)
 })
 
-test('a callback that was taken away is not called any more; a call under way ends', async () => {
+test('a removed callback is not called again, and a running call completes', async () => {
   const { hooks, time } = createTestHooks()
   const registration = hooks.register('a', 'transform_llm_output', async () => {
     await time.sleep(10)
@@ -344,7 +339,7 @@ test('a callback that was taken away is not called any more; a call under way en
   assert.equal(hooks.hasListeners('transform_llm_output'), false)
 })
 
-test('who tells of something goes on at once, and payloads are as they were at that moment', async () => {
+test('notifications do not block the caller, and their payloads are snapshots', async () => {
   const { hooks, drained } = createTestHooks()
   const got: string[] = []
   hooks.register('a', 'on_session_start', ({ session_id }) => void got.push(session_id))
@@ -356,7 +351,7 @@ test('who tells of something goes on at once, and payloads are as they were at t
   assert.deepEqual(got, ['s1'])
 })
 
-test('a plugin hears what happens in a conversation in its order, and all of it before the next turn', async () => {
+test('notifications of a conversation arrive in order and before the next turn', async () => {
   const { hooks, time } = createTestHooks()
   const got: string[] = []
   hooks.register('a', 'on_session_start', async () => {
@@ -389,7 +384,7 @@ test('within a turn the caller does not wait for observers, not even before resu
   await time.advance(500)
 })
 
-test('a callback that was taken away hears nothing more, also of what waited for it', async () => {
+test('a removed callback receives no queued notifications', async () => {
   const { hooks, drained } = createTestHooks()
   const registration = hooks.register('a', 'on_session_start', () => assert.fail('called after it was taken away'))
   hooks.notify('on_session_start', dispatchContext, () => started)
@@ -437,9 +432,9 @@ test('a callback without a timeout delays its own plugin for a limited time', as
 
 test('a slow plugin has a bounded queue; further notifications are dropped and counted', async () => {
   const { hooks, time, warnings } = createTestHooks()
-  let heard = 0
+  let received = 0
   hooks.register('slow', 'on_stream_delta', async () => {
-    heard += 1
+    received += 1
     await time.sleep(1_000)
   })
   const delta: Omit<HookPayload<'on_stream_delta'>, 'route' | 'telemetry_schema_version'> = {
@@ -454,11 +449,11 @@ test('a slow plugin has a bounded queue; further notifications are dropped and c
   }
   for (let index = 0; index < 1_500; index += 1) hooks.notify('on_stream_delta', dispatchContext, () => delta)
   await time.flush()
-  assert.equal(heard, 1)
+  assert.equal(received, 1)
   assert.equal(hooks.report('slow')[0]?.dropped, 500)
   assert.deepEqual(warnings(), [['plugin.notification_dropped', 'slow', 'on_stream_delta']])
   const other: string[] = []
-  hooks.register('slow', 'post_llm_call', () => void other.push('heard'))
+  hooks.register('slow', 'post_llm_call', () => void other.push('received'))
   hooks.notify('post_llm_call', dispatchContext, () => ({
     ...started,
     task_id: 's1',
@@ -468,7 +463,7 @@ test('a slow plugin has a bounded queue; further notifications are dropped and c
     conversation_history: [],
   }))
   await time.flush()
-  assert.deepEqual(other, ['heard'])
+  assert.deepEqual(other, ['received'])
 })
 
 test('a stop can wait for pending notifications, up to a limit or an abort', async () => {
@@ -476,12 +471,12 @@ test('a stop can wait for pending notifications, up to a limit or an abort', asy
   hooks.register('slow', 'on_session_start', () => time.sleep(1_000))
   hooks.notify('on_session_start', dispatchContext, () => started)
   const force = new AbortController()
-  const unheard = hooks.drain(60_000, force.signal)
+  const aborted = hooks.drain(60_000, force.signal)
   force.abort()
-  assert.equal(await unheard, false)
-  const heard = hooks.drain(60_000)
+  assert.equal(await aborted, false)
+  const drained = hooks.drain(60_000)
   await time.advance(1_000)
-  assert.equal(await heard, true)
+  assert.equal(await drained, true)
 })
 
 test('a queued notification runs in the async context of its own caller', async () => {
@@ -502,7 +497,7 @@ test('a queued notification runs in the async context of its own caller', async 
   ])
 })
 
-test('an answer that cannot be read is a failure of its callback, and stays as it was given', async () => {
+test('an unreadable result is a failure of its callback, and results are copied', async () => {
   const { hooks, warnings } = createTestHooks()
   const trap = () => {
     throw new Error('trapped')
@@ -524,7 +519,7 @@ test('an answer that cannot be read is a failure of its callback, and stays as i
   assert.equal(warnings().length, 4)
 })
 
-test('an answer with a key __proto__ gives nothing a prototype', async () => {
+test('a result with a key __proto__ changes no prototype', async () => {
   const { hooks } = createTestHooks()
   const answer: unknown = JSON.parse('{"action": "modify", "args": {"__proto__": {"polluted": true}}}')
   hooks.registerNamed('a', 'pre_tool_call', () => answer)

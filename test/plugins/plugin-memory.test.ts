@@ -26,7 +26,7 @@ function memoryUnderTest() {
 
 const ada: MemoryContext = { sessionId: 's1', platform: 'web', userId: 'ada' }
 
-test('a provider is in use where the configuration names it, its plugin or its folder, and nowhere else', async () => {
+test('a provider is used only if the configuration names it, its plugin or its folder', async () => {
   const { memory, settings } = memoryUnderTest()
   const registration = memory.register('memory/honcho', { name: 'notes', prefetch: () => 'remembered' })
   memory.register('other', { name: 'others', prefetch: () => 'not asked' })
@@ -45,10 +45,10 @@ test('a provider is in use where the configuration names it, its plugin or its f
   assert.equal(memory.activeProviderName(), undefined)
 })
 
-test('what it remembers stands before what other plugins add', async () => {
+test('context of the memory provider precedes context of other plugins', async () => {
   const { memory } = memoryUnderTest()
   const { hooks, log } = createTestHooks()
-  const points = createAgentHooks({
+  const agentHooks = createAgentHooks({
     hooks,
     memory,
     log,
@@ -64,7 +64,7 @@ test('what it remembers stands before what other plugins add', async () => {
     },
   })
   hooks.register('aaa', 'pre_llm_call', () => 'the weather')
-  const context = await points.collectContext(createTurnInfo(), {
+  const context = await agentHooks.collectContext(createTurnInfo(), {
     userMessage: 'hello',
     history: () => [],
     isFirstTurn: true,
@@ -111,33 +111,33 @@ test('a memory provider that timed out is skipped for a minute', async () => {
 
 /** A provider that takes half a second to keep a turn. */
 function registerSlowProvider(memory: PluginMemory, pause: (ms: number) => Promise<void>): string[] {
-  const kept: string[] = []
+  const stored: string[] = []
   memory.register('demo', {
     name: 'notes',
     async syncTurn(user, assistant, { userId }) {
       await pause(500)
-      kept.push(`${userId}: ${user} → ${assistant}`)
+      stored.push(`${userId}: ${user} → ${assistant}`)
     },
   })
-  return kept
+  return stored
 }
 
-test('it is told of a turn behind the reply, in the order of the conversation, and in full before a stop', async () => {
+test('turns are synced after the reply, in order, and completely before a stop', async () => {
   const { memory, time } = memoryUnderTest()
-  const kept = registerSlowProvider(memory, time.sleep)
+  const stored = registerSlowProvider(memory, time.sleep)
   memory.syncTurn(createTurnInfo(), 'one', '1')
   memory.syncTurn(createTurnInfo(), 'two', '2')
   memory.syncTurn(createTurnInfo({ sessionKey: 'web:dm:2', senderId: 'bob' }), 'three', '3')
-  assert.deepEqual(kept, [])
+  assert.deepEqual(stored, [])
   const settled = memory.drain(5_000)
   await time.advance(500)
-  assert.deepEqual(kept, ['ada: one → 1', 'bob: three → 3'])
+  assert.deepEqual(stored, ['ada: one → 1', 'bob: three → 3'])
   await time.advance(500)
   assert.equal(await settled, true)
-  assert.equal(kept.at(-1), 'ada: two → 2')
+  assert.equal(stored.at(-1), 'ada: two → 2')
 })
 
-test('a task in the background is no memory of anybody', async () => {
+test('background tasks are not stored in the memory of a user', async () => {
   const { memory, time, warnings } = memoryUnderTest()
   memory.register('demo', {
     name: 'notes',
@@ -151,7 +151,7 @@ test('a task in the background is no memory of anybody', async () => {
   assert.deepEqual(warnings(), [])
 })
 
-test('it has a part in the prompt of a new session, and a word before context is summarised', async () => {
+test('a provider adds to the prompt of a new session and is called before compression', async () => {
   const { memory } = memoryUnderTest()
   memory.register('demo', {
     name: 'notes',
@@ -162,7 +162,7 @@ test('it has a part in the prompt of a new session, and a word before context is
   assert.equal(await memory.beforeCompression([{ role: 'user' }], ada), '1 messages')
 })
 
-test('a provider that offers little is asked for little', async () => {
+test('optional methods of a provider can be missing', async () => {
   const { memory } = memoryUnderTest()
   memory.register('demo', { name: 'notes' })
   assert.equal(await memory.recall(createTurnInfo(), 'hi'), '')
@@ -172,7 +172,7 @@ test('a provider that offers little is asked for little', async () => {
   await memory.stop()
 })
 
-test('at the end every provider may close what it holds, whatever another one does', async () => {
+test('every provider is shut down, even if another one fails', async () => {
   const { memory, time } = memoryUnderTest()
   const closed: string[] = []
   memory.register('a', {
@@ -189,7 +189,7 @@ test('at the end every provider may close what it holds, whatever another one do
   assert.deepEqual(closed, ['notes'])
 })
 
-test('a provider that is taken away may close what it holds, once', async () => {
+test('a removed provider is shut down once', async () => {
   const { memory } = memoryUnderTest()
   const closed: string[] = []
   const registration = memory.register('a', { name: 'notes', shutdown: () => closed.push('notes') })

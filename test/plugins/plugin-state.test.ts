@@ -18,7 +18,7 @@ function statesUnderTest(t: TestContext) {
   return { folder: directory, log, states }
 }
 
-test('what was kept is there after a restart, each plugin with its own', async (t) => {
+test('stored values survive a restart and are separate per plugin', async (t) => {
   const { folder, states } = statesUnderTest(t)
   const before = states()
   await before('demo').set('count', 3)
@@ -33,7 +33,7 @@ test('what was kept is there after a restart, each plugin with its own', async (
   assert.deepEqual(JSON.parse(readFileSync(join(folder, 'observability', 'otel.json'), 'utf8')), { count: 7 })
 })
 
-test('what was deleted is gone after a restart, too', async (t) => {
+test('deleted values stay deleted after a restart', async (t) => {
   const { states } = statesUnderTest(t)
   const state = states()('demo')
   await state.set('a', 1)
@@ -42,14 +42,14 @@ test('what was deleted is gone after a restart, too', async (t) => {
   assert.deepEqual(await states()('demo').keys(), [])
 })
 
-test('a plugin that only asks writes no file', async (t) => {
+test('reading writes no file', async (t) => {
   const { folder, states } = statesUnderTest(t)
   await states()('demo').get('a')
   await states()('demo').delete('a')
   assert.throws(() => statSync(folder), { code: 'ENOENT' })
 })
 
-test('the file is for the owner alone, and nothing is left beside it', async (t) => {
+test('the file is readable by its owner only, and no temporary file remains', async (t) => {
   const { folder, states } = statesUnderTest(t)
   await states()('demo').set('a', 1)
   assert.deepEqual(readdirSync(folder), ['demo.json'])
@@ -57,13 +57,13 @@ test('the file is for the owner alone, and nothing is left beside it', async (t)
   assert.equal(statSync(folder).mode & 0o777, 0o700)
 })
 
-test('many at once: none is lost, each reads what was asked for before it', async (t) => {
+test('concurrent writes are all stored, and each read sees the writes before it', async (t) => {
   const { states } = statesUnderTest(t)
   const state = states()('demo')
   const all = Array.from({ length: 50 }, async (_, index) => {
-    const kept = state.set(`k${index}`, index)
+    const write = state.set(`k${index}`, index)
     const read = state.get(`k${index}`)
-    await kept
+    await write
     return await read
   })
   assert.deepEqual(
@@ -73,20 +73,20 @@ test('many at once: none is lost, each reads what was asked for before it', asyn
   assert.equal((await states()('demo').keys()).length, 50)
 })
 
-test('a value is kept as it was when it was handed over, and what was read is a copy', async (t) => {
+test('stored and returned values are copies', async (t) => {
   const { states } = statesUnderTest(t)
   const state = states()('demo')
   const list = [1]
-  const kept = state.set('list', list)
+  const write = state.set('list', list)
   list.push(2)
-  await kept
+  await write
   const read = await state.get('list')
   assert.ok(Array.isArray(read))
   read.push(3)
   assert.deepEqual(await state.get('list'), [1])
 })
 
-test('what is no JSON is refused, and changes nothing', async (t) => {
+test('a value that is not JSON is rejected and changes nothing', async (t) => {
   const { states } = statesUnderTest(t)
   const state = states()('demo')
   const circle: Record<string, unknown> = {}
@@ -112,7 +112,7 @@ for (const [what, bytes] of [
   ['a list', '[1]'],
   ['no text', Buffer.from([0xff, 0xfe, 0x00])],
 ] as const) {
-  test(`${what} in place of a state is kept beside it and told of; the plugin goes on with nothing`, async (t) => {
+  test(`${what} instead of a state is backed up and logged, and the plugin starts with an empty state`, async (t) => {
     const { folder, log, states } = statesUnderTest(t)
     mkdirSync(folder)
     const path = join(folder, 'demo.json')
@@ -129,7 +129,7 @@ for (const [what, bytes] of [
   })
 }
 
-test('a second broken file does not take the place of the first', async (t) => {
+test('a second broken file does not replace the backup of the first', async (t) => {
   const { folder, states } = statesUnderTest(t)
   mkdirSync(folder)
   for (const text of ['one', 'two']) {
@@ -139,7 +139,7 @@ test('a second broken file does not take the place of the first', async (t) => {
   assert.deepEqual(readdirSync(folder).sort(), ['demo.json.broken', 'demo.json.broken-2'])
 })
 
-test('what the disk refuses is told to the plugin, and counts for nothing; later it works again', async (t) => {
+test('a failed write is reported to the plugin, changes nothing, and later writes succeed', async (t) => {
   const { folder, states } = statesUnderTest(t)
   const state = states()('demo')
   await state.set('a', 1)
@@ -154,7 +154,7 @@ test('what the disk refuses is told to the plugin, and counts for nothing; later
   assert.deepEqual(JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')), { a: 1, b: 3 })
 })
 
-test('a state that may not be read is not taken for an empty one', async (t) => {
+test('an unreadable state is an error, not an empty state', async (t) => {
   const { folder, states } = statesUnderTest(t)
   writeFileSync(folder, 'a file in the place of the folder')
   await assert.rejects(states()('demo').get('a'), { code: 'ENOTDIR' })

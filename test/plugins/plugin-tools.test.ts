@@ -105,7 +105,7 @@ test('every result of a tool is converted to text', async () => {
   }
 })
 
-test('a tool that cannot be used is refused where it is registered', () => {
+test('an invalid tool is rejected at its registration', () => {
   const { register } = toolsWith()
   const circle: { type: string; itself?: unknown } = { type: 'object' }
   circle.itself = circle
@@ -128,12 +128,12 @@ test('a tool that cannot be used is refused where it is registered', () => {
   }
 })
 
-test('a name that is taken is taken over only with consent; taken away, the one before is there again', async () => {
+test('an existing tool is replaced only with permission, and returns when the replacement is removed', async () => {
   const tools = toolsWith({ builtIn: ['todo'], mayOverride: true })
   const first = tools.register({ ...base, name: 'same', run: () => 'first' })
-  const taken = (error: unknown) => isHermesError(error, 'plugins/tool-taken')
-  assert.throws(() => tools.register({ ...base, name: 'same', run: () => 'second' }), taken)
-  assert.throws(() => tools.register({ ...base, name: 'todo', run: () => 'mine' }), taken)
+  const isNameTaken = (error: unknown) => isHermesError(error, 'plugins/tool-taken')
+  assert.throws(() => tools.register({ ...base, name: 'same', run: () => 'second' }), isNameTaken)
+  assert.throws(() => tools.register({ ...base, name: 'todo', run: () => 'mine' }), isNameTaken)
   const second = tools.register({ ...base, name: 'same', override: true, run: () => 'second' })
   assert.equal(await called(tools, 'same', {}), 'second')
   assert.equal(second.remove(), true)
@@ -142,7 +142,7 @@ test('a name that is taken is taken over only with consent; taken away, the one 
   assert.equal(first.remove(), true)
   assert.deepEqual(tools.changes, [1, 2, 1, 0])
   const forbidden = toolsWith({ builtIn: ['todo'] })
-  assert.throws(() => forbidden.register({ ...base, name: 'todo', override: true, run: () => '' }), taken)
+  assert.throws(() => forbidden.register({ ...base, name: 'todo', override: true, run: () => '' }), isNameTaken)
 })
 
 test('a tool whose check times out is omitted', async (t) => {
@@ -155,7 +155,7 @@ test('a tool whose check times out is omitted', async (t) => {
   assert.equal(await answer, 'yes')
 })
 
-test('a schema is shown as it was when it was registered', () => {
+test('a later change of a schema object does not change the registered tool', () => {
   const tools = toolsWith()
   const parameters = { type: 'object', properties: { a: { type: 'string' } } }
   tools.register({ ...base, name: 'x', parameters, run: () => '' })

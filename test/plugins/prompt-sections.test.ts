@@ -17,7 +17,7 @@ function sectionsUnderTest() {
 
 const about = { sessionId: 's1', platform: 'web' }
 
-test('sections come in the order of their plugins and names, whatever the order of registration', async () => {
+test('sections are ordered by plugin and name, not by registration', async () => {
   const added: ((sections: PromptSections) => unknown)[] = [
     (sections) => sections.register('beta', 'rules', 'three'),
     (sections) => sections.register('alpha', 'b', async ({ platform }) => `two on ${platform}`),
@@ -32,7 +32,7 @@ test('sections come in the order of their plugins and names, whatever the order 
   }
 })
 
-test('without sections there is nothing to add', async () => {
+test('without sections the prompt is unchanged', async () => {
   const { sections } = sectionsUnderTest()
   assert.equal(await sections.render(about), '')
 })
@@ -55,7 +55,7 @@ test('a section that fails, times out or is not a text is omitted', async () => 
   ])
 })
 
-test('a section has at most 4,000 characters, whole ones', async () => {
+test('a section is truncated to 4,000 characters without splitting a character', async () => {
   const { sections, warnings } = sectionsUnderTest()
   sections.register('a', 'long', `${'x'.repeat(3_999)}😀 and more`)
   const text = await sections.render(about)
@@ -65,7 +65,7 @@ test('a section has at most 4,000 characters, whole ones', async () => {
   assert.deepEqual(warnings(), [['plugin.prompt_section_issue', 'a', 'long']])
 })
 
-test('all of them together have at most 8,000 characters: what does not fit is left out, what does still comes', async () => {
+test('all sections together have at most 8,000 characters, and sections that do not fit are omitted', async () => {
   const { sections, warnings } = sectionsUnderTest()
   sections.register('a', 'one', 'a'.repeat(4_000))
   sections.register('b', 'two', 'b'.repeat(3_000))

@@ -31,7 +31,7 @@ async function withPlugins(t: TestContext, files: Files, plugins = {}, more: Tes
 }
 
 suite('in a gateway, a plugin in Python', options, () => {
-  test('offers a tool and a command, blocks a tool, and is gone when it is disabled', async (t) => {
+  test('registers a tool and a command, blocks a tool, and is removed when it is disabled', async (t) => {
     const text = `import json, os
 SCHEMA = {"name": "weather", "description": "Tells the weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
 def weather(args, **kwargs):
@@ -85,7 +85,7 @@ def register(ctx):
     assert.doesNotMatch(JSON.stringify((await gateway.modelRequest(2)).body), /Tells the weather/)
   })
 
-  test('sees all of the environment, or only what its manifest names', async (t) => {
+  test('receives the whole environment, or only the variables in its manifest', async (t) => {
     const text = `import json, os
 with open(os.environ["HERMES_HOME"] + "/seen", "w") as file:
     json.dump(dict(os.environ), file)
@@ -102,7 +102,7 @@ def register(ctx):
     }
   })
 
-  test('is listed with the reason where there is no Python, and everything else runs', async (t) => {
+  test('is listed with the reason if Python is missing, and the gateway works', async (t) => {
     const { gateway, report } = await withPlugins(
       t,
       pythonPluginFiles('sky', 'def register(ctx):\n    pass\n'),
@@ -119,7 +119,7 @@ def register(ctx):
     await gateway.waitForReply('Hello')
   })
 
-  test('that is killed in the middle of a turn costs it nothing', async (t) => {
+  test('that is killed during a turn does not affect the turn', async (t) => {
     const text = `import os
 def around(args, next_call, **_):
     next_call(args)
@@ -145,7 +145,7 @@ def register(ctx):
     assert.equal(readFileSync(join(gateway.home.root, 'count'), 'utf8'), 'once\n')
   })
 
-  test('that waits for a tool when the user says stop lets the turn end', async (t) => {
+  test('that waits for a tool does not delay a stop of the turn', async (t) => {
     const text = `def around(args, next_call, **_):
     print("the tool is on its way")
     try:

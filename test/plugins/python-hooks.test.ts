@@ -25,7 +25,7 @@ const toolKeys = {
 }
 
 suite('hooks in Python', options, () => {
-  test('get keyword arguments: all of them, or just those they name, however they are written', async (t) => {
+  test('receive keyword arguments: all, or only those in their signature', async (t) => {
     const { hooks } = await startPythonPlugins(t, {
       plugins: {
         snake: `import functools
@@ -59,7 +59,7 @@ def register(ctx):
     )
   })
 
-  test('that raise are skipped and told of with their traceback; those that only watch may return anything', async (t) => {
+  test('that raise are skipped and logged with their traceback; observers can return anything', async (t) => {
     const { hooks, log } = await startPythonPlugins(t, {
       plugins: {
         snake: `def bad(**_):
@@ -76,7 +76,7 @@ def register(ctx):
     assert.deepEqual(await hooks.collect('pre_tool_call', dispatchContext, () => toolKeys), [])
     const { fields } = await log.waitForEvent('plugin.callback_failed', { plugin: 'snake', hook: 'pre_tool_call' })
     assert.equal(fields['reason'], 'nothing here')
-    const { error } = fields
+    const { err: error } = fields
     assert.ok(error instanceof Error)
     assert.equal(error.name, 'LookupError')
     assert.match(error.stack ?? '', /__init__\.py", line 2, in bad/)
@@ -98,7 +98,7 @@ def register(ctx):
     assert.equal((await log.waitForEvent('plugin.unknown_hook')).fields['suggestion'], 'pre_llm_call')
   })
 
-  test('that never end are cut off at their time with their process, and the plugin goes on in the next', async (t) => {
+  test('that hang are ended with their process after the timeout, and the plugin continues in a new one', async (t) => {
     let timeoutMs = 30
     const { hooks, hosts, log } = await startPythonPlugins(t, {
       plugins: {
@@ -126,7 +126,7 @@ def register(ctx):
     assert.deepEqual([hosts[0]?.host.status().kills, hosts[0]?.host.status().starts], [1, 2])
   })
 
-  test('in coroutines share one loop, plain ones have a thread each', async (t) => {
+  test('as coroutines share one event loop, and plain functions have one thread each', async (t) => {
     const { hooks } = await startPythonPlugins(t, {
       plugins: {
         snake: `import asyncio, threading
@@ -162,7 +162,7 @@ def register(ctx):
 })
 
 suite('a plugin in Python', options, () => {
-  test('offers tools with their schema, their check and what they need', async (t) => {
+  test('registers tools with their schema, check and requirements', async (t) => {
     const offered: PluginTool[] = []
     const ran: PluginTool['run'][] = []
     const { hosts } = await startPythonPlugins(t, {
@@ -237,7 +237,7 @@ def register(ctx):
     assert.equal(await quiet?.run('', about), null)
   })
 
-  test('asks for settings, state, models, tools and messages, in a call, on a thread of its own and while it is loaded', async (t) => {
+  test('can use settings, state, models, tools and messages in calls, in threads and while loading', async (t) => {
     const asked: unknown[] = []
     const text = `import threading
 results = {}
@@ -334,7 +334,7 @@ def register(ctx):
     ])
   })
 
-  test('speaks in the log with the standard logging module, and with print', async (t) => {
+  test('writes to the log with the logging module and with print', async (t) => {
     const { log } = await startPythonPlugins(t, {
       plugins: {
         snake: `import logging
@@ -376,7 +376,7 @@ def register(ctx):
     })
   })
 
-  test('contributes to prompts, by a text or by a function', async (t) => {
+  test('adds prompt sections as a text or by a function', async (t) => {
     const sections: (string | null | undefined)[] = []
     await startPythonPlugins(t, {
       plugins: {
@@ -403,7 +403,7 @@ def register(ctx):
   })
   const later: (() => Promise<void>)[] = []
 
-  test('runs daemons: started, at work from time to time, started again with their process, stopped before it ends', async (t) => {
+  test('runs daemons with periodic tasks, which restart with their process and stop before it ends', async (t) => {
     const text = `import os
 def note(what):
     with open(os.environ["HERMES_HOME"] + "/notes", "a") as file:
@@ -418,7 +418,7 @@ def register(ctx):
     ctx.register_hook("pre_tool_call", lambda **_: os._exit(1))
 `
     const noted = new Map<string, PromiseWithResolvers<void>>()
-    const heard = (what: string) => {
+    const notification = (what: string) => {
       const known = noted.get(what) ?? Promise.withResolvers<void>()
       noted.set(what, known)
       return known
@@ -431,7 +431,7 @@ def register(ctx):
         state: () => ({
           get: async () => undefined,
           async set(key) {
-            heard(key).resolve()
+            notification(key).resolve()
             if (key === 'plain' && ++starts === 2) again.resolve()
           },
           delete: async () => undefined,
@@ -440,7 +440,7 @@ def register(ctx):
       },
     })
     await made.daemons.start()
-    await heard('tick').promise
+    await notification('tick').promise
     await made.hooks.collect('pre_tool_call', dispatchContext, () => toolKeys)
     await again.promise
     await made.loader.stop()
@@ -451,7 +451,7 @@ def register(ctx):
     assert.equal(made.hosts[0]?.host.status().state, 'stopped')
   })
 
-  test('is told before it is unloaded, and then everything it registered is gone, with its process', async (t) => {
+  test('is notified before it is unloaded, and its registrations and its process are removed', async (t) => {
     const text = `import os
 def register(ctx):
     def bye():

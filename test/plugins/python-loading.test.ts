@@ -75,7 +75,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
     assert.match(await reasonOf(t, hooked, at(old)), /\b3\.8\.1\b.*\b3\.9\b/)
   })
 
-  test('does not keep the others from being loaded', async (t) => {
+  test('does not prevent other plugins from being loaded', async (t) => {
     const good =
       'def register(ctx):\n    ctx.register_hook("transform_llm_output", lambda response_text: response_text + "!")\n'
     const made = await startPythonPlugins(t, { plugins: { bad: 'raise ValueError("no")\n', good } })
@@ -87,7 +87,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
 })
 
 suite('a plugin in Python', options, () => {
-  test('is a package: its own modules come first, whatever ours are called', async (t) => {
+  test('is a package whose modules take precedence over modules of the gateway with the same name', async (t) => {
     const files = {
       ...pythonPluginFiles(
         'my-snake',
@@ -119,7 +119,7 @@ def tell(**_):
     )
   })
 
-  test('shares nothing with another one: each has a process', async (t) => {
+  test('runs in its own process', async (t) => {
     const text =
       'import os\ndef register(ctx):\n    ctx.register_hook("transform_llm_output", lambda: str(os.getpid()))\n'
     const made = await startPythonPlugins(t, { plugins: { one: text, two: text } })
@@ -131,13 +131,16 @@ def tell(**_):
     assert.equal(new Set(answers.map(({ value }) => value)).size, 2)
   })
 
-  test('that would stand before a tool or a command is loaded without it, unless it insists', async (t) => {
-    const taken = (what: 'plugins/tool-taken' | 'plugins/command-taken') => ({
+  test('that registers the name of an existing tool or command is loaded without it, unless it requires override', async (t) => {
+    const failingRegistry = (code: 'plugins/tool-taken' | 'plugins/command-taken') => ({
       register: () => {
-        throw new HermesError(what, '(terminal)')
+        throw new HermesError(code, '(terminal)')
       },
     })
-    const services = { tools: taken('plugins/tool-taken'), commands: taken('plugins/command-taken') }
+    const services = {
+      tools: failingRegistry('plugins/tool-taken'),
+      commands: failingRegistry('plugins/command-taken'),
+    }
     const text = (override: string) => `def register(ctx):
     ctx.register_tool("terminal", "mine", {}, print, override=${override})
     ctx.register_command("new", print)
@@ -148,13 +151,13 @@ def tell(**_):
     assert.equal(state, 'loaded')
     assert.deepEqual(registered, [{ kind: 'hook', name: 'transform_llm_output' }])
     assert.equal(warnings.length, 2)
-    assert.ok(warnings[0]?.includes(`terminal is not registered: ${errorCatalogue['plugins/tool-taken'].meaning}`))
-    assert.ok(warnings[1]?.includes(`new is not registered: ${errorCatalogue['plugins/command-taken'].meaning}`))
+    assert.ok(warnings[0]?.includes(errorCatalogue['plugins/tool-taken'].meaning))
+    assert.ok(warnings[1]?.includes(errorCatalogue['plugins/command-taken'].meaning))
     const { message } = new HermesError('plugins/tool-taken', '(terminal)')
     assert.ok((await reasonOf(t, text('True'), { services })).endsWith(`__init__.py:2: PermissionError: ${message}`))
   })
 
-  test('comes back at the next call with what it had registered; what differs is reported', async (t) => {
+  test('is restarted at the next call with the same registrations, and differences are reported', async (t) => {
     const text = `import os, sys
 file = os.environ["HERMES_HOME"] + "/second"
 second = os.path.exists(file)
@@ -166,9 +169,9 @@ def register(ctx):
     ctx.register_hook("pre_tool_call" if not second else "post_tool_call", die)
 `
     const made = await startPythonPlugins(t, { plugins: { snake: text } })
-    const said = async () =>
+    const values = async () =>
       (await made.hooks.collect('transform_llm_output', dispatchContext, () => ending)).map(({ value }) => value)
-    assert.deepEqual(await said(), ['first'])
+    assert.deepEqual(await values(), ['first'])
     const { registered } = made.report('snake')
     const keys = {
       tool_name: 'x',
@@ -182,17 +185,17 @@ def register(ctx):
     const die = () => made.hooks.collect('pre_tool_call', dispatchContext, () => ({ ...keys, middleware_trace: [] }))
     await die()
     await made.log.waitForEvent('plugin.process_exited')
-    assert.deepEqual(await said(), ['second'])
+    assert.deepEqual(await values(), ['second'])
     const { state, warnings, registered: after } = made.report('snake')
     assert.equal(state, 'loaded')
     assert.deepEqual(after, registered)
-    assert.deepEqual(warnings, [
-      'the restarted process registers hook post_tool_call 1, which is new and ignored',
-      'the restarted process does not register hook pre_tool_call 1 any more',
-    ])
-    // What is there no more fails as any callback may.
+    assert.deepEqual(
+      warnings.map((warning) => /\bhook (\w+) 1\b/.exec(warning)?.[1]),
+      ['post_tool_call', 'pre_tool_call'],
+    )
+    // A callback that is no longer registered fails like any other.
     assert.deepEqual(await die(), [])
-    assert.deepEqual(await said(), ['second'])
+    assert.deepEqual(await values(), ['second'])
   })
 
   test('that exits repeatedly is restarted with a growing delay, then disabled until it is loaded again', async (t) => {

@@ -42,7 +42,7 @@ function terminal(work: (args: Fields) => unknown = (args) => ({ ran: args['path
 }
 
 suite('middleware in Python', options, () => {
-  test('hands arguments and results through as the very objects they are', async (t) => {
+  test('passes arguments and results through by identity', async (t) => {
     const { tool } = await around(t, 'def around(**kwargs):\n    return kwargs["next_call"](kwargs["args"])\n')
     const args = { path: 'a', deep: { list: [1, 2] } }
     const result = { big: ['x'], n: 1 }
@@ -65,7 +65,7 @@ suite('middleware in Python', options, () => {
     assert.deepEqual(given, [{ path: 'b', was: 'a' }])
   })
 
-  test('lets an error through as the very error it is, also when it is caught and raised again', async (t) => {
+  test('passes an error through by identity, also when Python raises it again', async (t) => {
     const thrown = new TypeError('the disk is full')
     for (const body of [
       'def around(args, next_call, **_):\n    return next_call(args)\n',
@@ -79,7 +79,7 @@ suite('middleware in Python', options, () => {
     }
   })
 
-  test('translates a failure into one with the name and the text of the class in Python', async (t) => {
+  test('converts an exception into an error with its class name and message', async (t) => {
     const { tool } = await around(
       t,
       `class Weather(ValueError):
@@ -100,7 +100,7 @@ def around(args, next_call, **_):
     assert.equal(given.length, 1)
   })
 
-  test('may answer for a call that failed, but not by saying nothing', async (t) => {
+  test('can return a result for a failed call, but not None', async (t) => {
     const body = (answer: string) =>
       `def around(args, next_call, **_):\n    try:\n        return next_call(args)\n    except Exception:\n        return ${answer}\n`
     const fails = () => Promise.reject(new Error('wet'))
@@ -125,7 +125,7 @@ def around(args, next_call, **_):
     assert.equal(after.warned()[0]?.['event'], 'middleware.callback_failed')
   })
 
-  test('that returns nothing, something that is no JSON, or calls twice keeps the result', async (t) => {
+  test('that returns None or a value that is not JSON, or calls twice, does not change the result', async (t) => {
     for (const body of [
       'def around(args, next_call, **_):\n    next_call(args)\n',
       'def around(args, next_call, **_):\n    next_call(args)\n    return {1, 2}\n',
@@ -138,7 +138,7 @@ def around(args, next_call, **_):
     }
   })
 
-  test('may answer in the place of the call', async (t) => {
+  test('can return a result without the call', async (t) => {
     const { tool } = await around(t, 'def around(tool_name):\n    return f"no {tool_name} today"\n')
     const { given, handler } = terminal()
     assert.equal(await tool(toolCall({ handler })), 'no read_file today')
@@ -153,7 +153,7 @@ def around(args, next_call, **_):
     assert.equal(hosts[0]?.host.status().state, 'idle')
   })
 
-  test('whose process ends during the call gets its result awaited and kept', async (t) => {
+  test('whose process ends during the call does not affect its result', async (t) => {
     const { tool, pid, log } = await around(t, 'def around(next_call, **_):\n    return {"wrapped": next_call()}\n')
     const { given, handler } = terminal(async (args) => {
       process.kill(pid(), 'SIGKILL')
@@ -164,7 +164,7 @@ def around(args, next_call, **_):
     assert.equal(given.length, 1)
   })
 
-  test('whose process ends after the call has failed hides nothing: the failure is that of the call', async (t) => {
+  test('whose process ends after the call has failed does not hide the error of the call', async (t) => {
     const body =
       'def around(next_call, **_):\n    try:\n        next_call()\n    except Exception:\n        os._exit(3)\n'
     const { tool } = await around(t, body)
@@ -175,7 +175,7 @@ def around(args, next_call, **_):
     )
   })
 
-  test('that waits for the call hears of a stop, and cannot swallow it', async (t) => {
+  test('that waits for the call is cancelled by a stop and cannot suppress it', async (t) => {
     const body = `def around(next_call, **_):
     try:
         return next_call()
@@ -208,7 +208,7 @@ def around(args, next_call, **_):
     )
   })
 
-  test('that ignores a stop is left behind: the call is over, and others are served by the same process', async (t) => {
+  test('that ignores a stop does not delay the call, and its process serves other calls', async (t) => {
     const body = `held = threading.Event()
 def around(args, next_call, **_):
     if args["path"] == "hold":
@@ -236,7 +236,7 @@ def around(args, next_call, **_):
     assert.deepEqual([hosts[0]?.host.status().starts, hosts[0]?.host.status().inFlight], [1, 1])
   })
 
-  test('serves twenty calls at once, each of which waits for all others', async (t) => {
+  test('handles twenty concurrent calls that wait for each other', async (t) => {
     for (const body of [
       'def around(args, next_call, **_):\n    return {**next_call(args), "seen": True}\n',
       'async def around(args, next_call, **_):\n    return {**await next_call(args), "seen": True}\n',
@@ -312,7 +312,7 @@ def register(ctx):
     ])
   })
 
-  test('in a process that is killed again and again: each call runs its tool once and has its result', async (t) => {
+  test('in a process that is killed repeatedly runs each tool once and returns its result', async (t) => {
     const body = `async def around(args, next_call, **_):
     return {**await next_call(args), "seen": True}
 `

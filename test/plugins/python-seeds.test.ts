@@ -67,7 +67,7 @@ function said(gateway: TestGateway, plugin: string): string[] {
 const seeded = readdirSync(join(seeds, 'python')).filter((name) => name !== 'kora')
 const command = { name: 'terminal', arguments: { command: 'pwd' } }
 
-test('the plugins of the documentation run unchanged, side by side', { skip }, async (t) => {
+test('the plugins of the documentation run unchanged in one gateway', { skip }, async (t) => {
   const { gateway, recorded } = await withSeeds(t, seeded, {
     replies: [
       { toolCalls: [command, { name: 'read_file', arguments: { path: 'nowhere.txt' } }] },
@@ -152,7 +152,7 @@ test('the plugins of the documentation run unchanged, side by side', { skip }, a
   })
 })
 
-test('a request is overridden, tools are filtered for a call, an answer is asked for again, a daemon ticks', {
+test('Python plugins override requests, filter tools, reissue a model call and run a daemon', {
   skip,
 }, async (t) => {
   const { gateway, recorded } = await withSeeds(t, ['kora'], {

@@ -145,11 +145,11 @@ describe('a streamed completion', () => {
 
   it('stops its turn when the client disconnects, unless it named a session', async (t) => {
     const api = await startTestApi(t)
-    const kept = new AbortController()
-    const keptResponse = await api.post(streamed, { signal: kept.signal, headers: { 'x-hermes-session-id': 's' } })
+    const named = new AbortController()
+    const namedResponse = await api.post(streamed, { signal: named.signal, headers: { 'x-hermes-session-id': 's' } })
     await api.next()
-    kept.abort()
-    await assert.rejects(keptResponse.text())
+    named.abort()
+    await assert.rejects(namedResponse.text())
     const stream = await api.client.chat.completions.create(streamed)
     const { seq } = await api.next()
     stream.controller.abort()

@@ -45,13 +45,13 @@ async function connected(t: TestContext) {
 
 /** The next events of a stream. */
 async function take(events: AsyncGenerator<ChatEvent>, count: number): Promise<ChatEvent[]> {
-  const taken: ChatEvent[] = []
-  while (taken.length < count) {
+  const received: ChatEvent[] = []
+  while (received.length < count) {
     const { value, done } = await events.next()
     if (done) break
-    taken.push(value)
+    received.push(value)
   }
-  return taken
+  return received
 }
 
 test('a message of a terminal belongs to the owner and has a number', async (t) => {

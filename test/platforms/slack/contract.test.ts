@@ -137,8 +137,8 @@ function peopleOf(server: SlackServer, gateway: RecordingContext, chatId: string
     rateLimit: (ms) => void faults.limit({ on: 'chat.postMessage', ms }),
     refuseToken: () => server.refuseTokens(),
     loseChat() {
-      const gone = workspace.channel(chatId)
-      if (gone !== undefined) gone.joined = false
+      const chat = workspace.channel(chatId)
+      if (chat !== undefined) chat.joined = false
     },
     dropResponse: () => faults.dropResponse('chat.postMessage'),
     deleteOwnMessage: (messageId) => void workspace.remove(chatId, messageId),

@@ -66,19 +66,19 @@ export async function telegramUnderTest(): Promise<PlatformUnderTest> {
 
 /** People write under names that the test gives them. */
 function peopleOf({ bot }: TelegramServer) {
-  const said = new Map<string, SentUpdate>()
-  const told = async ({ confirmed }: SentUpdate) => {
+  const sent = new Map<string, SentUpdate>()
+  const isConfirmed = async ({ confirmed }: SentUpdate) => {
     await confirmed
     return true
   }
   const say = (text: string, id: string, writing: UserMessage) => {
-    const before = said.get(id)
+    const before = sent.get(id)
     if (before !== undefined) return bot.delivery.repeat(before.update).then(() => true)
     const now = bot.say(text, writing)
-    said.set(id, now)
-    return told(now)
+    sent.set(id, now)
+    return isConfirmed(now)
   }
-  const messageOf = (id: string) => asRecord(said.get(id)?.update['message'])
+  const messageOf = (id: string) => asRecord(sent.get(id)?.update['message'])
   return {
     say,
     in: (writing: UserMessage): Omit<TestConversation, 'target'> => ({
@@ -88,11 +88,11 @@ function peopleOf({ bot }: TelegramServer) {
       },
     }),
     edit: (id: string, text: string) =>
-      told(bot.push({ edited_message: { ...messageOf(id), text, edit_date: Math.floor(Date.now() / 1_000) } })),
+      isConfirmed(bot.push({ edited_message: { ...messageOf(id), text, edit_date: Math.floor(Date.now() / 1_000) } })),
     react(id: string, emoji: string) {
       const { message_id, chat, from: user, date } = messageOf(id)
       const reaction = { old_reaction: [], new_reaction: [{ type: 'emoji', emoji }] }
-      return told(bot.push({ message_reaction: { chat, message_id, user, date, ...reaction } }))
+      return isConfirmed(bot.push({ message_reaction: { chat, message_id, user, date, ...reaction } }))
     },
     attach({ kind, fileName, mimeType, bytes }: UserFile, id: string) {
       const file = {

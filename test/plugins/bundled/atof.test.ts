@@ -22,7 +22,7 @@ function eventsOf({ records }: ReturnType<typeof createRecordingLog>): string[] 
   return records.map(({ fields }) => [fields['event'], fields['lost']].filter((part) => part !== undefined).join(' '))
 }
 
-test('every event of a turn is a JSON line in a file that only its owner can read; a restart appends to it', async (t) => {
+test('events are appended as JSON lines to a file that only its owner can read', async (t) => {
   const gateway = await startWithBundledPlugins(t, { atof: {} })
   const file = join(gateway.home.root, 'atof/events.jsonl')
   for (const word of ['first', 'second']) {

@@ -44,7 +44,7 @@ test('a user with an exhausted budget gets the reason as the reply, also after a
   assert.equal(gateway.model.requestCount, 3)
 })
 
-test('a chat and everybody together have budgets of their own, in tokens and in money', async (t) => {
+test('budgets apply per chat and to all chats together, in tokens and in money', async (t) => {
   const gateway = await withBudgets(t, {
     budgets: [
       { per: 'chat', period: 'month', tokens: 5, action: 'block' },
@@ -70,7 +70,7 @@ test('a chat and everybody together have budgets of their own, in tokens and in 
   )
 })
 
-test('64 turns at once spend no more than what is left and one call', async (t) => {
+test('64 concurrent turns exceed the budget by at most one call', async (t) => {
   const limit = 20_000
   const release = Promise.withResolvers<void>()
   const gateway = await withBudgets(
@@ -82,7 +82,7 @@ test('64 turns at once spend no more than what is left and one call', async (t) 
   await Promise.all(chats.map((chat) => gateway.say('go', { chat })))
   await gateway.waitForReply('has too little left for another response')
   release.resolve()
-  await Promise.all(chats.map((chat) => gateway.waitForReply(/Answered|too little|used up/, chat)))
+  await Promise.all(chats.map((chat) => gateway.waitForReply(/./, chat)))
   const sizes = gateway.model.requests.map(({ body }) => JSON.stringify(body).length / 4)
   const [largest = 0, ...others] = sizes.sort((one, other) => other - one)
   assert.ok(others.length > 5 && largest > 0, `only ${sizes.length} were asked`)
@@ -150,7 +150,7 @@ test('a budget applies to the users in `for` only, and not to those in `except`'
   assert.ok((await answer('eve', 'two')).startsWith(budgetNameOf({ per: 'chat', period: 'day' })))
 })
 
-test('both answers count when a router asks once more, and a call that fails counts nothing', async (t) => {
+test('both calls count when the router escalates, and a failed call costs nothing', async (t) => {
   const budgets = [{ per: 'global', period: 'day', tokens: 10_000, action: 'block' }]
   const router = { small_models: ['test-model'], large_model: 'large', max_share_per_day: 1 }
   const gateway = await startWithBundledPlugins(
@@ -189,7 +189,7 @@ test('invalid settings are named in the error', () => {
 
 const usage: Usage = { inputTokens: 1_000, outputTokens: 100, cachedInputTokens: 600, cacheWriteTokens: 200 }
 
-test('cached tokens have prices of their own, a model’s own name goes before a pattern', () => {
+test('cached tokens have their own price, and the name of a model takes precedence over a pattern', () => {
   const prices = parsePriceTable({
     '*': { input: 1, output: 1 },
     'claude-*': { input: 10, output: 50, cached_input: 1, cache_write: 12.5 },
@@ -203,7 +203,7 @@ test('cached tokens have prices of their own, a model’s own name goes before a
   assert.equal(parsePriceTable({ a: { input: 1, output: 1 } }).find('b'), undefined)
 })
 
-test('a day ends where its time zone says, a month with its last day; what is older is forgotten', async () => {
+test('a period ends at midnight of the configured time zone, and older spending is deleted', async () => {
   let now = Date.parse('2026-08-31T21:59:00Z')
   let kept: unknown
   const state = {
@@ -242,7 +242,7 @@ test('the reservation of a call is released when its turn starts another call or
   assert.deepEqual([reserved(), ledger.spent('global', 'day').tokens], [0, 3])
 })
 
-test('an answer that breaks off counts what came, one that never began counts nothing', async () => {
+test('an interrupted response counts the received tokens, and one that never began counts none', async () => {
   const expected = { ...noUsage, inputTokens: 50, outputTokens: 9 }
   async function costs(...chunks: readonly unknown[]): Promise<Usage | undefined> {
     let counted: Usage | undefined
@@ -284,14 +284,14 @@ test('a stream that is never read keeps no reservation', async () => {
   assert.equal(ledger.reserved('global', '').tokens, 0)
 })
 
-test('a limit that is no number of tokens makes a call neither free nor endless', () => {
+test('an invalid token limit of a request counts as the expected output', () => {
   for (const limit of [Number.NaN, -5, '9', null, Number.POSITIVE_INFINITY])
     assert.equal(estimateUsage({ max_tokens: limit }, 700).outputTokens, 700, String(limit))
   assert.equal(estimateUsage({ max_tokens: 50 }, 700).outputTokens, 50)
   assert.equal(estimateUsage({ max_tokens: Number.NaN, max_completion_tokens: 60 }, 700).outputTokens, 60)
 })
 
-test('a clock that jumps ahead for a moment and comes back has forgotten nothing', async () => {
+test('a clock that jumps ahead and back deletes no spending', async () => {
   let now = Date.parse('2026-08-20T12:00:00Z')
   const state = { get: async () => undefined, set: async () => undefined }
   const ledger = await createLedger({ state, now: () => now, timeZone: () => 'UTC', onSaveError: assert.ifError })
@@ -304,12 +304,12 @@ test('a clock that jumps ahead for a moment and comes back has forgotten nothing
   assert.deepEqual([ledger.spent('global', 'day').tokens, ledger.spent('global', 'month').tokens], [10, 10])
 })
 
-test('what a vendor tells in numbers that are none takes nothing away', () => {
+test('invalid token counts of a vendor do not reduce the spending', () => {
   const odd = extractUsage({ usage: { prompt_tokens: -5, completion_tokens: Number.NaN } })
   assert.deepEqual(odd, noUsage)
 })
 
-test('the tokens of each wire format are read alike, from answers and from chunks', () => {
+test('tokens are counted in every wire format, from responses and from chunks', () => {
   const chat = { usage: { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } } }
   const details = { input_tokens_details: { cached_tokens: 4 } }
   const responses = { response: { usage: { input_tokens: 10, output_tokens: 5, ...details } } }

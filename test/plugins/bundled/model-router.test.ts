@@ -37,7 +37,7 @@ const ends: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 for (const [provider, expected] of Object.entries(ends)) {
-  test(`an unsure answer goes to the large model with the first answer in its conversation (${provider})`, async (t) => {
+  test(`an uncertain response is escalated to the large model together with the first response (${provider})`, async (t) => {
     const gateway = await withRouter(t, {}, { config: { provider } })
     await gateway.say('six by seven?')
     await gateway.waitForReply('It is 42.')
@@ -49,7 +49,7 @@ for (const [provider, expected] of Object.entries(ends)) {
   })
 }
 
-test('the same with Anthropic, whose fields of the small model that the large one refuses can be left out', async (t) => {
+test('with Anthropic, fields that the large model rejects can be removed from the escalated request', async (t) => {
   const model = await startAnthropicServer({ defaultReply: answers })
   t.after(() => model.stop())
   const more = { large_model_fields: { thinking: null, max_tokens: 99 } }
@@ -66,14 +66,14 @@ test('the same with Anthropic, whose fields of the small model that the large on
   ])
 })
 
-test('both calls are recorded, only the second as escalated, with the reason; the counts outlive a restart', async (t) => {
+test('both calls are recorded, the second as escalated with the reason, and the counts survive a restart', async (t) => {
   const gateway = await withRouter(t)
   await gateway.say('six by seven?')
   await gateway.waitForReply('It is 42.')
   await gateway.waitForLog('model_router.escalated')
   const lines = logRecordsWith(gateway, 'escalated_to_large')
-  const told = lines.map((line) => [line['model'], line['escalated_to_large'], line['reason'], line['route']])
-  assert.deepEqual(told, [
+  const recorded = lines.map((line) => [line['model'], line['escalated_to_large'], line['reason'], line['route']])
+  assert.deepEqual(recorded, [
     ['test-model', false, undefined, 'fake_dm'],
     ['large', true, "phrase: i'm not sure", 'fake_dm'],
   ])
@@ -85,7 +85,7 @@ test('both calls are recorded, only the second as escalated, with the reason; th
   await gateway.waitForReply(/`large`, at most 100 %[\s\S]*: 1 responses of small models, 1 escalated$/)
 })
 
-test('a call of a tool, a cut answer, a sure answer, another model and another route are left alone', async (t) => {
+test('tool calls, truncated responses, certain responses, other models and other routes are not escalated', async (t) => {
   const quiet: readonly [string, TestGatewayOptions, Readonly<Record<string, unknown>>][] = [
     ['tool', { replies: [{ ...unsure, toolCalls: [{ name: 'todo', arguments: {} }] }, { text: 'Sure.' }] }, {}],
     ['cut', { replies: [{ ...unsure, finishReason: 'length' }] }, {}],
@@ -106,7 +106,7 @@ test('a call of a tool, a cut answer, a sure answer, another model and another r
   }
 })
 
-test('a small model may be asked for once more by short answers and by patterns of one’s own', () => {
+test('short responses and configured patterns cause an escalation', () => {
   const own = parseRouterSettings({ patterns: ['\\bperhaps\\b'], min_chars: 4, phrases: ['I don’t know'] })
   assert.equal(uncertaintyReason('No', own), 'short')
   assert.equal(uncertaintyReason('Perhaps it is.', own), 'pattern: \\bperhaps\\b')
@@ -114,7 +114,7 @@ test('a small model may be asked for once more by short answers and by patterns 
   assert.equal(uncertaintyReason('It is 42.', own), undefined)
 })
 
-test('no more than the share of a day is asked for once more', async (t) => {
+test('no more than the configured share per day is escalated', async (t) => {
   const gateway = await withRouter(t, { max_share_per_day: 0.5 })
   for (const [number, expected] of ['It is 42.', 'perhaps 41', 'It is 42.', 'perhaps 41'].entries()) {
     await gateway.say(`question ${number}`, { chat: `chat ${number}` })
@@ -124,7 +124,7 @@ test('no more than the share of a day is asked for once more', async (t) => {
   await gateway.waitForReply('4 responses of small models, 2 escalated, 2 uncertain but not escalated', 'last')
 })
 
-test('where the large model fails, the first answer stays, and that is counted', async (t) => {
+test('when the large model fails, the first response is used and the failure is counted', async (t) => {
   const gateway = await withRouter(
     t,
     {},
@@ -139,7 +139,7 @@ test('where the large model fails, the first answer stays, and that is counted',
   await gateway.waitForReply('1 escalated, 1 of these failed')
 })
 
-test('settings that cannot be used keep it from being loaded, and name the one; later ones leave the old in place', async (t) => {
+test('an invalid setting is named and prevents loading; after a later edit the previous settings stay active', async (t) => {
   const broken = await withRouter(t, { patterns: ['('] })
   const [report] = broken.current().status().plugins
   assert.match(report?.reason ?? '', /settings\.patterns, number 1/)

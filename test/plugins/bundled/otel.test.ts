@@ -109,7 +109,7 @@ const withTool: TestGatewayOptions = {
   replies: [{ toolCalls: [{ name: 'todo', arguments: {} }] }, { text: 'A private answer' }],
 }
 
-test('a turn is a tree of spans: session, turn, iterations, and in them model and tool calls', async (t) => {
+test('a turn is a tree of spans: session, turn, iterations, model and tool calls', async (t) => {
   const collector = await startCollector(t)
   const gateway = await traced(t, collector, {}, withTool)
   await gateway.say('a private question')
@@ -134,7 +134,7 @@ test('a turn is a tree of spans: session, turn, iterations, and in them model an
   }
 })
 
-test('model and tool spans say what the GenAI conventions ask for, and nothing that people wrote', async (t) => {
+test('model and tool spans have the attributes of the GenAI conventions, without content', async (t) => {
   const collector = await startCollector(t)
   const config = { max_output_tokens: 77 }
   const gateway = await traced(t, collector, { service_name: 'my-hermes' }, { ...withTool, config })
@@ -184,7 +184,7 @@ test('model and tool spans say what the GenAI conventions ask for, and nothing t
   assert.deepEqual([headers?.['path'], headers?.['x-team']], ['/v1/traces', 'a'])
 })
 
-test('with content the conversation is there, in the form of the conventions, long texts cut', async (t) => {
+test('with content enabled, spans contain the conversation, with long texts truncated', async (t) => {
   const collector = await startCollector(t)
   const gateway = await traced(t, collector, { include_content: true, max_text_chars: 20 }, withTool)
   await gateway.say('a private question that goes on')
@@ -208,7 +208,7 @@ test('with content the conversation is there, in the form of the conventions, lo
   assert.equal(one(collector, 'execute_tool todo').attributes['gen_ai.tool.call.arguments'], '{}')
 })
 
-test('failures are errors of their spans, a refused call is told by its guardrail', async (t) => {
+test('a failure sets the error status of its span, and a rejected call names its guardrail', async (t) => {
   const collector = await startCollector(t)
   const guard = pluginFiles(
     'guard',
@@ -236,7 +236,7 @@ test('failures are errors of their spans, a refused call is told by its guardrai
   assert.deepEqual(collector.spans.find(({ name }) => name === 'iteration')?.events, ['todo'])
 })
 
-test('the wire format of Anthropic is read, too', async (t) => {
+test('the wire format of Anthropic is supported', async (t) => {
   const collector = await startCollector(t)
   const model = await startAnthropicServer({ replies: [{ text: 'Hello' }] })
   t.after(() => model.stop())
@@ -255,7 +255,7 @@ test('the wire format of Anthropic is read, too', async (t) => {
   assert.match(asString(attributes['gen_ai.output.messages']), /"content":"Hello"/)
 })
 
-test('conversations of all wire formats are told in the same form', () => {
+test('conversations of all wire formats have the same attributes', () => {
   const call = { type: 'tool_call', id: 'c', name: 'f', arguments: '{"a":1}' }
   const expected = [
     { role: 'user', parts: [{ type: 'text', content: 'hi' }] },
@@ -287,17 +287,17 @@ test('conversations of all wire formats are told in the same form', () => {
     ],
   }
   for (const request of [chat, anthropic]) {
-    const told = inputContentAttributes(request, 100)
-    assert.deepEqual(JSON.parse(told['gen_ai.input.messages'] ?? ''), expected)
-    assert.equal(told['gen_ai.system_instructions'], '[{"type":"text","content":"rules"}]')
+    const attributes = inputContentAttributes(request, 100)
+    assert.deepEqual(JSON.parse(attributes['gen_ai.input.messages'] ?? ''), expected)
+    assert.equal(attributes['gen_ai.system_instructions'], '[{"type":"text","content":"rules"}]')
   }
   const items = [
     { type: 'reasoning', summary: [] },
     { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'well' }] },
     { type: 'function_call', call_id: 'c', ...fn },
   ]
-  const told = JSON.parse(outputContentAttributes({ output: items }, 100)['gen_ai.output.messages'] ?? '')
-  assert.deepEqual(told, [expected[1]])
+  const outputMessages = JSON.parse(outputContentAttributes({ output: items }, 100)['gen_ai.output.messages'] ?? '')
+  assert.deepEqual(outputMessages, [expected[1]])
   const input = [
     { role: 'user', content: 'hi' },
     ...items,
@@ -308,7 +308,7 @@ test('conversations of all wire formats are told in the same form', () => {
   assert.deepEqual([...said.parts, ...called.parts], expected[1]?.parts)
 })
 
-test('a collector that refuses is told of once, and holds up neither turns nor the end', async (t) => {
+test('a failing collector is logged once and delays neither turns nor the stop', async (t) => {
   const collector = await startCollector(t, 400)
   const gateway = await traced(t, collector, { interval_ms: 1 })
   for (const word of ['one', 'two']) {
@@ -320,7 +320,7 @@ test('a collector that refuses is told of once, and holds up neither turns nor t
   assert.equal(gateway.log.filter((line) => line.includes('otel.export_failed')).length, 1)
 })
 
-test('a package that is missing is named with the command that installs it; other errors stay what they are', async () => {
+test('a missing package is reported with the command that installs it; other errors are unchanged', async () => {
   const missing = '@opentelemetry/not-installed'
   await assert.rejects(
     loadTracing(() => import(missing)),
@@ -333,7 +333,7 @@ test('a package that is missing is named with the command that installs it; othe
   )
 })
 
-test('settings that cannot be used are named, an endpoint may have its path or not', () => {
+test('an invalid setting is named, and an endpoint can have a path', () => {
   const base = { max_queue: 1, interval_ms: 1, timeout_ms: 1 }
   assert.throws(() => parseOtelSettings({ ...base, endpoint: 'localhost:4318' }), /settings\.endpoint/)
   assert.throws(() => parseOtelSettings({ ...base, max_queue: 0 }), /settings\.max_queue/)

@@ -84,18 +84,18 @@ test('tool results and replies are stored and sent without secrets', async (t) =
 })
 
 test('events for subscribers contain no secrets of requests or responses', async (t) => {
-  const watcher = pluginFiles(
-    'watcher',
+  const recorder = pluginFiles(
+    'recorder',
     `const { appendFileSync } = await import('node:fs')
      ctx.registerSubscriber('all', (event) => appendFileSync(ctx.directory + '/events', JSON.stringify(event) + '\\n'))`,
   )
-  const both = pluginsConfig({ 'redact-secrets': { protect_tool_results: false }, watcher: {} })
+  const both = pluginsConfig({ 'redact-secrets': { protect_tool_results: false }, recorder: {} })
   const gateway = await withRedaction(
     t,
     {},
     {
       prepare: (home) => {
-        writeFiles(home.plugins, watcher)
+        writeFiles(home.plugins, recorder)
         writeFileSync(join(home.root, 'notes.txt'), `{"password": "hunter2hunter2", "token": "${token}"}`)
       },
       startNow: false,
@@ -107,7 +107,7 @@ test('events for subscribers contain no secrets of requests or responses', async
   await gateway.say(`read it, ${token}`)
   await gateway.waitForReply('Here: [secret:')
   await gateway.stop()
-  const events = readFileSync(join(gateway.home.plugins, 'watcher/events'), 'utf8')
+  const events = readFileSync(join(gateway.home.plugins, 'recorder/events'), 'utf8')
   assert.doesNotMatch(events, /ghp_|hunter2/)
   assert.match(events, /read it, \[secret:/)
   assert.match(events, /password[\\"]+: [\\"]+\[secret:/)

@@ -17,7 +17,7 @@ type PollResponse =
 function setUp(t: TestContext, answers: PollResponse[], deps: Partial<PollingDeps> = {}) {
   const time = createVirtualTime()
   const questions: { offset: number; timeout: number; at: number }[] = []
-  const taken: (readonly unknown[])[] = []
+  const ingested: (readonly unknown[])[] = []
   const healths: string[] = []
   const refusals: string[] = []
   const poll = createPolling({
@@ -32,7 +32,7 @@ function setUp(t: TestContext, answers: PollResponse[], deps: Partial<PollingDep
       return 'afterMs' in answer ? answer.updates : answer
     },
     async ingest(updates) {
-      taken.push(updates)
+      ingested.push(updates)
     },
     health: (state, reason) => void healths.push(reason === undefined ? state : `${state}: ${reason}`),
     refused: (reason) => void refusals.push(reason),
@@ -44,7 +44,7 @@ function setUp(t: TestContext, answers: PollResponse[], deps: Partial<PollingDep
     ...deps,
   })
   t.after(() => poll.stop())
-  return { poll, time, questions, taken, healths, refusals }
+  return { poll, time, questions, ingested, healths, refusals }
 }
 
 const update = (id: number, message: Readonly<Record<string, unknown>> = {}) => ({ update_id: id, message })
@@ -58,7 +58,7 @@ const quiet = { afterMs: 7_000, updates: [] }
 const connectionLost = () => new ApiError('Telegram could not be reached: read ECONNRESET', { notExecuted: false })
 
 test('the first request returns at once, the following ones wait for updates', async (t) => {
-  const { poll, time, questions, taken } = setUp(t, [[update(5)], [update(6), update(7)]])
+  const { poll, time, questions, ingested } = setUp(t, [[update(5)], [update(6), update(7)]])
   await poll.start(signal)
   await time.flush()
   assert.deepEqual(
@@ -69,7 +69,7 @@ test('the first request returns at once, the following ones wait for updates', a
       [8, 7],
     ],
   )
-  assert.deepEqual(taken, [[update(5)], [update(6), update(7)]])
+  assert.deepEqual(ingested, [[update(5)], [update(6), update(7)]])
 })
 
 test('updates that could not be stored are not confirmed', async (t) => {
@@ -140,13 +140,13 @@ test('an unreachable network is reported with one text, although the errors diff
 })
 
 test('a dead connection is detected and replaced', async (t) => {
-  const { poll, time, taken, healths } = setUp(t, [[], 'hang', [update(1)]])
+  const { poll, time, ingested, healths } = setUp(t, [[], 'hang', [update(1)]])
   await poll.start(signal)
   // The wait, the margin of a fast connection, and the pause.
   await time.advance(9_799)
-  assert.deepEqual(taken, [])
+  assert.deepEqual(ingested, [])
   await time.advance(1)
-  assert.deepEqual([taken, healths], [[[update(1)]], []])
+  assert.deepEqual([ingested, healths], [[[update(1)]], []])
 })
 
 test('the time limit adapts to a slow connection', async (t) => {
@@ -155,23 +155,23 @@ test('the time limit adapts to a slow connection', async (t) => {
   const starting = known.poll.start(signal)
   await known.time.advance(27_000)
   await starting
-  assert.deepEqual(known.taken, [[update(1)]])
+  assert.deepEqual(known.ingested, [[update(1)]])
 
   const late = Array.from({ length: 5 }, () => slow(20_000, [update(2)]))
   const learning = setUp(t, [[], ...late])
   await learning.poll.start(signal)
   await learning.time.advance(100_000)
-  assert.deepEqual(learning.taken[0], [update(2)])
+  assert.deepEqual(learning.ingested[0], [update(2)])
 })
 
 test('a conflict with another program is reported and retried', async (t) => {
   const conflict = () => refusal(409, 'Conflict: terminated by other getUpdates request')
-  const { poll, time, healths, taken } = setUp(t, [conflict(), conflict(), conflict(), conflict(), [update(1)]])
+  const { poll, time, healths, ingested } = setUp(t, [conflict(), conflict(), conflict(), conflict(), [update(1)]])
   await poll.start(signal)
   await time.advance(30_000)
   assert.match(healths[0] ?? '', /^degraded: /)
   assert.equal(healths.at(-1), 'connected')
-  assert.deepEqual(taken, [[update(1)]])
+  assert.deepEqual(ingested, [[update(1)]])
 })
 
 test('a conflict with a webhook is reported as such', async (t) => {
@@ -211,21 +211,21 @@ test('a first request that fails fails the start', async (t) => {
 
 test('the parts of an album that arrive a little later are accepted with the first', async (t) => {
   const part = (id: number) => update(id, { media_group_id: '7', chat: { id: 1 } })
-  const { poll, time, taken } = setUp(t, [[part(1)], [part(1), part(2)]])
+  const { poll, time, ingested } = setUp(t, [[part(1)], [part(1), part(2)]])
   const starting = poll.start(signal)
   await time.flush()
-  assert.deepEqual(taken, [])
+  assert.deepEqual(ingested, [])
   await time.advance(400)
   await starting
-  assert.deepEqual(taken, [[part(1), part(2)]])
+  assert.deepEqual(ingested, [[part(1), part(2)]])
 })
 
 test('a response without updates is a failure that is retried', async (t) => {
   const nonsense: PollResponse[] = [[], [{ no: 'number' }], [update(3)]]
-  const { poll, time, taken, questions } = setUp(t, nonsense)
+  const { poll, time, ingested, questions } = setUp(t, nonsense)
   await poll.start(signal)
   await time.advance(1_000)
-  assert.deepEqual(taken.at(-1), [update(3)])
+  assert.deepEqual(ingested.at(-1), [update(3)])
   assert.equal(questions.at(-1)?.offset, 4)
 })
 

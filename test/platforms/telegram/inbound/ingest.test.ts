@@ -117,8 +117,8 @@ test('a button press that could not be stored is delivered again and answered th
   assert.ok(sent.success)
   gateway.failNextAccept(new HermesError('store/full'))
   gateway.answerPresses({ status: 'taken', text: `Noted. ${'x'.repeat(300)}` })
-  const told = await server.bot.press(Number(sent.messageId), 'appr:1:yes')
-  assert.equal(told.length, 200)
+  const response = await server.bot.press(Number(sent.messageId), 'appr:1:yes')
+  assert.equal(response.length, 200)
   assert.equal(gateway.presses.length, 1)
 })
 
