@@ -208,13 +208,13 @@ test('a sign-in page is not stored as a file; a web page that a user sent is', a
 test('a download waits a limited time for its platform to connect', async (t) => {
   const server = await startServerWith(t, png)
   let looks = 0
-  const late = createTestDownloader(t, { adapter: () => (++looks < 5 ? undefined : createLocator(server)) })
-  assert.equal((await late.fetched({ kind: 'photo', ref: 'f1' }))[0]?.mimeType, 'image/png')
-  const away = createTestDownloader(t)
-  await away.fetched({ kind: 'photo', ref: 'f1' })
-  assert.deepEqual(away.failures(), ['not-connected'])
+  const connecting = createTestDownloader(t, { adapter: () => (++looks < 5 ? undefined : createLocator(server)) })
+  assert.equal((await connecting.fetched({ kind: 'photo', ref: 'f1' }))[0]?.mimeType, 'image/png')
+  const disconnected = createTestDownloader(t)
+  await disconnected.fetched({ kind: 'photo', ref: 'f1' })
+  assert.deepEqual(disconnected.failures(), ['not-connected'])
   assert.equal(
-    away.clock.pendingSleeps.reduce((sum, ms) => sum + ms, 0),
+    disconnected.clock.pendingSleeps.reduce((sum, ms) => sum + ms, 0),
     10_000,
   )
   const withoutFiles = createTestDownloader(t, { adapter: () => ({}) })

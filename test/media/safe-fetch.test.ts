@@ -156,13 +156,16 @@ test('a file above the limit is rejected by its declared size or as soon as too 
 
 test('a download from a silent or slow server times out', async (t) => {
   const silent = await startFileServer(t, () => undefined)
-  const late = isMediaError('timeout')
-  await assert.rejects(fetchText({ url: silent.origin, trusted: silent.origin }, { idleTimeoutMs: 30 }), late)
+  const timedOut = isMediaError('timeout')
+  await assert.rejects(fetchText({ url: silent.origin, trusted: silent.origin }, { idleTimeoutMs: 30 }), timedOut)
   const trickling = await startFileServer(t, (response) => {
     const timer = setInterval(() => response.write('x'), 5)
     response.on('close', () => clearInterval(timer))
   })
-  await assert.rejects(fetchText({ url: trickling.origin, trusted: trickling.origin }, { totalTimeoutMs: 60 }), late)
+  await assert.rejects(
+    fetchText({ url: trickling.origin, trusted: trickling.origin }, { totalTimeoutMs: 60 }),
+    timedOut,
+  )
 })
 
 test('a DNS query without response times out', async () => {

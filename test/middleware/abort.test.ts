@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Middleware } from '../../src/middleware/contract.ts'
 import { deferred, recordEvents, rejection, setUp, toolCall, warnings } from './support.ts'
 
-const reason = new Error('the person left')
+const reason = new Error('the user left')
 
 test('a callback that catches an abort does not make a result of it, whatever its family', async () => {
   for (const family of ['nemo', 'hermes'] as const) {
@@ -11,11 +11,11 @@ test('a callback that catches an abort does not make a result of it, whatever it
     if (family === 'nemo')
       middleware.registerIntercept('i', 'tool_execution', (_call, next) => next().catch(() => 'fine'))
     else middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call().catch(() => 'fine'))
-    const leaving = new AbortController()
+    const controller = new AbortController()
     const call = toolCall({
-      signal: leaving.signal,
+      signal: controller.signal,
       handler: async (_args, signal) => {
-        leaving.abort(reason)
+        controller.abort(reason)
         signal.throwIfAborted()
       },
     })
@@ -25,39 +25,39 @@ test('a callback that catches an abort does not make a result of it, whatever it
 
 test('a callback that fails because of an abort ends the call, although it fails open', async () => {
   const { middleware, log } = setUp()
-  const leaving = new AbortController()
+  const controller = new AbortController()
   middleware.registerMiddleware('tool_execution', async ({ signal }) => {
-    leaving.abort(reason)
+    controller.abort(reason)
     signal.throwIfAborted()
   })
   let ran = false
   const handler = async () => {
     ran = true
   }
-  assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal, handler }))), reason)
+  assert.equal(await rejection(middleware.tool(toolCall({ signal: controller.signal, handler }))), reason)
   assert.equal(ran, false)
   assert.deepEqual(warnings(log), [])
 })
 
 test('a callback that fails because of an abort after the tool has run ends the call with the abort', async () => {
   const { middleware } = setUp()
-  const leaving = new AbortController()
+  const controller = new AbortController()
   middleware.registerMiddleware('tool_execution', async ({ next_call, signal }) => {
     await next_call()
-    leaving.abort(reason)
+    controller.abort(reason)
     signal.throwIfAborted()
   })
-  assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal }))), reason)
+  assert.equal(await rejection(middleware.tool(toolCall({ signal: controller.signal }))), reason)
 })
 
 test('a call that ends within the grace period after an abort is awaited', async () => {
   const { middleware, log } = setUp()
   middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call())
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const call = toolCall({
-    signal: leaving.signal,
+    signal: controller.signal,
     handler: async (_args, signal) => {
-      leaving.abort(reason)
+      controller.abort(reason)
       signal.throwIfAborted()
     },
   })
@@ -69,10 +69,10 @@ test('a call that ends within the grace period after an abort is awaited', async
 
 test('after an abort, a callback that fails open is not skipped and the call rejects with the abort reason', async () => {
   const leave = async () => {
-    leaving.abort(reason)
+    controller.abort(reason)
     throw new TypeError('confused')
   }
-  let leaving = new AbortController()
+  let controller = new AbortController()
   const registrations = [
     (on: Middleware) => on.registerMiddleware('tool_request', leave),
     (on: Middleware) => on.registerMiddleware('tool_execution', leave),
@@ -81,10 +81,10 @@ test('after an abort, a callback that fails open is not skipped and the call rej
     (on: Middleware) => on.registerIntercept('open', 'tool_execution', leave, { fails: 'open' }),
   ]
   for (const register of registrations) {
-    leaving = new AbortController()
+    controller = new AbortController()
     const { middleware, log } = setUp()
     register(middleware)
-    assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal }))), reason, String(register))
+    assert.equal(await rejection(middleware.tool(toolCall({ signal: controller.signal }))), reason, String(register))
     assert.deepEqual(warnings(log), [])
   }
 })
@@ -103,11 +103,11 @@ test('a call that was aborted before it began runs nothing', async () => {
 test('a callback that hangs does not delay an aborted call, and starts nothing later', async () => {
   const { middleware, log } = setUp()
   const events = recordEvents(middleware)
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const wait = deferred()
   const later = Promise.withResolvers<unknown>()
   middleware.registerMiddleware('tool_execution', async ({ next_call }) => {
-    leaving.abort(reason)
+    controller.abort(reason)
     await wait.promise
     later.resolve(await rejection(next_call()))
   })
@@ -115,7 +115,7 @@ test('a callback that hangs does not delay an aborted call, and starts nothing l
   const handler = async () => {
     ran = true
   }
-  assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal, handler }))), reason)
+  assert.equal(await rejection(middleware.tool(toolCall({ signal: controller.signal, handler }))), reason)
   wait.resolve()
   assert.equal(await later.promise, reason)
   await new Promise(setImmediate)
@@ -128,10 +128,10 @@ test('a callback that hangs does not delay an aborted call, and starts nothing l
 
 test('a guardrail that hangs does not delay a cancelled call, and the tool does not run when the guardrail resolves later', async () => {
   const { middleware } = setUp()
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const wait = deferred()
   middleware.registerGuardrail('slow', 'tool', async () => {
-    leaving.abort(reason)
+    controller.abort(reason)
     await wait.promise
     return null
   })
@@ -140,7 +140,7 @@ test('a guardrail that hangs does not delay a cancelled call, and the tool does 
     ran = true
     return {}
   }
-  assert.equal(await rejection(middleware.tool(toolCall({ signal: leaving.signal, policy }))), reason)
+  assert.equal(await rejection(middleware.tool(toolCall({ signal: controller.signal, policy }))), reason)
   wait.resolve()
   await new Promise(setImmediate)
   assert.equal(ran, false)
@@ -149,11 +149,11 @@ test('a guardrail that hangs does not delay a cancelled call, and the tool does 
 test('a running tool is awaited, also after an abort, because it may have an effect', async () => {
   const { middleware } = setUp()
   middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call())
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const call = toolCall({
-    signal: leaving.signal,
+    signal: controller.signal,
     async handler() {
-      leaving.abort(reason)
+      controller.abort(reason)
       // Longer than the time of grace, which is nothing here.
       for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setTimeout(resolve, 1))
       return 'written'
@@ -164,7 +164,7 @@ test('a running tool is awaited, also after an abort, because it may have an eff
 
 test('the signals that callbacks get abort with the signal of the caller', async () => {
   const { middleware } = setUp()
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const seen: boolean[] = []
   for (const name of ['a', 'b'])
     middleware.registerIntercept(name, 'tool_execution', async ({ signal }, next) => {
@@ -173,9 +173,9 @@ test('the signals that callbacks get abort with the signal of the caller', async
       return result
     })
   const call = toolCall({
-    signal: leaving.signal,
+    signal: controller.signal,
     async handler(_args, signal) {
-      leaving.abort(reason)
+      controller.abort(reason)
       seen.push(signal.aborted)
       return 'done'
     },

@@ -135,14 +135,14 @@ test('test_execution_middleware_translated_downstream_failure_is_not_masked', as
 
 test('test_execution_middleware_downstream_base_exception_is_not_wrapped', async () => {
   const { middleware } = setUp()
-  const leaving = new AbortController()
+  const controller = new AbortController()
   middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call().catch(() => 'swallowed'))
   const interrupt = new DOMException('stopped', 'AbortError')
   const tool = counted(() => {
-    leaving.abort(interrupt)
+    controller.abort(interrupt)
     throw interrupt
   })
-  assert.equal(await rejection(middleware.tool(toolCall({ ...tool, signal: leaving.signal }))), interrupt)
+  assert.equal(await rejection(middleware.tool(toolCall({ ...tool, signal: controller.signal }))), interrupt)
 })
 
 test('test_execution_middleware_double_next_call_does_not_run_terminal_twice', async () => {

@@ -53,13 +53,13 @@ for (const intercepted of [false, true]) {
     const { middleware, log } = setUp()
     if (intercepted) middleware.registerIntercept('pass', 'model_stream', pass)
     const events = recordEvents(middleware)
-    const leaving = new AbortController()
-    const reason = new Error('the person left')
+    const controller = new AbortController()
+    const reason = new Error('the user left')
     const call = modelCall([], {
-      signal: leaving.signal,
+      signal: controller.signal,
       async *stream() {
         yield 'a'
-        leaving.abort(reason)
+        controller.abort(reason)
         await new Promise(() => undefined)
         return ''
       },
@@ -231,7 +231,7 @@ test('failing open does not hide a failure of the provider', async () => {
 
 test('a stream intercept that catches an abort cannot turn it into a response', async () => {
   const { middleware, log } = setUp({ graceMs: 10_000 })
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const reason = new Error('stop')
   middleware.registerIntercept('swallows', 'model_stream', async function* (_call, next) {
     try {
@@ -242,7 +242,7 @@ test('a stream intercept that catches an abort cannot turn it into a response', 
   })
   const begun = deferred()
   const call = modelCall([], {
-    signal: leaving.signal,
+    signal: controller.signal,
     async *stream(_request, signal) {
       begun.resolve()
       await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -251,7 +251,7 @@ test('a stream intercept that catches an abort cannot turn it into a response', 
   })
   const work = rejection(middleware.model(call))
   await begun.promise
-  leaving.abort(reason)
+  controller.abort(reason)
   assert.equal(await work, reason)
   assert.deepEqual(warnings(log), [], 'the signal informs the provider')
 })
@@ -277,19 +277,19 @@ test('an intercept can clean up when its stream is closed early', async () => {
 
 test('after an abort, a stream intercept that fails open is not skipped and the call rejects with the abort reason', async () => {
   const { middleware, log } = setUp()
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const reason = new Error('stop')
   middleware.registerIntercept(
     'open',
     'model_stream',
     () => {
-      leaving.abort(reason)
+      controller.abort(reason)
       throw fault
     },
     { fails: 'open' },
   )
   const { state, stream } = watched(['a'])
-  assert.equal(await rejection(middleware.model(modelCall([], { stream, signal: leaving.signal }))), reason)
+  assert.equal(await rejection(middleware.model(modelCall([], { stream, signal: controller.signal }))), reason)
   assert.equal(state.opened, 0)
   assert.deepEqual(warnings(log), [])
 })

@@ -259,9 +259,9 @@ test('without support or permission of the platform or the settings there is no 
   const options = { target, turnId }
   assert.equal(openOutbox(t, { edit: false }).outbox.openDraft(options), null)
   assert.equal(openOutbox(t, { settings: { streaming: { enabled: false } } }).outbox.openDraft(options), null)
-  const away = openOutbox(t)
-  away.connected = false
-  assert.equal(away.outbox.openDraft(options), null)
+  const disconnected = openOutbox(t)
+  disconnected.connected = false
+  assert.equal(disconnected.outbox.openDraft(options), null)
 })
 
 test('a draft does not overtake a pending reply, and appears once that is sent', async (t) => {

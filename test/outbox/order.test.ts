@@ -14,8 +14,16 @@ import {
 } from './support.ts'
 
 /** The behaviour of the platform for a call: whether the message arrives, and which result the outbox gets. */
-type Fate = 'arrives' | 'limited' | 'fails' | 'refused' | 'lost' | 'lost-arrived' | 'throws-arrived'
-const fates: readonly Fate[] = ['arrives', 'limited', 'fails', 'refused', 'lost', 'lost-arrived', 'throws-arrived']
+type Outcome = 'arrives' | 'limited' | 'fails' | 'refused' | 'lost' | 'lost-arrived' | 'throws-arrived'
+const outcomes: readonly Outcome[] = [
+  'arrives',
+  'limited',
+  'fails',
+  'refused',
+  'lost',
+  'lost-arrived',
+  'throws-arrived',
+]
 
 interface Arrival {
   readonly chat: string
@@ -25,7 +33,7 @@ interface Arrival {
 /**
  * A platform on which messages may arrive although the outbox gets another result. Records calls that come too early.
  */
-function createScriptedSender(plan: readonly Fate[], time: ManualTime) {
+function createScriptedSender(plan: readonly Outcome[], time: ManualTime) {
   const arrivals: Arrival[] = []
   const early: string[] = []
   const notBefore = new Map<string, number>()
@@ -33,9 +41,10 @@ function createScriptedSender(plan: readonly Fate[], time: ManualTime) {
   let call = 0
   sender.send = async ({ target: { chatId: chat }, text }): Promise<SendResult> => {
     if (time.clock() < (notBefore.get(chat) ?? 0)) early.push(text)
-    const fate = plan[call++] ?? 'arrives'
-    if (fate === 'arrives' || fate === 'lost-arrived' || fate === 'throws-arrived') arrivals.push({ chat, text })
-    switch (fate) {
+    const outcome = plan[call++] ?? 'arrives'
+    if (outcome === 'arrives' || outcome === 'lost-arrived' || outcome === 'throws-arrived')
+      arrivals.push({ chat, text })
+    switch (outcome) {
       case 'arrives':
         return { success: true, messageId: `m${call}` }
       case 'limited':
@@ -97,7 +106,7 @@ function assertLabels(texts: readonly string[]): void {
 test('for any behaviour of platform and process, each reply arrives in order, and twice only with a label', async (t) => {
   const scenario = fc.record({
     replies: fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 6, size: 'max' }),
-    plan: fc.array(fc.constantFrom(...fates), { maxLength: 12, size: 'max' }),
+    plan: fc.array(fc.constantFrom(...outcomes), { maxLength: 12, size: 'max' }),
     lives: fc.array(fc.integer({ min: 1, max: 8 }), { maxLength: 3, size: 'max' }),
   })
   await fc.assert(

@@ -16,11 +16,11 @@ import {
   openOutbox,
 } from './support.ts'
 
-type Fate = { readonly limit: 'none' } | { readonly limit: 'chat' | 'account'; readonly ms: number }
+type Outcome = { readonly limit: 'none' } | { readonly limit: 'chat' | 'account'; readonly ms: number }
 
 /** Records calls that come too early or too late, and concurrent calls of one chat. */
-function createStrictPlatform(fates: readonly Fate[], time: ManualTime) {
-  const mistakes: string[] = []
+function createStrictPlatform(outcomes: readonly Outcome[], time: ManualTime) {
+  const violations: string[] = []
   const arrived: string[] = []
   const until = new Map<string, number>()
   const busy = new Set<string>()
@@ -31,28 +31,28 @@ function createStrictPlatform(fates: readonly Fate[], time: ManualTime) {
   async function answer(chat: string, text: string, final: boolean): Promise<SendResult> {
     const now = time.clock()
     const free = Math.max(until.get(chat) ?? 0, until.get('account') ?? 0)
-    if (now < free) mistakes.push(`${text} came ${free - now} ms too early`)
-    if (owed.delete(chat) && now > free + 100) mistakes.push(`${text} came ${now - free} ms late`)
-    if (busy.has(chat)) mistakes.push(`${text} came beside another call`)
+    if (now < free) violations.push(`${text} came ${free - now} ms too early`)
+    if (owed.delete(chat) && now > free + 100) violations.push(`${text} came ${now - free} ms late`)
+    if (busy.has(chat)) violations.push(`${text} came beside another call`)
     busy.add(chat)
-    const fate = fates[calls++] ?? { limit: 'none' }
+    const outcome = outcomes[calls++] ?? { limit: 'none' }
     await new Promise((resolve) => setImmediate(resolve))
     busy.delete(chat)
-    if (fate.limit === 'none') {
+    if (outcome.limit === 'none') {
       if (final) arrived.push(text)
       return { success: true, messageId: `m${calls}` }
     }
-    const scope = fate.limit === 'chat' ? chat : 'account'
-    until.set(scope, Math.max(until.get(scope) ?? 0, time.clock() + fate.ms))
+    const scope = outcome.limit === 'chat' ? chat : 'account'
+    until.set(scope, Math.max(until.get(scope) ?? 0, time.clock() + outcome.ms))
     if (final) owed.add(chat)
-    return limited(fate.ms, fate.limit)
+    return limited(outcome.ms, outcome.limit)
   }
 
   const sender = createFakeSender({}, time.clock)
   sender.send = (message) => answer(message.target.chatId, message.text, message.kind === 'reply')
   sender.edit = (_, message, final) => answer(message.target.chatId, message.text, final)
   sender.typing = (target) => answer(target.chatId, 'typing', false)
-  return { sender, mistakes, arrived, own: (chat: string) => answer(chat, 'reaction', false) }
+  return { sender, violations, arrived, own: (chat: string) => answer(chat, 'reaction', false) }
 }
 
 /** Runs everything that can run now. */
@@ -87,7 +87,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 3_000 }) }) },
 )
-const fate: fc.Arbitrary<Fate> = fc.oneof(
+const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.constant({ limit: 'none' as const }),
   fc.record({ limit: fc.constantFrom('chat' as const, 'account' as const), ms: fc.integer({ min: 50, max: 5_000 }) }),
 )
@@ -95,12 +95,12 @@ const fate: fc.Arbitrary<Fate> = fc.oneof(
 test('many limits during sends, edits, typing and adapter calls lose no reply and cause no early call', async (t) => {
   const scenario = fc.record({
     steps: fc.array(step, { minLength: 5, maxLength: 30, size: 'max' }),
-    fates: fc.array(fate, { maxLength: 60, size: 'max' }),
+    outcomes: fc.array(outcome, { maxLength: 60, size: 'max' }),
   })
   await fc.assert(
-    fc.asyncProperty(scenario, async ({ steps, fates }) => {
+    fc.asyncProperty(scenario, async ({ steps, outcomes }) => {
       const time = createManualTime()
-      const platform = createStrictPlatform(fates, time)
+      const platform = createStrictPlatform(outcomes, time)
       // A rate limit must not count as an attempt.
       const bench = openOutbox(t, { time, sender: platform.sender, settings: { outbox: { max_tries: 1 } } })
       const { outbox } = bench
@@ -130,7 +130,7 @@ test('many limits during sends, edits, typing and adapter calls lose no reply an
       turn.abort()
       await Promise.allSettled(own)
       await outbox.stop(0)
-      assert.deepEqual(platform.mistakes, [])
+      assert.deepEqual(platform.violations, [])
       for (const name of ['a', 'b', 'c']) {
         const of = (texts: readonly string[]) => texts.filter((text) => text.startsWith(name))
         assert.deepEqual(of(platform.arrived), of(sent))

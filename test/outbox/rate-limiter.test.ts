@@ -234,16 +234,16 @@ test('an aborted call of an adapter leaves the queue and cancels its timer', asy
   const bench = openOutbox(t)
   const { outbox, time } = bench
   await ownCall(bench, [], 'chat', limited(2_000))
-  const wanted = new AbortController()
-  const waiting = outbox.rateLimited(chat, wanted.signal, async () => assert.fail('called all the same'))
-  const refused = assert.rejects(waiting, /changed my mind/)
+  const controller = new AbortController()
+  const waiting = outbox.rateLimited(chat, controller.signal, async () => assert.fail('called all the same'))
+  const refused = assert.rejects(waiting, /no longer needed/)
   assert.deepEqual(time.pendingSleeps(), [2_001])
-  wanted.abort(new Error('changed my mind'))
+  controller.abort(new Error('no longer needed'))
   await refused
   assert.deepEqual(time.pendingSleeps(), [])
   await assert.rejects(
-    outbox.rateLimited(chat, wanted.signal, async () => fine),
-    /changed my mind/,
+    outbox.rateLimited(chat, controller.signal, async () => fine),
+    /no longer needed/,
   )
 })
 

@@ -53,17 +53,17 @@ test('a platform without a typing indicator costs no timer; a disconnected one i
   await flushEventLoop()
   assert.deepEqual(unable.time.pendingSleeps(), [])
 
-  const away = openOutbox(t, { typing: true })
-  away.connected = false
+  const disconnected = openOutbox(t, { typing: true })
+  disconnected.connected = false
   const turn = new AbortController()
-  away.outbox.showTyping(target, turn.signal)
+  disconnected.outbox.showTyping(target, turn.signal)
   await flushEventLoop()
-  away.time.advance(250)
+  disconnected.time.advance(250)
   await flushEventLoop()
-  away.connected = true
-  away.time.advance(2_000)
+  disconnected.connected = true
+  disconnected.time.advance(2_000)
   await flushEventLoop()
-  assert.equal(away.sender.calls.length, 1)
+  assert.equal(disconnected.sender.calls.length, 1)
   turn.abort()
 })
 
