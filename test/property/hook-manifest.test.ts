@@ -12,9 +12,9 @@ const rules = { folder: 'x', eventIssue: () => 'odd' }
 
 function check(text: string): void {
   const found = parseHookManifest(text, 'HOOK.yaml', rules)
-  const sentences = found.ok ? found.warnings : found.issues
-  if (!found.ok) assert.ok(sentences.length > 0)
-  for (const sentence of sentences) assert.match(sentence, /^HOOK\.yaml:\d+:\d+: \S/)
+  const messages = found.ok ? found.warnings : found.issues
+  if (!found.ok) assert.ok(messages.length > 0)
+  for (const message of messages) assert.match(message, /^HOOK\.yaml:\d+:\d+: \S/)
   if (found.ok) assert.doesNotMatch(found.manifest.name, /[/\\\0]/)
 }
 
