@@ -61,6 +61,11 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
     path: home.databaseFile,
     guardFiles: [home.lockFile],
     onCommit: slowCommits.record,
+    onMigrated: ({ fromVersion, toVersion, backup }) =>
+      log.info(
+        { event: 'store.migrated', fromVersion, toVersion, backup },
+        'the database was upgraded; a copy of the old one was kept',
+      ),
   })
 
   const degraded = createDegradedReasons({

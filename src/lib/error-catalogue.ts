@@ -36,7 +36,7 @@ export const errorCatalogue = {
   },
   'store/newer-schema': {
     meaning: 'The database was written by a newer version of hermes-gateway.',
-    hint: 'Run the newer version, or restore the backup made before the upgrade.',
+    hint: 'Run the newer version, or stop the gateway and replace state.db by state.db.bak, the copy before the upgrade.',
   },
   'store/corrupt': {
     meaning: 'The database file is damaged or is not a database.',

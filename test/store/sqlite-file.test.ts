@@ -79,6 +79,48 @@ test('the migration to dead letters keeps every parked message of an older datab
   )
 })
 
+test('an existing database is copied before a migration', async (t) => {
+  const path = join(tempHome(t), 'state.db')
+  const backup = `${path}.bak`
+  meddle(path, migrations.slice(0, 6).join(''))
+  meddle(
+    path,
+    `insert into inbox (session_key, lane, kind, platform, account, chat_id, payload, state, available_at, accepted_at)
+     values ('k', 'turn', 'text', 'web', 'main', 'chat', '{}', 'parked', 1, 1);
+     pragma user_version = 6`,
+  )
+  writeFileSync(backup, 'the copy before an earlier migration', { mode: 0o644 })
+  writeFileSync(`${backup}.tmp`, 'a copy that was interrupted')
+  const reports: unknown[] = []
+  const open = () => createSqliteStore({ path, onMigrated: (report) => reports.push(report) }).close()
+  await open()
+  assert.deepEqual(reports, [{ fromVersion: 6, toVersion: migrations.length, backup }])
+  assert.equal(versionOf(backup), 6)
+  assert.equal(statSync(backup).mode & 0o777, 0o600)
+  assert.equal(existsSync(`${backup}.tmp`), false)
+  const db = new DatabaseSync(backup, { readOnly: true })
+  t.after(() => db.close())
+  assert.equal(db.prepare('select state from inbox').get()?.['state'], 'parked')
+  await open()
+  assert.equal(reports.length, 1, 'a database of the newest schema is not copied')
+})
+
+test('a database that cannot be copied is not migrated', async (t) => {
+  const path = join(tempHome(t), 'state.db')
+  meddle(path, `${migrations.slice(0, 6).join('')}; pragma user_version = 6`)
+  mkdirSync(`${path}.bak`)
+  assert.throws(
+    () => createSqliteStore({ path }),
+    (error) => isHermesError(error, 'store/failed'),
+  )
+  assert.equal(versionOf(path), 6)
+})
+
+test('a new database is not copied', async (t) => {
+  const path = await usedDatabase(t)
+  assert.equal(existsSync(`${path}.bak`), false)
+})
+
 test('a failed migration leaves the file unchanged', (t) => {
   const path = join(tempHome(t), 'state.db')
   meddle(path, "create table trace (old text); insert into trace values ('kept')")

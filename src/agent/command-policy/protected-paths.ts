@@ -46,6 +46,8 @@ export const secretFiles = [
   'state.db',
   'state.db-wal',
   'state.db-shm',
+  'state.db.bak',
+  'state.db.bak.tmp',
   'cache/config.last-good.yaml',
 ] as const
 /** Files in `HERMES_HOME` that configure the gateway. */

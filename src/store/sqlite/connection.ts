@@ -5,12 +5,32 @@ import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import { migrations } from '../migrations/index.ts'
+import { backUpDatabase } from './backup.ts'
 
 /** How long to wait for another program that writes to the database, ms. Blocks the event loop. */
 const defaultBusyTimeoutMs = 1_000
 
-/** Creates (0600) or opens the database for writing and brings it to the newest schema. Throws `store/…`. */
-export function openDatabase(path: string, busyTimeoutMs = defaultBusyTimeoutMs): DatabaseSync {
+/** An existing database that was brought to the newest schema. */
+export interface MigrationReport {
+  readonly fromVersion: number
+  readonly toVersion: number
+  /** The copy of the database before the migration. */
+  readonly backup: string
+}
+
+export interface OpenOptions {
+  readonly busyTimeoutMs?: number | undefined
+  readonly onMigrated?: ((report: MigrationReport) => void) | undefined
+}
+
+/**
+ * Creates (0600) or opens the database for writing and brings it to the newest schema. An existing database is copied before
+ * that. Throws `store/…`.
+ */
+export function openDatabase(
+  path: string,
+  { busyTimeoutMs = defaultBusyTimeoutMs, onMigrated }: OpenOptions = {},
+): DatabaseSync {
   return withStoreErrors(() => {
     // The write-ahead files inherit the permissions of the database, so these are set before SQLite opens it.
     ensurePrivateFile(path)
@@ -22,7 +42,8 @@ export function openDatabase(path: string, busyTimeoutMs = defaultBusyTimeoutMs)
       // A platform deletes a message after the acknowledgement, so a commit must survive a power failure.
       db.exec('pragma synchronous = full')
       db.exec('pragma cache_size = -4096')
-      migrate(db)
+      const report = migrate(db, path)
+      if (report !== undefined) onMigrated?.(report)
       return db
     } catch (error) {
       db.close()
@@ -98,9 +119,14 @@ function rejectNewerSchema(version: number): void {
   )
 }
 
-/** Runs all missing migrations in one transaction, so that a crash leaves the old schema intact. */
-function migrate(db: DatabaseSync): void {
-  if (schemaVersion(db) === migrations.length) return
+/**
+ * Runs all missing migrations in one transaction, so that a crash leaves the old schema intact. Returns `undefined` for a
+ * new database and for one that has the newest schema.
+ */
+function migrate(db: DatabaseSync, path: string): MigrationReport | undefined {
+  const fromVersion = schemaVersion(db)
+  if (fromVersion === migrations.length) return undefined
+  const backup = fromVersion === 0 ? undefined : backUpDatabase(db, path)
   db.exec('begin immediate')
   try {
     const from = schemaVersion(db)
@@ -112,4 +138,5 @@ function migrate(db: DatabaseSync): void {
     if (db.isTransaction) db.exec('rollback')
     throw error
   }
+  return backup === undefined ? undefined : { fromVersion, toVersion: migrations.length, backup }
 }

@@ -6,7 +6,7 @@ import { HermesError, toError } from '../../lib/errors.ts'
 import { fileIdOf } from '../../lib/file-fingerprint.ts'
 import type { Transaction } from '../query.ts'
 import type { Store } from '../store.ts'
-import { openDatabase, toStoreError } from './connection.ts'
+import { type MigrationReport, openDatabase, toStoreError } from './connection.ts'
 import { createStatements, runTransaction } from './statements.ts'
 
 export interface SqliteStoreDeps {
@@ -17,6 +17,8 @@ export interface SqliteStoreDeps {
   readonly busyTimeoutMs?: number
   /** Receives the duration of each commit, ms. Must not throw. */
   readonly onCommit?: (durationMs: number) => void
+  /** Called when an existing database was brought to the newest schema. */
+  readonly onMigrated?: (report: MigrationReport) => void
 }
 
 interface QueuedTransaction {
@@ -34,8 +36,9 @@ export function createSqliteStore({
   guardFiles: guardedBy = [],
   busyTimeoutMs,
   onCommit,
+  onMigrated,
 }: SqliteStoreDeps): Store {
-  const db = openDatabase(path, busyTimeoutMs)
+  const db = openDatabase(path, { busyTimeoutMs, onMigrated })
   const findReplacedFile = detectReplacedFiles([path, ...guardedBy])
   const statements = createStatements(db)
   const begin = db.prepare('begin immediate')

@@ -26,7 +26,7 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
   pluginState: ['gateway', 'The stored state of plugins, one JSON file each.'],
   databaseFile: [
     'gateway',
-    'The database: messages, turns, conversations, replies. `state.db-wal` and `state.db-shm` belong to it.',
+    'The database: messages, turns, conversations, replies. `state.db-wal` and `state.db-shm` belong to it. `state.db.bak` is the copy before the last upgrade of its schema.',
   ],
   tokenFile: [
     'gateway',

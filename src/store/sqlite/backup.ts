@@ -1,0 +1,35 @@
+/**
+ * Copies the database before a migration, because an older version of the gateway cannot open the result.
+ */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+
+/**
+ * Writes `<path>.bak` (0600), which replaces the copy before an earlier migration, and returns its path. The copy is
+ * completely on disk when this returns. Throws errors of SQLite and of the file system.
+ */
+export function backUpDatabase(db: DatabaseSync, path: string): string {
+  const backup = `${path}.bak`
+  const unfinished = `${backup}.tmp`
+  rmSync(unfinished, { force: true })
+  try {
+    // SQLite writes into an empty file and keeps its permissions.
+    closeSync(openSync(unfinished, 'ax', 0o600))
+    db.prepare('vacuum into ?').run(unfinished)
+    syncFile(unfinished)
+    renameSync(unfinished, backup)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  }
+  return backup
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
