@@ -9,6 +9,7 @@ import {
   assertFailed,
   hermes,
   type ProcessResult,
+  packageVersion,
   quietConfig,
   type RunningProcess,
   runInProcess,
@@ -51,7 +52,10 @@ describe('with a running daemon', () => {
   test('status reports the state of the gateway for people and as JSON', async () => {
     const plain = await here('status')
     assert.equal(plain.code, 0, plain.stderr)
-    assert.match(plain.stdout, new RegExp(`^hermes-gateway 0\\.1\\.0 .*\\b${daemon.child.pid}\\b`))
+    assert.match(
+      plain.stdout,
+      new RegExp(`^hermes-gateway ${packageVersion.replaceAll('.', '\\.')} .*\\b${daemon.child.pid}\\b`),
+    )
     assert.match(plain.stdout, /^Platforms {2}web connected$/m)
     assert.match(plain.stdout, /^Needs you {2}1 .*: hermes inbox list$/m)
     assert.match(plain.stdout, /^Needs you {2}1 .*: hermes outbox list$/m)
