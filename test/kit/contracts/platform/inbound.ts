@@ -43,10 +43,11 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
       await say('first', 'one')
       await say('second', 'two')
       await say('first', 'one')
-      const [one, two, again] = gateway.ingestedEvents.map(({ keys }) => keys[0])
+      const [one, two] = distinctEvents(gateway).map(({ keys }) => keys[0])
       assert.ok(one)
-      assert.notEqual(one, two)
-      assert.equal(again, one)
+      assert.ok(two, 'the second event has the key of the first one')
+      assert.ok(gateway.ingestedEvents.length > 2)
+      assert.equal(gateway.ingestedEvents.at(-1)?.keys[0], one)
     },
   }),
 
@@ -56,7 +57,7 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
     async check({ gateway, target, say, sayAsStranger }) {
       await say('it is me', 'one')
       await sayAsStranger('and me', 'two')
-      const [me, other] = gateway.ingestedEvents.map(({ event }) => event.source)
+      const [me, other] = distinctEvents(gateway).map(({ event }) => event.source)
       assert.ok(me && other?.userId)
       assert.notEqual(other.userId, me.userId)
       assert.equal(other.chatId, target.chatId)
@@ -85,7 +86,7 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
     async check({ gateway, say }) {
       gateway.failNextAccept(new HermesError('store/full'))
       const acknowledged = await say('keep me', 'one')
-      assert.equal(gateway.ingestedEvents.length, acknowledged ? 1 : 0)
+      assert.equal(distinctEvents(gateway).length, acknowledged ? 1 : 0)
     },
   }),
 
@@ -127,16 +128,24 @@ export const inboundRequirements: readonly PlatformRequirement[] = [
   }),
 ]
 
+/**
+ * The events without repetitions. A platform delivers an event again when the acknowledgement takes long, as on a busy
+ * machine; the gateway recognises its key.
+ */
+export function distinctEvents({ ingestedEvents }: RecordingContext): IngestedEvent[] {
+  return ingestedEvents.filter(({ accepted }) => accepted.status !== 'duplicate')
+}
+
 /** The only event that was ingested. */
-export function singleEvent({ ingestedEvents }: RecordingContext): IngestedEvent {
-  const [first] = ingestedEvents
+export function singleEvent(gateway: RecordingContext): IngestedEvent {
+  const [first, ...others] = distinctEvents(gateway)
   assert.ok(first, 'no event was ingested')
-  assert.equal(ingestedEvents.length, 1)
+  assert.equal(others.length, 0)
   return first
 }
 
-export function acceptedTexts({ ingestedEvents }: RecordingContext): string[] {
-  return ingestedEvents.map(({ event }) => event.text)
+export function acceptedTexts(gateway: RecordingContext): string[] {
+  return distinctEvents(gateway).map(({ event }) => event.text)
 }
 
 async function checkRoundTrip(

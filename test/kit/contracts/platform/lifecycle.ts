@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { HermesError } from '../../../../src/lib/errors.ts'
 import { messageTo, neverAborted, type PlatformRequirement, requirement, settleIo } from '../platform-requirement.ts'
+import { acceptedTexts } from './inbound.ts'
 
 export const lifecycleRequirements: readonly PlatformRequirement[] = [
   requirement({
@@ -124,12 +125,4 @@ export const lifecycleRequirements: readonly PlatformRequirement[] = [
 /** The message may be acknowledged later or never. */
 function ignoreResult(saying: Promise<unknown>): void {
   saying.catch(() => undefined)
-}
-
-function acceptedTexts({
-  ingestedEvents,
-}: {
-  ingestedEvents: readonly { accepted: { status: string }; event: { text: string } }[]
-}) {
-  return ingestedEvents.filter(({ accepted }) => accepted.status === 'accepted').map(({ event }) => event.text)
 }
