@@ -1,5 +1,6 @@
 /**
- * Which test files run, and in which of the processes: the longest files first, each to the process with the least to do.
+ * Which test files run, and which of them share a process: the longest files first, each to the process with the least to
+ * do.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -16,24 +17,27 @@ export const defaultSeconds = 0.15
 /** Folders whose tests start daemons, run interpreters or replay thousands of payloads. */
 const slowFolders = ['crash', 'conformance', 'docs', 'platforms', 'proof', 'replay', 'hosts', 'plugins']
 
-const slowFiles = ['test/container.test.ts', 'test/documentation.test.ts']
+/** A file that takes longer is left out of the quick tests. */
+const maxQuickSeconds = 2.5
 
 export interface SelectionOptions {
-  /** Unit tests and stories alone. */
+  /** Only unit tests and stories, without the files that take long. */
   readonly quick: boolean
   /** Globs relative to the root of the project; all tests if empty. */
   readonly patterns: readonly string[]
+  readonly durations: ReadonlyMap<string, number>
 }
 
 /** Paths relative to the root, sorted. */
-export function selectTestFiles({ quick, patterns }: SelectionOptions): string[] {
+export function selectTestFiles({ quick, patterns, durations }: SelectionOptions): string[] {
   const globs = patterns.length === 0 ? ['test/**/*.test.ts'] : [...patterns]
   const files = [...new Set(globSync(globs, { cwd: root }))].filter((file) => file.endsWith('.test.ts')).sort()
-  return quick ? files.filter(isQuick) : files
+  return quick ? files.filter((file) => isQuick(file, durations)) : files
 }
 
-function isQuick(file: string): boolean {
-  return !slowFiles.includes(file) && !slowFolders.some((folder) => file.startsWith(`test/${folder}/`))
+function isQuick(file: string, durations: ReadonlyMap<string, number>): boolean {
+  const seconds = durations.get(file) ?? defaultSeconds
+  return seconds <= maxQuickSeconds && !slowFolders.some((folder) => file.startsWith(`test/${folder}/`))
 }
 
 /** Throws when the file is not a map of paths to seconds. */
@@ -42,7 +46,7 @@ export function readDurations(): ReadonlyMap<string, number> {
   return new Map(Object.entries(parsed))
 }
 
-/** Distributes the files over `count` shards of about equal duration. Empty shards are left out. */
+/** Distributes the files over `count` shards of about equal duration, the longest one first. Empty shards are left out. */
 export function planShards(
   files: readonly string[],
   durations: ReadonlyMap<string, number>,
@@ -56,5 +60,8 @@ export function planShards(
     shard.files.push(file)
   }
   // Within a shard the order of the names: a failure that depends on the order stays reproducible.
-  return shards.filter((shard) => shard.files.length > 0).map((shard) => shard.files.sort())
+  return shards
+    .filter((shard) => shard.files.length > 0)
+    .sort((a, b) => b.seconds - a.seconds)
+    .map((shard) => shard.files.sort())
 }
