@@ -18,7 +18,7 @@ export const defaultSeconds = 0.15
 const slowFolders = ['crash', 'conformance', 'docs', 'platforms', 'proof', 'replay', 'hosts', 'plugins']
 
 /** A file that takes longer is left out of the quick tests. */
-const maxQuickSeconds = 2.5
+const maxQuickSeconds = 2
 
 export interface SelectionOptions {
   /** Only unit tests and stories, without the files that take long. */
