@@ -24,7 +24,7 @@ for (const [status, code] of [
       config: { agent: { max_retries: 2 } },
     })
     await gateway.say('hello')
-    const { text } = await gateway.waitForReply('Sorry')
+    const { text } = await gateway.waitForReply(/\([a-z]+\/[a-z-]+\)/)
     assert.ok(text.includes(`(${code})`), text)
     assert.ok(text.includes(errorCatalogue[code].hint), text)
     assert.equal(gateway.model.requestCount, 3)
@@ -59,7 +59,7 @@ for (const { what, error, code, hint } of failures) {
   test(`${what} is reported without a retry, with its code and a hint`, async (t) => {
     const gateway = await startTestGateway(t, { replies: [{ ...(error === undefined ? {} : { error }) }] })
     await gateway.say('hello')
-    const { text, kind } = await gateway.waitForReply('Sorry')
+    const { text, kind } = await gateway.waitForReply(/\([a-z]+\/[a-z-]+\)/)
     assert.ok(text.includes(`(${code})`), text)
     assert.match(text, hint)
     assert.equal(kind, 'notice')
@@ -71,7 +71,7 @@ for (const { what, error, code, hint } of failures) {
 test('a missing model in the configuration is reported with the key to set', async (t) => {
   const gateway = await startTestGateway(t, { config: { model: '' } })
   await gateway.say('hello')
-  const { text } = await gateway.waitForReply('Sorry')
+  const { text } = await gateway.waitForReply(/\([a-z]+\/[a-z-]+\)/)
   assert.match(text, /\(config\/no-model\).*Set `model`/s)
   assert.equal(text.match(/Set `model`/g)?.length, 1)
 })
@@ -81,6 +81,6 @@ test('an unreachable model server is reported with its URL', async (t) => {
     config: { base_url: 'http://127.0.0.1:9/v1', agent: { max_retries: 0 } },
   })
   await gateway.say('hello')
-  const { text } = await gateway.waitForReply('Sorry')
+  const { text } = await gateway.waitForReply(/\([a-z]+\/[a-z-]+\)/)
   assert.match(text, /\(provider\/network\).*base_url.*127\.0\.0\.1:9/s)
 })

@@ -29,16 +29,16 @@ interface SmallDisk {
 }
 
 /** Starts the daemon with its home on a disk of eight megabytes. */
-async function startOnSmallDisk(t: TestContext, world: TestGateway): Promise<SmallDisk> {
+async function startOnSmallDisk(t: TestContext, gateway: TestGateway): Promise<SmallDisk> {
   const seed = tempHome(t)
-  cpSync(world.home.root, seed, { recursive: true })
+  cpSync(gateway.home.root, seed, { recursive: true })
   const script = 'mount -t tmpfs -o size=8m,mode=700 tmpfs "$1" && cp -r "$2"/. "$1" && shift 2 && exec "$@"'
-  const daemon = startDaemon(t, world.home.root, {
-    through: [...ownMounts, 'sh', '-c', script, 'sh', world.home.root, seed],
+  const daemon = startDaemon(t, gateway.home.root, {
+    through: [...ownMounts, 'sh', '-c', script, 'sh', gateway.home.root, seed],
   })
   await daemon.ready
-  const filler = join('/proc', String(daemon.pid), 'root', world.home.root, 'filler')
-  assert.ok(existsSync(join('/proc', String(daemon.pid), 'root', world.home.databaseFile)))
+  const filler = join('/proc', String(daemon.pid), 'root', gateway.home.root, 'filler')
+  assert.ok(existsSync(join('/proc', String(daemon.pid), 'root', gateway.home.databaseFile)))
   return {
     daemon,
     fill() {
@@ -57,20 +57,20 @@ async function startOnSmallDisk(t: TestContext, world: TestGateway): Promise<Sma
 test('on a full disk no message is acknowledged, and all are answered after space was freed', {
   skip,
 }, async (t) => {
-  const world = await startTestGateway(t, { startNow: false })
-  const { daemon, fill, free } = await startOnSmallDisk(t, world)
-  await world.say('before')
-  await world.waitForReply('You said: before')
+  const gateway = await startTestGateway(t, { startNow: false })
+  const { daemon, fill, free } = await startOnSmallDisk(t, gateway)
+  await gateway.say('before')
+  await gateway.waitForReply('You said: before')
   fill()
   let acknowledged = false
-  const said = world.say('while it is full').then(() => {
+  const said = gateway.say('while it is full').then(() => {
     acknowledged = true
   })
   await daemon.waitForLog('"code":"store/full"')
   assert.equal(acknowledged, false)
   free()
   await said
-  await world.waitForReply('You said: while it is full')
+  await gateway.waitForReply('You said: while it is full')
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 0)
 })
@@ -79,36 +79,36 @@ test('a response that arrives while the disk is full is stored later, without an
   skip,
 }, async (t) => {
   const held = Promise.withResolvers<void>()
-  const world = await startTestGateway(t, {
+  const gateway = await startTestGateway(t, {
     startNow: false,
     replies: [{ text: 'an expensive answer', gate: () => held.promise }],
   })
-  const { daemon, fill, free } = await startOnSmallDisk(t, world)
-  await world.say('hello')
-  await world.modelRequest(0)
+  const { daemon, fill, free } = await startOnSmallDisk(t, gateway)
+  await gateway.say('hello')
+  await gateway.modelRequest(0)
   fill()
   held.resolve()
   await daemon.waitForLog({ event: 'turn.store_failed' })
-  assert.deepEqual(world.replies(), [])
+  assert.deepEqual(gateway.replies(), [])
   free()
-  await world.waitForReply('an expensive answer')
-  assert.equal(world.model.requestCount, 1)
+  await gateway.waitForReply('an expensive answer')
+  assert.equal(gateway.model.requestCount, 1)
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 0)
 })
 
 test('the gateway waits for a database that another process has locked', async (t) => {
   let other: ChildProcess | undefined
-  const world = await startTestGateway(t, {
+  const gateway = await startTestGateway(t, {
     gateway: {
       failpoint(point) {
         if (point === 'inbox:before-commit') other?.stdin?.write('unlock\n')
       },
     },
   })
-  other = await holdLock(t, world.home.databaseFile)
-  await world.say('hello')
-  await world.waitForReply('You said: hello')
+  other = await holdLock(t, gateway.home.databaseFile)
+  await gateway.say('hello')
+  await gateway.waitForReply('You said: hello')
 })
 
 /** Starts a process that holds a write transaction. It rolls back 50 ms after a line on its standard input. */

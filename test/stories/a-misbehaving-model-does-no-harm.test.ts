@@ -7,7 +7,7 @@ test('an invalid stream is reported, and the next message is answered', async (t
   for (const body of ['data: {not json}\n\n', '<html>busy</html>', '\u0000\u0001\u0002', 'data: []\n\ndata: 7\n\n']) {
     const gateway = await startTestGateway(t, { replies: [{ raw: { body } }], config: { agent: { max_retries: 0 } } })
     await gateway.say('hello')
-    const { text } = await gateway.waitForReply('Sorry')
+    const { text } = await gateway.waitForReply(/\([a-z]+\/[a-z-]+\)/)
     assert.match(text, /provider\/(bad-response|network)/)
     await gateway.say('better?')
     await gateway.waitForReply('better?')
@@ -27,7 +27,7 @@ test('an endless response is aborted before it fills the memory', async (t) => {
     config: { agent: { max_retries: 0 } },
   })
   await gateway.say('hello')
-  const { text } = await gateway.waitForReply('Sorry')
+  const { text } = await gateway.waitForReply(/\([a-z]+\/[a-z-]+\)/)
   assert.match(text, /provider\/bad-response/)
   await gateway.say('better?')
   await gateway.waitForReply('better?')
@@ -39,7 +39,7 @@ test('a silent model times out after model_timeout', async (t) => {
     config: { agent: { max_retries: 0, model_timeout: 0.2 } },
   })
   await gateway.say('hello')
-  const { text } = await gateway.waitForReply('Sorry')
+  const { text } = await gateway.waitForReply(/\([a-z]+\/[a-z-]+\)/)
   assert.match(text, /provider\/timeout.*model_timeout/s)
 })
 

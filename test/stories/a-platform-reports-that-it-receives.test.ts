@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { at } from './support.ts'
+import { at, waitForCommandReply } from './support.ts'
 
 test('readiness reports `receiving` after a platform has received something', async (t) => {
   const gateway = await startTestGateway(t, { capabilities: ['receive'] })
@@ -9,7 +9,7 @@ test('readiness reports `receiving` after a platform has received something', as
   const ready: unknown = await (await gateway.http('/readyz')).json()
   assert.deepEqual(at(ready, 'platforms', 'fake'), { state: 'connected', receiving: true })
   await gateway.say('/status')
-  const status = await gateway.waitForReply('**Platforms**')
+  const status = await waitForCommandReply(gateway)
   assert.match(status.text, /fake.*receiving/)
 })
 

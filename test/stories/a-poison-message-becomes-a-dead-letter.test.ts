@@ -25,8 +25,8 @@ test('a message whose turn fails three times becomes a dead letter, and other me
     await gateway.waitForLogLine(index + 1, { event: 'engine.worker_failed' })
     await gateway.say(text)
   }
-  const notice = await gateway.waitForReply('Sorry, I could not answer this message')
-  assert.match(notice.text, /number 1.*hermes inbox list/s)
+  const notice = await gateway.waitForReply('hermes inbox list')
+  assert.match(notice.text, /\b1\b/)
   // Listeners of agent:start also receive agent:end.
   await gateway.waitForEvent('agent:end', { message: 'poison' })
   await gateway.waitForReply('You said: last')

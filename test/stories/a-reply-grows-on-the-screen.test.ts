@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
+import { waitForCommandReply } from './support.ts'
 
 const config = { streaming: { buffer_threshold: 4, edit_interval: 0 } }
 const words = 'The quick brown fox jumps over the lazy dog.'
@@ -46,7 +47,7 @@ test('a stopped reply keeps the text that was shown', async (t) => {
   await gateway.say('tell me')
   await gateway.until(({ kind, text }) => kind === 'draft' && text.startsWith('The quick'))
   await gateway.say('/stop')
-  await gateway.waitForReply('Stopped.')
+  await waitForCommandReply(gateway)
   await gateway.waitForLog({ event: 'outbox.delivered', key: /^turn:/ })
   assert.match(gateway.replies()[0] ?? '', /^The quick.*\(stopped\)/s)
 })

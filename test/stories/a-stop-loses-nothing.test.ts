@@ -6,52 +6,52 @@ import { hasResult, rowsIn, terminalCall } from './support.ts'
 
 test('SIGTERM lets the running turn finish and leaves queued messages for the next start', async (t) => {
   const held = Promise.withResolvers<void>()
-  const world = await startTestGateway(t, {
+  const gateway = await startTestGateway(t, {
     startNow: false,
     model: ({ lastUserText }) => {
       const text = `the answer to ${lastUserText}`
       return lastUserText === 'first' ? { text, gate: () => held.promise } : { text }
     },
   })
-  const daemon = startDaemon(t, world.home.root)
+  const daemon = startDaemon(t, gateway.home.root)
   await daemon.ready
-  await world.say('first')
-  await world.modelRequest(0)
-  await world.say('second')
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.say('second')
   daemon.signal('SIGTERM')
   await daemon.waitForLog({ event: 'gateway.stopping' })
   held.resolve()
   assert.equal(await daemon.exit(), 0)
-  assert.deepEqual(world.replies(), ['the answer to first'])
+  assert.deepEqual(gateway.replies(), ['the answer to first'])
 
-  const next = startDaemon(t, world.home.root)
-  await world.waitForReply('the answer to second')
+  const next = startDaemon(t, gateway.home.root)
+  await gateway.waitForReply('the answer to second')
   next.signal('SIGTERM')
   assert.equal(await next.exit(), 0)
-  assert.deepEqual(world.replies(), ['the answer to first', 'the answer to second'])
+  assert.deepEqual(gateway.replies(), ['the answer to first', 'the answer to second'])
 })
 
 test('a turn that exceeds drain_timeout resumes at the next start', async (t) => {
-  const world = await startTestGateway(t, {
+  const gateway = await startTestGateway(t, {
     startNow: false,
     config: { agent: { drain_timeout: 0.1 } },
     replies: [terminalCall('echo once >> effects.log'), { text: 'I was cut off', hang: 'stream', hangAfter: 2 }],
     model: (request) => ({ text: hasResult(request) ? 'It ran once.' : 'I know of no result.' }),
   })
-  const daemon = startDaemon(t, world.home.root)
+  const daemon = startDaemon(t, gateway.home.root)
   await daemon.ready
-  await world.say('do it')
-  await world.modelRequest(1)
+  await gateway.say('do it')
+  await gateway.modelRequest(1)
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 0)
-  assert.deepEqual(world.replies(), [])
+  assert.deepEqual(gateway.replies(), [])
 
-  const next = startDaemon(t, world.home.root)
-  await world.waitForReply('It ran once.')
+  const next = startDaemon(t, gateway.home.root)
+  await gateway.waitForReply('It ran once.')
   next.signal('SIGINT')
   assert.equal(await next.exit(), 0)
-  assert.deepEqual(world.replies(), ['It ran once.'])
-  const calls = rowsIn(world.home, 'select name, state from tool_calls')
+  assert.deepEqual(gateway.replies(), ['It ran once.'])
+  const calls = rowsIn(gateway.home, 'select name, state from tool_calls')
   assert.deepEqual(
     calls.map(({ name, state }) => [name, state]),
     [['terminal', 'done']],
@@ -59,22 +59,22 @@ test('a turn that exceeds drain_timeout resumes at the next start', async (t) =>
 })
 
 test('a second signal ends the process at once, and the turn resumes at the next start', async (t) => {
-  const world = await startTestGateway(t, {
+  const gateway = await startTestGateway(t, {
     startNow: false,
     replies: [{ text: 'never', hang: 'headers' }],
     config: { agent: { drain_timeout: 600 } },
   })
-  const daemon = startDaemon(t, world.home.root)
+  const daemon = startDaemon(t, gateway.home.root)
   await daemon.ready
-  await world.say('hello')
-  await world.modelRequest(0)
+  await gateway.say('hello')
+  await gateway.modelRequest(0)
   daemon.signal('SIGTERM')
   await daemon.waitForLog({ event: 'gateway.stopping' })
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 143)
 
-  const next = startDaemon(t, world.home.root)
-  await world.waitForReply('You said: hello')
+  const next = startDaemon(t, gateway.home.root)
+  await gateway.waitForReply('You said: hello')
   next.signal('SIGTERM')
   assert.equal(await next.exit(), 0)
 })

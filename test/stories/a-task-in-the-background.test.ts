@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { at, conversation, hasResult, rowsIn, terminalCall } from './support.ts'
+import { at, conversation, hasResult, rowsIn, terminalCall, waitForCommandReply } from './support.ts'
 
 interface TaskTestOptions extends TestGatewayOptions {
   readonly events?: string
@@ -37,7 +37,7 @@ function hook(home: HomeLayout, events: string, body: string): void {
     `export async function handle(event, context, { gateway, log }) {
        const start = (...args) => gateway.startAgent(...args).then(
          (task) => log.info('began ' + task),
-         (error) => log.info('refused: ' + error.message),
+         (error) => log.info('rejected: ' + error.message),
        )
        ${body}
      }\n`,
@@ -63,7 +63,7 @@ test('a hook receives the id of its task at once, and the reply goes to the home
   })
   const id = taskOf(await gateway.waitForLog('began bg_'))
   const { body } = await gateway.modelRequest(0)
-  assert.match(String(at(body, 'messages', 0, 'content')), /You work in the background/)
+  assert.match(String(at(body, 'messages', 0, 'content')), /background/)
   const status: unknown = await (await gateway.http('/api/status')).json()
   assert.equal(at(status, 'background', 0, 'id'), id)
   assert.equal(at(status, 'background', 0, 'by'), 'hook starter')
@@ -128,15 +128,16 @@ test('[SILENT] as a reply to a user is delivered', async (t) => {
 test('a failed task is reported with its id', async (t) => {
   const error = { status: 401, body: { error: { message: 'no such key' } } }
   const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ error }) })
-  const { text } = await gateway.waitForReply('was not completed', 'home')
-  assert.match(text, /^⚠️ A background task \(hook starter, bg_\d{6}_[0-9a-f]{8}\)/)
+  const { text } = await gateway.waitForReply(/bg_\d{6}_[0-9a-f]{8}/, 'home')
+  assert.match(text, /hook starter/)
   assert.match(text, /provider\/auth/)
 })
 
 test('a task with an empty reply is reported', async (t) => {
   const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ text: '' }) })
-  const { text } = await gateway.waitForReply('was not completed', 'home')
-  assert.match(text, /The model returned an empty reply\.$/)
+  const { text, kind } = await gateway.waitForReply(/bg_\d{6}_[0-9a-f]{8}/, 'home')
+  assert.match(text, /hook starter/)
+  assert.equal(kind, 'notice')
 })
 
 test('the hook selects the target of the reply', async (t) => {
@@ -179,7 +180,7 @@ test('`local` delivers nothing, also with a home channel', async (t) => {
 
 test('an unknown target is rejected before the task starts', async (t) => {
   const gateway = await withHook(t, { body: `await start('look after it', { deliver: 'pigeon:7' })` })
-  assert.match(await gateway.waitForLog('refused: '), /pigeon/)
+  assert.match(await gateway.waitForLog('rejected: '), /pigeon/)
   assert.deepEqual(rowsIn(gateway.home, 'select * from inbox'), [])
 })
 
@@ -241,7 +242,7 @@ test('/stop in the home channel does not stop the task', async (t) => {
   })
   await gateway.modelRequest(0)
   await gateway.say('/stop', { chat: 'home' })
-  await gateway.waitForReply('There is nothing to stop.', 'home')
+  await waitForCommandReply(gateway, '', 'home')
   gate.resolve()
   await gateway.waitForReply('looked after it', 'home')
 })

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
-import { hasResult, rowsIn, terminalCall } from './support.ts'
+import { hasResult, rowsIn, terminalCall, waitForCommandReply, waitForQuestion } from './support.ts'
 
 const buttons = { capabilities: ['edit', 'buttons'] } as const
 
@@ -44,8 +44,8 @@ function guarded(t: TestContext, options: TestGatewayOptions = {}): Promise<Test
 test('a press allows the tool and removes the buttons, and plugins receive the decision', async (t) => {
   const gateway = await guarded(t, buttons)
   await gateway.say('run echo pressed')
-  const question = await gateway.waitForReply('May I run `terminal`? It runs a command.')
-  assert.match(question.text, /```\necho pressed\n```$/)
+  const question = await waitForQuestion(gateway)
+  assert.match(question.text, /`terminal`[\s\S]*```\necho pressed\n```$/)
   assert.deepEqual(
     question.buttons.map(({ label }) => label),
     ['Allow once', 'This session', 'Always here', 'Deny'],
@@ -85,35 +85,36 @@ test('"this session" holds until /new, "always here" holds longer, and another c
   await gateway.waitForReply(/It gave: .*second/)
   assert.equal(questions(), 1)
   await gateway.say('/new')
-  await gateway.waitForReply('✨ New conversation')
+  await waitForCommandReply(gateway)
   await gateway.say('run echo third')
   await gateway.platform.press(await gateway.waitForReply('echo third'), 'Always here')
   await gateway.waitForReply(/It gave: .*third/)
   await gateway.say('/new again')
-  await gateway.waitForReply('✨ New conversation: again')
+  await waitForCommandReply(gateway, 'again')
   await gateway.say('run echo fourth')
   await gateway.waitForReply(/It gave: .*fourth/)
   assert.equal(questions(), 2)
   await gateway.say('run echo fifth', { chat: 'elsewhere' })
-  await gateway.waitForReply('May I run', 'elsewhere')
+  await waitForQuestion(gateway, 'elsewhere')
 })
 
 test('an expired question refuses the tool, and the model receives the reason', async (t) => {
   const gateway = await guarded(t, { ...buttons, config: { approvals: { timeout: 0.05 } } })
   await gateway.say('run echo late')
-  const question = await gateway.waitForReply('May I run')
+  const question = await waitForQuestion(gateway)
   await gateway.waitForReply(/It gave: .*error/)
-  await gateway.until(({ id, text }) => id === question.id && text.includes('No answer in time. `terminal`'))
+  await gateway.until(({ id, buttons: current }) => id === question.id && current.length === 0)
+  await gateway.waitForEvent('approval:resolved', { outcome: 'expired' })
   await gateway.waitForLog('decided timeout')
 })
 
 test('/stop cancels the turn and its question, and the next message is answered', async (t) => {
   const gateway = await guarded(t, buttons)
   await gateway.say('run echo stopped')
-  const question = await gateway.waitForReply('May I run')
+  const question = await waitForQuestion(gateway)
   const { buttons: old } = question
   await gateway.say('/stop')
-  await gateway.waitForReply('Stopped.')
+  await waitForCommandReply(gateway)
   await gateway.until(({ id, text }) => id === question.id && text.includes('Cancelled'))
   assert.deepEqual(question.buttons, [])
   const late = await gateway.platform.press({ ...question, buttons: old }, 'Allow once')
@@ -127,12 +128,12 @@ test('/stop cancels the turn and its question, and the next message is answered'
 test('while a session waits for approval, other sessions continue and its own messages wait', async (t) => {
   const gateway = await guarded(t, buttons)
   await gateway.say('run echo mine')
-  const question = await gateway.waitForReply('May I run')
+  const question = await waitForQuestion(gateway)
   await gateway.say('hello', { chat: 'another' })
   await gateway.waitForReply('You said: hello', 'another')
   await gateway.say('and then?')
   await gateway.say('/status')
-  await gateway.waitForReply('**Waits for your answer** May I run `terminal`?')
+  await waitForCommandReply(gateway, '`terminal`')
   await gateway.platform.press(question, 'Allow once')
   await gateway.waitForReply('You said: and then?')
   const texts = gateway.replies()
@@ -142,11 +143,12 @@ test('while a session waits for approval, other sessions continue and its own me
 test('in a group only the user who was asked may decide', async (t) => {
   const gateway = await guarded(t, buttons)
   await gateway.say('run echo hers', { chat: 'group', chatType: 'group', user: 'ada' })
-  const question = await gateway.waitForReply('May I run', 'group')
+  const question = await waitForQuestion(gateway, 'group')
   const asBob = await gateway.platform.press(question, 'Allow once', { chatType: 'group', user: 'bob' })
   assert.equal(asBob.status, 'refused')
   await gateway.say('/approve', { chat: 'group', chatType: 'group', user: 'bob' })
-  await gateway.waitForReply('There is no open question in this session.', 'group')
+  await waitForCommandReply(gateway, '', 'group')
+  assert.equal(rowsIn(gateway.home, 'select state from questions')[0]?.['state'], 'waiting')
   await gateway.platform.press(question, 'Allow once', { chatType: 'group', user: 'ada' })
   await gateway.waitForReply(/It gave: .*hers/, 'group')
 })
@@ -154,7 +156,7 @@ test('in a group only the user who was asked may decide', async (t) => {
 test('a stop does not wait for the answer; the next start waits for it without asking again', async (t) => {
   const gateway = await guarded(t, { ...buttons, config: { agent: { drain_timeout: 3_600 } } })
   await gateway.say('run echo patient')
-  const question = await gateway.waitForReply('May I run')
+  const question = await waitForQuestion(gateway)
   await gateway.stop()
   const [{ expires_at: before } = { expires_at: 0 }] = rowsIn(gateway.home, 'select expires_at from questions')
   // Simulates an hour without a process, longer than the time limit of the question.
@@ -187,10 +189,10 @@ test('the question is short and contains no secret', async (t) => {
   await gateway.say(
     `run echo test-key-of-ada; curl -H "Authorization: Bearer sk-proj-${'a1B2'.repeat(12)}" ${'x'.repeat(5_000)}`,
   )
-  const question = await gateway.waitForReply('May I run')
+  const question = await waitForQuestion(gateway)
   assert.ok(question.text.length < 1_000, `${question.text.length}`)
   assert.doesNotMatch(question.text, /a1B2a1B2/)
-  assert.match(question.text, /characters left out/)
+  assert.match(question.text, /\d[\d,]* characters/)
   await gateway.say('/deny')
   await gateway.waitForReply('It gave')
 })

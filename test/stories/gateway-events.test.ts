@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type RecordedEvent, startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { at } from './support.ts'
+import { at, waitForCommandReply } from './support.ts'
 
 /** The documented keys of each event. */
 const keys: Readonly<Record<string, readonly string[]>> = {
@@ -124,11 +124,11 @@ test('a failed turn and a stopped turn emit agent:end', async (t) => {
     replies: [{ error: { status: 401 } }, { text: 'one two three four', hang: 'stream', hangAfter: 3 }],
   })
   await gateway.say('fail')
-  await gateway.waitForReply('Sorry')
+  await gateway.waitForReply(/\([a-z]+\/[a-z-]+\)/)
   await gateway.say('hang')
   await gateway.modelRequest(1)
   await gateway.say('/stop')
-  await gateway.waitForReply('Stopped.')
+  await waitForCommandReply(gateway)
   checkKeys(gateway.events)
   const turnEvents = names(gateway).filter((name) => !name.startsWith('gateway:'))
   assert.deepEqual(turnEvents.slice(0, 4), ['session:start', 'agent:start', 'agent:step', 'agent:end'])

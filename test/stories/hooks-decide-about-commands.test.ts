@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { startTestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+import { waitForCommandReply, waitForQuestion } from './support.ts'
 
 /** Installs a hook in JavaScript whose handler has this body. */
 function hook(home: HomeLayout, name: string, events: string, body: string): void {
@@ -38,7 +39,7 @@ test('a hook denies a command with a reason', async (t) => {
 test('if a hook denies without a reason, the notice names the blocked command', async (t) => {
   const gateway = await withHook(t, 'command:*', `return { decision: 'deny' }`)
   await gateway.say('/reset', { user: 'ada' })
-  await gateway.waitForReply('Command `/reset` was blocked by a hook.')
+  await gateway.waitForReply('`/reset`')
   assert.equal(gateway.events.filter(({ name }) => name === 'session:reset').length, 0)
   const { context } = await gateway.waitForEvent('command:new')
   assert.equal(context['raw_command'], 'reset')
@@ -57,9 +58,9 @@ test('a hook rewrites a command; its arguments are kept unless the hook replaces
     `return { decision: 'rewrite', command_name: '/new', ...(context.args === 'keep' ? {} : { raw_args: 'Taxes' }) }`,
   )
   await gateway.say('/version keep')
-  await gateway.waitForReply('New conversation: keep')
+  await waitForCommandReply(gateway, 'keep')
   await gateway.say('/version other')
-  await gateway.waitForReply('New conversation: Taxes')
+  await waitForCommandReply(gateway, 'Taxes')
 })
 
 test('a command rewritten to an unknown name is answered as unknown', async (t) => {
@@ -95,7 +96,7 @@ test('/stop runs without a decision of hooks, which receive it afterwards', asyn
   await gateway.say('/version')
   await gateway.waitForReply('0.0.0-test')
   await gateway.say('/stop')
-  await gateway.waitForReply('Stopped.')
+  await waitForCommandReply(gateway)
   await gateway.waitForReply('version', 'watch')
   await gateway.waitForReply('stop', 'watch')
 })
@@ -132,7 +133,7 @@ test('a pending hook does not delay a later /stop', async (t) => {
   await gateway.say('/version')
   await gateway.waitForReply('thinking', 'watch')
   await gateway.say('/stop')
-  await gateway.waitForReply('There is nothing to stop.')
+  await waitForCommandReply(gateway)
   await gateway.waitForReply('was still waiting for a hook')
 })
 
@@ -148,9 +149,9 @@ test('hooks decide once, before the confirmation question', async (t) => {
   await gateway.say('/new never')
   await gateway.waitForReply('Not here.')
   await gateway.say('/new Taxes')
-  await gateway.platform.press(await gateway.waitForReply('Go on?'), 'Approve once')
-  await gateway.waitForReply('✨ New conversation: Taxes')
-  assert.equal(gateway.replies().filter((text) => text.includes('Go on?')).length, 1)
+  await gateway.platform.press(await waitForQuestion(gateway), 'Approve once')
+  await waitForCommandReply(gateway, 'Taxes')
+  assert.equal(gateway.replies().filter((text) => text.includes('`/new`')).length, 1)
   assert.equal(readFileSync(join(gateway.home.root, 'asked'), 'utf8'), 'never\nTaxes\n')
   assert.equal(gateway.events.filter(({ name }) => name === 'command:new').length, 2)
 })

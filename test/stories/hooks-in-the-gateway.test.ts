@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
+import { waitForCommandReply } from './support.ts'
 
 function hook(home: HomeLayout, name: string, events: string, body: string): void {
   const folder = join(home.hooks, name)
@@ -85,7 +86,7 @@ test('hooks receive the last events of a shutdown, and their messages are delive
   await gateway.say('hello')
   await gateway.waitForReply('You said: hello')
   await gateway.say('/new')
-  await gateway.waitForReply('New conversation')
+  await waitForCommandReply(gateway)
   await gateway.stop()
   assert.deepEqual(gateway.replies('there'), ['good night'])
   assert.equal(readFileSync(join(gateway.home.root, 'events.txt'), 'utf8'), 'session:end\ngateway:shutdown\n')

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { conversation, rowsIn } from './support.ts'
+import { conversation, rowsIn, waitForCommandReply } from './support.ts'
 
 test('/new starts an empty session', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('my name is Ada')
   await gateway.waitForReply('my name is Ada')
   await gateway.say('/new')
-  await gateway.waitForReply('New conversation')
+  await waitForCommandReply(gateway)
   await gateway.say('who am I?')
   await gateway.waitForReply('You said: who am I?')
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: who am I?'])
@@ -22,7 +22,7 @@ test('/new cancels the running turn, which writes nothing more', async (t) => {
   await gateway.say('think long')
   await gateway.modelRequest(0)
   await gateway.say('/new')
-  await gateway.waitForReply('New conversation')
+  await waitForCommandReply(gateway)
   late.resolve()
   await gateway.say('fresh')
   await gateway.waitForReply('You said: fresh')

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
-import { hasResult, rowsIn, terminalCall } from './support.ts'
+import { hasResult, rowsIn, terminalCall, waitForCommandReply } from './support.ts'
 
 function withPlugin(t: TestContext, body: string, options: TestGatewayOptions = {}): Promise<TestGateway> {
   return startTestGateway(t, {
@@ -91,7 +91,7 @@ test('/stop ends a turn as interrupted', async (t) => {
   await gateway.say('tell me')
   await gateway.modelRequest(0)
   await gateway.say('/stop')
-  await gateway.waitForReply('Stopped.')
+  await waitForCommandReply(gateway)
   await gateway.waitForLog('called on_session_end')
   assert.deepEqual(called(gateway).slice(2), ['on_session_end false true'])
 })

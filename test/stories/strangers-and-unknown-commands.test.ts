@@ -6,7 +6,7 @@ import { rowsIn } from './support.ts'
 test('an unknown slash command is answered with a notice and does not reach the model', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('/dance now')
-  const { text } = await gateway.waitForReply('Unknown command')
+  const { text } = await gateway.waitForReply('`/dance`')
   assert.equal(
     text,
     "Unknown command `/dance`. Type /commands to see what's available, or resend without the leading slash to send as a regular message.",

@@ -3,7 +3,9 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { HomeLayout } from '../../src/lib/home.ts'
+import type { ShownMessage } from '../kit/fake-platform-messages.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
+import type { TestGateway } from '../kit/start-gateway.ts'
 
 /** The messages of a model request without the system prompt, as `role: content`. */
 export function conversation(request: RecordedRequest | undefined): string[] {
@@ -20,6 +22,23 @@ export function rowsIn(home: HomeLayout, sql: string): Record<string, unknown>[]
   } finally {
     db.close()
   }
+}
+
+/** The first question of a chat: an approval or a confirmation. Rejects after ten seconds. */
+export function waitForQuestion(gateway: TestGateway, chat?: string): Promise<ShownMessage> {
+  return waitForKey(gateway, 'question:', '', chat)
+}
+
+/** The first answer to a command that contains the text. Rejects after ten seconds. */
+export function waitForCommandReply(gateway: TestGateway, text = '', chat?: string): Promise<ShownMessage> {
+  return waitForKey(gateway, 'command:', text, chat)
+}
+
+function waitForKey(gateway: TestGateway, prefix: string, text: string, chat?: string): Promise<ShownMessage> {
+  return gateway.until(
+    (message) =>
+      message.key.startsWith(prefix) && message.text.includes(text) && (chat === undefined || message.chat === chat),
+  )
 }
 
 /** A model response that calls the tool `terminal`. */

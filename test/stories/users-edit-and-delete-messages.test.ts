@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { conversation, rowsIn } from './support.ts'
+import { conversation, rowsIn, waitForCommandReply } from './support.ts'
 
 /** Starts a gateway whose model responds to `busy` after `release`. */
 async function busy(t: Parameters<typeof startTestGateway>[0], options: TestGatewayOptions = {}) {
@@ -72,7 +72,7 @@ test('a queued message that is edited to /stop stops the running turn', async (t
   const { gateway } = await busy(t)
   await gateway.say('please stop', { id: 'm1' })
   await gateway.platform.edit('m1', '/stop')
-  await gateway.waitForReply('Stopped.')
+  await waitForCommandReply(gateway)
   await gateway.say('and now?')
   await gateway.waitForReply('and now?')
   assert.deepEqual(conversation(gateway.model.requests[1]), ['user: busy\n\nand now?'])

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { conversation, rowsIn } from './support.ts'
+import { conversation, rowsIn, waitForCommandReply } from './support.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
 const photo = { kind: 'photo', fileName: 'cat.jpg', mimeType: 'image/jpeg', bytes: png } as const
@@ -46,7 +46,7 @@ test('/stop cancels a download, and the next message is answered', async (t) => 
   await gateway.platform.attach(photo)
   await files.asked
   await gateway.say('/stop')
-  await gateway.waitForReply('Stopped.')
+  await waitForCommandReply(gateway)
   await gateway.say('never mind')
   await gateway.waitForReply('You said: never mind')
   assert.equal(gateway.model.requestCount, 1)

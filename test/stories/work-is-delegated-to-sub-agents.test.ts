@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
-import { conversation, hasResult, rowsIn, terminalCall } from './support.ts'
+import { conversation, hasResult, rowsIn, terminalCall, waitForCommandReply, waitForQuestion } from './support.ts'
 
 const delegateCall: ModelReply = {
   toolCalls: [{ name: 'delegate_task', arguments: { goal: 'say who you are', context: 'use echo' } }],
@@ -48,7 +48,7 @@ test('an approval in a sub-agent is asked in the chat', async (t) => {
     prepare: (home) => writeFiles(home.plugins, pluginFiles('guard', body)),
   })
   await gateway.say('find out')
-  const question = await gateway.waitForReply('May I run `terminal`?')
+  const question = await waitForQuestion(gateway)
   await gateway.platform.press(question, 'Allow once')
   await gateway.waitForReply('They say')
   await gateway.waitForLog('child begins say who you are string')
@@ -62,7 +62,7 @@ test('/stop cancels the turn and its sub-agents', async (t) => {
   await gateway.say('find out')
   const child = await gateway.modelRequest(1)
   await gateway.say('/stop')
-  await gateway.waitForReply('Stopped.')
+  await waitForCommandReply(gateway)
   assert.equal(await child.closed, true)
   await gateway.say('still there?')
   await gateway.waitForReply('still there?')
