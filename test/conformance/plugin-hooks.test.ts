@@ -125,7 +125,7 @@ test('an interrupted turn publishes no response, and its end event reports the i
   await gateway.say('talk')
   await gateway.modelRequest(0)
   await gateway.say('/stop')
-  await gateway.waitForReply('Stopped.')
+  await gateway.until(({ key }) => key.startsWith('command:'))
   await gateway.stop()
   assert.deepEqual(notesIn(gateway), [{ name: 'on_session_end', value: [false, true] }])
 })

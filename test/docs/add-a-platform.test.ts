@@ -127,13 +127,13 @@ test('the test of the how-to page passes with the command of the page', async (t
   assert.ok(command)
   const [program, ...args] = command.replace('~/.hermes', home.root).split(' ')
   assert.equal(program, 'node')
-  const ended = await new Promise<{ readonly code: unknown; readonly said: string }>((resolve) => {
+  const ended = await new Promise<{ readonly code: unknown; readonly output: string }>((resolve) => {
     // Without the variables that would make it part of this test run.
     const options = { cwd: root, env: { PATH: process.env['PATH'] } }
-    execFile(process.execPath, args, options, (error, said) => resolve({ code: error?.code ?? 0, said }))
+    execFile(process.execPath, args, options, (error, output) => resolve({ code: error?.code ?? 0, output }))
   })
-  assert.equal(ended.code, 0, ended.said)
-  const counted = (what: string) => Number(new RegExp(`${what} (\\d+)`).exec(ended.said)?.[1])
-  assert.ok(counted('pass') >= 20, ended.said)
-  assert.match(ended.said, /without thread/)
+  assert.equal(ended.code, 0, ended.output)
+  const counted = (what: string) => Number(new RegExp(`${what} (\\d+)`).exec(ended.output)?.[1])
+  assert.ok(counted('pass') >= 20, ended.output)
+  assert.match(ended.output, /without thread/)
 })

@@ -178,7 +178,7 @@ test('a turn that waits for its retry emits its end when /new cancels it', async
 test('an unknown command emits a message event, but no command and no turn', async (t) => {
   const gateway = await start(t)
   await gateway.say('/nonsense')
-  await gateway.waitForReply('Unknown command')
+  await gateway.waitForReply('`/nonsense`')
   await gateway.stop()
   assert.deepEqual(eventNames(gateway, 'message:received', 'command:', 'agent:'), ['message:received'])
 })
