@@ -95,11 +95,13 @@ export type {
   GuardrailDecision as Verdict,
   /** @deprecated Use `HermesMiddlewareKinds`. */
   HermesMiddlewareKinds as HermesKinds,
-  /** @deprecated Use `RewriteTrace`. */
-  RewriteTrace as Trace,
   /** @deprecated Use `RewriteTraceEntry`. */
   RewriteTraceEntry as TraceEntry,
 } from './middleware/contract.ts'
+export type {
+  /** @deprecated Use `RewriteTrace`. */
+  RewriteTrace as Trace,
+} from './middleware/managed-call.ts'
 export type {
   /** @deprecated Use `DiagnosticContext`. */
   DiagnosticContext as DiagnosedAccount,

@@ -79,7 +79,6 @@ export type {
 
 export type {
   Awaitable,
-  ChunkCollector,
   EventFields,
   FailureMode,
   Fields,
@@ -91,9 +90,6 @@ export type {
   LlmExecutionPayload,
   LlmRequestPayload,
   ManagedEvent,
-  ManagedModelCall,
-  ManagedToolCall,
-  Middleware,
   MiddlewareRegistrar,
   ModelCallView,
   Next,
@@ -101,7 +97,6 @@ export type {
   Registration,
   RegistrationOptions,
   RewriteResult,
-  RewriteTrace,
   RewriteTraceEntry,
   RewrittenRequest,
   Sanitizers,
@@ -113,6 +108,13 @@ export type {
   ToolRequestPayload,
 } from './middleware/contract.ts'
 export { GuardrailRejected } from './middleware/guardrail-rejected.ts'
+export type {
+  ChunkCollector,
+  ManagedModelCall,
+  ManagedToolCall,
+  Middleware,
+  RewriteTrace,
+} from './middleware/managed-call.ts'
 export { createMiddleware, type MiddlewareDeps } from './middleware/middleware.ts'
 
 // Errors and logs

@@ -4,7 +4,7 @@
  *
  * No method rejects unless its description says so. Payloads are built only for registered hooks.
  */
-import type { RewriteTrace } from '../middleware/contract.ts'
+import type { RewriteTrace } from '../middleware/managed-call.ts'
 import type { JsonObject, ModelRequest } from './models/provider.ts'
 import type { SubagentResult } from './tools/tool.ts'
 

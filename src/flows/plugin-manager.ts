@@ -4,7 +4,7 @@
  */
 import type { Environment } from '../config/environment.ts'
 import { withTimeout } from '../lib/timers.ts'
-import type { Middleware } from '../middleware/contract.ts'
+import type { Middleware } from '../middleware/managed-call.ts'
 import type { PluginsConfig } from '../plugins/config.ts'
 import type { Daemons } from '../plugins/daemons/daemons.ts'
 import { hasEnabledPlugins } from '../plugins/desired-state.ts'

@@ -4,7 +4,7 @@
 import type { Engine } from '../engine/engine.ts'
 import { type UnhealthyHook, unhealthyHooks } from '../hooks/hook-status.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
-import type { Middleware } from '../middleware/contract.ts'
+import type { Middleware } from '../middleware/managed-call.ts'
 import type { PlatformCatalogue } from '../platforms/registry.ts'
 import type { Supervisor } from '../platforms/supervisor.ts'
 import type { Daemons } from '../plugins/daemons/daemons.ts'

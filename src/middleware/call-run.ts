@@ -3,9 +3,10 @@
  */
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { CancellationScope, logDetached, runWithAbort } from './cancellation.ts'
-import type { Fields, RewriteTrace, RewriteTraceEntry, ScopeType } from './contract.ts'
+import type { Fields, RewriteTraceEntry, ScopeType } from './contract.ts'
 import { deepCopy, frozenCopy } from './copy.ts'
 import { describeOrigin, type ErrorOrigin, failureMetadata, isAbortError } from './failures.ts'
+import type { RewriteTrace } from './managed-call.ts'
 import type { PipelineContext } from './pipeline-context.ts'
 import { handledRejection } from './promises.ts'
 import type { ScopeNode } from './scope.ts'

@@ -4,8 +4,9 @@
  */
 import type { Logger } from '../lib/log.ts'
 import { closeWithGracePeriod, logDetached, runWithAbort } from './cancellation.ts'
-import type { Fields, ManagedModelCall, ManagedToolCall, Middleware } from './contract.ts'
+import type { Fields } from './contract.ts'
 import type { ErrorOrigins } from './failures.ts'
+import type { ManagedModelCall, ManagedToolCall, Middleware } from './managed-call.ts'
 import { currentScope, type ScopeContext, type ScopeNode } from './scope.ts'
 
 export type AnyToolCall = ManagedToolCall<Fields, unknown>

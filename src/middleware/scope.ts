@@ -12,7 +12,6 @@ import type {
   InterceptOptions,
   Intercepts,
   ManagedEvent,
-  Middleware,
   MiddlewareRegistrar,
   Registration,
   RegistrationOptions,
@@ -21,6 +20,7 @@ import type {
   ScopeSpec,
   ScopeType,
 } from './contract.ts'
+import type { Middleware } from './managed-call.ts'
 import { createRegistrar, createRegistrationScope, type RegistrationScope } from './registry.ts'
 import { mergeRegistrations, type Snapshot } from './snapshot.ts'
 

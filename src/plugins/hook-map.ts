@@ -2,7 +2,7 @@
  * The typed map of plugin hooks: when each hook is called, the payload of its callbacks, and the results that it accepts
  * (seed 001, seed 003, `contract/hermes.md` §2.6). Callbacks in Python receive the same keys.
  */
-import type { RewriteTrace } from '../middleware/contract.ts'
+import type { RewriteTrace } from '../middleware/managed-call.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -10,7 +10,7 @@ import {
   type ToolResult,
 } from '../../src/agent/agent-hooks.ts'
 import type { JsonObject, ModelRequest } from '../../src/agent/models/provider.ts'
-import type { RewriteTrace } from '../../src/middleware/contract.ts'
+import type { RewriteTrace } from '../../src/middleware/managed-call.ts'
 
 export interface RecordedRequest {
   readonly info: RequestInfo

@@ -11,7 +11,7 @@ import {
   type TextDelta,
 } from '../../src/agent/models/provider.ts'
 import type { ToolCall } from '../../src/message/transcript.ts'
-import type { ChunkCollector } from '../../src/middleware/contract.ts'
+import type { ChunkCollector } from '../../src/middleware/managed-call.ts'
 
 /** One response: `chunks` are streamed in this order, `calls` are its tool calls. */
 export interface ScriptedAnswer {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Middleware } from '../../src/middleware/contract.ts'
+import type { Middleware } from '../../src/middleware/managed-call.ts'
 import { deferred, recordEvents, rejection, setUp, toolCall, warnings } from './support.ts'
 
 const reason = new Error('the user left')

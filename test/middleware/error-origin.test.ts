@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Middleware, MiddlewareRegistrar } from '../../src/middleware/contract.ts'
+import type { MiddlewareRegistrar } from '../../src/middleware/contract.ts'
+import type { Middleware } from '../../src/middleware/managed-call.ts'
 import { modelCall, rejection, setUp, toolCall } from './support.ts'
 
 const fault = new TypeError('no')

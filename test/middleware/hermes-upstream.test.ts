@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HermesError } from '../../src/lib/errors.ts'
-import type { LlmRequestPayload, RewriteTrace, ToolRequestPayload } from '../../src/middleware/contract.ts'
+import type { LlmRequestPayload, ToolRequestPayload } from '../../src/middleware/contract.ts'
+import type { RewriteTrace } from '../../src/middleware/managed-call.ts'
 import { modelCall, rejection, setUp, toolCall, warnings } from './support.ts'
 
 /** A tool that counts its runs. */

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { createMiddleware } from '#sdk'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'
-import type { Middleware, MiddlewareRegistrar } from '../../src/middleware/contract.ts'
+import type { MiddlewareRegistrar } from '../../src/middleware/contract.ts'
 import { rejectionReasonOf } from '../../src/middleware/guardrail-rejected.ts'
+import type { Middleware } from '../../src/middleware/managed-call.ts'
 import { modelCall, rejection, setUp, toolCall } from './support.ts'
 
 const refused = async (register: () => unknown) => rejection(Promise.resolve().then(register))

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
-import type { Fields, RewriteTrace } from '../../src/middleware/contract.ts'
+import type { Fields } from '../../src/middleware/contract.ts'
+import type { RewriteTrace } from '../../src/middleware/managed-call.ts'
 import { modelCall, recordEvents, rejection, setUp, toolCall, warnings } from './support.ts'
 
 const fault = new TypeError('no')

@@ -1,13 +1,8 @@
 /**
  * A middleware with a recorded log, and calls for it.
  */
-import type {
-  Fields,
-  ManagedEvent,
-  ManagedModelCall,
-  ManagedToolCall,
-  Middleware,
-} from '../../src/middleware/contract.ts'
+import type { Fields, ManagedEvent } from '../../src/middleware/contract.ts'
+import type { ManagedModelCall, ManagedToolCall, Middleware } from '../../src/middleware/managed-call.ts'
 import { createMiddleware, type MiddlewareDeps } from '../../src/middleware/middleware.ts'
 import { createRecordingLog, type RecordingLog } from '../hosts/support.ts'
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Fields, Middleware } from '../../src/middleware/contract.ts'
+import type { Fields } from '../../src/middleware/contract.ts'
+import type { Middleware } from '../../src/middleware/managed-call.ts'
 import { rejection, setUp, toolCall } from '../middleware/support.ts'
 
 /** The behaviour of one wrapper. `number` identifies its values and errors. */

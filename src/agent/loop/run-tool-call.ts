@@ -4,7 +4,7 @@
  */
 import type { Logger } from '../../lib/log.ts'
 import type { ToolCall } from '../../message/transcript.ts'
-import type { Middleware, RewriteTrace } from '../../middleware/contract.ts'
+import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
 import type { AgentHooks, ToolInfo, TurnInfo } from '../agent-hooks.ts'
 import type { JsonObject } from '../models/provider.ts'
 import { decodeArguments } from '../tools/support/parse-arguments.ts'

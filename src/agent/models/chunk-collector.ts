@@ -3,7 +3,7 @@
  */
 
 import { isRecord } from '../../lib/json.ts'
-import type { ChunkCollector } from '../../middleware/contract.ts'
+import type { ChunkCollector } from '../../middleware/managed-call.ts'
 import { type JsonObject, ModelError } from './provider.ts'
 import type { ResponseAggregator } from './wire-format.ts'
 

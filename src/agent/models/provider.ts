@@ -7,7 +7,7 @@
 
 import type { JsonObject } from '../../lib/json.ts'
 import type { ChatMessage, ToolCall, Usage } from '../../message/transcript.ts'
-import type { ChunkCollector } from '../../middleware/contract.ts'
+import type { ChunkCollector } from '../../middleware/managed-call.ts'
 
 export type { JsonObject } from '../../lib/json.ts'
 

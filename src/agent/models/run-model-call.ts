@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/json.ts'
-import type { Middleware, RewriteTrace } from '../../middleware/contract.ts'
+import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
 import type { AgentHooks, RequestFailure, RequestInfo } from '../agent-hooks.ts'
 import { type JsonObject, ModelError, type ModelOutput, type ModelRequest, type Provider } from './provider.ts'
 

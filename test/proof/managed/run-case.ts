@@ -3,8 +3,9 @@
  */
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import type { Fields, ManagedEvent, Middleware, MiddlewareRegistrar, Scope } from '../../../src/middleware/contract.ts'
+import type { Fields, ManagedEvent, MiddlewareRegistrar, Scope } from '../../../src/middleware/contract.ts'
 import { GuardrailRejected } from '../../../src/middleware/guardrail-rejected.ts'
+import type { Middleware } from '../../../src/middleware/managed-call.ts'
 import { createMiddleware } from '../../../src/middleware/middleware.ts'
 import type { Case, Step } from './case.ts'
 import type { CallResult } from './expected-result.ts'

@@ -2,7 +2,7 @@
  * The managed call in the variants that are measured.
  */
 import { silentLog } from '../../../../src/lib/log.ts'
-import type { Middleware } from '../../../../src/middleware/contract.ts'
+import type { Middleware } from '../../../../src/middleware/managed-call.ts'
 import { createMiddleware } from '../../../../src/middleware/middleware.ts'
 import {
   argsOf,
