@@ -2,6 +2,7 @@
  * The queries of questions and of grants (rules that need no further approval).
  */
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import type { Database } from '../store/schema.ts'
 import type { Question } from './question.ts'
 
 // Literal, because SQLite uses a partial index only where a query repeats its condition word for word.
@@ -26,42 +27,29 @@ export interface StoredQuestion extends Omit<Question, 'id' | 'timeoutMs' | 'rep
 /** The members that no query reads, stored as JSON. */
 type Payload = Omit<StoredQuestion, 'id' | 'choices' | 'state' | 'answer' | 'reason' | 'expiresAt'>
 
-const insert = query(
-  (
-    db,
-    p: {
-      id: string
-      kind: string
-      session_key: string
-      platform: string
-      account: string
-      chat_id: string
-      asked_user: string
-      choices: string
-      payload: string
-      expires_at: number
-      now: number
-    },
-  ) =>
-    db.insertInto('questions').values({
-      id: p.id,
-      kind: p.kind,
-      session_key: p.session_key,
-      platform: p.platform,
-      account: p.account,
-      chat_id: p.chat_id,
-      asked_user: p.asked_user,
-      choices: p.choices,
-      payload: p.payload,
-      state: 'waiting',
-      answer: null,
-      answered_by: null,
-      reason: null,
-      expires_at: p.expires_at,
-      seen_at: p.now,
-      created_at: p.now,
-      answered_at: null,
-    }),
+type AnswerColumn = 'state' | 'answer' | 'answered_by' | 'reason' | 'answered_at'
+type NewQuestion = Omit<Database['questions'], AnswerColumn | 'seen_at' | 'created_at'>
+
+const insert = query((db, p: NewQuestion & { now: number }) =>
+  db.insertInto('questions').values({
+    id: p.id,
+    kind: p.kind,
+    session_key: p.session_key,
+    platform: p.platform,
+    account: p.account,
+    chat_id: p.chat_id,
+    asked_user: p.asked_user,
+    choices: p.choices,
+    payload: p.payload,
+    state: 'waiting',
+    answer: null,
+    answered_by: null,
+    reason: null,
+    expires_at: p.expires_at,
+    seen_at: p.now,
+    created_at: p.now,
+    answered_at: null,
+  }),
 )
 
 export function* insertQuestion(id: string, question: Question, buttons: boolean, now: number): Transaction<void> {

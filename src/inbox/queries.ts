@@ -4,7 +4,7 @@
 import type { QueueKind } from '../message/ids.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
-import type { InboxState } from '../store/schema.ts'
+import type { Database, InboxState } from '../store/schema.ts'
 
 // Literal SQL, because SQLite uses a partial index only where a query repeats its condition word for word.
 export const openCondition = sql<boolean>`state in ('queued', 'claimed')`
@@ -20,38 +20,27 @@ const insertKey = query((db, p: { key: string; seq: number }) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-const insertRow = query(
-  (
-    db,
-    p: {
-      session_key: string
-      lane: QueueKind
-      kind: string
-      platform: string
-      account: string
-      chat_id: string
-      payload: string
-      now: number
-    },
-  ) =>
-    db
-      .insertInto('inbox')
-      .values({
-        session_key: p.session_key,
-        lane: p.lane,
-        kind: p.kind,
-        platform: p.platform,
-        account: p.account,
-        chat_id: p.chat_id,
-        payload: p.payload,
-        state: 'queued',
-        turn_id: null,
-        available_at: p.now,
-        accepted_at: p.now,
-        reason: null,
-        outcome: null,
-      })
-      .returning('seq'),
+type NewRow = Pick<Database['inbox'], 'session_key' | 'lane' | 'kind' | 'platform' | 'account' | 'chat_id' | 'payload'>
+
+const insertRow = query((db, p: NewRow & { now: number }) =>
+  db
+    .insertInto('inbox')
+    .values({
+      session_key: p.session_key,
+      lane: p.lane,
+      kind: p.kind,
+      platform: p.platform,
+      account: p.account,
+      chat_id: p.chat_id,
+      payload: p.payload,
+      state: 'queued',
+      turn_id: null,
+      available_at: p.now,
+      accepted_at: p.now,
+      reason: null,
+      outcome: null,
+    })
+    .returning('seq'),
 )
 
 export interface NewEvent {

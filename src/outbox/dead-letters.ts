@@ -4,7 +4,7 @@
 
 import { query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
-import type { Chat } from './queries.ts'
+import type { Chat, OutboxRow } from './queries.ts'
 
 // Literal SQL because of the partial index; see queries.ts.
 const deadCondition = sql<boolean>`state = 'dead'`
@@ -20,20 +20,10 @@ export const listDeadLetterRows = query((db, p: { limit: number }) =>
     .limit(p.limit),
 )
 
-export interface DeadLetter {
-  readonly id: number
-  readonly key: string
-  readonly platform: string
-  readonly account: string
-  readonly chat_id: string
-  readonly thread_id: string
-  readonly session_key: string | null
-  readonly turn_id: string | null
-  readonly kind: 'reply' | 'notice'
-  readonly text: string
-  /** 1: the platform may have received it. */
-  readonly doubt: number
-  readonly tries: number
+type MessageColumn = 'platform' | 'account' | 'chat_id' | 'thread_id' | 'session_key' | 'turn_id' | 'kind' | 'text'
+
+/** `doubt` is 1 if the platform may have received it. */
+export interface DeadLetter extends Pick<OutboxRow, 'id' | 'key' | MessageColumn | 'doubt' | 'tries'> {
   /** The last error of the platform. */
   readonly error: string | null
   /** ms since 1970. */

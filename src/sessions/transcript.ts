@@ -4,44 +4,29 @@
  */
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../message/transcript.ts'
 import { exec, query, row, rows, type Transaction } from '../store/query.ts'
+import type { Database } from '../store/schema.ts'
 
 /** Characters stored in the row itself. A longer text is stored in `texts`, and only its beginning is searchable. */
 const inlineChars = 65_536
 
-const insertMessage = query(
-  (
-    db,
-    p: {
-      session_id: string
-      turn_id: string | null
-      ord: number
-      role: 'user' | 'assistant' | 'tool'
-      content: string
-      text_id: number | null
-      tool_calls: string | null
-      tool_call_id: string | null
-      tool_name: string | null
-      provider_data: string | null
-      usage: string | null
-      is_summary: number
-      now: number
-    },
-  ) =>
-    db.insertInto('messages').values({
-      session_id: p.session_id,
-      turn_id: p.turn_id,
-      ord: p.ord,
-      role: p.role,
-      content: p.content,
-      text_id: p.text_id,
-      tool_calls: p.tool_calls,
-      tool_call_id: p.tool_call_id,
-      tool_name: p.tool_name,
-      provider_data: p.provider_data,
-      usage: p.usage,
-      is_summary: p.is_summary,
-      created_at: p.now,
-    }),
+type NewMessageRow = Omit<Database['messages'], 'id' | 'superseded' | 'is_summary' | 'created_at'>
+
+const insertMessage = query((db, p: NewMessageRow & { is_summary: number; now: number }) =>
+  db.insertInto('messages').values({
+    session_id: p.session_id,
+    turn_id: p.turn_id,
+    ord: p.ord,
+    role: p.role,
+    content: p.content,
+    text_id: p.text_id,
+    tool_calls: p.tool_calls,
+    tool_call_id: p.tool_call_id,
+    tool_name: p.tool_name,
+    provider_data: p.provider_data,
+    usage: p.usage,
+    is_summary: p.is_summary,
+    created_at: p.now,
+  }),
 )
 
 const insertText = query((db, p: { body: string }) => db.insertInto('texts').values({ body: p.body }).returning('id'))
