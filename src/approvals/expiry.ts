@@ -16,7 +16,7 @@ import {
   waitingApprovals,
   waitingQuestions,
 } from './queries.ts'
-import { cancelQuestion, expireQuestion } from './resolve-question.ts'
+import { expireQuestion, withdrawQuestion } from './resolve-question.ts'
 
 export interface ExpiryClock {
   /** Never rejects. */
@@ -147,7 +147,7 @@ function* cancelStale(
   const stillOpen: StoredQuestion[] = []
   for (const question of questions) {
     if (question.about === undefined || (yield* deps.turnIsOpen(question.about.turnId))) stillOpen.push(question)
-    else yield* cancelQuestion(deps, question, after, now)
+    else yield* withdrawQuestion(deps, question, 'cancelled', after, now)
   }
   return stillOpen
 }

@@ -13,7 +13,7 @@ import { applyPress, applyTypedAnswer, staleResult, type TypedAnswer, typedHints
 import { createExpiryClock, createStaleApprovals, type ExpiryClock, type StaleApprovals } from './expiry.ts'
 import { insertQuestion, waitingQuestions } from './queries.ts'
 import { buttonsOf, parseQuestionId, type Question } from './question.ts'
-import { approvalEventContext, approvalInfo, replaceQuestion, replyKeyOf } from './resolve-question.ts'
+import { approvalEventContext, approvalInfo, replyKeyOf, withdrawQuestion } from './resolve-question.ts'
 
 export type { TypedAnswer } from './answers.ts'
 export type { QuestionsDeps }
@@ -129,7 +129,7 @@ function* replaceConfirmations(
   now: number,
 ): Transaction<void> {
   for (const earlier of yield* waitingQuestions(sessionKey)) {
-    if (earlier.kind === 'slash-confirm') yield* replaceQuestion(deps, earlier, after, now)
+    if (earlier.kind === 'slash-confirm') yield* withdrawQuestion(deps, earlier, 'replaced', after, now)
   }
 }
 

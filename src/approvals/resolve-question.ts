@@ -69,28 +69,20 @@ export function* expireQuestion(
   yield* after.send({ ...replyAddress(question), key, text: resultLine(result) }, now)
 }
 
-/** The question was asked again: only the newer one accepts an answer. */
-export function* replaceQuestion(
+/**
+ * `replaced`: the question was asked again, and only the newer one accepts an answer. `cancelled`: the turn that asked has
+ * ended, so an answer would have no effect.
+ */
+export function* withdrawQuestion(
   deps: QuestionsDeps,
   question: StoredQuestion,
+  kind: 'replaced' | 'cancelled',
   after: AfterCommit,
   now: number,
 ): Transaction<void> {
   if (!(yield* resolveQuestion(question.id, null, now))) return
-  publishResolved(question, after, 'replaced')
-  yield* removeButtons(deps, question, { kind: 'replaced' }, undefined, after, now)
-}
-
-/** The turn that asked has ended, so an answer would have no effect. */
-export function* cancelQuestion(
-  deps: QuestionsDeps,
-  question: StoredQuestion,
-  after: AfterCommit,
-  now: number,
-): Transaction<void> {
-  if (!(yield* resolveQuestion(question.id, null, now))) return
-  publishResolved(question, after, 'cancelled')
-  yield* removeButtons(deps, question, { kind: 'cancelled' }, undefined, after, now)
+  publishResolved(question, after, kind)
+  yield* removeButtons(deps, question, { kind }, undefined, after, now)
 }
 
 /** Edits the question's message if it has buttons and its id is known. Only the first edit of a question counts. */

@@ -10,6 +10,14 @@ export function isRecord(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Whether the value is an array or a plain object, and not an instance of a class. */
+export function isPlainData(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return true
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
 /** The value if it is a record, otherwise an empty one, so that a chain of look-ups needs no checks in between. */
 export function asRecord(value: unknown): JsonObject {
   return isRecord(value) ? value : {}

@@ -3,7 +3,7 @@
  * aborted settles soon, even if some code in it ignores its signal.
  */
 import type { Logger } from '../lib/log.ts'
-import { sleep, withTimeout } from '../lib/timers.ts'
+import { onAbort, sleep, withTimeout } from '../lib/timers.ts'
 import { catchTo } from './promises.ts'
 
 /**
@@ -79,12 +79,12 @@ export function runWithAbort<Value>(work: () => Promise<Value>, options: AbortOp
       settled = new AbortController()
       void waitForGrace(settled.signal)
     }
+    // Listens before the work starts, because its first step may abort the signal.
+    const removeListener = onAbort(signal, onAbortEvent)
     const cleanUp = () => {
-      signal.removeEventListener('abort', onAbortEvent)
+      removeListener()
       settled?.abort()
     }
-    // Listens before the work starts, because its first step may abort the signal.
-    signal.addEventListener('abort', onAbortEvent, { once: true })
     work().then(
       (value) => {
         cleanUp()

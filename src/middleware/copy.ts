@@ -3,6 +3,7 @@
  * in Hermes.
  */
 
+import { isPlainData } from '../lib/json.ts'
 import type { Fields } from './contract.ts'
 
 /** Deeper than any real request, and far below the limit of the call stack. */
@@ -29,13 +30,6 @@ function deepFreeze<Value>(value: Value, depth: number): Value {
   if (depth > maxDepth || !isPlainData(value)) return value
   for (const item of Object.values(value)) if (typeof item === 'object' && item !== null) deepFreeze(item, depth + 1)
   return Object.freeze(value)
-}
-
-function isPlainData(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return true
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 function copyOrShare(value: unknown, redactCredentials: boolean): unknown {

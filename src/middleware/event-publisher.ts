@@ -31,22 +31,18 @@ export interface Recipients {
   readonly sanitizers: Snapshot['sanitizers']
 }
 
+type PublishScopeEvent = (
+  to: Recipients,
+  scope: ScopeNode,
+  attributes: readonly string[],
+  payload: EventPayload,
+  payloadSanitizers?: PayloadSanitizers | undefined,
+) => void
+
 export interface EventPublisher {
-  start(
-    to: Recipients,
-    scope: ScopeNode,
-    attributes: readonly string[],
-    payload: EventPayload,
-    payloadSanitizers?: PayloadSanitizers | undefined,
-  ): void
+  readonly start: PublishScopeEvent
   /** The timestamp is always later than that of the start. */
-  end(
-    to: Recipients,
-    scope: ScopeNode,
-    attributes: readonly string[],
-    payload: EventPayload,
-    payloadSanitizers?: PayloadSanitizers | undefined,
-  ): void
+  readonly end: PublishScopeEvent
   mark(to: Recipients, within: ScopeNode, payload: MarkPayload): void
 }
 

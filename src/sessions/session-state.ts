@@ -97,16 +97,15 @@ export interface EpochOptions {
   readonly now: number
 }
 
+function* createState({ key, newSessionId, source, now }: EpochOptions): Transaction<void> {
+  yield* exec(insertSessionState, { key, session_id: newSessionId, source, now })
+}
+
 /** Advances the epoch for a turn and clears `fresh`. Creates the state and the session when the key is new. */
 export function* beginEpoch(options: EpochOptions): Transaction<SessionState> {
   const found = yield* findSessionState(options.key)
   if (found === undefined) {
-    yield* exec(insertSessionState, {
-      key: options.key,
-      session_id: options.newSessionId,
-      source: options.source,
-      now: options.now,
-    })
+    yield* createState(options)
     yield* createSession(options, '', null)
   }
   const { session_id, epoch, fresh } = found ?? { session_id: options.newSessionId, epoch: 0, fresh: 1 }
@@ -129,14 +128,8 @@ const updateSessionEnd = query((db, p: { id: string; reason: string; now: number
 /** Ends the session of a key and starts a new one. Later writes of a running turn are rejected. */
 export function* startNewSession(options: EpochOptions, title: string): Transaction<{ ended: string | null }> {
   const found = yield* findSessionState(options.key)
-  if (found === undefined) {
-    yield* exec(insertSessionState, {
-      key: options.key,
-      session_id: options.newSessionId,
-      source: options.source,
-      now: options.now,
-    })
-  } else {
+  if (found === undefined) yield* createState(options)
+  else {
     yield* exec(updateSessionEnd, { id: found.session_id, reason: 'reset', now: options.now })
     const next = { session_id: options.newSessionId, epoch: found.epoch + 1, fresh: 1 }
     yield* exec(updateSessionState, { key: options.key, ...next, source: options.source, now: options.now })

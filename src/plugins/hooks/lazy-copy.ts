@@ -3,6 +3,7 @@
  * that unused values cost nothing and no callback can change the payload of another one.
  */
 import { inspect } from 'node:util'
+import { isPlainData } from '../../lib/json.ts'
 
 /** Objects that are not plain data (signals, handles) are shared. */
 export function lazyCopyOf(payload: object): object {
@@ -46,13 +47,6 @@ const inspectDescriptor: PropertyDescriptor = {
 
 function isEmptyList(value: object): boolean {
   return Array.isArray(value) && value.length === 0
-}
-
-function isPlainData(value: unknown): value is object {
-  if (typeof value !== 'object' || value === null) return false
-  if (Array.isArray(value)) return true
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 /** Copies plain JSON data. Throws errors of getters and proxies, and `RangeError` for a circular reference. */
