@@ -2,13 +2,15 @@
  * The HTTP routes of the page. Routes that read or change a chat require the gateway's token. The files of the page contain
  * no secret and are public.
  */
-import type { EventKey, HttpRoute, MessageEvent, PlatformContext } from '#sdk'
+import type { ChatEntry, EventKey, HistoryQuery, HttpRoute, MessageEvent, PlatformContext } from '#sdk'
 import { brand, HermesError, parseCommand } from '#sdk'
 import type { Assets } from './assets.ts'
-import { readHistoryPage } from './history-page.ts'
 import type { Hub } from './hub.ts'
 import { parseChatId, parseChatIdBody, parseEntryId, parseSentMessage } from './parse-request.ts'
 import { jsonResponse, withErrorResponse } from './responses.ts'
+
+/** Entries in one answer of the history. */
+const pageSize = 60
 
 export interface RouteDeps {
   readonly context: PlatformContext
@@ -112,4 +114,13 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
       ...(messageId === undefined ? {} : { messageId }),
     }
   }
+}
+
+/** The entries before `before`, or the newest ones, in ascending order. `more`: older entries exist. */
+async function readHistoryPage(
+  history: (query: HistoryQuery) => Promise<ChatEntry[]>,
+  before: string | undefined,
+): Promise<{ entries: ChatEntry[]; more: boolean }> {
+  const entries = await history({ ...(before === undefined ? {} : { before }), limit: pageSize + 1 })
+  return { entries: entries.slice(-pageSize), more: entries.length > pageSize }
 }

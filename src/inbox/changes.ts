@@ -7,6 +7,7 @@ import { brand } from '../lib/ids.ts'
 import type { AcceptResult } from '../message/accept-result.ts'
 import type { MessageChange, ReactionChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
+import type { HookEvents } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
@@ -14,7 +15,6 @@ import { applyDeletion, applyEdit, findRowByKey } from './apply-change.ts'
 import type { InboxDeps } from './deps.ts'
 import type { PreDispatch } from './pre-dispatch.ts'
 import { acceptEvent, finishEvent } from './queries.ts'
-import { toReactionEvent } from './reaction-event.ts'
 import { parseStoredEvent, serializeEvent } from './stored-event.ts'
 
 type Keys = readonly [EventKey, ...EventKey[]]
@@ -150,4 +150,21 @@ const notAnsweredResult: TurnResult = {
   sessionId: '',
   model: '',
   usage: { inputTokens: 0, outputTokens: 0 },
+}
+
+/** The contract (§1.4) fixes the keys. */
+function toReactionEvent(change: ReactionChange): HookEvents['reaction:added'] {
+  const { source, reaction, itemUserId, messageId, timestamp, raw } = change
+  return {
+    platform: source.platform,
+    reaction,
+    user_id: source.userId ?? '',
+    item_user_id: itemUserId ?? '',
+    item_type: 'message',
+    channel_id: source.chatId,
+    message_ts: messageId,
+    team_id: source.scopeId ?? '',
+    event_ts: (timestamp / 1_000).toFixed(6),
+    raw_event: raw,
+  }
 }
