@@ -6,13 +6,13 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { before, describe, test } from 'node:test'
-import { acceptedKeys, gatewayShapes, gatewayVariables } from '../src/app/config.ts'
+import { openConfig } from '../src/app/config.ts'
 import { readEnvironment } from '../src/config/environment.ts'
 import { formatIssue } from '../src/config/issue.ts'
-import { createConfig } from '../src/config/load.ts'
 import { ensureDirectory, writeFileAtomic } from '../src/lib/files.ts'
 import { createHomeLayout } from '../src/lib/home.ts'
 import { silentLog } from '../src/lib/log.ts'
+import { createSecretRegistry } from '../src/lib/redact.ts'
 import { parseYaml } from '../src/lib/yaml.ts'
 import { type PlatformManifest, parseManifest } from '../src/platforms/manifest.ts'
 import { discoverPlatforms } from '../src/platforms/registry.ts'
@@ -180,12 +180,11 @@ function configIssues(folder: string, text: string, platforms: readonly Platform
   // All variables in the text are set, as the page requires.
   const names = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => name)
   const environment = readEnvironment(home.envFile, Object.fromEntries(names.map((name) => [name, 'a-value-for-it'])))
-  const config = createConfig({
+  const config = openConfig({
     home,
-    shapes: gatewayShapes(platforms),
     environment: () => environment,
-    environmentBindings: gatewayVariables(platforms),
-    acceptedKeys,
+    platforms,
+    secrets: createSecretRegistry(),
     saveLastGood: false,
     log: silentLog,
   })

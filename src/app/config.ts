@@ -3,6 +3,7 @@
  */
 import { agentConfig } from '../agent/config.ts'
 import { approvalsConfig } from '../approvals/config.ts'
+import { type Config, type ConfigOptions, createConfig } from '../config/load.ts'
 import type { EnvironmentBinding } from '../config/overrides.ts'
 import { hooksConfig } from '../hooks/config.ts'
 import { httpConfig } from '../http/config.ts'
@@ -46,10 +47,10 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
   ]
 }
 
-export const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb', 'http.allowed_hosts'] as const
+const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb', 'http.allowed_hosts'] as const
 
 /** Keys of the seeds that no module reads yet. They are accepted without a warning, so that a file for Hermes loads here. */
-export const acceptedKeys = [
+const acceptedKeys = [
   'auxiliary.*',
   'browser',
   'code_execution',
@@ -100,3 +101,23 @@ export const acceptedKeys = [
   'terminal.container_persistent',
   'streaming.fresh_final_after_seconds',
 ] as const
+
+type OpenConfigOptions = Required<
+  Pick<ConfigOptions<GatewayShapes>, 'home' | 'environment' | 'secrets' | 'saveLastGood' | 'log'>
+> & { readonly platforms: readonly PlatformManifest[] }
+
+/** Reads the configuration of the gateway with the given platforms. Invalid files do not throw. */
+export function openConfig(options: OpenConfigOptions): Config<GatewayShapes> {
+  const { home, environment, platforms, secrets, saveLastGood, log } = options
+  return createConfig({
+    home,
+    shapes: gatewayShapes(platforms),
+    environment,
+    environmentBindings: gatewayVariables(platforms),
+    acceptedKeys,
+    restartPaths,
+    secrets,
+    saveLastGood,
+    log,
+  })
+}

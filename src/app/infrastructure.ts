@@ -3,7 +3,7 @@
  */
 import { readEnvironment } from '../config/environment.ts'
 import { formatIssues } from '../config/issue.ts'
-import { type Config, createConfig } from '../config/load.ts'
+import type { Config } from '../config/load.ts'
 import { findEnvironmentSecrets } from '../config/secrets.ts'
 import { createDegradedReasons } from '../flows/status.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -13,7 +13,7 @@ import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry
 import { createSlowCommits } from '../store/slow-commits.ts'
 import { createSqliteStore, detectReplacedFiles } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
-import { acceptedKeys, type GatewayShapes, gatewayShapes, gatewayVariables, restartPaths } from './config.ts'
+import { type GatewayShapes, openConfig } from './config.ts'
 import type { GatewayOptions } from './options.ts'
 
 export interface Infrastructure {
@@ -41,16 +41,7 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   const redact = createRedactor({ secrets: secrets.all })
   const log = openLog(options, redact)
   const catalogue = await discoverPlatforms({ directories: options.platformDirectories, log })
-  const config = createConfig({
-    home,
-    shapes: gatewayShapes(catalogue.platforms),
-    environment,
-    environmentBindings: gatewayVariables(catalogue.platforms),
-    acceptedKeys,
-    restartPaths,
-    secrets,
-    log,
-  })
+  const config = openConfig({ home, environment, platforms: catalogue.platforms, secrets, saveLastGood: true, log })
   if (options.log.level === undefined) log.setLevel(config.current().log.level)
   if (options.strict === true && config.state().problems.length > 0) {
     throw new HermesError('config/invalid', `\n${formatIssues(config.state().problems)}`)

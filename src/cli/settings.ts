@@ -2,9 +2,9 @@
  * Reads the configuration for commands: from the files, without a daemon and without writing anything.
  */
 import { accessSync, constants, statSync } from 'node:fs'
-import { acceptedKeys, type GatewayShapes, gatewayShapes, gatewayVariables, restartPaths } from '../app/config.ts'
+import { type GatewayShapes, openConfig } from '../app/config.ts'
 import { readEnvironment } from '../config/environment.ts'
-import { type Config, createConfig } from '../config/load.ts'
+import type { Config } from '../config/load.ts'
 import { findEnvironmentSecrets } from '../config/secrets.ts'
 import { readGatewayToken } from '../http/gateway-token.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
@@ -32,17 +32,8 @@ export async function readSettings(context: SettingsContext): Promise<Settings> 
   const environment = () => readEnvironment(home.envFile, context.environment)
   const secrets = createSecretRegistry()
   secrets.set('environment', findEnvironmentSecrets(environment().values))
-  const config = createConfig({
-    home,
-    shapes: gatewayShapes(catalogue.platforms),
-    environment,
-    environmentBindings: gatewayVariables(catalogue.platforms),
-    acceptedKeys,
-    restartPaths,
-    secrets,
-    saveLastGood: false,
-    log: silentLog,
-  })
+  const { platforms } = catalogue
+  const config = openConfig({ home, environment, platforms, secrets, saveLastGood: false, log: silentLog })
   return { catalogue, config, secrets, token: () => config.current().http.token ?? readGatewayToken(home.root) }
 }
 
