@@ -1,43 +1,166 @@
 /**
- * The lexer of `marked` with limits, because the text of a model is untrusted. A short text can define a table with millions
+ * The lexer of `marked` with limits, because the text of a model is untrusted: a short text can define a table with millions
  * of cells, and unmatched emphasis markers cost quadratic time.
+ *
+ * It also reads what models write and CommonMark does not: formulas, emphasis next to scripts without spaces, and `<br>`.
  */
-import { Lexer, type Token, Tokenizer, type Tokens } from 'marked'
+import { Hooks, Lexer, type MarkedOptions, type Token, Tokenizer, type Tokens } from 'marked'
+import { decodeHtmlEntities } from './html-entities.ts'
+import { emphasisRules } from './markdown-emphasis.ts'
+import { findInlineMath, findMathBlockStart, matchMathBlock, mayContainMath, type TextSpan } from './markdown-math.ts'
 
 /** `marked` pads rows to the width of the header. A table may have this many padding cells. */
 const maxFillerCells = 1_000
 /** Emphasis markers times characters, summed over all inline texts. This takes a quarter of a second. */
 const maxEmphasisWork = 8_000_000
 
-/** Returns the blocks of a text. A table or inline text that would take too long stays plain text. Throws RangeError. */
+/**
+ * Returns the blocks of a text. The text of a token is decoded: it contains no character references.
+ * A table or inline text that would take too long stays plain text. Throws RangeError.
+ */
 export function lexMarkdown(text: string): readonly Token[] {
-  return new BoundedLexer().lex(text)
+  return new ModelLexer(new ModelTokenizer(), mayContainMath(text)).lex(text)
 }
 
-class BoundedTokenizer extends Tokenizer {
+/** The formulas of the inline text that is being read. */
+class InlineMath {
+  /** Formulas before this index are behind the current position. */
+  private next = 0
+  private readonly chars: number
+  private readonly spans: readonly TextSpan[]
+
+  constructor(text: string) {
+    this.chars = text.length
+    this.spans = findInlineMath(text)
+  }
+
+  /** The first formula at or after the start of `rest`, which is the end of the text. Offsets refer to `rest`. */
+  ahead(rest: string): TextSpan | undefined {
+    const at = this.chars - rest.length
+    while ((this.spans[this.next]?.start ?? at) < at) this.next += 1
+    const span = this.spans[this.next]
+    return span === undefined ? undefined : { start: span.start - at, end: span.end - at }
+  }
+
+  /** The text without the characters of its formulas, at the same length. */
+  mask(text: string): string {
+    let masked = ''
+    let at = 0
+    for (const { start, end } of this.spans) {
+      masked += `${text.slice(at, start)}${'a'.repeat(end - start)}`
+      at = end
+    }
+    return masked + text.slice(at)
+  }
+}
+
+class ModelTokenizer extends Tokenizer {
+  math: InlineMath | undefined
+
   override table(src: string): Tokens.Table | undefined {
     const [whole, header = '', , rows = ''] = this.rules.block.table.exec(src) ?? []
     if (whole === undefined || isMostlyFiller(whole, header, rows)) return undefined
     return super.table(src)
   }
+
+  /** A line that starts with `<br>` is a paragraph, not a block of HTML. */
+  override html(src: string): Tokens.HTML | undefined {
+    return lineBreakTag.test(src.trimStart()) ? undefined : super.html(src)
+  }
+
+  override tag(src: string): Tokens.Tag | undefined {
+    return lineBreakTag.test(src) ? undefined : super.tag(src)
+  }
+
+  override br(src: string): Tokens.Br | undefined {
+    const raw = lineBreakTag.exec(src)?.[0]
+    return raw === undefined ? super.br(src) : { type: 'br', raw }
+  }
+
+  /** The first inline rule. A formula is literal text, like an escaped character. */
+  override escape(src: string): Tokens.Escape | undefined {
+    const formula = this.math?.ahead(src)
+    return formula?.start === 0 ? literal(src.slice(0, formula.end)) : super.escape(src)
+  }
+
+  override inlineText(src: string): Tokens.Text | undefined {
+    const token = super.inlineText(src.slice(0, this.math?.ahead(src)?.start))
+    return token === undefined ? undefined : { ...token, text: decodeHtmlEntities(token.raw) }
+  }
+
+  override link(src: string): Tokens.Link | Tokens.Image | undefined {
+    const token = super.link(src)
+    return token === undefined ? undefined : decodeLink(token)
+  }
+
+  override reflink(src: string, links: Tokenizer['lexer']['tokens']['links']) {
+    const token = super.reflink(src, links)
+    return token === undefined || token.type === 'text' ? token : decodeLink(token)
+  }
 }
 
-class BoundedLexer extends Lexer {
+class ModelLexer extends Lexer {
+  private readonly rules: ModelTokenizer
+  private readonly hasMath: boolean
   private workLeft = maxEmphasisWork
 
-  constructor() {
-    super({ gfm: true, tokenizer: new BoundedTokenizer() })
+  constructor(tokenizer: ModelTokenizer, hasMath: boolean) {
+    super(hasMath ? { gfm: true, tokenizer, ...mathOptions(tokenizer) } : { gfm: true, tokenizer })
+    this.rules = tokenizer
+    this.hasMath = hasMath
+    const { rules } = tokenizer
+    tokenizer.rules = { ...rules, inline: { ...rules.inline, ...emphasisRules } }
   }
 
   override inlineTokens(src: string, tokens: Token[] = []): Token[] {
     const work = countEmphasisMarkers(src) * src.length
-    if (work <= this.workLeft) {
-      this.workLeft -= work
-      return super.inlineTokens(src, tokens)
+    if (work > this.workLeft) {
+      tokens.push({ type: 'text', raw: src, text: decodeHtmlEntities(src), escaped: false })
+      return tokens
     }
-    tokens.push({ type: 'text', raw: src, text: src, escaped: false })
-    return tokens
+    this.workLeft -= work
+    if (!this.hasMath) return super.inlineTokens(src, tokens)
+    const outer = this.rules.math
+    this.rules.math = new InlineMath(src)
+    try {
+      return super.inlineTokens(src, tokens)
+    } finally {
+      this.rules.math = outer
+    }
   }
+}
+
+/** Hides formulas from the search for emphasis, and reads formulas on lines of their own. */
+function mathOptions(tokenizer: ModelTokenizer): MarkedOptions {
+  const hooks = new Hooks()
+  hooks.emStrongMask = (masked) => tokenizer.math?.mask(masked) ?? masked
+  return {
+    hooks,
+    extensions: {
+      renderers: {},
+      childTokens: {},
+      block: [
+        (src) => {
+          const raw = matchMathBlock(src)
+          // Not a paragraph, because `marked` may append the next line to one.
+          return raw === undefined ? undefined : { type: 'escape', raw, text: raw.trim() }
+        },
+      ],
+      startBlock: [(src) => findMathBlockStart(src)],
+    },
+  }
+}
+
+const lineBreakTag = /^<br[ \t]*\/?>/i
+
+function literal(raw: string): Tokens.Escape {
+  return { type: 'escape', raw, text: raw }
+}
+
+function decodeLink<Type extends Tokens.Link | Tokens.Image>(token: Type): Type {
+  const { href, title } = token
+  const text = token.type === 'image' ? decodeHtmlEntities(token.text) : token.text
+  return { ...token, href: decodeHtmlEntities(href), title: title && decodeHtmlEntities(title), text }
 }
 
 /** Every cell that is not padding has at least one character. */

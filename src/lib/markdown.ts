@@ -6,7 +6,7 @@ import type { MarkedToken, Token } from 'marked'
 export type { MarkedToken } from 'marked'
 
 /**
- * Returns the blocks of a text in order. Never throws: a text that the parser cannot process (for example quotes nested a
+ * Returns the blocks of a text in order. Character references (`&amp;`) are decoded. Never throws: a text that the parser cannot process (for example quotes nested a
  * thousand levels deep) becomes one plain paragraph.
  */
 export async function parseMarkdown(text: string): Promise<readonly MarkedToken[]> {
@@ -16,6 +16,23 @@ export async function parseMarkdown(text: string): Promise<readonly MarkedToken[
   } catch {
     return [{ type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text, escaped: false }] }]
   }
+}
+
+/** A formula in LaTeX, in a line or as a block. Its text must be shown unchanged, with its delimiters. */
+export function isMathToken(token: MarkedToken): boolean {
+  return token.type === 'escape' && token.text.length > 1
+}
+
+/** Whether a table contains links or images. They do not work in a code block, which is how most platforms show tables. */
+export function tableHasLinks({ header, rows }: Extract<MarkedToken, { type: 'table' }>): boolean {
+  return [header, ...rows].some((row) => row.some(({ tokens }) => containLink(tokens)))
+}
+
+function containLink(tokens: readonly Token[]): boolean {
+  return tokens.some((token) => {
+    const nested: unknown = 'tokens' in token ? token.tokens : undefined
+    return token.type === 'link' || token.type === 'image' || (Array.isArray(nested) && containLink(nested))
+  })
 }
 
 /** Other tokens come from extensions of `marked`, which are not used. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { parseMarkdown } from '../../src/lib/markdown.ts'
+import { describe, test } from 'node:test'
+import { isMathToken, type MarkedToken, parseMarkdown } from '../../src/lib/markdown.ts'
 
 test('Markdown is parsed into blocks that a platform can render', async () => {
   const tokens = await parseMarkdown('# Title\n\nSome *words*.\n\n```js\nconst a = 1\n```\n\n- [x] done\n')
@@ -49,4 +49,103 @@ test('long texts and tables of a usual shape are parsed completely', async () =>
   const [paragraph, , drawn] = await parseMarkdown(`${words}\n\n${table}`)
   assert.equal(paragraph?.type === 'paragraph' && paragraph.tokens.filter(({ type }) => type === 'strong').length, 100)
   assert.equal(drawn?.type === 'table' && drawn.rows.length, 500)
+})
+
+/** The inline tokens of a text of one paragraph. */
+async function inlineTokens(text: string): Promise<readonly { type: string; raw: string; text?: string }[]> {
+  const [token, ...more] = await parseMarkdown(text)
+  assert.equal(more.length, 0)
+  assert.ok(token?.type === 'paragraph')
+  return token.tokens.map((one) => ({ type: one.type, raw: one.raw, ...('text' in one ? { text: one.text } : {}) }))
+}
+
+describe('emphasis next to scripts without spaces', () => {
+  const cases: readonly (readonly [text: string, type: string, emphasised: string])[] = [
+    ['**注意：**这是', 'strong', '注意：'],
+    ['他说**“好”**了', 'strong', '“好”'],
+    ['他说**「好」**了', 'strong', '「好」'],
+    ['中**(x)**中', 'strong', '(x)'],
+    ['*強調。*後', 'em', '強調。'],
+    ['~~注意：~~这', 'del', '注意：'],
+    ['**중요(important)**는', 'strong', '중요(important)'],
+    ['**สำคัญ:**นี่', 'strong', 'สำคัญ:'],
+  ]
+  for (const [text, type, emphasised] of cases) {
+    test(text, async () => {
+      assert.equal((await inlineTokens(text)).find((token) => token.type === type)?.text, emphasised)
+    })
+  }
+
+  test('the rules for other scripts are those of CommonMark', async () => {
+    for (const text of ['a**"b"**c', '**foo bar **x', 'x * y * z', 'a * 这 * b', '**foo."**x']) {
+      assert.deepEqual(await inlineTokens(text), [{ type: 'text', raw: text, text }])
+    }
+  })
+})
+
+describe('formulas', () => {
+  const formulasIn = async (text: string) => {
+    const tokens = await parseMarkdown(text)
+    const inline = (token: MarkedToken): readonly MarkedToken[] =>
+      token.type === 'paragraph' ? token.tokens.filter((one): one is MarkedToken => one.type === 'escape') : [token]
+    return tokens.flatMap(inline).flatMap((token) => (isMathToken(token) && 'text' in token ? [token.text] : []))
+  }
+  const cases: readonly (readonly [text: string, formulas: readonly string[]])[] = [
+    ['\\(a_1 * b_2\\) and \\(c*d\\)', ['\\(a_1 * b_2\\)', '\\(c*d\\)']],
+    ['so \\[ x_1 = \\frac{1}{2} \\] holds', ['\\[ x_1 = \\frac{1}{2} \\]']],
+    ['$a_1*b$ and $\\alpha$', ['$a_1*b$', '$\\alpha$']],
+    ['$$\\begin{a} 1 \\\\ 2 \\end{a}$$', ['$$\\begin{a} 1 \\\\ 2 \\end{a}$$']],
+    ['Text:\n\\[\na\n= b\n- c\n\\]\nmore', ['\\[\na\n= b\n- c\n\\]']],
+    ['It costs $5 and $6', []],
+    ['US$5, 10$ and $5-$6, or $100k–$200k', []],
+    ['\\[see the source\\] and \\(as above\\)', []],
+    ['\\[x\\](y)', []],
+    ['`$a$` and `\\(b\\)`', []],
+  ]
+  for (const [text, formulas] of cases)
+    test(JSON.stringify(text), async () => assert.deepEqual(await formulasIn(text), formulas))
+
+  test('emphasis goes across a formula, but does not use its markers', async () => {
+    const tokens = await inlineTokens('$a_1*b$ *x $y*z$ q*')
+    assert.deepEqual(
+      tokens.map(({ type, raw }) => [type, raw]),
+      [
+        ['escape', '$a_1*b$'],
+        ['text', ' '],
+        ['em', '*x $y*z$ q*'],
+      ],
+    )
+  })
+
+  test('amounts of money do not disable the formatting between them', async () => {
+    assert.ok((await inlineTokens('It costs $5 *and* $6.')).some(({ type }) => type === 'em'))
+  })
+
+  test('many unmatched delimiters take a linear time', async () => {
+    for (const delimiter of ['\\(a ', '$a ', '$$a ', '\\[a ']) {
+      const [token] = await parseMarkdown(delimiter.repeat(20_000))
+      assert.equal(token?.type, 'paragraph')
+    }
+  })
+})
+
+test('character references are decoded once, but not in code', async () => {
+  assert.deepEqual(
+    (await inlineTokens('&copy;&nbsp;&lt;b&gt; &amp;lt; &#42;x&#x2a; &eacute;&rarr; &unknown; `&copy;`')).map(
+      ({ text }) => text,
+    ),
+    ['©\u00a0<b> &lt; *x* é→ &unknown; ', '&copy;'],
+  )
+})
+
+test('a link has its address without character references', async () => {
+  const [paragraph] = await parseMarkdown('[a](https://example.org/?a=1&amp;b=2)')
+  const link = paragraph?.type === 'paragraph' ? paragraph.tokens[0] : undefined
+  assert.equal(link?.type === 'link' && link.href, 'https://example.org/?a=1&b=2')
+})
+
+test('the tag <br> is a line break, in a line and at its start', async () => {
+  for (const text of ['a<br>b', 'a<BR/>b', '<br />\nb']) {
+    assert.ok((await inlineTokens(text)).some(({ type }) => type === 'br'))
+  }
 })

@@ -2,7 +2,7 @@
  * Renders Markdown as Slack's markup (mrkdwn). Every `<`, `>` and `&` of the text is escaped, so that `<!channel>` and `<@U…>`
  * mention no one.
  */
-import { formatTable, type MarkedToken, type TableStyle } from '#sdk'
+import { formatTable, isMathToken, type MarkedToken, type TableStyle, tableHasLinks } from '#sdk'
 
 /** Slack has no tables, so they become code blocks (contract §3.15). */
 const tableStyle: TableStyle = { columnSeparator: ' | ', ruleCharacter: '-', ruleSeparator: '-|-', minColumnWidth: 3 }
@@ -50,7 +50,7 @@ function renderBlock(token: MarkedToken, depth: number): string {
     case 'paragraph':
       return renderInline(token.tokens)
     case 'text':
-      return token.tokens === undefined ? escapeText(decodeEntities(token.text)) : renderInline(token.tokens)
+      return token.tokens === undefined ? escapeText(token.text) : renderInline(token.tokens)
     case 'heading':
       return wrapLines('*', renderInline(token.tokens, { bold: true }))
     case 'code':
@@ -66,13 +66,9 @@ function renderBlock(token: MarkedToken, depth: number): string {
         })
         .join('\n')
     case 'table':
-      return codeBlock(
-        formatTable(
-          [token.header, ...token.rows].map((row) => row.map((cell) => oneLine(plainText(markedTokens(cell.tokens))))),
-          token.align,
-          tableStyle,
-        ).join('\n'),
-      )
+      return tableHasLinks(token) ? renderTableAsList(token) : renderTable(token)
+    case 'escape':
+      return token.text.includes('\n') ? codeBlock(token.text) : renderInline([token])
     case 'hr':
       return '──────────'
     case 'html':
@@ -84,6 +80,29 @@ function renderBlock(token: MarkedToken, depth: number): string {
     default:
       return renderInline([token])
   }
+}
+
+type Table = Extract<MarkedToken, { type: 'table' }>
+
+function renderTable({ header, rows, align }: Table): string {
+  const cells = [header, ...rows].map((row) => row.map(({ tokens }) => oneLine(plainText(markedTokens(tokens)))))
+  return codeBlock(formatTable(cells, align, tableStyle).join('\n'))
+}
+
+/** Links do not work in a code block, so each row becomes a group of lines with the column names as labels. */
+function renderTableAsList({ header, rows }: Table): string {
+  const names = header.map(({ tokens }) => oneLine(renderInline(tokens)))
+  const groups = rows.map((row) => {
+    const [title = '', ...cells] = row.map(({ tokens }, index) =>
+      oneLine(renderInline(tokens, index === 0 ? { bold: true } : {})),
+    )
+    const lines = cells.flatMap((cell, index) => {
+      const name = names[index + 1] ?? ''
+      return cell === '' ? [] : [`• ${name === '' ? '' : `${name}: `}${cell}`]
+    })
+    return [...(title === '' ? [] : [wrapLines('*', title)]), ...lines].join('\n')
+  })
+  return groups.length === 0 ? names.join(' | ') : groups.join('\n\n')
 }
 
 /** The text of an item, followed by nested lists. */
@@ -131,7 +150,7 @@ function renderInlineToken(token: MarkedToken, style: InlineStyle): InlinePart {
     case 'del':
       return { text: wrapLines('~', renderInline(token.tokens, style)), hasMarkers: true }
     case 'codespan':
-      return { text: `\`${escapeText(token.text.replaceAll('`', 'ˋ'))}\``, hasMarkers: true }
+      return renderCode(token.text)
     case 'link':
       return {
         text: renderLinkMarkup(token.href, plainText(markedTokens(token.tokens)) || token.text),
@@ -145,17 +164,24 @@ function renderInlineToken(token: MarkedToken, style: InlineStyle): InlinePart {
     case 'br':
       return { text: '\n', hasMarkers: false }
     case 'escape':
-      return { text: escapeText(token.text), hasMarkers: false }
+      // A formula may contain markers of Slack, which cannot be escaped.
+      return isMathToken(token) && /[*_~]/.test(token.text)
+        ? renderCode(token.text)
+        : { text: escapeText(token.text), hasMarkers: false }
     case 'text':
       return {
-        text: token.tokens === undefined ? escapeText(decodeEntities(token.text)) : renderInline(token.tokens, style),
+        text: token.tokens === undefined ? escapeText(token.text) : renderInline(token.tokens, style),
         hasMarkers: false,
       }
     case 'html':
-      return { text: /^<br\s*\/?>$/i.test(token.text.trim()) ? '\n' : escapeText(token.text), hasMarkers: false }
+      return { text: escapeText(token.text), hasMarkers: false }
     default:
       return { text: escapeText(token.raw), hasMarkers: false }
   }
+}
+
+function renderCode(text: string): InlinePart {
+  return { text: `\`${escapeText(text.replaceAll('`', 'ˋ'))}\``, hasMarkers: true }
 }
 
 /** The text without formatting. Not escaped. */
@@ -165,7 +191,7 @@ function plainText(tokens: readonly MarkedToken[]): string {
       if (token.type === 'br') return ' '
       if ('tokens' in token && token.tokens !== undefined && token.tokens.length > 0)
         return plainText(markedTokens(token.tokens))
-      return 'text' in token ? decodeEntities(token.text) : token.raw
+      return 'text' in token ? token.text : token.raw
     })
     .join('')
 }
@@ -187,25 +213,17 @@ function codeBlock(code: string): string {
   return `\`\`\`\n${escapeText(code.replaceAll('```', '`\u200B``'))}\n\`\`\``
 }
 
+/** Slack has no nested quotes, so the mark of an inner quote is text. */
 function quoteLines(text: string): string {
   return text
     .split('\n')
-    .map((line) => `> ${line}`)
+    .map((line) => `> ${line.replace(/^>/, '&gt;')}`)
     .join('\n')
 }
 
 function indentLines(text: string): string {
   return text.replaceAll('\n', '\n    ')
 }
-
-/** Models sometimes write HTML entities. */
-function decodeEntities(text: string): string {
-  return text
-    .replace(/&(lt|gt|quot|nbsp|#39);/g, (whole, name: string) => entities[name] ?? whole)
-    .replaceAll('&amp;', '&')
-}
-
-const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', nbsp: ' ', '#39': "'" }
 
 function fileNameOf(address: string): string {
   return address.split(/[?#]/, 1)[0]?.split('/').pop() || 'image'

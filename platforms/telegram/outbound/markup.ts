@@ -48,7 +48,7 @@ function blockHtml(token: MarkedToken, context: RenderContext): string {
     case 'paragraph':
       return inlineHtml(token.tokens)
     case 'text':
-      return token.tokens === undefined ? textHtml(token.text) : inlineHtml(token.tokens)
+      return token.tokens === undefined ? escapeHtml(token.text) : inlineHtml(token.tokens)
     case 'code':
       return codeHtml(token)
     case 'blockquote':
@@ -142,15 +142,15 @@ function inlineTokenHtml(token: MarkedToken): string {
     case 'link':
       return linkHtml(token)
     case 'image':
-      return anchor(token.href, `🖼 ${textHtml(token.text === '' ? 'image' : token.text)}`)
+      return anchor(token.href, `🖼 ${escapeHtml(token.text === '' ? 'image' : token.text)}`)
     case 'text':
-      return textHtml(token.text)
+      return escapeHtml(token.text)
     case 'escape':
       return escapeHtml(token.text)
     case 'checkbox':
       return ''
     case 'html':
-      return /^<br\s*\/?>$/i.test(token.raw) ? '\n' : escapeHtml(token.raw)
+      return escapeHtml(token.raw)
     default:
       return escapeHtml(token.raw)
   }
@@ -205,17 +205,4 @@ function anchor(href: string, label: string): string {
   if (/^https?:\/\/\S|^tg:\/\/user\?id=\d+$/i.test(href)) return `<a href="${escapeHtml(href)}">${label}</a>`
   const address = href.replace(/^mailto:/i, '')
   return stripHtml(label) === address || address === '' ? label : `${label} (${escapeHtml(address)})`
-}
-
-/** Markdown text may contain HTML entities. */
-function textHtml(text: string): string {
-  return escapeHtml(text.replace(/&(?:(amp|lt|gt|quot|apos|nbsp)|#(\d{1,6}));/g, decodeEntity))
-}
-
-const namedEntities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
-
-function decodeEntity(whole: string, name: string | undefined, code: string | undefined): string {
-  if (name !== undefined) return namedEntities[name] ?? whole
-  const point = Number(code)
-  return point >= 32 && point <= 0xffff && (point < 0xd800 || point > 0xdfff) ? String.fromCodePoint(point) : whole
 }

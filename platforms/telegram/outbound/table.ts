@@ -1,7 +1,7 @@
 /**
  * Renders tables, for which Telegram has no markup.
  */
-import { formatTable, type MarkedToken, type TableStyle, tableWidth } from '#sdk'
+import { formatTable, type MarkedToken, type TableStyle, tableHasLinks, tableWidth } from '#sdk'
 import { escapeHtml, stripHtml } from './escape.ts'
 
 type Table = Extract<MarkedToken, { type: 'table' }>
@@ -11,10 +11,12 @@ type Cell = Table['header'][number]
 const maxTableWidth = 40
 const tableStyle: TableStyle = { columnSeparator: ' | ', ruleCharacter: '-', ruleSeparator: '-+-' }
 
-/** A monospaced table if it is narrow enough, otherwise a group of lines for each row. */
-export function tableHtml({ header, rows, align }: Table, inlineHtml: (tokens: Cell['tokens']) => string): string {
+/** A monospaced table if it is narrow enough and has no links, otherwise a group of lines for each row. */
+export function tableHtml(table: Table, inlineHtml: (tokens: Cell['tokens']) => string): string {
+  const { header, rows, align } = table
   const htmlRows = [header, ...rows].map((row) => row.map(({ tokens }) => inlineHtml(tokens).replaceAll('\n', ' ')))
   const texts = htmlRows.map((row) => row.map(stripHtml))
+  if (tableHasLinks(table)) return tableAsList(htmlRows)
   if (tableWidth(texts, tableStyle) > maxTableWidth) return tableAsList(htmlRows)
   return `<pre>${escapeHtml(formatTable(texts, align, tableStyle).join('\n'))}</pre>`
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { toDiscordMarkdown } from '../../../../platforms/discord/outbound/markup.ts'
+import { renderedLength, toDiscordMarkdown } from '../../../../platforms/discord/outbound/markup.ts'
 import { nonceOf, renderEdit, renderMessage } from '../../../../platforms/discord/outbound/render.ts'
 import type { OutboundMessage } from '../../../../src/message/outbound.ts'
 
@@ -49,6 +49,24 @@ describe('Markdown for Discord', () => {
     ['a picture without words is its address', '![](https://example.org/g.png)', 'https://example.org/g.png'],
     ['a picture in a list, too', '- one ![a](https://e.org/a.png)\n- two', '- one [a](https://e.org/a.png)\n- two'],
     ['a picture within a link', '**see ![a](https://e.org/a.png)**', '**see [a](https://e.org/a.png)**'],
+    ['a code block that is not closed', 'Look:\n\n```js\nlet a', 'Look:\n\n```js\nlet a\n```'],
+    [
+      'a code block that is not closed, after a closed one',
+      '```\na\n```\n\n- x\n\n  ```\n  b',
+      '```\na\n```\n\n- x\n\n  ```\n  b\n  ```',
+    ],
+    ['other fences', '~~~py\nx\n~~~\n\n````\n```\n````', '```py\nx\n```\n\n```\n`\u200B``\n```'],
+    ['a formula', '*x* \\(a_1 * b\\) $a_b$ \\\\', '*x* \\\\(a\\_1 \\* b\\\\) $a\\_b$ \\\\'],
+    ['entities', '&copy; &amp;lt; &#42;x&#42; `&copy;`', '© &lt; \\*x\\* `&copy;`'],
+    ['a line break as a tag', 'a<br>b', 'a\nb'],
+    ['a line break in a cell', '| a | b |\n|-|-|\n| x<br>y | z |', '```\na    b\n───  ─\nx y  z\n```'],
+    [
+      'a table with links',
+      '| Site | Link |\n|--|--|\n| **Docs** | [guide](https://e.org) |\n\nEnd',
+      '**Docs**\n- Link: [guide](https://e.org)\n\nEnd',
+    ],
+    ['a link with a definition', 'See [it][1].\n\n[1]: https://e.org', 'See [it](https://e.org).'],
+    ['an image whose source is also in code', '`![a](b)` ![a](b)', '`![a](b)` [a](b)'],
     ['a rule is a line', 'one\n\n---\n\ntwo', 'one\n\n──────────\n\ntwo'],
   ]
   for (const [name, from, to] of changed) {
@@ -135,6 +153,12 @@ describe('the body of a message', () => {
         ],
       },
     ])
+  })
+
+  test('the outbox splits a text that needs more room when it is rendered', () => {
+    assert.equal(renderedLength('plain'), 5)
+    assert.ok(renderedLength(`$a_b$ ${'x'.repeat(1_990)}`) > 1_996)
+    assert.ok(renderedLength(`\`\`\`\n${'x'.repeat(1_995)}`) > 2_000)
   })
 
   test('a text that rendering would lengthen beyond the limit is sent unchanged', async () => {

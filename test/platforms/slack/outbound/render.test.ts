@@ -47,6 +47,30 @@ describe('markdown becomes the markup of Slack', () => {
     test(what, async () => assert.equal(await render(markdown), mrkdwn))
   }
 
+  test('bold text before Chinese letters', async () =>
+    assert.equal(await render('**注意：**这是'), '*注意：*\u200B这是'))
+
+  test('a formula is unchanged: as code if Slack would read markers in it', async () => {
+    assert.equal(await render('\\(a_1 * b_2\\), \\(x\\)'), '`\\(a_1 * b_2\\)`, \\(x\\)')
+    assert.equal(await render('\\[\nx_1\n= 2 \\\\\n\\]'), '```\n\\[\nx_1\n= 2 \\\\\n\\]\n```')
+  })
+
+  test('entities are decoded once, and not in the code of a table', async () => {
+    assert.equal(await render('&copy; &amp;lt;'), '© &amp;lt;')
+    assert.equal(await render('| a |\n|---|\n| `&lt;` |'), '```\na\n----\n&amp;lt;\n```')
+  })
+
+  test('a table with links becomes groups, where the links work', async () => {
+    assert.equal(
+      await render('| Site | Link |\n|--|--|\n| **Docs** | [guide](https://e.org) |'),
+      '*Docs*\n• Link: <https://e.org|guide>',
+    )
+  })
+
+  test('the mark of an inner quote is text', async () => {
+    assert.equal(await render('> a\n> > b'), '> a\n> \n> &gt; b')
+  })
+
   test('a table is rendered as a code block', async () => {
     const table = '| Name | Größe |\n|:--|--:|\n| 日本 | 1 |\n| `a|b` | **22** |'
     assert.equal(

@@ -1,0 +1,107 @@
+/**
+ * Finds LaTeX in Markdown: `\(…\)`, `\[…\]`, `$…$` and `$$…$$`. Markdown has no syntax for it, and would read emphasis and
+ * escapes in a formula.
+ */
+
+export interface TextSpan {
+  readonly start: number
+  readonly end: number
+}
+
+/** Longer formulas are not recognised, so that the search stays linear in practice. */
+const maxFormulaChars = 2_000
+
+export function mayContainMath(text: string): boolean {
+  return text.includes('$') || text.includes('\\(') || text.includes('\\[')
+}
+
+/** The formulas of an inline text, in order. Offsets include the delimiters. */
+export function findInlineMath(text: string): TextSpan[] {
+  if (!mayContainMath(text)) return []
+  const found: TextSpan[] = []
+  /** For each closing delimiter, the position from which the text has no more of them. */
+  const exhausted = new Map<string, number>()
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at]
+    if (char !== '\\' && char !== '$') continue
+    const end = formulaEnd(text, at, exhausted)
+    if (end !== undefined) {
+      found.push({ start: at, end })
+      at = end - 1
+    } else if (char === '\\' || text[at + 1] === '$') at += 1
+  }
+  return found
+}
+
+function formulaEnd(text: string, start: number, exhausted: Map<string, number>): number | undefined {
+  const opening = text[start] === '$' && text[start + 1] !== '$' ? '$' : text.slice(start, start + 2)
+  const closing = closingOf.get(opening)
+  if (closing === undefined || start >= (exhausted.get(closing) ?? Number.POSITIVE_INFINITY)) return undefined
+  const from = start + opening.length
+  const at = indexOfUnescaped(text, closing, from)
+  if (at === -1) exhausted.set(closing, start)
+  if (at === -1 || at - from > maxFormulaChars) return undefined
+  const formula = text.slice(from, at)
+  const end = at + closing.length
+  if (formula.trim() === '' || /`|\n[ \t]*\n/.test(formula)) return undefined
+  return isFormula(opening, formula, text[start - 1] ?? '', text[end] ?? '') ? end : undefined
+}
+
+const closingOf: ReadonlyMap<string, string> = new Map([
+  ['\\(', '\\)'],
+  ['\\[', '\\]'],
+  ['$$', '$$'],
+  ['$', '$'],
+])
+
+function indexOfUnescaped(text: string, closing: string, from: number): number {
+  for (let at = text.indexOf(closing, from); at !== -1; at = text.indexOf(closing, at + 1)) {
+    let backslashes = 0
+    while (text[at - 1 - backslashes] === '\\' && at - 1 - backslashes >= from) backslashes += 1
+    if (backslashes % 2 === 0) return at
+  }
+  return -1
+}
+
+/** Prose in escaped brackets and amounts of money are no formulas. */
+function isFormula(opening: string, formula: string, before: string, after: string): boolean {
+  switch (opening) {
+    case '\\[':
+      return after !== '(' && !isProse(formula)
+    case '$$':
+      return after !== '$'
+    case '$':
+      return (
+        !/[\w$]/.test(before) &&
+        !/[\w$]/.test(after) &&
+        !/^\s|\s$|\n/.test(formula) &&
+        (!formula.includes(' ') || /[\\^_=<>+{}]/.test(formula)) &&
+        !formula.includes('**') &&
+        !formula.includes('](')
+      )
+    default:
+      return !isProse(formula)
+  }
+}
+
+/** Only words, at least one of them longer than a variable usually is. */
+function isProse(formula: string): boolean {
+  return /^[\p{L}\p{M}\d\s,.;:'’-]*$/u.test(formula) && /\p{L}{4}/u.test(formula)
+}
+
+/** A formula on its own lines at the start of `text`, with the line break; `undefined` when there is none. */
+export function matchMathBlock(text: string): string | undefined {
+  const [opening = ''] = /^ {0,3}(?:\$\$|\\\[)/.exec(text) ?? []
+  if (opening === '') return undefined
+  const start = opening.length - 2
+  const end = formulaEnd(text.slice(0, maxFormulaChars + 10), start, new Map())
+  if (end === undefined) return undefined
+  const [rest] = /^[ \t]*[.,;]?[ \t]*(?:\n|$)/.exec(text.slice(end, end + 100)) ?? []
+  return rest === undefined ? undefined : text.slice(0, end + rest.length)
+}
+
+/** The start of the next line that may begin with a formula of its own; -1 when there is none. */
+export function findMathBlockStart(text: string): number {
+  const found = /(?<=\n) {0,3}(?:\$\$|\\\[)/.exec(text)
+  return found?.index ?? -1
+}
