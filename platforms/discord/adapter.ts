@@ -14,6 +14,7 @@ import { createIngest } from './inbound/ingest.ts'
 import { createInteractionResponder } from './inbound/interaction-responder.ts'
 import { asRecord } from './inbound/payload.ts'
 import { type DiscordOptions, parseOptions } from './options.ts'
+import { renderedLength } from './outbound/markup.ts'
 import { maxChars } from './outbound/render.ts'
 import { createSender } from './outbound/sender.ts'
 import { createStatusReactions } from './outbound/status-reactions.ts'
@@ -81,7 +82,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
   const react = createStatusReactions({ api, rateLimited: context.rateLimited, signal: closing.signal, log })
 
   return {
-    limits: { maxChars, unit: 'utf16' },
+    limits: { maxChars, unit: 'utf16', fits: (markdown) => renderedLength(markdown) <= maxChars },
     draftIntervalMs,
     sendsAttachments: true,
     showsButtons: true,

@@ -10,10 +10,9 @@ import { type OutboxContext, toSentMessage } from './context.ts'
 import type { Delivery } from './delivery.ts'
 import type { DraftAddress, Drafts } from './drafts.ts'
 import { extractMedia } from './extract-media.ts'
-import { measureOf } from './measure.ts'
 import { callWithTimeout } from './platform-calls.ts'
 import { chatOf, deleteDraft, findHeadOfChat, insertRow, type NewOutboxRow, type OutboxRow } from './queries.ts'
-import { splitMessage } from './split-message.ts'
+import { splitReply } from './split-message.ts'
 import { formatAttachmentLine, serializeAttachment } from './stored-attachment.ts'
 
 export interface Reply {
@@ -117,8 +116,7 @@ function toRows(context: OutboxContext, reply: Reply): NewOutboxRow[] {
 }
 
 function toParts(text: string, limits: MessageLimits): string[] {
-  if (text.trim() === '') return []
-  return measureOf(limits.unit)(text) <= limits.maxChars ? [text] : splitMessage(text, limits)
+  return text.trim() === '' ? [] : splitReply(text, limits)
 }
 
 interface RowContent extends Pick<NewOutboxRow, 'text' | 'attachment' | 'buttons'> {

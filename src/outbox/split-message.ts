@@ -25,6 +25,18 @@ export function splitMessage(text: string, limits: MessageLimits, measure = meas
   return parts.map((part, index) => `${part}${endsInFence(part) ? '\n' : ' '}(${index + 1}/${parts.length})`)
 }
 
+/** A part this short is sent even if the platform's adapter says that it does not fit. */
+const minSplitChars = 200
+
+/** Splits as `splitMessage` does, and into smaller parts until the platform accepts the content of each. */
+export function splitReply(text: string, limits: MessageLimits): string[] {
+  const parts = splitMessage(text, limits)
+  if (limits.fits === undefined || parts.every((part) => limits.fits?.(part) !== false)) return parts
+  const longest = Math.max(...parts.map(measureOf(limits.unit)))
+  const maxChars = Math.floor(longest * 0.8)
+  return maxChars < minSplitChars ? parts : splitReply(text, { ...limits, maxChars })
+}
+
 /** A closing fence must be alone on its line, so the number goes on the next one. */
 function endsInFence(part: string): boolean {
   return /^[ \t>]*(?:`{3,}|~{3,})[ \t]*$/.test(part.slice(part.lastIndexOf('\n') + 1))

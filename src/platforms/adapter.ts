@@ -78,6 +78,11 @@ export interface MessageLimits {
   readonly maxChars: number
   /** How `maxChars` counts. */
   readonly unit: 'utf16' | 'codepoints' | 'bytes'
+  /**
+   * Whether a Markdown text within `maxChars` fits into one message, for platforms with further limits. Called for each
+   * part of a reply, which is split smaller until all parts fit. Must be fast. Without it only the length counts.
+   */
+  fits?(markdown: string): boolean
 }
 
 /** The current activity of a turn, for platforms that show it live. It is not stored. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { splitMessage } from '../../src/outbox/split-message.ts'
+import { splitMessage, splitReply } from '../../src/outbox/split-message.ts'
 
 const chars = (maxChars: number) => ({ maxChars, unit: 'utf16' as const })
 
@@ -132,4 +132,18 @@ test('unusual texts take no longer than others', () => {
   for (const shape of shapes) {
     for (const part of splitMessage(shape, chars(2_000))) assert.ok(part.length <= 2_000)
   }
+})
+
+test('a reply is split further until the platform accepts each part', () => {
+  const text = '**word** '.repeat(100).trim()
+  const fits = (part: string) => part.split('**').length <= 50
+  const parts = splitReply(text, { ...chars(2_000), fits })
+  assert.ok(parts.length > 1)
+  for (const part of parts) assert.ok(fits(part))
+  assert.equal(parts.join(' ').match(/word/g)?.length, 100)
+  assert.deepEqual(splitReply('short', { ...chars(2_000), fits }), ['short'])
+})
+
+test('a part that the platform never accepts is sent nevertheless', () => {
+  assert.ok(splitReply('word '.repeat(1_000), { ...chars(2_000), fits: () => false }).length > 1)
 })

@@ -3,6 +3,7 @@
  */
 import { type Button, type OutboundMessage, parseMarkdown, type Target } from '#sdk'
 import type { JsonRecord } from '../inbound/payload.ts'
+import { limitEntities } from './entities.ts'
 import { stripHtml } from './escape.ts'
 import { toHtml } from './markup.ts'
 
@@ -28,7 +29,7 @@ export const maxCaptionChars = 1_024
 export async function renderText(markdown: string, limit = maxTextChars): Promise<RenderedText> {
   const plain = { text: markdown.trim(), isHtml: false }
   if (!mayContainMarkup(markdown)) return plain
-  const html = toHtml(await parseMarkdown(markdown))
+  const html = limitEntities(toHtml(await parseMarkdown(markdown)))
   const visible = stripHtml(html).trim()
   return visible === '' || visible.length > limit ? plain : { text: html, isHtml: true }
 }

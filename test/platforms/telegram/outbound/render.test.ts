@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { countMarkers } from '../../../../platforms/telegram/outbound/entities.ts'
 import { stripHtml } from '../../../../platforms/telegram/outbound/escape.ts'
 import {
   deleteRequest,
@@ -16,7 +17,7 @@ import { target } from '../support.ts'
 const table = (rows: readonly string[]) => rows.join('\n')
 
 describe('Markdown on Telegram', () => {
-  const cases: readonly (readonly [string, string, string])[] = [
+  const cases: (readonly [string, string, string])[] = [
     ['bold, italic and struck text', '**b** *i* ***bi*** ~~s~~', '<b>b</b> <i>i</i> <i><b>bi</b></i> <s>s</s>'],
     ['a name with underscores stays a name', 'snake_case_name', 'snake_case_name'],
     ['what looks like a tag is text', 'a <script> & </b> "x"', 'a &lt;script&gt; &amp; &lt;/b&gt; &quot;x&quot;'],
@@ -68,6 +69,21 @@ describe('Markdown on Telegram', () => {
       '<b>Rome</b>\n• What there is to see: a <i>great</i> many ruins of all ages\n• How long: a week\n\n<b>Oslo</b>\n• How long: a day',
     ],
   ]
+  cases.push(
+    ['bold text before Chinese letters', '**注意：**这是', '<b>注意：</b>这是'],
+    ['a formula is unchanged', '\\(a_1 * b_2\\) $x*y*z$', '\\(a_1 * b_2\\) $x*y*z$'],
+    ['named entities', '&copy; &mdash; &amp;lt;', '© — &amp;lt;'],
+    [
+      'a table with links becomes groups, where the links work',
+      table(['| Site | Link |', '|--|--|', '| Docs | [guide](https://e.org) |']),
+      '<b>Docs</b>\n• Link: <a href="https://e.org">guide</a>',
+    ],
+    [
+      'a line break in a cell is a blank',
+      table(['| a | b |', '|--|--|', '| x<br>y | z |']),
+      '<pre>a   | b\n----+--\nx y | z</pre>',
+    ],
+  )
   for (const [name, markdown, html] of cases) {
     test(name, async () => {
       const body = await renderText(markdown)
@@ -90,6 +106,22 @@ test('a text that becomes too long by formatting is sent unformatted', async () 
   const text = columns + `${row}\n`.repeat(40)
   assert.ok(text.length <= 4_096)
   assert.deepEqual(await renderText(text), { text: text.trim(), isHtml: false })
+})
+
+test('formatting that exceeds the number of entities is dropped, the least important first', async () => {
+  const { text } = await renderText(`${'*a* '.repeat(60)}${'**b** '.repeat(60)}[c](https://e.org)`)
+  assert.deepEqual(
+    ['<i>', '<b>', '<a '].map((tag) => text.split(tag).length - 1),
+    [0, 60, 1],
+  )
+})
+
+test('the estimate of entities ignores names, code and lists', () => {
+  assert.equal(
+    countMarkers(`${'snake_case_name 2 * 3 * 4\n- item\n'.repeat(60)}\`\`\`\n${'**x** '.repeat(200)}\n\`\`\``),
+    1,
+  )
+  assert.ok(countMarkers('**bold** `code` '.repeat(60)) >= 120)
 })
 
 test('a text that is empty after formatting is sent unformatted', async () => {
