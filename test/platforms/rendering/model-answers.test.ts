@@ -1,0 +1,99 @@
+/**
+ * Answers as models write them, rendered for each platform: every message is valid for the API and no text is lost.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { renderedLength } from '../../../platforms/discord/outbound/markup.ts'
+import { renderMessage } from '../../../platforms/discord/outbound/render.ts'
+import { renderPosts } from '../../../platforms/slack/outbound/render.ts'
+import { countMarkers, maxEntities } from '../../../platforms/telegram/outbound/entities.ts'
+import { renderText } from '../../../platforms/telegram/outbound/render.ts'
+import type { OutboundMessage } from '../../../src/message/outbound.ts'
+import { splitReply } from '../../../src/outbox/split-message.ts'
+import type { MessageLimits } from '../../../src/platforms/adapter.ts'
+import { createModelAnswers } from '../../kit/rendering/model-answers.ts'
+import { findLostText, lettersOf, readLetters } from '../../kit/rendering/read-plain-text.ts'
+import { readDiscordMessage, readSlackPost, readTelegramMessage } from '../../kit/rendering/validators.ts'
+
+const answers = createModelAnswers()
+
+interface Platform {
+  readonly limits: MessageLimits
+  /** The visible text of a part of an answer. Throws when the API would reject it. */
+  read(part: string): Promise<string>
+}
+
+const message = (text: string): OutboundMessage => ({
+  deliveryId: 'd1',
+  target: { platform: 'test', account: 'default', chatId: '1180000000000000010' },
+  text,
+  kind: 'reply',
+})
+const noMentions = { everyone: false, roles: false, users: false, repliedUser: false }
+const buttons = [{ id: 'a', label: 'Allow' }]
+
+const platforms: Readonly<Record<string, Platform>> = {
+  Telegram: {
+    limits: { maxChars: 4_096, unit: 'utf16', fits: (text) => countMarkers(text) <= maxEntities },
+    read: async (part) => readTelegramMessage(await renderText(part)),
+  },
+  Discord: {
+    limits: { maxChars: 2_000, unit: 'utf16', fits: (text) => renderedLength(text) <= 2_000 },
+    read: async (part) => readDiscordMessage(await renderMessage(message(part), '1180000000000000010', noMentions)),
+  },
+  Slack: {
+    limits: { maxChars: 39_000, unit: 'utf16' },
+    async read(part) {
+      for (const post of await renderPosts({ ...message(part), buttons }, { richBlocks: false })) readSlackPost(post)
+      for (const post of await renderPosts(message(part), { richBlocks: true })) readSlackPost(post)
+      const posts = await renderPosts(message(part), { richBlocks: false })
+      return posts.map(readSlackPost).join('\n')
+    },
+  },
+}
+
+test('the corpus has at least 200 different answers', () => {
+  assert.ok(new Set(answers.map(({ text }) => text)).size >= 200)
+})
+
+for (const [name, { limits, read }] of Object.entries(platforms)) {
+  describe(`answers on ${name}`, () => {
+    for (const answer of answers) {
+      test(answer.name, async () => {
+        const parts = splitReply(answer.text, limits)
+        let shown = ''
+        for (const [index, part] of parts.entries()) {
+          const text = await read(part)
+          shown += lettersOf(parts.length === 1 ? text : text.replace(`(${index + 1}/${parts.length})`, ''))
+        }
+        const lost = findLostText(readLetters(answer.text), shown)
+        assert.equal(lost, undefined, `text was lost or moved: ${lost}`)
+      })
+    }
+  })
+}
+
+describe('the checks detect', () => {
+  const discord = (content: string, mentions: unknown = { parse: [], replied_user: false }) => ({
+    content,
+    allowed_mentions: mentions,
+  })
+  const bad: Readonly<Record<string, () => unknown>> = {
+    'a tag that is not closed': () => readTelegramMessage({ text: '<b>x', isHtml: true }),
+    'an unknown tag': () => readTelegramMessage({ text: '<p>x</p>', isHtml: true }),
+    'too many entities': () => readTelegramMessage({ text: '<b>x</b> '.repeat(101), isHtml: true }),
+    'a long message': () => readTelegramMessage({ text: 'x'.repeat(4_097), isHtml: false }),
+    'an open fence': () => readDiscordMessage(discord('```js\nx')),
+    'an allowed mention': () => readDiscordMessage(discord('@everyone', { parse: ['everyone'], replied_user: false })),
+    'a mention on Slack': () => readSlackPost({ text: '<!channel>' }),
+    'an ampersand': () => readSlackPost({ text: 'a & b' }),
+    'a long section': () =>
+      readSlackPost({ text: 'x', blocks: [{ type: 'section', text: { type: 'mrkdwn', text: 'x'.repeat(3_001) } }] }),
+  }
+  for (const [name, check] of Object.entries(bad)) test(name, () => assert.throws(check))
+
+  test('a lost letter', () => {
+    assert.notEqual(findLostText(readLetters('one **two** three'), 'onetwthree'), undefined)
+    assert.equal(findLostText(readLetters('one **two** three'), 'onetwothree'), undefined)
+  })
+})
