@@ -1,11 +1,12 @@
 /**
  * `hermes status`: the state of the daemon; without one, the state of the files of the home.
  */
+import { formatDuration } from '../lib/duration.ts'
 import { configFindings } from './config-findings.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, type DaemonReport, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { countDeadLetters, describeDeadLetters } from './dead-letter-counts.ts'
-import { type Cell, createDisplay, type Display, formatDuration, toSingleLine } from './display.ts'
+import { type Cell, createDisplay, type Display, toSingleLine } from './display.ts'
 import { exitCodes } from './exit-codes.ts'
 import { readSettings, type Settings } from './settings.ts'
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { createDisplay, type Display, formatDuration, toSingleLine, truncate } from '../../src/cli/display.ts'
+import { createDisplay, type Display, toSingleLine, truncate } from '../../src/cli/display.ts'
 import type { ProcessEnvironment } from '../../src/config/environment.ts'
+import { formatDuration } from '../../src/lib/duration.ts'
 
 function shown(draw: (display: Display) => void, columns?: number, environment: ProcessEnvironment = {}): string {
   const output = new PassThrough({ encoding: 'utf8' })

@@ -1,6 +1,7 @@
 /**
  * The built-in commands that show information: `/help`, `/commands`, `/status`, `/version` and `/whoami`.
  */
+import { formatDuration } from '../../lib/duration.ts'
 import type { CommandDefinition, GatewayStatus } from '../command.ts'
 
 const pageSize = 20
@@ -73,17 +74,6 @@ function firstLine(text: string): string {
 function formatPlatformState({ state, receiving }: GatewayStatus['platforms'][string]): string {
   if (state !== 'connected' || receiving === undefined) return state
   return `${state}, ${receiving ? 'receiving' : 'not receiving'}`
-}
-
-/** `2 d 3 h`, `5 min`, `12 s`. */
-function formatDuration(ms: number): string {
-  const seconds = Math.floor(ms / 1_000)
-  if (seconds < 60) return `${seconds} s`
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
-  const hours = Math.floor(seconds / 3_600)
-  return hours < 24
-    ? `${hours} h ${Math.floor((seconds % 3_600) / 60)} min`
-    : `${Math.floor(hours / 24)} d ${hours % 24} h`
 }
 
 export const versionCommand: CommandDefinition = {
