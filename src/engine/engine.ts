@@ -13,8 +13,19 @@ export type QueueWorker = (key: SessionKey, queue: QueueKind, signal: AbortSigna
 export interface Engine {
   /** Reports work in a queue. Cheap; may be called repeatedly and before `start`. */
   wake(key: SessionKey, queue: QueueKind): void
+  /** Wakes a queue whose oldest event must not be processed yet. A later call replaces an earlier one. */
+  wakeLater(key: SessionKey, queue: QueueKind, delayMs: number): void
   /** Starts to call the worker, at most once at a time per queue of a session. */
   start(worker: QueueWorker): void
+  /**
+   * Runs `wait` without counting the turn of this session as running, so that another turn can run meanwhile. Resolves or
+   * rejects as `wait`; before it resolves, it waits until the turn may run again or `signal` aborts.
+   */
+  waitOutside<T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
+  /** The turns of these sessions run one at a time, each until it ends, waits, makes progress or has run for a minute. */
+  runOneAtATime(keys: readonly SessionKey[]): void
+  /** The turn of this session has made progress. */
+  madeProgress(key: SessionKey): void
   /** Starts no further work, waits for running work, and aborts it after `graceMs` or when `force` aborts. May be called twice. */
   stop(graceMs: number, force?: AbortSignal): Promise<void>
   /** Resolves when nothing is running or waiting. For tests and the command line. */

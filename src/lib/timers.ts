@@ -3,7 +3,7 @@
  */
 
 /** A timer with a longer delay fires immediately. */
-const maxTimerMs = 2 ** 31 - 1
+export const maxTimerMs = 2 ** 31 - 1
 
 /**
  * Resolves after `ms` milliseconds (`Infinity` is allowed) or when the signal aborts. Never rejects: check the signal

@@ -65,6 +65,27 @@ test('new work ends the back-off of a session', async (t) => {
   assert.equal(held.names().length, 2)
 })
 
+test('a suspect that runs for a minute no longer holds up the others', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const engine = createEmbeddedEngine({ log: silentLog, random: () => 0, concurrency: () => 8 })
+  const held = heldWorker()
+  const b = brand<SessionKey>('b')
+  engine.runOneAtATime([a, b])
+  engine.wake(a, 'turn')
+  engine.wake(b, 'turn')
+  engine.start(held.worker)
+  const slow = await held.call(1)
+  t.mock.timers.tick(59_999)
+  await nextTurn()
+  assert.deepEqual(held.names(), ['a turn'])
+  t.mock.timers.tick(1)
+  const next = await held.call(2)
+  assert.equal(next.name, 'b turn')
+  slow.end()
+  next.end()
+  await engine.idle()
+})
+
 test('a stop does not wait for a session in back-off', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const engine = engineWith(() => 1)

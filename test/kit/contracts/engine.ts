@@ -163,6 +163,120 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
     { concurrency: 1 },
   )
 
+  promise(
+    'a turn that waits outside lets another one run, and continues when a place is free',
+    async (engine) => {
+      const held = heldWorker()
+      engine.start(held.worker)
+      engine.wake(a, 'turn')
+      engine.wake(b, 'turn')
+      const first = await held.call(1)
+      const answer = Promise.withResolvers<string>()
+      const waiting = engine.waitOutside(a, () => answer.promise, first.signal)
+      const second = await held.call(2)
+      assert.equal(second.name, 'b turn')
+      answer.resolve('yes')
+      assert.equal(await isPending(waiting), true)
+      second.end()
+      assert.equal(await waiting, 'yes')
+      assert.deepEqual(engine.load(), { running: 1, waiting: 0 })
+      first.end()
+      await engine.idle()
+      assert.deepEqual(engine.load(), { running: 0, waiting: 0 })
+    },
+    { concurrency: 1 },
+  )
+
+  promise(
+    'a turn that is aborted while it waits outside continues at once',
+    async (engine) => {
+      const held = heldWorker()
+      engine.start(held.worker)
+      engine.wake(a, 'turn')
+      engine.wake(b, 'turn')
+      const first = await held.call(1)
+      const stop = new AbortController()
+      const waiting = engine.waitOutside(a, () => Promise.reject(new Error('stopped')), stop.signal)
+      waiting.catch(() => undefined)
+      const second = await held.call(2)
+      assert.equal(await isPending(waiting), true)
+      stop.abort()
+      await assert.rejects(waiting, /stopped/)
+      second.end()
+      first.end()
+      await engine.idle()
+      assert.deepEqual(engine.load(), { running: 0, waiting: 0 })
+    },
+    { concurrency: 1 },
+  )
+
+  promise(
+    'a wait that outlives its turn takes no place of another one',
+    async (engine) => {
+      const held = heldWorker()
+      engine.start(held.worker)
+      engine.wake(a, 'turn')
+      const first = await held.call(1)
+      const late = Promise.withResolvers<void>()
+      const waiting = engine.waitOutside(a, () => late.promise, first.signal)
+      first.end()
+      await drainEventLoop()
+      late.resolve()
+      await waiting
+      engine.wake(b, 'turn')
+      const second = await held.call(2)
+      assert.deepEqual(engine.load(), { running: 1, waiting: 0 })
+      second.end()
+      await engine.idle()
+    },
+    { concurrency: 1 },
+  )
+
+  promise('suspects run one at a time, beside other sessions', async (engine) => {
+    const held = heldWorker()
+    engine.runOneAtATime([a, b])
+    engine.wake(a, 'turn')
+    engine.wake(b, 'turn')
+    engine.wake(c, 'turn')
+    engine.start(held.worker)
+    const first = await held.call(1)
+    const other = await held.call(2)
+    await drainEventLoop()
+    assert.deepEqual(held.names(), ['a turn', 'c turn'])
+    engine.madeProgress(a)
+    const second = await held.call(3)
+    assert.equal(second.name, 'b turn')
+    for (const { end } of [first, other, second]) end()
+    await engine.idle()
+  })
+
+  promise('the end of a suspect starts the next one', async (engine) => {
+    const held = heldWorker()
+    engine.runOneAtATime([a, b])
+    engine.wake(a, 'turn')
+    engine.wake(b, 'turn')
+    engine.start(held.worker)
+    const first = await held.call(1)
+    first.end()
+    const second = await held.call(2)
+    assert.equal(second.name, 'b turn')
+    second.end()
+    await engine.idle()
+  })
+
+  promise('a queue can be woken later; it counts as waiting until then', async (engine) => {
+    const held = heldWorker()
+    engine.start(held.worker)
+    engine.wakeLater(a, 'turn', 60_000)
+    assert.deepEqual(engine.load(), { running: 0, waiting: 1 })
+    engine.wakeLater(a, 'turn', 1)
+    const call = await held.call(1)
+    assert.equal(call.name, 'a turn')
+    call.end()
+    await engine.idle()
+    assert.deepEqual(engine.load(), { running: 0, waiting: 0 })
+  })
+
   promise('a worker that fails is called again until it succeeds', async (engine) => {
     const held = heldWorker()
     engine.start(held.worker)
