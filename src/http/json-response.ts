@@ -35,6 +35,7 @@ const statusByCode: Partial<Record<ErrorCode, number>> = {
   'http/starting': 503,
   'http/busy': 503,
   'store/locked': 503,
+  'store/unavailable': 503,
   'store/replaced': 503,
   'store/full': 507,
 }

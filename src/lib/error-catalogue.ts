@@ -50,6 +50,10 @@ export const errorCatalogue = {
     meaning: 'The disk is full. Nothing was written.',
     hint: 'Free disk space. Platforms deliver unaccepted messages again.',
   },
+  'store/unavailable': {
+    meaning: 'The database cannot be opened. Nothing was written.',
+    hint: 'Check the permissions of the home and the limit of open files (`ulimit -n`).',
+  },
   'store/replaced': {
     meaning:
       'The database or the lock file was removed or replaced while the gateway was running. Nothing was written.',
@@ -124,7 +128,7 @@ export const errorCatalogue = {
     hint: 'Add the user id to `allow_from` of the platform (or to its ..._ALLOWED_USERS variable).',
   },
   'inbox/dead-letter': {
-    meaning: 'A message is a dead letter because processing it failed three times.',
+    meaning: 'A message is a dead letter because three attempts to process it failed.',
     hint: '`hermes inbox list` shows it; `hermes inbox retry <number>` tries again, `hermes inbox drop <number>` deletes it.',
     formerCode: 'inbox/parked',
   },

@@ -36,6 +36,15 @@ export function isHermesError(error: unknown, code?: ErrorCode): error is Hermes
   return isError(error) && error instanceof HermesError && (code === undefined || error.code === code)
 }
 
+const transientCodes: ReadonlySet<string> = new Set<ErrorCode>(['store/full', 'store/locked', 'store/unavailable'])
+const exhaustedDescriptors: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
+
+/** Whether the machine, not the operation, is the cause, so that the operation may succeed later. */
+export function isTransientError(error: unknown): boolean {
+  if (isHermesError(error)) return transientCodes.has(error.code)
+  return exhaustedDescriptors.has(systemCode(error) ?? '')
+}
+
 /** The stack of an error, or ''. Never throws. */
 export function stackOf(thrown: unknown): string {
   try {

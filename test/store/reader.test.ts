@@ -139,7 +139,7 @@ test('a reader does not create a missing database', (t) => {
   for (let attempt = 0; attempt < 2; attempt++) {
     assert.throws(
       () => openReader(path),
-      (error) => isHermesError(error, 'store/failed'),
+      (error) => isHermesError(error, 'store/unavailable'),
     )
   }
 })

@@ -173,10 +173,13 @@ test('a truncated database is rejected and kept', async (t) => {
 test('a path that cannot be a database is named in the error', (t) => {
   const home = tempHome(t)
   mkdirSync(join(home, 'folder'))
-  for (const path of [join(home, 'folder'), join(home, 'missing', 'state.db')]) {
+  for (const [path, code] of [
+    [join(home, 'folder'), 'store/unavailable'],
+    [join(home, 'missing', 'state.db'), 'store/failed'],
+  ] as const) {
     assert.throws(
       () => createSqliteStore({ path }),
-      (error) => isHermesError(error, 'store/failed') && error.cause instanceof Error,
+      (error) => isHermesError(error, code) && error.cause instanceof Error,
       path,
     )
   }

@@ -3,7 +3,8 @@
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
+import type { ErrorCode } from '../../lib/error-catalogue.ts'
+import { HermesError, isTransientError, messageOf, systemCode } from '../../lib/errors.ts'
 import { migrations } from '../migrations/index.ts'
 import { backUpDatabase } from './backup.ts'
 
@@ -90,19 +91,24 @@ export function withStoreErrors<T>(work: () => T): T {
 }
 
 /** SQLite's primary result codes with an error code of their own. */
-const errorCodes = { 5: 'store/locked', 11: 'store/corrupt', 13: 'store/full', 26: 'store/corrupt' } as const
+const errorCodes: ReadonlyMap<number, ErrorCode> = new Map([
+  [5, 'store/locked'],
+  [11, 'store/corrupt'],
+  [13, 'store/full'],
+  [14, 'store/unavailable'],
+  [26, 'store/corrupt'],
+])
 
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   if ('syscall' in error) return new HermesError(fileErrorCode(error), messageOf(error), { cause: error })
   if (!('errcode' in error) || typeof error.errcode !== 'number') return error
-  const primary = error.errcode & 0xff
-  const code =
-    primary === 5 || primary === 11 || primary === 13 || primary === 26 ? errorCodes[primary] : 'store/failed'
+  const code = errorCodes.get(error.errcode & 0xff) ?? 'store/failed'
   return new HermesError(code, messageOf(error), { cause: error })
 }
 
-function fileErrorCode(error: Error): 'store/full' | 'store/failed' {
+function fileErrorCode(error: Error): 'store/full' | 'store/unavailable' | 'store/failed' {
+  if (isTransientError(error)) return 'store/unavailable'
   return systemCode(error) === 'ENOSPC' || systemCode(error) === 'EDQUOT' ? 'store/full' : 'store/failed'
 }
 
