@@ -12,7 +12,7 @@ import type { Gateway, GatewayOptions } from './app/options.ts'
 import { removePidFile, writePidFile } from './app/pid-file.ts'
 import { createAccountDirectory } from './flows/account-directory.ts'
 import { createExtensionWatcher, type ExtensionWatcher } from './flows/extension-watcher.ts'
-import { recover } from './flows/recovery.ts'
+import { closeAttempts, recover } from './flows/recovery.ts'
 import { runRetention } from './flows/retention.ts'
 import { connectedPlatforms, type GatewayPhase } from './flows/status.ts'
 import { prepareHome } from './lib/home.ts'
@@ -126,7 +126,7 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
     await plugins.sync()
     // Before recovery, which emits events.
     hooks?.discoverAndLoad()
-    await recover({ store, outbox, engine, backgroundTasks, onlyPlatforms, failpoint })
+    await recover({ store, clock, log, outbox, engine, backgroundTasks, onlyPlatforms, failpoint })
     state.url = (await endpoints.http.start()).url
     if (onlyPlatforms === undefined) writePidFile(home, { pid: process.pid, url: state.url })
   } catch (error) {
@@ -209,6 +209,7 @@ async function stop(parts: Parts, force?: AbortSignal): Promise<void> {
   log.info({ event: 'gateway.stopping', turns: engine.load().running }, 'stopping')
   failpoint('drain:begun')
   stopping.abort()
+  await closeAttempts(store, log)
   const platforms = connectedPlatforms(supervisor.health())
   const graceMs = settings().agent.drain_timeout * 1_000
   const until = clock() + graceMs

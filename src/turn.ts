@@ -13,6 +13,7 @@ import {
   type ChosenModel,
   isFirstTurn,
   type ModelTurn,
+  type PostponedTurn,
   type Turn,
   type TurnInfoFactory,
   type TurnWithoutModel,
@@ -31,7 +32,7 @@ import {
 } from './flows/turn/output.ts'
 import type { CompleteWithoutModel } from './flows/turn/without-model.ts'
 import type { EventResults } from './inbox/event-results.ts'
-import { isHermesError, messageOf } from './lib/errors.ts'
+import { isHermesError, isTransientError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import { backoffMs } from './lib/timers.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
@@ -64,8 +65,10 @@ export interface TurnDeps extends TurnProgressDeps {
   readonly compression: Pick<SessionCompression, 'beforeTurn' | 'afterContextOverflow'>
   /** Work that is due when the next turn of a session ends. Empty for most sessions. */
   readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
-  /** Stores why an attempt failed, for the dead letter. */
-  recordFailure(seq: number, reason: string): Promise<void>
+  /** Stores why an attempt failed, and counts it unless the cause is outside of the turn. */
+  recordFailure(seq: number, error: unknown): Promise<void>
+  /** Continues a turn later. */
+  postpone(key: SessionKey, turn: PostponedTurn): Promise<void>
   /** The daemon is stopping: running turns may end, queued messages wait for the next start. */
   isDraining(): boolean
   /** Named points for crash tests; does nothing in production. */
@@ -79,6 +82,7 @@ export function createTurnRunner(deps: TurnDeps): (key: SessionKey, signal: Abor
       deps.failpoint('turn:before-claim')
       const claim = await deps.journal.claim(key)
       if (claim === null) return
+      if (claim.kind === 'postponed') return await deps.postpone(key, claim)
       if (claim.kind === 'unprepared') await deps.prepareMessage(key, claim, signal)
       else await runTurn(deps, claim, signal)
     }
@@ -104,7 +108,7 @@ async function runTurn(deps: TurnDeps, claim: ModelTurn | TurnWithoutModel, stop
       return log.info({ event: 'turn.interrupted', reason }, 'turn interrupted by the stop of the gateway')
     if (isHermesError(error, 'store/fenced'))
       return log.info({ event: 'turn.superseded' }, 'turn superseded by a newer one; its result is discarded')
-    await recordFailure(deps, turn, reason, log)
+    await recordFailure(deps, turn, error, log)
     throw error
   } finally {
     progress.close()
@@ -191,17 +195,16 @@ async function retryUntilStored<T>(deps: TurnDeps, signal: AbortSignal, store: (
     try {
       return await store()
     } catch (error) {
-      const isTransient = isHermesError(error, 'store/full') || isHermesError(error, 'store/locked')
-      if (!isTransient || signal.aborted) throw error
+      if (!isTransientError(error) || signal.aborted) throw error
       deps.log.error({ event: 'turn.store_failed', err: error, attempt }, 'a reply could not be stored; trying again')
       await deps.sleep(backoffMs(attempt, 1_000, 30_000, deps.random), signal)
     }
   }
 }
 
-async function recordFailure(deps: TurnDeps, turn: Turn, reason: string, log: Logger): Promise<void> {
+async function recordFailure(deps: TurnDeps, turn: Turn, failure: unknown, log: Logger): Promise<void> {
   try {
-    await deps.recordFailure(turn.seq, reason)
+    await deps.recordFailure(turn.seq, failure)
   } catch (error) {
     log.error({ event: 'turn.failure_not_recorded', err: error }, 'the reason of a failure could not be stored')
   }

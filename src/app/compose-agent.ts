@@ -8,8 +8,10 @@ import { createSessionCompression, type SessionCompression } from '../flows/sess
 import { createPromptFreezer } from '../flows/session-prompt.ts'
 import { createAttachmentPreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
+import { createPostponement } from '../flows/turn/postpone.ts'
 import { createWithoutModel } from '../flows/turn/without-model.ts'
-import { recordEventFailure } from '../inbox/queries.ts'
+import { recordFailedAttempt } from '../inbox/attempts.ts'
+import { isTransientError, messageOf } from '../lib/errors.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
@@ -49,7 +51,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   })
   const plugins = composePluginManager(context, core, { agentServices, currentTurn: agent.currentTurn })
   const { isShared, routeOf } = accountDirectory
-  const journal = createTurnJournal({ store, clock, isShared, routeOf })
+  const journal = createTurnJournal({ store, clock, isShared, routeOf, onProgress: core.engine.madeProgress })
   const runTurn = createTurnRunner({
     journal,
     agent,
@@ -84,7 +86,9 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     describeErrorOrigin: middleware.errorOrigin,
     turnInfoOf,
     turnEndListeners: core.approvals.questions.turnEndListeners,
-    recordFailure: (seq, reason) => store.run(() => recordEventFailure(seq, reason)),
+    recordFailure: (seq, error) =>
+      store.run(() => recordFailedAttempt(seq, messageOf(error), !isTransientError(error))),
+    postpone: createPostponement({ engine: core.engine, notices: core.turnNotices, clock }),
     isDraining: context.isDraining,
     log,
     random,
@@ -151,6 +155,7 @@ function composeAttachmentPreparation(context: AppContext, core: Core, journal: 
     journal,
     running: core.runningTurns,
     download: (event, name, signal) => media.fetchAttachments(event, name, AbortSignal.any([signal, stopping])),
+    waitOutside: core.engine.waitOutside,
     withdraw: core.sessionServices.stopEvent,
     isDraining,
     failpoint,

@@ -15,6 +15,8 @@ import { createGatewayEvents, type GatewayEvents } from '../flows/gateway-events
 import { createHookServices, type HookServicesDeps } from '../flows/hook-host-api.ts'
 import { createSessionServices, type SessionServices } from '../flows/session-services.ts'
 import { createTurnInfoFactory, type TurnInfoFactory } from '../flows/turn/claim.ts'
+import { createTurnNotices, type TurnNotices } from '../flows/turn/turn-notices.ts'
+import { createTurnWait } from '../flows/turn/waiting.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import { createEventResults, type EventResults } from '../inbox/event-results.ts'
 import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
@@ -79,6 +81,7 @@ export interface Core {
   readonly backgroundTasks: BackgroundTasks
   /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
+  readonly turnNotices: TurnNotices
   /** The session of a terminal with an embedded gateway. */
   embeddedSessionKey(): SessionKey | undefined
 }
@@ -160,6 +163,7 @@ export function composeCore(context: AppContext): Core {
     inbox,
     backgroundTasks,
     turnInfoOf: createTurnInfoFactory(accountDirectory.pluginRouteOf),
+    turnNotices: createTurnNotices({ store, outbox, clock }),
     embeddedSessionKey: () => (options.onlyPlatforms === undefined ? undefined : lastSession),
   }
 }
@@ -245,7 +249,8 @@ interface ApprovalParts extends Pick<Core, 'outbox' | 'engine' | 'events' | 'run
 }
 
 function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals {
-  const { accountDirectory, platforms, settings, store, redact, stopping, isOpen, clock, log, failpoint } = context
+  const { accountDirectory, platforms, settings, store, redact, stopping, isOpen, isDraining, clock, log, failpoint } =
+    context
   return createApprovals({
     store,
     outbox: parts.outbox,
@@ -260,6 +265,7 @@ function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals 
     plugins: parts.gatewayHooks,
     redact,
     stopping,
+    waitInTurn: createTurnWait({ store, engine: parts.engine, isDraining }),
     abortTurn: parts.runningTurns.abort,
     failpoint,
   })

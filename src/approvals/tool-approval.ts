@@ -44,6 +44,8 @@ export interface ToolApprovalDeps {
   ): Transaction<{ readonly event: MessageEvent; readonly sessionKey: SessionKey } | undefined>
   /** Aborts when the gateway stops: no answer can arrive then. */
   readonly stopping: AbortSignal
+  /** Waits without keeping other turns from running. Resolves or rejects as `wait`. */
+  waitInTurn<T>(sessionKey: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
   /** Interrupts the turn of a session, so that the stop does not wait for it. The next start resumes it. */
   abortTurn(sessionKey: SessionKey): void
   /** Named points for crash tests; does nothing in production. */
@@ -63,7 +65,7 @@ export function createToolApproval(deps: ToolApprovalDeps): ApproveTool {
       if (state.kind === 'decided') return state.decision
       deps.failpoint('approval:waiting')
       stopListening = onAbort(stopping, () => deps.abortTurn(state.sessionKey))
-      await completion.wait(signal)
+      await deps.waitInTurn(state.sessionKey, () => completion.wait(signal), signal)
       return decisionOf(request, await store.run(() => findQuestion(id)))
     } finally {
       stopListening?.()

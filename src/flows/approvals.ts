@@ -24,6 +24,7 @@ import { findOpenTurn, sessionKeyOfOpenTurn } from '../sessions/turns.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
+import type { TurnWait } from './turn/waiting.ts'
 
 export interface ApprovalsDeps {
   readonly store: Store
@@ -41,6 +42,7 @@ export interface ApprovalsDeps {
   redact(text: string): string
   /** Aborts when the gateway stops. */
   readonly stopping: AbortSignal
+  readonly waitInTurn: TurnWait
   /** Interrupts the turn of a session; the next start resumes it. */
   abortTurn(sessionKey: SessionKey): void
   failpoint(point: string): void
@@ -97,6 +99,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       redact,
       openTurnEvent,
       stopping,
+      waitInTurn: deps.waitInTurn,
       abortTurn,
       failpoint,
     }),

@@ -4,6 +4,7 @@
 import { isConfirmed, type SlashConfirm } from '../approvals/slash-confirm.ts'
 import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../commands/command.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
+import { attemptsExhausted } from '../inbox/attempts.ts'
 import type { EventResults } from '../inbox/event-results.ts'
 import { claimEvent, findQueueHead, finishEvent, markEventDead, type QueueHead } from '../inbox/queries.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
@@ -46,9 +47,6 @@ export interface CommandDispatcherDeps {
   failpoint(point: string): void
 }
 
-/** Claims of one command before it becomes a dead letter. */
-const maxAttempts = 3
-
 /** Runs the queued commands of one session. Rejects when a result could not be stored; the engine retries. */
 export function createCommandDispatcher(
   deps: CommandDispatcherDeps,
@@ -59,7 +57,7 @@ export function createCommandDispatcher(
       if (head === undefined) return
       deps.failpoint('command:claimed')
       const event = parseStoredEvent(head.payload)
-      const isDead = head.tries >= maxAttempts
+      const isDead = attemptsExhausted(head)
       const result = isDead ? textResult('') : await runCommand(deps, key, event, signal)
       deps.failpoint('command:done')
       await storeResult(deps, key, head, event, result, isDead)
@@ -69,7 +67,7 @@ export function createCommandDispatcher(
 
 function* claimCommand(key: SessionKey) {
   const head = yield* findQueueHead(key, 'control')
-  if (head !== undefined && head.tries < maxAttempts) yield* claimEvent(head, null)
+  if (head !== undefined && !attemptsExhausted(head)) yield* claimEvent(head.seq, null)
   return head
 }
 

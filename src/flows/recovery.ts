@@ -2,8 +2,10 @@
  * Resumes at a start what the last process left: replies, turns, queued messages, background tasks.
  */
 import type { Engine } from '../engine/engine.ts'
+import { assessCrash, closeAllAttempts, listSuspectSessions } from '../inbox/attempts.ts'
 import { listOpenQueues } from '../inbox/queries.ts'
 import { brand } from '../lib/ids.ts'
+import type { Logger } from '../lib/log.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { platformOf } from '../sessions/session-key.ts'
@@ -13,8 +15,10 @@ import type { BackgroundTasks } from './background-tasks.ts'
 
 export interface RecoveryDeps {
   readonly store: Store
+  readonly clock: () => number
+  readonly log: Logger
   readonly outbox: Pick<Outbox, 'recover'>
-  readonly engine: Pick<Engine, 'wake'>
+  readonly engine: Pick<Engine, 'wake' | 'runOneAtATime'>
   readonly backgroundTasks: Pick<BackgroundTasks, 'recover'>
   /** Only these platforms: a terminal with its own gateway leaves the work of the others to the daemon. */
   readonly onlyPlatforms: readonly string[] | undefined
@@ -23,14 +27,30 @@ export interface RecoveryDeps {
 
 /** Rejects `store/…`. */
 export async function recover(deps: RecoveryDeps): Promise<void> {
-  const { store, engine, onlyPlatforms } = deps
+  const { store, engine, log, onlyPlatforms } = deps
   deps.failpoint('recovery:begun')
   await deps.outbox.recover()
+  const isOwn = (key: string) => onlyPlatforms === undefined || onlyPlatforms.includes(platformOf(key))
+  const now = deps.clock()
+  const attempts = await store.run(() => assessCrash(isOwn, now))
+  if (attempts > 0) log.warn({ event: 'recovery.crash_found', attempts }, 'the last process ended unexpectedly')
+  // Woken before the others, and one at a time: if one of them ends the gateway again, it is known which.
+  const suspects = (await store.run(listSuspectSessions)).filter(isOwn).map((key) => brand<SessionKey>(key))
+  engine.runOneAtATime(suspects)
+  for (const key of suspects) engine.wake(key, 'turn')
   const queues = await store.run(listOpenQueues)
   const interrupted = await store.run(sessionsWithOpenTurns)
-  const isOwn = (key: string) => onlyPlatforms === undefined || onlyPlatforms.includes(platformOf(key))
   for (const { session_key, lane } of queues) if (isOwn(session_key)) engine.wake(brand<SessionKey>(session_key), lane)
   for (const key of interrupted) if (isOwn(key)) engine.wake(brand<SessionKey>(key), 'turn')
   if (onlyPlatforms === undefined) await deps.backgroundTasks.recover()
   deps.failpoint('recovery:done')
+}
+
+/** An orderly stop begins: what it interrupts counts as no attempt. Without a writable database, the stop continues. */
+export async function closeAttempts(store: Store, log: Logger): Promise<void> {
+  try {
+    await store.run(closeAllAttempts)
+  } catch (error) {
+    log.warn({ event: 'recovery.attempts_not_closed', err: error }, 'interrupted turns will count as failed attempts')
+  }
 }

@@ -98,7 +98,7 @@ export function* acceptEvent(
 const selectQueueHead = query((db, p: { session_key: string; lane: QueueKind }) =>
   db
     .selectFrom('inbox')
-    .select(['seq', 'payload', 'tries', 'turn_id', 'state', 'reason'])
+    .select(['seq', 'payload', 'tries', 'crashes', 'state', 'reason'])
     .where('session_key', '=', p.session_key)
     .where('lane', '=', p.lane)
     .where(openCondition)
@@ -110,7 +110,7 @@ export interface QueueHead {
   readonly seq: number
   readonly payload: string
   readonly tries: number
-  readonly turn_id: string | null
+  readonly crashes: number
   readonly state: InboxState
   readonly reason: string | null
 }
@@ -120,17 +120,20 @@ export function* findQueueHead(sessionKey: string, lane: QueueKind): Transaction
   return yield* row(selectQueueHead, { session_key: sessionKey, lane })
 }
 
-const markClaimed = query((db, p: { seq: number; turn_id: string | null; tries: number }) =>
-  db.updateTable('inbox').set({ state: 'claimed', turn_id: p.turn_id, tries: p.tries }).where('seq', '=', p.seq),
+const markClaimed = query((db, p: { seq: number; turn_id: string | null }) =>
+  db.updateTable('inbox').set({ state: 'claimed', turn_id: p.turn_id, attempt_open: 1 }).where('seq', '=', p.seq),
 )
 
-/** Counts a try and assigns the event to its turn. */
-export function* claimEvent(head: QueueHead, turnId: string | null): Transaction<void> {
-  yield* exec(markClaimed, { seq: head.seq, turn_id: turnId, tries: head.tries + 1 })
+/** Begins an attempt (attempts.ts) and assigns the event to its turn. */
+export function* claimEvent(seq: number, turnId: string | null): Transaction<void> {
+  yield* exec(markClaimed, { seq, turn_id: turnId })
 }
 
 const updateState = query((db, p: { seq: number; state: InboxState; reason: string | null; outcome: string | null }) =>
-  db.updateTable('inbox').set({ state: p.state, reason: p.reason, outcome: p.outcome }).where('seq', '=', p.seq),
+  db
+    .updateTable('inbox')
+    .set({ state: p.state, reason: p.reason, outcome: p.outcome, attempt_open: 0 })
+    .where('seq', '=', p.seq),
 )
 
 /** Stores the result of an event. */
@@ -141,15 +144,6 @@ export function* finishEvent(seq: number, result: TurnResult): Transaction<void>
 /** Makes the event a dead letter: its attempts are used up, and it waits for a user's decision. */
 export function* markEventDead(seq: number, reason: string, result: TurnResult): Transaction<void> {
   yield* exec(updateState, { seq, state: 'dead', reason, outcome: JSON.stringify(result) })
-}
-
-const updateReason = query((db, p: { seq: number; reason: string }) =>
-  db.updateTable('inbox').set({ reason: p.reason }).where('seq', '=', p.seq).where('state', '=', 'claimed'),
-)
-
-/** Stores why an attempt failed, for the case that the event becomes a dead letter. */
-export function* recordEventFailure(seq: number, reason: string): Transaction<void> {
-  yield* exec(updateReason, { seq, reason })
 }
 
 const selectState = query((db, p: { seq: number }) =>

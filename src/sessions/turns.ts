@@ -69,10 +69,12 @@ const selectOpenTurn = query((db, p: { session_key: string }) =>
       'turns.session_id',
       'turns.stop_requested',
       'inbox.seq',
+      'turns.outage_since',
       'inbox.tries',
+      'inbox.crashes',
+      'inbox.available_at',
       'inbox.payload',
       'inbox.reason',
-      'inbox.state',
     ])
     .where('turns.session_key', '=', p.session_key)
     .where(isOpen)
@@ -85,7 +87,10 @@ export interface OpenTurn {
   readonly session_id: string
   readonly stop_requested: number
   readonly seq: number
+  readonly outage_since: number | null
   readonly tries: number
+  readonly crashes: number
+  readonly available_at: number
   readonly payload: string
   readonly reason: string | null
 }
@@ -146,6 +151,15 @@ export function* endTurn(id: string, final: FinalTurnState, now: number): Transa
     provider: final.provider,
     now,
   })
+}
+
+const clearOutage = query((db, p: { id: string }) =>
+  db.updateTable('turns').set({ outage_since: null }).where('id', '=', p.id),
+)
+
+/** The provider of the model answers this turn again. */
+export function* endOutage(id: string): Transaction<void> {
+  yield* exec(clearOutage, { id })
 }
 
 const requestStop = query((db, p: { session_key: string }) =>

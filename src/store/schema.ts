@@ -45,7 +45,13 @@ export interface Database {
     payload: string
     state: InboxState
     turn_id: string | null
+    /** Failed attempts in a row: errors, and crashes that only this event can have caused. Progress resets it. */
     tries: Generated<number>
+    /** Crashes in a row during which other events were processed, too. Progress resets it. */
+    crashes: Generated<number>
+    /** 1 while the event is being processed. The next start finds what a crash interrupted. */
+    attempt_open: Generated<number>
+    /** An interrupted turn is not continued before this time, ms. */
     available_at: number
     accepted_at: number
     /** The last error, for people. */
@@ -72,6 +78,8 @@ export interface Database {
     provider: Generated<string>
     started_at: number
     ended_at: number | null
+    /** When the provider of the model stopped answering this turn, ms; null while it answers. */
+    outage_since: Generated<number | null>
   }
   turn_inputs: { turn_id: string; seq: number; how: 'head' | 'merged' | 'steered' }
   messages: {

@@ -39,6 +39,7 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
     },
     stopping: stop.signal,
     abortTurn: (sessionKey) => void abortedTurns.push(sessionKey),
+    waitInTurn: (_sessionKey, wait) => wait(),
     failpoint: (point) => point === 'approval:waiting' && waits.resolve(),
   })
   return {

@@ -33,7 +33,7 @@ async function claim(store: Store, turnId: string | null = 'turn 1') {
   await store.run(function* () {
     const head = yield* findQueueHead('key:c', 'turn')
     assert.ok(head)
-    yield* claimEvent(head, turnId)
+    yield* claimEvent(head.seq, turnId)
   })
 }
 
@@ -117,7 +117,7 @@ test('an edit at the start of a turn is atomic: the turn reads one version, and 
     store.run(function* () {
       const head = yield* findQueueHead('key:c', 'turn')
       assert.ok(head)
-      yield* claimEvent(head, 'turn 1')
+      yield* claimEvent(head.seq, 'turn 1')
       read.push(parseStoredEvent(head.payload).text)
     })
   await Promise.all([inbox.change(edit('two'), keys('k1:e:1')), begin(), inbox.change(edit('three'), keys('k1:e:2'))])

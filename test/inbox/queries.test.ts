@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { recordFailedAttempt } from '../../src/inbox/attempts.ts'
 import { listChatEvents } from '../../src/inbox/chat-history.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../../src/inbox/dead-letters.ts'
 import {
@@ -12,7 +13,6 @@ import {
   listOpenQueues,
   markEventDead,
   pruneInbox,
-  recordEventFailure,
 } from '../../src/inbox/queries.ts'
 import type { ChatRange } from '../../src/message/chat-range.ts'
 import type { TurnResult } from '../../src/message/turn-result.ts'
@@ -39,7 +39,7 @@ function accept(store: Store, key: string, more: { sessionKey?: string; lane?: '
 async function claimHead(store: Store, lane: 'turn' | 'control' = 'turn') {
   return await store.run(function* () {
     const head = yield* findQueueHead('k', lane)
-    if (head !== undefined) yield* claimEvent(head, 'turn 1')
+    if (head !== undefined) yield* claimEvent(head.seq, 'turn 1')
     return head
   })
 }
@@ -53,7 +53,7 @@ test('messages of a session are taken in order of arrival, each until it has end
   const store = await withThree(t)
   assert.equal((await claimHead(store))?.seq, 1)
   const again = await claimHead(store)
-  assert.deepEqual([again?.seq, again?.state, again?.tries, again?.turn_id], [1, 'claimed', 1, 'turn 1'])
+  assert.deepEqual([again?.seq, again?.state, again?.tries], [1, 'claimed', 0])
   await store.run(() => finishEvent(1, done))
   assert.equal((await claimHead(store))?.seq, 2)
   await store.run(() => finishEvent(2, done))
@@ -84,7 +84,7 @@ test('only queued messages are counted as queued', async (t) => {
 test('a dead letter leaves the queue, is listed with its reason, and a retry puts it back to its position', async (t) => {
   const store = await withThree(t)
   await claimHead(store)
-  await store.run(() => recordEventFailure(1, 'the model exploded'))
+  await store.run(() => recordFailedAttempt(1, 'the model exploded', true))
   assert.equal((await claimHead(store))?.reason, 'the model exploded')
   await store.run(() => markEventDead(1, 'three tries', { ...done, status: 'failed' }))
   assert.equal((await claimHead(store))?.seq, 2)
@@ -99,7 +99,7 @@ test('a dead letter leaves the queue, is listed with its reason, and a retry put
   )
   assert.deepEqual({ ...(await store.run(() => retryDeadEvent(1, 2_000))) }, { session_key: 'k', lane: 'turn' })
   const head = await claimHead(store)
-  assert.deepEqual([head?.seq, head?.tries, head?.turn_id, head?.reason], [1, 0, null, null])
+  assert.deepEqual([head?.seq, head?.tries, head?.crashes, head?.reason], [1, 0, 0, null])
   assert.equal((await store.run(() => findEventState(1)))?.outcome, null)
 })
 
@@ -118,9 +118,9 @@ test('only a dead letter can be retried or dropped', async (t) => {
 test('a failure is recorded only for a message that is being processed', async (t) => {
   const store = await withThree(t)
   await store.run(() => finishEvent(1, done))
-  await store.run(() => recordEventFailure(1, 'too late'))
+  await store.run(() => recordFailedAttempt(1, 'too late', true))
   await store.run(() => markEventDead(2, 'three tries', done))
-  await store.run(() => recordEventFailure(2, 'too late'))
+  await store.run(() => recordFailedAttempt(2, 'too late', true))
   assert.deepEqual(
     (await store.run(() => rows(listUnfinishedEvents, { limit: 10 }))).map(({ reason }) => reason),
     ['three tries', null],

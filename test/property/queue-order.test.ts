@@ -64,7 +64,7 @@ function openLanesOf(t: TestContext, store: Store, sent: readonly Message[], con
       for (;;) {
         const head = await store.run(function* () {
           const found = yield* findQueueHead(key, lane)
-          if (found !== undefined) yield* claimEvent(found, null)
+          if (found !== undefined) yield* claimEvent(found.seq, null)
           return found
         })
         if (head === undefined) return

@@ -2,18 +2,26 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { rowsIn } from './support.ts'
 
-test('a message that crashes the process three times becomes a dead letter at the fourth start', async (t) => {
+test('a message that crashes the process three times, the third time after a pause, becomes a dead letter', async (t) => {
   const gateway = await startTestGateway(t, { startNow: false })
   // Not awaited: the process may be killed before the acknowledgement.
   void gateway.platform.say('poison')
-  for (let start = 1; start <= 3; start += 1) {
-    assert.equal(await startCrashingGateway(t, gateway).exited, 'SIGKILL', `start ${start}`)
-  }
+  for (const start of [1, 2]) assert.equal(await startCrashingGateway(t, gateway).exited, 'SIGKILL', `start ${start}`)
+
+  const waiting = startCrashingGateway(t, gateway)
+  const pause = await gateway.waitForReply('/stop')
+  assert.equal(pause.kind, 'notice')
+  waiting.stop()
+  assert.equal(await waiting.exited, 0)
+  endPause(gateway)
+  assert.equal(await startCrashingGateway(t, gateway).exited, 'SIGKILL', 'the third attempt')
+
   const survivor = startCrashingGateway(t, gateway)
   const notice = await gateway.waitForReply('hermes inbox list')
   assert.equal(notice.kind, 'notice')
@@ -27,6 +35,13 @@ test('a message that crashes the process three times becomes a dead letter at th
   await gateway.say('hello')
   await gateway.waitForReply('You said: hello')
 })
+
+/** The third attempt begins after five minutes. */
+function endPause({ home }: TestGateway): void {
+  const db = new DatabaseSync(home.databaseFile)
+  db.exec('update inbox set available_at = 0')
+  db.close()
+}
 
 /** Starts a gateway that is killed as soon as a model responds. */
 function startCrashingGateway(t: TestContext, { home }: TestGateway) {

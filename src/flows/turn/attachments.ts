@@ -12,6 +12,8 @@ export interface AttachmentsDeps {
   readonly running: Pick<RunningTurns, 'start'>
   /** Resolves with each attachment and its path or its failure. Rejects with the signal's reason. */
   download(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
+  /** Waits without keeping other turns from running. Resolves or rejects as `wait`. */
+  waitOutside<T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
   /** Takes a waiting message out of the queue. */
   withdraw(seq: number): Promise<void>
   isDraining(): boolean
@@ -26,7 +28,8 @@ export function createAttachmentPreparation(deps: AttachmentsDeps): PrepareMessa
   return async (key, { seq, event }, stopSignal) => {
     const download = running.start(key, seq, stopSignal)
     try {
-      await journal.storeAttachments(seq, await deps.download(event, `${seq}`, download.signal))
+      const fetch = () => deps.download(event, `${seq}`, download.signal)
+      await journal.storeAttachments(seq, await deps.waitOutside(key, fetch, download.signal))
       failpoint('media:fetched')
     } catch (error) {
       if (stopSignal.aborted || deps.isDraining()) return

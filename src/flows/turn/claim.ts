@@ -4,6 +4,7 @@
  */
 import type { TurnInfo } from '../../agent/agent-hooks.ts'
 import type { Provider } from '../../agent/models/provider.ts'
+import { attemptsExhausted } from '../../inbox/attempts.ts'
 import { claimEvent, findQueueHead } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/ids.ts'
@@ -23,9 +24,6 @@ import {
 import { beginTurn, findOpenTurn, type OpenTurn, resumeTurn } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
 
-/** Claims of one event before it becomes a dead letter. */
-const maxAttempts = 3
-
 /** A turn that has been claimed and may run. */
 export interface Turn {
   readonly id: TurnId
@@ -38,6 +36,10 @@ export interface Turn {
   readonly firstOfSession: boolean
   /** An earlier attempt was interrupted by a stop or a crash. */
   readonly resumed: boolean
+  /** Earlier attempts are counted against the turn (inbox/attempts.ts). Progress resets the count. */
+  readonly hasFailedAttempts: boolean
+  /** When the provider of the model stopped answering this turn, ms; null while it answers. */
+  readonly outageSince: number | null
   /** The frozen system prompt; undefined in a new session. */
   readonly systemPrompt: string | undefined
   /** The conversation so far. The messages of this turn come last. */
@@ -66,7 +68,18 @@ export interface UnpreparedMessage {
   readonly event: MessageEvent
 }
 
-export type Claim = ModelTurn | TurnWithoutModel | UnpreparedMessage
+/** The interrupted turn must not be continued yet. Nothing has been claimed. */
+export interface PostponedTurn {
+  readonly kind: 'postponed'
+  readonly turnId: string
+  readonly event: MessageEvent
+  /** ms */
+  readonly until: number
+  /** The turn waits for the provider of the model; otherwise crashes of the gateway are the cause. */
+  readonly isOutage: boolean
+}
+
+export type Claim = ModelTurn | TurnWithoutModel | UnpreparedMessage | PostponedTurn
 
 export interface ClaimRules {
   /** Several people write in the session of this source. */
@@ -100,7 +113,7 @@ export function* claimNextTurn(
     keepsFirstTurn: nonModelTask !== null,
     now,
   })
-  yield* claimEvent(head, ids.turn)
+  yield* claimEvent(head.seq, ids.turn)
   yield* beginTurn(
     {
       id: ids.turn,
@@ -117,7 +130,7 @@ export function* claimNextTurn(
   const earlier = yield* readTranscript(session.session_id)
   if (earlier.length === 0 && event.seed !== undefined)
     earlier.push(...(yield* seedTranscript(session.session_id, event.seed.messages, now)))
-  const opened = { key, state: session, id: ids.turn, seq: head.seq, event, entries: earlier, resumed: false }
+  const opened = { key, state: session, id: ids.turn, seq: head.seq, event, entries: earlier }
   if (nonModelTask !== null) return { ...nonModelTask, turn: yield* buildTurn(opened) }
 
   const message = { role: 'user' as const, content: formatUserText(event, rules.isShared(source)) }
@@ -127,9 +140,12 @@ export function* claimNextTurn(
   return { kind: 'model', turn: yield* buildTurn(opened) }
 }
 
-/** A turn that a crash or a stop of the daemon interrupted comes first. It gets a new epoch, and its attempts are counted. */
+/** A turn that a crash or a stop of the daemon interrupted comes first. It gets a new epoch. */
 function* claimInterruptedTurn(key: SessionKey, found: OpenTurn, now: number): Transaction<Claim> {
   const event = parseStoredEvent(found.payload)
+  const { available_at: until, outage_since } = found
+  if (until > now && found.stop_requested === 0)
+    return { kind: 'postponed', turnId: found.id, event, until, isOutage: outage_since !== null }
   const nonModelTask = nonModelTaskOf(event)
   const entered = yield* beginEpoch({
     key,
@@ -143,11 +159,19 @@ function* claimInterruptedTurn(key: SessionKey, found: OpenTurn, now: number): T
   yield* resumeTurn(found.id, entered.epoch)
   const entries = yield* readTranscript(found.session_id)
   const session = { ...entered, session_id: found.session_id }
-  const turn = yield* buildTurn({ key, state: session, id: found.id, seq: found.seq, event, entries, resumed: true })
+  const turn = yield* buildTurn({
+    key,
+    state: session,
+    id: found.id,
+    seq: found.seq,
+    event,
+    entries,
+    interrupted: found,
+  })
   if (found.stop_requested === 1) return { kind: 'stopped', turn }
-  if (found.tries >= maxAttempts)
+  if (attemptsExhausted(found))
     return { kind: 'attempts-exhausted', turn, reason: found.reason ?? 'the gateway ended during the turn' }
-  yield* claimEvent({ ...found, turn_id: found.id, state: 'claimed' }, found.id)
+  yield* claimEvent(found.seq, found.id)
   if (nonModelTask !== null) return { ...nonModelTask, turn }
   return { kind: 'model', turn }
 }
@@ -166,10 +190,11 @@ interface TurnParts {
   readonly seq: number
   readonly event: MessageEvent
   readonly entries: readonly TranscriptEntry[]
-  readonly resumed: boolean
+  /** The earlier attempt; undefined for a new turn. */
+  readonly interrupted?: OpenTurn
 }
 
-function* buildTurn({ key, state, id, seq, event, entries: transcript, resumed }: TurnParts): Transaction<Turn> {
+function* buildTurn({ key, state, id, seq, event, entries: transcript, interrupted }: TurnParts): Transaction<Turn> {
   return {
     id: brand<TurnId>(id),
     seq,
@@ -178,7 +203,9 @@ function* buildTurn({ key, state, id, seq, event, entries: transcript, resumed }
     fence: { sessionKey: key, epoch: state.epoch },
     event,
     firstOfSession: state.fresh === 1,
-    resumed,
+    resumed: interrupted !== undefined,
+    hasFailedAttempts: interrupted !== undefined && interrupted.tries + interrupted.crashes > 0,
+    outageSince: interrupted?.outage_since ?? null,
     systemPrompt: yield* readFrozenPrompt(state.session_id),
     transcript,
   }

@@ -6,6 +6,7 @@
 import type { Journal } from '../../agent/loop/journal.ts'
 import { hashToolCall } from '../../agent/loop/tool-batch.ts'
 import { attachFiles } from '../../inbox/apply-change.ts'
+import { recordProgress } from '../../inbox/attempts.ts'
 import { finishEvent, markEventDead } from '../../inbox/queries.ts'
 import { isHermesError } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
@@ -22,6 +23,7 @@ import {
   usageOfTurn,
 } from '../../sessions/transcript.ts'
 import {
+  endOutage,
   endToolCall,
   endTurn,
   type FinalTurnState,
@@ -36,6 +38,8 @@ import { type Claim, type ClaimRules, claimNextTurn, type Turn } from './claim.t
 export interface TurnJournalDeps extends ClaimRules {
   readonly store: Store
   readonly clock: () => number
+  /** Called when a turn with failed attempts has stored its first progress. */
+  onProgress(key: SessionKey): void
 }
 
 export interface TurnJournal {
@@ -76,10 +80,11 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
 
     journalOf(turn) {
       const ordinals = createMessageOrdinals(turn)
+      const runWithProgress = createProgressWriter(deps, turn)
       return {
         nextOrd: ordinals.next,
         recordAssistantMessage: (message, usage) =>
-          store.run(() => appendAssistantMessage(turn, ordinals.reserve(message), message, usage, clock())),
+          runWithProgress(() => appendAssistantMessage(turn, ordinals.reserve(message), message, usage, clock())),
         wasStarted: (call) => store.run(() => wasEffectStarted(turn.id, call.id)),
         recordToolStart(call, mode) {
           const started = { turnId: turn.id, callId: call.id, name: call.name, argsHash: hashToolCall(call), mode }
@@ -91,7 +96,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
         },
         async recordToolResult(call, result, how) {
           try {
-            await store.run(() => appendToolResult(turn, ordinals.of(call), call, result, how, clock()))
+            await runWithProgress(() => appendToolResult(turn, ordinals.of(call), call, result, how, clock()))
           } catch (error) {
             if (isHermesError(error, 'store/fenced'))
               await store.run(() => storeLateResult(turn.id, call.id, result, clock()))
@@ -102,6 +107,21 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
     },
 
     finish: (turn, completion) => store.run(() => finishTurn(turn, completion, clock())),
+  }
+}
+
+/** Runs transactions that are progress. The first one of a turn with failed attempts resets their count. */
+function createProgressWriter({ store, onProgress }: TurnJournalDeps, turn: Turn) {
+  let isFirst = turn.hasFailedAttempts || turn.outageSince !== null
+  return async (transaction: () => Transaction<void>): Promise<void> => {
+    if (!isFirst) return await store.run(transaction)
+    await store.run(function* () {
+      yield* transaction()
+      yield* recordProgress(turn.seq)
+      yield* endOutage(turn.id)
+    })
+    isFirst = false
+    onProgress(turn.sessionKey)
   }
 }
 

@@ -10,6 +10,7 @@ import { deferredSearchIndex } from './004-deferred-search-index.ts'
 import { dropAgeIndexes } from './005-drop-age-indexes.ts'
 import { approvals } from './006-approvals.ts'
 import { deadLetters } from './007-dead-letters.ts'
+import { attempts } from './008-attempts.ts'
 
 export const migrations: readonly string[] = [
   initial,
@@ -19,4 +20,5 @@ export const migrations: readonly string[] = [
   dropAgeIndexes,
   approvals,
   deadLetters,
+  attempts,
 ]

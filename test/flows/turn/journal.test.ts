@@ -3,7 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { hashToolCall } from '../../../src/agent/loop/tool-batch.ts'
 import type { Claim, Turn } from '../../../src/flows/turn/claim.ts'
 import { createTurnJournal, type TurnCompletion } from '../../../src/flows/turn/journal.ts'
-import { acceptEvent, findEventState, findQueueHead, recordEventFailure } from '../../../src/inbox/queries.ts'
+import { assessCrash, recordFailedAttempt } from '../../../src/inbox/attempts.ts'
+import { acceptEvent, findEventState, findQueueHead } from '../../../src/inbox/queries.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import type { MessageEvent } from '../../../src/message/event.ts'
@@ -47,11 +48,13 @@ const call = (id: string): ToolCall => ({ id, name: 'tool', arguments: `{"of":"$
 function journalFor(t: TestContext) {
   const { store } = openStore(t)
   const clock = createManualClock()
+  const progressed: SessionKey[] = []
   const journal = createTurnJournal({
     store,
     clock: clock.now,
     isShared: () => false,
     routeOf: (event) => `route ${event.text}`,
+    onProgress: (session) => void progressed.push(session),
   })
   let events = 0
   const accept = async (text: string, more: Partial<MessageEvent> = {}) => {
@@ -74,7 +77,7 @@ function journalFor(t: TestContext) {
   }
   const transcript = async (turn: Turn) =>
     (await store.run(() => readTranscript(turn.sessionId))).map(({ message }) => message)
-  return { store, journal, accept, claimRun, transcript }
+  return { store, clock, journal, accept, claimRun, transcript, progressed }
 }
 
 function kindOf(claim: Claim | null): string | undefined {
@@ -195,7 +198,7 @@ test('when the reply cannot be stored, nothing of the end is stored and the turn
   assert.equal((await store.run(() => findEventState(seq)))?.state, 'done')
 })
 
-test('an interrupted turn is resumed before newer messages, and its attempts are counted', async (t) => {
+test('an interrupted turn is resumed before newer messages', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
   await accept('one')
   await accept('two')
@@ -208,26 +211,57 @@ test('an interrupted turn is resumed before newer messages, and its attempts are
   assert.equal((await claimRun()).event.text, 'two')
 })
 
-test('a message that ended the gateway three times becomes a dead letter with its reason, and the next one is handled', async (t) => {
+test('a message that failed three times becomes a dead letter with its reason, and the next one is handled', async (t) => {
   const { accept, claimRun, journal, store } = journalFor(t)
   const seq = await accept('poison')
   await accept('fine')
-  for (let attempt = 0; attempt < 3; attempt++) await claimRun()
-  await store.run(() => recordEventFailure(seq, 'the tool took everything along'))
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    await claimRun()
+    await store.run(() => recordFailedAttempt(seq, `failure ${attempt}`, true))
+  }
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'attempts-exhausted')
-  assert.equal(claim.reason, 'the tool took everything along')
+  assert.equal(claim.reason, 'failure 3')
   await journal.finish(claim.turn, ending({ state: 'failed', reason: claim.reason, deadLetter: true }))
   assert.equal((await store.run(() => findEventState(seq)))?.state, 'dead')
   assert.equal((await claimRun()).event.text, 'fine')
 })
 
 test('the dead letter is stored even if the gateway crashes again while it is being reported', async (t) => {
-  const { accept, claimRun, journal } = journalFor(t)
-  await accept('poison')
-  for (let attempt = 0; attempt < 3; attempt++) await claimRun()
+  const { accept, claimRun, journal, store } = journalFor(t)
+  const seq = await accept('poison')
+  await claimRun()
+  for (let attempt = 0; attempt < 3; attempt++) await store.run(() => recordFailedAttempt(seq, 'failed', true))
   assert.equal(kindOf(await journal.claim(key)), 'attempts-exhausted')
   assert.equal(kindOf(await journal.claim(key)), 'attempts-exhausted')
+})
+
+test('a turn that alone was interrupted by two crashes waits five minutes, unless a user stops it', async (t) => {
+  const { accept, claimRun, clock, journal, store } = journalFor(t)
+  await accept('one')
+  for (let crash = 0; crash < 2; crash++) {
+    await claimRun()
+    await store.run(() => assessCrash(() => true, clock.now()))
+  }
+  const claim = await journal.claim(key)
+  assert.ok(claim?.kind === 'postponed')
+  assert.deepEqual([claim.until, claim.isOutage, claim.event.text], [clock.now() + 300_000, false, 'one'])
+  await store.run(() => requestTurnStop(key))
+  assert.equal(kindOf(await journal.claim(key)), 'stopped')
+})
+
+test('progress resets the failed attempts of a turn', async (t) => {
+  const { accept, claimRun, journal, store, progressed } = journalFor(t)
+  const seq = await accept('one')
+  await claimRun()
+  await store.run(() => recordFailedAttempt(seq, 'failed', true))
+  const again = await claimRun()
+  assert.equal(again.hasFailedAttempts, true)
+  const writes = journal.journalOf(again)
+  await writes.recordAssistantMessage(asks(call('a')), cost)
+  await writes.recordToolResult(call('a'), 'result', 'done')
+  assert.deepEqual(progressed, [key])
+  assert.equal((await claimRun()).hasFailedAttempts, false)
 })
 
 test('tool results follow their response in the order of the calls, whichever completes first', async (t) => {
@@ -487,7 +521,13 @@ test('in a shared session the model reads the name of the author', async (t) => 
   await accept('hello', {
     source: { platform: 'chat', account: 'bot', chatId: 'c', chatType: 'group', userId: 'u', userName: 'Ada' },
   })
-  const journal = createTurnJournal({ store, clock: () => 1, isShared: () => true, routeOf: () => '' })
+  const journal = createTurnJournal({
+    store,
+    clock: () => 1,
+    isShared: () => true,
+    routeOf: () => '',
+    onProgress: () => undefined,
+  })
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'model')
   assert.equal(claim.turn.transcript[0]?.message.content, '[Ada] hello')
@@ -548,6 +588,7 @@ test('a claim that fails midway leaves neither a turn nor a partial conversation
     routeOf: () => {
       throw new Error('cut short')
     },
+    onProgress: () => undefined,
   })
   await assert.rejects(broken.claim(key), /cut short/)
   assert.equal(await store.run(() => findSessionState(key)), undefined)

@@ -22,6 +22,8 @@ function turnFor(messageId?: string): Turn {
     event: messageId === undefined ? message : { ...message, messageId },
     firstOfSession: false,
     resumed: false,
+    hasFailedAttempts: false,
+    outageSince: null,
     systemPrompt: '',
     transcript: [],
   }

@@ -1,0 +1,56 @@
+/**
+ * Notices about a turn that does not end soon. Each is stored and sent once, whatever the number of restarts.
+ */
+import { formatDuration } from '../../lib/duration.ts'
+import type { MessageEvent } from '../../message/event.ts'
+import { targetOf } from '../../message/source.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import type { Store } from '../../store/store.ts'
+
+export interface TurnNoticesDeps {
+  readonly store: Store
+  readonly outbox: Pick<Outbox, 'prepare'>
+  readonly clock: () => number
+}
+
+export interface TurnNotices {
+  /** The turn continues later, after crashes of the gateway. Rejects `store/…`. */
+  postponed(event: MessageEvent, turnId: string, until: number): Promise<void>
+  /** The turn waits for the provider of the model. `reason` is for people. Rejects `store/…`. */
+  waitingForModel(event: MessageEvent, turnId: string, reason: string): Promise<void>
+}
+
+export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): TurnNotices {
+  async function notify(event: MessageEvent, key: string, text: string): Promise<void> {
+    if (!hasReader(event)) return
+    const replyTo = event.messageId === undefined ? {} : { replyTo: event.messageId }
+    const notice = outbox.prepare({ key, target: targetOf(event.source), kind: 'notice', text, ...replyTo })
+    try {
+      await store.run(() => notice.write(clock()))
+    } catch (error) {
+      notice.rolledBack()
+      throw error
+    }
+    notice.committed()
+  }
+
+  return {
+    postponed: (event, turnId, until) =>
+      notify(
+        event,
+        `turn:${turnId}:postponed`,
+        `The gateway ended unexpectedly while it processed this message. It tries again in ${formatDuration(inWholeMinutes(until - clock()))}. Send /stop to cancel.`,
+      ),
+    waitingForModel: (event, turnId, reason) =>
+      notify(event, `turn:${turnId}:outage`, `⏳ ${reason} Your message waits. Send /stop to cancel.`),
+  }
+}
+
+/** A background task and a program have no user who waits in a chat. */
+function hasReader({ task, metadata }: MessageEvent): boolean {
+  return task === undefined && metadata?.['attended'] !== 'no'
+}
+
+function inWholeMinutes(ms: number): number {
+  return Math.ceil(ms / 60_000) * 60_000
+}
