@@ -4,9 +4,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { backoffMs, maxTimerMs, onAbort, sleep, withTimeout } from '../lib/timers.ts'
+import { backoffMs, maxTimerMs, sleep, withTimeout } from '../lib/timers.ts'
 import type { QueueKind, SessionKey } from '../message/ids.ts'
 import type { Engine, QueueWorker } from './engine.ts'
+import { createSuspects } from './suspects.ts'
+import { createTurnSlots, type TurnSlot } from './turn-slots.ts'
 
 export interface EmbeddedEngineDeps {
   readonly log: Logger
@@ -24,18 +26,9 @@ interface QueueRun {
   failures: number
   /** Ends the back-off after a failure; undefined when none is in progress. */
   endBackoff: (() => void) | undefined
-  /** The place of the running turn in the concurrency limit; undefined while no turn runs. */
-  slot: Slot | undefined
+  /** The slot of the running turn; undefined while no turn runs. */
+  slot: TurnSlot | undefined
 }
-
-/** A turn's place in the concurrency limit. It is free while the turn waits for something outside of this process. */
-interface Slot {
-  /** Concurrent waits of the turn. */
-  waits: number
-}
-
-/** A suspect that has neither ended nor made progress for so long does not hold up the other suspects any more. */
-const suspectTimeoutMs = 60_000
 
 function idOf(key: SessionKey, queue: QueueKind): string {
   return `${queue} ${key}`
@@ -49,22 +42,17 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
   const abort = new AbortController()
   const idleWaiters = new Set<() => void>()
   const timers = new Map<string, NodeJS.Timeout>()
-  /** Turns that wait for a place after a wait outside. */
-  const returning = new Set<() => void>()
-  /** Queues that run one at a time and have not started yet. */
-  const suspects = new Set<string>()
-  let runningSuspect: { readonly id: string; readonly timeout: NodeJS.Timeout } | undefined
+  const slots = createTurnSlots(concurrency, () => fill())
+  const suspects = createSuspects(() => fill())
   let worker: QueueWorker | undefined
   let stopping = false
-  let running = 0
 
   function fill(): void {
-    for (const returnTurn of returning) if (stopping || running < concurrency()) returnTurn()
+    slots.resume(stopping)
     for (const [id, run] of waiting) {
       if (worker === undefined || stopping) return
-      if (run.queue === 'turn' && running >= concurrency()) continue
-      if (suspects.has(id) && runningSuspect !== undefined) continue
-      if (suspects.delete(id)) runningSuspect = { id, timeout: setTimeout(endSuspicion, suspectTimeoutMs, id) }
+      if ((run.queue === 'turn' && !slots.isFree()) || suspects.mustWait(id)) continue
+      suspects.started(id)
       waiting.delete(id)
       active.set(id, run)
       const runQueue = worker
@@ -72,61 +60,8 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
     }
   }
 
-  function endSuspicion(id: string): void {
-    if (runningSuspect?.id !== id) return
-    clearTimeout(runningSuspect.timeout)
-    runningSuspect = undefined
-    fill()
-  }
-
-  function takeSlot(run: QueueRun): void {
-    if (run.queue === 'control') return
-    run.slot = { waits: 0 }
-    running += 1
-  }
-
-  function releaseSlot(run: QueueRun): void {
-    if (run.slot?.waits === 0) running -= 1
-    // A wait that outlives its turn finds that its slot is gone.
-    run.slot = undefined
-  }
-
-  async function waitOutside<T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const id = idOf(key, 'turn')
-    const run = active.get(id)
-    const slot = run?.slot
-    if (run === undefined || slot === undefined) return await wait()
-    slot.waits += 1
-    if (slot.waits === 1) {
-      running -= 1
-      endSuspicion(id)
-      fill()
-    }
-    try {
-      return await wait()
-    } finally {
-      slot.waits -= 1
-      if (slot.waits === 0 && run.slot === slot) await retakeSlot(signal)
-    }
-  }
-
-  /** Takes a slot as soon as one is free, or at once when the turn has been aborted and only has to end. */
-  function retakeSlot(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const returnTurn = () => {
-        returning.delete(returnTurn)
-        removeListener()
-        running += 1
-        resolve()
-      }
-      returning.add(returnTurn)
-      const removeListener = onAbort(signal, () => queueMicrotask(() => returning.has(returnTurn) && returnTurn()))
-      fill()
-    })
-  }
-
   async function work(id: string, run: QueueRun, runQueue: QueueWorker): Promise<void> {
-    takeSlot(run)
+    run.slot = run.queue === 'turn' ? slots.take() : undefined
     do {
       run.rerun = false
       try {
@@ -140,8 +75,9 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
         )
       }
     } while (run.rerun && run.failures === 0 && !stopping)
-    releaseSlot(run)
-    endSuspicion(id)
+    if (run.slot !== undefined) slots.release(run.slot)
+    run.slot = undefined
+    suspects.clear(id)
     if (run.failures > 0 && !stopping) await backOff(run)
     active.delete(id)
     if (run.failures > 0) waiting.set(id, run)
@@ -205,11 +141,17 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
       }
       timers.set(id, setTimeout(wakeNow, Math.min(delayMs, maxTimerMs)))
     },
-    waitOutside,
+    async waitOutside(key, wait, signal) {
+      const id = idOf(key, 'turn')
+      const slot = active.get(id)?.slot
+      if (slot === undefined) return await wait()
+      suspects.clear(id)
+      return await slots.waitOutside(slot, wait, signal)
+    },
     runOneAtATime(keys) {
       for (const key of keys) suspects.add(idOf(key, 'turn'))
     },
-    madeProgress: (key) => endSuspicion(idOf(key, 'turn')),
+    madeProgress: (key) => suspects.clear(idOf(key, 'turn')),
     start(queueWorker) {
       worker = queueWorker
       fill()
@@ -227,6 +169,6 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
       await withTimeout(drained(), 5_000)
     },
     idle: drained,
-    load: () => ({ running, waiting: waiting.size + backingOff() + timers.size }),
+    load: () => ({ running: slots.used(), waiting: waiting.size + backingOff() + timers.size }),
   }
 }
