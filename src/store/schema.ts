@@ -3,7 +3,6 @@
  * integer milliseconds, and JSON is text. The statements that create the tables are in `migrations/`.
  */
 import type { Generated } from 'kysely'
-import type { QueueKind } from '../message/ids.ts'
 
 export interface Database {
   /** The state of a session key: its current session, and the epoch that fences its turns. */
@@ -36,7 +35,7 @@ export interface Database {
   inbox: {
     seq: Generated<number>
     session_key: string
-    lane: QueueKind
+    lane: 'turn' | 'control'
     kind: string
     platform: string
     account: string
