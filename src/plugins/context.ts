@@ -39,8 +39,16 @@ export interface PluginServices {
     report(owner: string): readonly PluginHookReport[]
   }
   /** `run` is called instead of `run` of the tool. */
-  readonly tools: { register(owner: string, tool: PluginTool, run: PluginTool['run']): Registration }
-  readonly commands: { register(owner: string, command: PluginCommand, run: PluginCommand['run']): Registration }
+  readonly tools: {
+    register(owner: string, tool: PluginTool, run: PluginTool['run']): Registration
+    /** Throws as `register` does. Names that the plugin itself has registered are free. */
+    check(owner: string, tool: PluginTool): void
+  }
+  readonly commands: {
+    register(owner: string, command: PluginCommand, run: PluginCommand['run']): Registration
+    /** Throws as `register` does. Names that the plugin itself has registered are free. */
+    check(owner: string, command: PluginCommand): void
+  }
   readonly memory: { register(owner: string, provider: MemoryProvider): Registration }
   readonly sections: { register(owner: string, ...section: SectionArguments): Registration }
   readonly daemons: {
@@ -103,57 +111,62 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
     llm: { complete: (prompt, options?: LlmOptions) => ifLoaded(() => services.complete(id, prompt, options)) },
     hasPlugin: deps.hasPlugin,
 
-    registerGuardrail: (name, on, guardrail, options) =>
-      add('guardrail', () =>
-        registrar.registerGuardrail(name, on, checkCallback('guardrail', name, guardrail), options),
-      ),
-    registerIntercept: (name, point, intercept, options) =>
-      add('intercept', () =>
-        registrar.registerIntercept(name, point, checkCallback('intercept', name, intercept), options),
-      ),
-    registerSanitizer: (name, point, sanitizer, options) =>
-      add('sanitizer', () =>
-        registrar.registerSanitizer(name, point, checkCallback('sanitizer', name, sanitizer), options),
-      ),
-    registerSubscriber: (name, subscriber) =>
-      add('subscriber', () => registrar.registerSubscriber(name, checkCallback('subscriber', name, subscriber))),
-    registerMiddleware: (kind, callback, options) =>
-      add('middleware', () => registrar.registerMiddleware(kind, checkCallback('middleware', kind, callback), options)),
+    registerGuardrail(name, on, guardrail, options) {
+      const callback = checkCallback('guardrail', name, guardrail)
+      return add('guardrail', name, () => registrar.registerGuardrail(name, on, callback, options))
+    },
+    registerIntercept(name, point, intercept, options) {
+      const callback = checkCallback('intercept', name, intercept)
+      return add('intercept', name, () => registrar.registerIntercept(name, point, callback, options))
+    },
+    registerSanitizer(name, point, sanitizer, options) {
+      const callback = checkCallback('sanitizer', name, sanitizer)
+      return add('sanitizer', name, () => registrar.registerSanitizer(name, point, callback, options))
+    },
+    registerSubscriber(name, subscriber) {
+      const callback = checkCallback('subscriber', name, subscriber)
+      return add('subscriber', name, () => registrar.registerSubscriber(name, callback))
+    },
+    registerMiddleware(kind, middleware, options) {
+      const callback = checkCallback('middleware', kind, middleware)
+      return add('middleware', kind, () => registrar.registerMiddleware(kind, callback, options))
+    },
 
-    registerHook: (name, callback, options) =>
-      add('hook', () => services.hooks.register(id, name, checkCallback('hook', name, callback), options)),
-    registerTool: (tool) =>
-      add('tool', () => {
-        const run: PluginTool['run'] = checkCallback('tool', tool.name, tool.run)
-        return services.tools.register(id, tool, (args, context) => run.call(tool, args, context))
-      }),
-    registerCommand: (command) =>
-      add('command', () => {
-        const run = checkCallback('command', command.name, command.run)
-        return services.commands.register(id, command, (args, context) => run.call(command, args, context))
-      }),
+    registerHook(name, hook, options) {
+      const callback = checkCallback('hook', name, hook)
+      return add('hook', name, () => services.hooks.register(id, name, callback, options))
+    },
+    registerTool(tool) {
+      const run: PluginTool['run'] = checkCallback('tool', tool.name, tool.run)
+      return add(
+        'tool',
+        tool.name,
+        () => services.tools.register(id, tool, (args, context) => run.call(tool, args, context)),
+        () => services.tools.check(id, tool),
+      )
+    },
+    registerCommand(command) {
+      const run = checkCallback('command', command.name, command.run)
+      return add(
+        'command',
+        command.name,
+        () => services.commands.register(id, command, (args, context) => run.call(command, args, context)),
+        () => services.commands.check(id, command),
+      )
+    },
     registerPlatform: () => {
       throw new HermesError('plugins/not-a-platform', `(${id})`)
     },
-    registerMemoryProvider: (provider) => add('memory', () => services.memory.register(id, provider)),
-    registerSystemPromptSection: (name, section) =>
-      add('section', () =>
-        services.sections.register(
-          id,
-          name,
-          typeof section === 'function' ? checkCallback('section', name, section) : section,
-        ),
-      ),
-    registerBackgroundDaemon: (name, startup, shutdown, options) =>
-      add('daemon', () =>
-        services.daemons.register(
-          id,
-          name,
-          checkCallback('daemon', `${name} (startup)`, startup),
-          checkCallback('daemon', `${name} (shutdown)`, shutdown),
-          options,
-        ),
-      ),
+    registerMemoryProvider: (provider) => add('memory', provider.name, () => services.memory.register(id, provider)),
+    registerSystemPromptSection(name, section) {
+      const content = typeof section === 'function' ? checkCallback('section', name, section) : section
+      return add('section', name, () => services.sections.register(id, name, content))
+    },
+    registerBackgroundDaemon(name, startup, shutdown, options) {
+      const start = checkCallback('daemon', `${name} (startup)`, startup)
+      const stop = checkCallback('daemon', `${name} (shutdown)`, shutdown)
+      return add('daemon', name, () => services.daemons.register(id, name, start, stop, options))
+    },
 
     injectMessage: (content, options) => ifLoaded(() => services.injectMessage(id, content, options)),
     dispatchTool: (name, args) => ifLoaded(() => services.dispatchTool(id, name, args)),

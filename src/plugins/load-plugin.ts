@@ -60,24 +60,29 @@ export interface LoadOptions {
   hasPlugin(id: string): boolean
   /** Runs this function instead of that of the entry, to restore a version that was loaded before. */
   readonly register?: Register | undefined
+  /** The loaded version. Its registrations stay in force until those of the new version replace them. */
+  readonly previous?: LoadedPlugin | undefined
   /** Aborts when the gateway stops. */
   readonly signal: AbortSignal
 }
 
 const defaultRegisterTimeoutMs = 10_000
 
-/** Rejects with the error of the plugin; by then its registrations are removed. */
+/**
+ * Rejects with the error of the plugin; by then its registrations are removed, and those of a previous version are still in
+ * force, although its `onUnload` callbacks were called.
+ */
 export async function loadPlugin(
   deps: LoadPluginDeps,
   found: DiscoveredPlugin,
-  { importer, hasPlugin, register: previous, signal }: LoadOptions,
+  { importer, hasPlugin, register: givenRegister, previous, signal }: LoadOptions,
 ): Promise<LoadedPlugin> {
   const { id, entryFile, manifest } = found
   const { services, clock } = deps
   const startedAt = clock()
   const fingerprints = fingerprintsOf([found.manifestFile, entryFile])
   const log = deps.log.child({ plugin: id })
-  const registrations = createRegistrations(id, deps.log)
+  const registrations = createRegistrations(id, deps.log, { staged: previous !== undefined })
   const entry = () => configEntryOf(deps.settings(), id)
   const warnings = settingIssues(manifest.configSchema, entry().settings)
   const context = createPluginContext({
@@ -89,9 +94,12 @@ export async function loadPlugin(
     observe: observeAsPlugin(id, deps.observe, deps.runAsPlugin),
     log,
   })
+  let process: PluginProcess | undefined
   try {
-    const register = previous ?? (found.language === 'python' ? undefined : await importer.importEntry(found))
-    const process = await registerWithTimeout(deps, found, context, register, signal)
+    const register = givenRegister ?? (found.language === 'python' ? undefined : await importer.importEntry(found))
+    await previous?.registrations.runUnloadCallbacks()
+    process = await registerWithTimeout(deps, found, context, register, signal)
+    if (previous !== undefined) await replacePrevious(deps, previous, registrations)
     const loadMs = clock() - startedAt
     log.info(
       { event: 'plugin.loaded', version: manifest.version, ms: loadMs, registered: registrations.list().length },
@@ -100,8 +108,22 @@ export async function loadPlugin(
     return { found, fingerprints, registrations, problem: '', warnings, loadMs, process, register }
   } catch (error) {
     await disposeRegistrations(services, registrations, id)
+    await process?.stop()
     throw error
   }
+}
+
+async function replacePrevious(
+  { services, log }: LoadPluginDeps,
+  previous: LoadedPlugin,
+  registrations: Registrations,
+): Promise<void> {
+  const { id } = previous.found
+  registrations.replace(previous.registrations)
+  // Daemons of the previous version end in its process.
+  await services.daemons.stopped(id)
+  await previous.process?.stop()
+  log.info({ event: 'plugin.unloaded', plugin: id }, 'plugin unloaded')
 }
 
 async function registerWithTimeout(

@@ -18,11 +18,11 @@ export interface LoadedPlugins {
   forgetFailures(isEnabled: (id: string) => boolean): void
   /** False for a loaded plugin, and for one that took long to fail and was not edited since. */
   mayLoad(found: DiscoveredPlugin): boolean
-  /** `previous`: the version that is restored when this one cannot be loaded. Never rejects. */
-  load(found: DiscoveredPlugin, previous: LoadedPlugin | undefined): Promise<void>
+  /** Never rejects. */
+  load(found: DiscoveredPlugin): Promise<void>
+  /** Replaces the previous version. It stays loaded when the new one cannot be loaded. Never rejects. */
+  reload(found: DiscoveredPlugin, previous: LoadedPlugin): Promise<void>
   unload(plugin: LoadedPlugin): Promise<void>
-  /** Returns whether it was unloaded: a version that cannot be imported does not replace a working one. */
-  unloadForReload(plugin: LoadedPlugin): Promise<boolean>
 }
 
 /** A plugin that takes longer than this to fail is retried only after an edit, because other plugins wait for it. */
@@ -43,19 +43,69 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
     loaded.delete(plugin.found.id)
   }
 
-  /** A guardrail that was loaded must not disappear because its edited version fails. */
-  async function restore({ found, register }: LoadedPlugin, reason: string): Promise<void> {
+  /** Keeps the order of loading. */
+  function setLoaded(plugin: LoadedPlugin): void {
+    loaded.delete(plugin.found.id)
+    loaded.set(plugin.found.id, plugin)
+  }
+
+  async function load(found: DiscoveredPlugin, previous: LoadedPlugin | undefined): Promise<void> {
+    const { id, entryFile } = found
+    const startedAt = clock()
+    const fingerprint = fingerprintOf(entryFile)
+    failures.delete(id)
+    slowFailures.delete(id)
     try {
-      const plugin = await loadPlugin(deps, found, { importer, hasPlugin, register, signal: stopping })
+      setLoaded(await loadPlugin(deps, found, { importer, hasPlugin, previous, signal: stopping }))
+    } catch (error) {
+      const reason = await failureReasonOf(error, found)
+      log.error({ event: 'plugin.load_failed', plugin: id, err: error, reason }, 'plugin cannot be loaded')
+      if (previous !== undefined) return restore(previous, reason)
+      failures.set(id, reason)
+      if (clock() - startedAt >= slowFailureMs) slowFailures.set(id, fingerprint)
+    }
+  }
+
+  function keepPrevious(previous: LoadedPlugin, problem: string): void {
+    const fingerprints = fingerprintsOf(previous.fingerprints.keys())
+    loaded.set(previous.found.id, { ...previous, fingerprints, problem })
+  }
+
+  /**
+   * A guardrail that was loaded must not disappear because its edited version fails. The `onUnload` callbacks of the
+   * previous version were called, so it is registered again. If that is not possible, its registrations stay in force.
+   */
+  async function restore(previous: LoadedPlugin, reason: string): Promise<void> {
+    const { found, register } = previous
+    keepPrevious(previous, `its newest version failed to register, so the previous one stays loaded: ${reason}`)
+    if (register === undefined) return
+    try {
+      const plugin = await loadPlugin(deps, found, { importer, hasPlugin, register, previous, signal: stopping })
       const problem = `its newest version failed to register, so the previous one is loaded again: ${reason}`
-      loaded.set(found.id, { ...plugin, problem })
-      failures.delete(found.id)
-      slowFailures.delete(found.id)
+      setLoaded({ ...plugin, problem })
     } catch (error) {
       log.error(
         { event: 'plugin.restore_failed', plugin: found.id, err: error },
         'the previous version cannot be loaded',
       )
+    }
+  }
+
+  /** A version that cannot be imported does not replace a working one. */
+  async function isImportable(found: DiscoveredPlugin, previous: LoadedPlugin): Promise<boolean> {
+    if (found.language === 'python') return true
+    importer.invalidate(found)
+    try {
+      await importer.importEntry(found)
+      return true
+    } catch (error) {
+      const reason = await failureReasonOf(error, found)
+      log.error(
+        { event: 'plugin.reload_failed', plugin: found.id, err: error, reason },
+        'the edited plugin cannot be imported',
+      )
+      keepPrevious(previous, `its newest version cannot be imported, so the previous one stays loaded: ${reason}`)
+      return false
     }
   }
 
@@ -70,43 +120,10 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
     mayLoad({ id, entryFile }) {
       return !loaded.has(id) && !(slowFailures.has(id) && slowFailures.get(id) === fingerprintOf(entryFile))
     },
-    async load(found, previous) {
-      const { id, entryFile } = found
-      const startedAt = clock()
-      const fingerprint = fingerprintOf(entryFile)
-      failures.delete(id)
-      slowFailures.delete(id)
-      try {
-        loaded.set(id, await loadPlugin(deps, found, { importer, hasPlugin, signal: stopping }))
-      } catch (error) {
-        const reason = await failureReasonOf(error, found)
-        failures.set(id, reason)
-        if (clock() - startedAt >= slowFailureMs) slowFailures.set(id, fingerprint)
-        log.error({ event: 'plugin.load_failed', plugin: id, err: error, reason }, 'plugin cannot be loaded')
-        if (previous?.register !== undefined) await restore(previous, reason)
-      }
+    load: (found) => load(found, undefined),
+    async reload(found, previous) {
+      if (await isImportable(found, previous)) await load(found, previous)
     },
     unload,
-    async unloadForReload(plugin) {
-      const { found } = plugin
-      if (found.language !== 'python') {
-        importer.invalidate(found)
-        try {
-          await importer.importEntry(found)
-        } catch (error) {
-          const reason = await failureReasonOf(error, found)
-          log.error(
-            { event: 'plugin.reload_failed', plugin: found.id, err: error, reason },
-            'the edited plugin cannot be imported',
-          )
-          const problem = `its newest version cannot be imported, so the previous one stays loaded: ${reason}`
-          const fingerprints = fingerprintsOf(plugin.fingerprints.keys())
-          loaded.set(found.id, { ...plugin, fingerprints, problem })
-          return false
-        }
-      }
-      await unload(plugin)
-      return true
-    },
   }
 }

@@ -53,22 +53,18 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     const enabled = catalogue.plugins
       .filter(({ desiredState, blockedReason }) => desiredState === 'enabled' && blockedReason === '')
       .map(({ found }) => found)
-    const isStillEnabled = ({ found: { id, directory }, process }: LoadedPlugin) =>
-      (process?.failureReason() ?? '') === '' && enabled.some((one) => one.id === id && one.directory === directory)
+    const isStillEnabled = ({ found: { id, directory } }: LoadedPlugin) =>
+      enabled.some((one) => one.id === id && one.directory === directory)
     table.forgetFailures((id) => enabled.some((found) => found.id === id))
     for (const plugin of table.list().toReversed()) if (!isStillEnabled(plugin)) await table.unload(plugin)
-    const previous = await unloadEdited(changedFiles)
-    for (const found of enabled) if (table.mayLoad(found)) await table.load(found, previous.get(found.id))
+    const outdated = outdatedPlugins(table.list(), changedFiles)
+    for (const found of enabled) {
+      const previous = outdated.find((plugin) => plugin.found.id === found.id)
+      if (previous !== undefined) await table.reload(found, previous)
+      else if (table.mayLoad(found)) await table.load(found)
+    }
     const unloadable = failures().filter(({ id, state }) => table.failure(id) === undefined && state !== 'old version')
     logWarnings(catalogue.warnings, unloadable, list())
-  }
-
-  /** Resolves with the plugins that were unloaded. */
-  async function unloadEdited(changedFiles: readonly string[] | undefined): Promise<ReadonlyMap<string, LoadedPlugin>> {
-    const unloaded = new Map<string, LoadedPlugin>()
-    for (const plugin of editedPlugins(table.list(), changedFiles))
-      if (await table.unloadForReload(plugin)) unloaded.set(plugin.found.id, plugin)
-    return unloaded
   }
 
   function list(): PluginReport[] {
@@ -132,15 +128,15 @@ function createWarningLog(log: Logger) {
   }
 }
 
-/** In the order of unloading. */
-function editedPlugins(loaded: readonly LoadedPlugin[], changedFiles: readonly string[] | undefined): LoadedPlugin[] {
-  if (changedFiles === undefined) return []
-  return loaded
-    .toReversed()
-    .filter(
-      ({ found: { directory }, fingerprints }) =>
-        changedFiles.some((file) => file.startsWith(`${directory}${sep}`)) || hasChanged(fingerprints),
-    )
+/** Plugins that were edited, or whose process is disabled after repeated failures. */
+function outdatedPlugins(
+  loaded: readonly LoadedPlugin[],
+  changedFiles: readonly string[] | undefined,
+): readonly LoadedPlugin[] {
+  const isEdited = ({ found: { directory }, fingerprints }: LoadedPlugin) =>
+    changedFiles !== undefined &&
+    (changedFiles.some((file) => file.startsWith(`${directory}${sep}`)) || hasChanged(fingerprints))
+  return loaded.filter((plugin) => isEdited(plugin) || (plugin.process?.failureReason() ?? '') !== '')
 }
 
 function createLoadedReport({ hooks }: PluginServices, plugin: LoadedPlugin): LoadedPluginReport {

@@ -14,19 +14,31 @@ const commandTimeoutMs = 60_000
 export interface PluginCommands {
   /** Throws `plugins/command-taken` or `plugins/invalid-registration`. */
   register(owner: string, command: PluginCommand, run: PluginCommand['run']): Registration
+  /** Throws as `register` does. Names that the plugin itself has registered are free. */
+  check(owner: string, command: PluginCommand): void
 }
 
 export function createPluginCommands(commands: Pick<CommandRegistry, 'resolve' | 'register'>): PluginCommands {
   const owners = new Map<string, string>()
+
+  function checkName(owner: string, name: string, isFree: (currentOwner: string | undefined) => boolean): void {
+    const taken = commands.resolve(name)
+    if (taken === undefined) return
+    const currentOwner = owners.get(taken.name)
+    if (isFree(currentOwner)) return
+    const holder = currentOwner ?? 'the gateway'
+    throw new HermesError('plugins/command-taken', `(/${name} belongs to ${holder}, requested by ${owner})`)
+  }
+
   return {
+    check(owner, command) {
+      const { name } = toCommandDefinition(owner, command, command.run)
+      checkName(owner, name, (currentOwner) => currentOwner === owner)
+    },
     register(owner, command, run) {
       const definition = toCommandDefinition(owner, command, run)
       const { name } = definition
-      const taken = commands.resolve(name)
-      if (taken !== undefined) {
-        const currentOwner = owners.get(taken.name) ?? 'the gateway'
-        throw new HermesError('plugins/command-taken', `(/${name} belongs to ${currentOwner}, requested by ${owner})`)
-      }
+      checkName(owner, name, () => false)
       const remove = commands.register(definition)
       owners.set(name, owner)
       return {

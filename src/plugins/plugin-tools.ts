@@ -22,6 +22,8 @@ export interface PluginToolsDeps {
 }
 
 export interface PluginToolEntry {
+  /** The plugin's id. */
+  readonly owner: string
   readonly definition: ToolDefinition
   readonly override: boolean
 }
@@ -29,6 +31,8 @@ export interface PluginToolEntry {
 export interface PluginTools {
   /** Throws `plugins/tool-taken` or `plugins/invalid-registration`. */
   register(owner: string, tool: PluginTool, run: PluginTool['run']): Registration
+  /** Throws as `register` does. Names that the plugin itself has registered are free. */
+  check(owner: string, tool: PluginTool): void
   /** In the order of registration. */
   list(): readonly PluginToolEntry[]
 }
@@ -36,13 +40,13 @@ export interface PluginTools {
 export function createPluginTools({ builtInNames, mayOverride, onChange, log }: PluginToolsDeps): PluginTools {
   let entries: readonly PluginToolEntry[] = []
 
-  function checkName(owner: string, { name, override = false }: PluginTool): void {
+  function checkName(owner: string, { name, override = false }: PluginTool, others: readonly PluginToolEntry[]): void {
     if (!/^[\w-]{1,64}$/.test(name)) {
       throw invalidRegistration(
         `expected a tool name of at most 64 letters, digits, _ and -, found ${JSON.stringify(name)} (${owner})`,
       )
     }
-    const taken = builtInNames.has(name) || entries.some(({ definition }) => definition.name === name)
+    const taken = builtInNames.has(name) || others.some(({ definition }) => definition.name === name)
     if (!taken) return
     if (!override) throw new HermesError('plugins/tool-taken', `(${name}, requested by ${owner})`)
     if (mayOverride(owner)) return
@@ -53,8 +57,9 @@ export function createPluginTools({ builtInNames, mayOverride, onChange, log }: 
 
   return {
     register(owner, tool, run) {
-      checkName(owner, tool)
+      checkName(owner, tool, entries)
       const entry: PluginToolEntry = {
+        owner,
         definition: toToolDefinition(owner, tool, run, log),
         override: tool.override ?? false,
       }
@@ -70,6 +75,14 @@ export function createPluginTools({ builtInNames, mayOverride, onChange, log }: 
           return removed
         },
       }
+    },
+    check(owner, tool) {
+      checkName(
+        owner,
+        tool,
+        entries.filter((entry) => entry.owner !== owner),
+      )
+      toToolDefinition(owner, tool, tool.run, log)
     },
     list: () => entries,
   }

@@ -130,6 +130,7 @@ test('a rejected registration is not listed as registered', async (t) => {
         register() {
           throw new Error('taken')
         },
+        check: nothing,
       },
     },
   })

@@ -103,8 +103,8 @@ export function createTestLoader(t: TestContext, setup: LoaderSetup = {}): TestL
     home,
     middleware: { forPlugin: registrarOf },
     hooks: { register: (owner, name, callback) => registered(owner, 'hook', name, callback), report: () => [] },
-    tools: { register: (owner, { name }, run) => registered(owner, 'tool', name, run) },
-    commands: { register: (owner, { name }, run) => registered(owner, 'command', name, run) },
+    tools: { register: (owner, { name }, run) => registered(owner, 'tool', name, run), check: () => undefined },
+    commands: { register: (owner, { name }, run) => registered(owner, 'command', name, run), check: () => undefined },
     memory: { register: (owner, { name }) => registered(owner, 'memory', name) },
     sections: { register: (owner, name) => registered(owner, 'section', name) },
     daemons: {

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemCode } from '../../src/lib/errors.ts'
 import { type CallbackTrace, createCallbackObserver } from '../../src/plugins/callback-trace.ts'
+import { setUp } from '../middleware/support.ts'
 import { createTestLoader, pluginFiles } from './loader-support.ts'
 
 const hook = `ctx.registerHook('pre_tool_call', () => undefined)`
@@ -374,6 +375,101 @@ test('an edited plugin whose register throws leaves the previous version loaded 
   await loading.loader.sync([])
   assert.deepEqual([loading.report('guard').warnings, loading.loader.failures()], [[], []])
   assert.equal(loading.report('guard').registered.length, 2)
+})
+
+test('the registrations of a plugin stay in force while its new version registers, and are then replaced', async (t) => {
+  const { promise: registering, resolve: markRegistering } = Promise.withResolvers<void>()
+  const { promise: mayContinue, resolve: proceed } = Promise.withResolvers<void>()
+  const complete = async () => {
+    markRegistering()
+    await mayContinue
+    return { text: '', model: '', usage: {} }
+  }
+  const guard = (more: string) =>
+    pluginFiles('guard', `ctx.registerGuardrail('g', 'tool', () => null); ${hook}; ${more}`)
+  const loading = createTestLoader(t, {
+    files: guard(`ctx.onUnload(() => ctx.log.info({}, 'unloading'))`),
+    services: { complete },
+  })
+  await loading.loader.sync()
+  loading.registrationLog.length = 0
+  loading.write(guard(`await ctx.llm.complete('wait'); ctx.registerSubscriber('s', () => {})`))
+  const reloaded = loading.loader.sync([])
+  await registering
+  assert.deepEqual(loading.registrationLog, [])
+  assert.ok(loading.log.records.some(({ text }) => text === 'unloading'))
+  proceed()
+  await reloaded
+  assert.deepEqual(loading.registrationLog, [
+    '-hook pre_tool_call of guard',
+    '-guardrail g of guard',
+    'guardrail g of guard',
+    'hook pre_tool_call of guard',
+    'subscriber s of guard',
+    'daemons of guard stopped',
+  ])
+  assert.deepEqual(
+    loading.report('guard').registered.map(({ kind, name }) => `${kind} ${name}`),
+    ['guardrail g', 'hook pre_tool_call', 'subscriber s'],
+  )
+})
+
+test('a version whose registration is refused does not replace the loaded one, and the location is reported', async (t) => {
+  const refused = new Set<string>()
+  const subscribers: string[] = []
+  const middleware = {
+    forPlugin: () => {
+      const { middleware: real } = setUp()
+      return {
+        ...real,
+        registerSubscriber(name: string) {
+          if (refused.has(name)) throw new Error('refused')
+          subscribers.push(name)
+          return { name, remove: () => subscribers.splice(subscribers.indexOf(name), 1).length > 0 }
+        },
+      }
+    },
+  }
+  const body = (...names: readonly string[]) =>
+    pluginFiles('one', names.map((name) => `ctx.registerSubscriber('${name}', () => {});`).join('\n'))
+  const loading = createTestLoader(t, { files: body('a'), services: { middleware } })
+  await loading.loader.sync()
+  refused.add('c')
+  loading.write(body('b', 'c'))
+  await loading.loader.sync([])
+  assert.deepEqual(subscribers, ['a'])
+  const { state, warnings } = loading.report('one')
+  assert.equal(state, 'loaded')
+  assert.match(warnings.join(), /one\/index\.js:2: refused/)
+})
+
+test('a plugin in Python whose new version fails keeps its registrations and its process', async (t) => {
+  const stopped: string[] = []
+  let version = 'first'
+  const loading = createTestLoader(t, {
+    files: { 'snake/plugin.yaml': 'name: snake\n', 'snake/__init__.py': '' },
+    loadPython: async (_plugin, ctx) => {
+      const name = version
+      ctx.registerSubscriber(name, () => undefined)
+      if (name === 'broken') throw new Error('broken')
+      return { failureReason: () => '', warnings: () => [], stop: async () => void stopped.push(name) }
+    },
+  })
+  await loading.loader.sync()
+  for (version of ['broken', 'third']) {
+    loading.write({ 'snake/__init__.py': `# ${version}` })
+    await loading.loader.sync([])
+    const kept = version === 'broken' ? 'first' : 'third'
+    assert.deepEqual(loading.report('snake').registered, [{ kind: 'subscriber', name: kept }])
+    assert.deepEqual(stopped, version === 'broken' ? [] : ['first'])
+  }
+  assert.deepEqual(loading.registrationLog, [
+    'subscriber first of snake',
+    'daemons of snake stopped',
+    '-subscriber first of snake',
+    'subscriber third of snake',
+    'daemons of snake stopped',
+  ])
 })
 
 test('a plugin in Python is passed to the Python loader with the same context', async (t) => {

@@ -14,6 +14,8 @@ test('a command name in use is rejected with its owner and is free after its rem
     code: 'plugins/command-taken',
     detail: /\/roll\b.*\bdice\b.*\bpoker\b/,
   })
+  commands.check('dice', command('roll'))
+  assert.throws(() => commands.check('poker', command('roll')), { code: 'plugins/command-taken' })
   roll.remove()
   assert.equal(register('poker', 'roll').name, 'roll')
 })

@@ -25,7 +25,7 @@ function toolsWith(settings: { readonly builtIn?: readonly string[]; readonly ma
     log,
   })
   const register = (tool: PluginTool) => tools.register('mine', tool, (args, context) => tool.run(args, context))
-  return { list: tools.list, register, log, changes }
+  return { list: tools.list, check: tools.check, register, log, changes }
 }
 
 /** Offers the tools of plugins to a model and calls one. */
@@ -164,4 +164,13 @@ test('a later change of a schema object does not change the registered tool', ()
     type: 'object',
     properties: { a: { type: 'string' } },
   })
+})
+
+test('a new version of a plugin may register the tools of its previous version, but no tool of another plugin', () => {
+  const tools = toolsWith()
+  const tool: PluginTool = { ...base, name: 'clock', run: () => '' }
+  tools.register(tool)
+  tools.check('mine', tool)
+  assert.throws(() => tools.check('other', tool), { code: 'plugins/tool-taken' })
+  assert.throws(() => tools.check('mine', { ...tool, name: 'no name' }), { code: 'plugins/invalid-registration' })
 })

@@ -186,6 +186,7 @@ def register(ctx):
             ran.push(run)
             return { name: tool.name, remove: () => true }
           },
+          check: () => undefined,
         },
       },
     })
@@ -226,6 +227,7 @@ def register(ctx):
             commands.push({ command, run })
             return { name: command.name, remove: () => true }
           },
+          check: () => undefined,
         },
       },
     })

@@ -136,6 +136,7 @@ def tell(**_):
       register: () => {
         throw new HermesError(code, '(terminal)')
       },
+      check: () => undefined,
     })
     const services = {
       tools: failingRegistry('plugins/tool-taken'),

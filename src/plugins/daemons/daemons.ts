@@ -36,8 +36,18 @@ export function createDaemons(deps: DaemonDeps): Daemons {
   /** Daemons start one after the other. */
   let starting = Promise.resolve()
 
+  /** The previous version of a daemon may hold a resource that the new one needs. */
+  async function startAfterStops(daemon: Daemon): Promise<void> {
+    await stopped(daemon.owner)
+    await daemon.start()
+  }
+
   function enqueueStart(daemon: Daemon): void {
-    starting = starting.then(() => daemon.start())
+    starting = starting.then(() => startAfterStops(daemon))
+  }
+
+  async function stopped(owner: string): Promise<void> {
+    await Promise.all([...stopping].filter((entry) => entry.owner === owner).map((entry) => entry.stopped))
   }
 
   function removeDaemon(daemon: Daemon): boolean {
@@ -61,9 +71,7 @@ export function createDaemons(deps: DaemonDeps): Daemons {
       return { name, remove: () => removeDaemon(daemon) }
     },
 
-    async stopped(owner) {
-      await Promise.all([...stopping].filter((entry) => entry.owner === owner).map((entry) => entry.stopped))
-    },
+    stopped,
 
     async start() {
       if (phase !== 'waiting') return

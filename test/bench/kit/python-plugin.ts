@@ -111,8 +111,8 @@ function unused(): never {
 
 const unusedServices: Omit<PluginServices, 'middleware' | 'hooks'> = {
   home: '',
-  tools: { register: unused },
-  commands: { register: unused },
+  tools: { register: unused, check: () => undefined },
+  commands: { register: unused, check: () => undefined },
   memory: { register: unused },
   sections: { register: unused },
   daemons: { register: unused, stopped: async () => undefined },
