@@ -81,8 +81,9 @@ function stateCell({ state, problem }: KnownHook): Cell {
   return problem === '' ? { text: state, tone } : { text: `${state} (old version)`, tone: 'warn' }
 }
 
-function formatLastError({ reason, problem, lastError: last }: KnownHook): string {
+function formatLastError({ state, reason, problem, lastError: last }: KnownHook): string {
   if (problem !== '') return problem
+  if (state === 'not-loaded') return reason
   return last === null ? reason : last.text
 }
 

@@ -20,12 +20,14 @@ export interface HookCounts {
 export interface HookHealth {
   /** Sorts the durations, so it must not be called for each event. */
   counts(): HookCounts
-  /** Why the hook is disabled; `undefined` if it is enabled. */
+  /** Why the hook is disabled after repeated failures; `undefined` if it is not. */
   trippedReason(): string | undefined
+  /** Why the hook cannot be loaded; `undefined` if it can, or if no load was tried yet. */
+  loadFailure(): string | undefined
   record(event: string, result: HandlerResult, ms: number, now: number): void
   crashes(): number
   /** Records that the hook cannot be loaded, without a call. */
-  markUnloadable(text: string, now: number): void
+  markUnloadable(text: string): void
   recordDropped(): void
   /** Enables the hook again. */
   reset(): void
@@ -43,7 +45,7 @@ export function createHookHealth(): HookHealth {
   let dropped = 0
   let crashes = 0
   let consecutiveFailures = 0
-  let isUnloadable = false
+  let loadFailure: string | undefined
   let lastError: HookCounts['lastError'] = null
 
   return {
@@ -56,8 +58,8 @@ export function createHookHealth(): HookHealth {
       p99Ms: p99Of(durationsMs),
       lastError,
     }),
+    loadFailure: () => loadFailure,
     trippedReason() {
-      if (isUnloadable) return 'the hook cannot be loaded'
       return consecutiveFailures >= maxConsecutiveFailures
         ? `the hook failed ${maxConsecutiveFailures} times in a row`
         : undefined
@@ -70,15 +72,15 @@ export function createHookHealth(): HookHealth {
         return
       }
       failures += 1
-      lastError = { at: now, event, text: result.message }
-      if (result.kind === 'unloadable') isUnloadable = true
+      // Not an error of the handler: it lasts until the files change.
+      if (result.kind === 'unloadable') loadFailure = result.message
+      else lastError = { at: now, event, text: result.message }
       if (!result.countsAgainstHook) return
       consecutiveFailures += 1
       if (result.hostExited) crashes += 1
     },
-    markUnloadable(text, now) {
-      isUnloadable = true
-      lastError = { at: now, event: '', text }
+    markUnloadable(text) {
+      loadFailure = text
     },
     crashes: () => crashes,
     recordDropped() {
@@ -86,7 +88,7 @@ export function createHookHealth(): HookHealth {
     },
     reset() {
       consecutiveFailures = 0
-      isUnloadable = false
+      loadFailure = undefined
     },
   }
 }

@@ -22,7 +22,7 @@ export interface ListenerDeps {
   readonly log: Logger
 }
 
-export type ListenerState = 'ready' | 'paused' | 'tripped' | 'unavailable'
+export type ListenerState = 'ready' | 'paused' | 'tripped' | 'not-loaded' | 'unavailable'
 
 export interface TestFireResult {
   readonly result: HandlerResult
@@ -113,9 +113,7 @@ export function createListener(deps: ListenerDeps): Listener {
       context.unavailable = undefined
       health.reset()
     },
-    markUnloadable(text) {
-      health.markUnloadable(text, deps.clock())
-    },
+    markUnloadable: health.markUnloadable,
     whenIdle: queue.idle,
     stop() {
       context.stopped = true
@@ -197,6 +195,7 @@ function recordResult(context: ListenerContext, event: string, result: HandlerRe
     { event: 'hook.handler_failed', hookEvent: event, reason: message, ...(stack === '' ? {} : { stack }) },
     'a hook handler failed',
   )
+  if (kind === 'unloadable') deps.log.error({ event: 'hook.load_failed', reason: message }, 'a hook cannot be loaded')
   const trippedReason = health.trippedReason()
   if (trippedReason !== undefined)
     deps.log.error(
@@ -211,7 +210,7 @@ function fallback({ paused, deps }: ListenerContext, payload: unknown): unknown 
 }
 
 function canAccept({ paused, stopped, health, unavailable, deps }: ListenerContext): boolean {
-  if (paused || stopped || health.trippedReason() !== undefined) return false
+  if (paused || stopped || health.trippedReason() !== undefined || health.loadFailure() !== undefined) return false
   if (unavailable === undefined) return true
   const remainingMs = unavailable.until - deps.clock()
   // A longer time than the retry interval means that the clock was set back.
@@ -220,6 +219,8 @@ function canAccept({ paused, stopped, health, unavailable, deps }: ListenerConte
 
 function stateOf({ paused, health, unavailable }: ListenerContext): ReturnType<Listener['state']> {
   if (paused) return { state: 'paused', reason: 'paused by a user' }
+  const loadFailure = health.loadFailure()
+  if (loadFailure !== undefined) return { state: 'not-loaded', reason: loadFailure }
   const trippedReason = health.trippedReason()
   if (trippedReason !== undefined) return { state: 'tripped', reason: trippedReason }
   return unavailable === undefined

@@ -23,6 +23,7 @@ export async function reloadAndSave(state: FolderHooksState): Promise<void> {
 }
 
 export async function reloadFolderHooks(state: FolderHooksState): Promise<void> {
+  const wasInvalid = new Set(state.invalid.map(({ folder }) => folder))
   const { hooks } = discoverFolders(state)
   const before = state.entries
   const next = new Map<string, FolderHookEntry>()
@@ -30,7 +31,9 @@ export async function reloadFolderHooks(state: FolderHooksState): Promise<void> 
   for (const found of hooks) {
     const known = before.get(found.id)
     state.missing.delete(found.id)
-    if (known?.found.folder === found.folder && !hasChanged(known.fingerprints)) next.set(found.id, known)
+    // Repaired permissions of the directory do not change its files.
+    const isUnchanged = known?.found.folder === found.folder && !hasChanged(known.fingerprints)
+    if (isUnchanged && !wasInvalid.has(found.folder)) next.set(found.id, known)
     else {
       next.set(found.id, createEntry(state, found, known))
       changed.set(found.id, found)

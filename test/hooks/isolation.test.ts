@@ -157,9 +157,9 @@ test('a handler that cannot be loaded is reported with the location of the error
   hooks.registry.discoverAndLoad()
   hooks.registry.emit('agent:start', agentStart('x'))
   await hooks.registry.waitUntilIdle(10_000)
-  assert.match(hooks.status('a').lastError?.text ?? '', /handler\.ts:2.*\(hosts\/unloadable\)$/s)
-  assert.match(hooks.status('b').lastError?.text ?? '', /handler\.js.*\bhandle\b.*\(hosts\/unloadable\)$/)
-  assert.equal(hooks.status('a').state, 'tripped')
+  assert.match(hooks.status('a').reason, /handler\.ts:2.*\(hosts\/unloadable\)$/s)
+  assert.match(hooks.status('b').reason, /handler\.js.*\bhandle\b.*\(hosts\/unloadable\)$/)
+  assert.equal(hooks.status('a').state, 'not-loaded')
 })
 
 test('handlers in Python that exit, hang or throw are disabled; other hooks keep running', {

@@ -2,7 +2,7 @@
  * Hooks that come, change and go while the gateway runs take effect without a restart and without losing an event.
  */
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as breath } from 'node:timers/promises'
@@ -146,6 +146,21 @@ test('if a manifest becomes invalid, the hook stays active and the reason is sho
   assert.equal(hooks.registry.list().length, 1)
 })
 
+test('a hook keeps its version while every user can write its directory, and the reason disappears with a repair', async (t) => {
+  const hooks = createWatchedHooks(t, { files: { 'a/HOOK.yaml': start, 'a/handler.js': sendingHandler() } })
+  const folder = join(hooks.folder, 'a')
+  emit(hooks, 'one')
+  await hooks.waitForSent(1)
+  chmodSync(folder, 0o777)
+  await hooks.log.waitForEvent('hook.previous_version_kept', { hook: 'a' })
+  assert.ok(hooks.status('a').problem.startsWith(`${folder}: `))
+  chmodSync(folder, 0o755)
+  await hooks.log.waitForEvent('hook.reloaded', { hook: 'a' })
+  assert.equal(hooks.status('a').problem, '')
+  emit(hooks, 'two')
+  await hooks.waitForSent(2)
+})
+
 test('a hook keeps running while another hook of its process becomes invalid', async (t) => {
   const hooks = createWatchedHooks(t, {
     files: {
@@ -188,11 +203,14 @@ test('a new hook that cannot be loaded is reported at once and works after a fix
   const hooks = createWatchedHooks(t, {})
   hooks.write({ 'a/HOOK.yaml': start, 'a/handler.js': `import './missing.js'\n${sendingHandler()}` })
   await hooks.log.waitForEvent('hook.load_failed', { hook: 'a' })
-  assert.equal(hooks.status('a').state, 'tripped')
+  assert.equal(hooks.status('a').state, 'not-loaded')
+  assert.match(hooks.status('a').reason, /missing\.js/)
   hooks.write({ 'a/handler.js': sendingHandler() })
   await hooks.log.waitForEvent('hook.reloaded')
   emit(hooks, 'x')
   await hooks.waitForSent(1)
+  const { state, reason, problem, lastError } = hooks.status('a')
+  assert.deepEqual([state, reason, problem, lastError], ['ready', '', '', null])
 })
 
 test('no event is lost, duplicated or reordered while a handler is edited repeatedly', async (t) => {
