@@ -7,6 +7,7 @@ import { messageOf } from '../lib/errors.ts'
 import { ensureDirectory } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
+import { isSourceFile } from '../lib/safe-files.ts'
 import { type DirectoryWatcher, watchDirectories } from '../lib/watch-files.ts'
 
 export interface ExtensionWatcherDeps {
@@ -26,8 +27,6 @@ export interface ExtensionWatcher {
 
 /** `<category>/<plugin>`, and some folders below. */
 const depth = 4
-/** Data files are left out: a plugin may write them into its own folder. */
-const codePattern = /\.(?:[mc]?[jt]s|py)$/
 const manifestNames = ['plugin.yaml', 'plugin.yml']
 
 export function createExtensionWatcher({ home, syncPlugins, log }: ExtensionWatcherDeps): ExtensionWatcher {
@@ -83,7 +82,7 @@ export function createExtensionWatcher({ home, syncPlugins, log }: ExtensionWatc
   }
 }
 
+/** Data files are left out: a plugin may write them into its own folder. */
 function isExtensionFile(path: string): boolean {
-  const name = basename(path)
-  return manifestNames.includes(name) || codePattern.test(name)
+  return manifestNames.includes(basename(path)) || isSourceFile(path)
 }

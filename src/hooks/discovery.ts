@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
-import { checkFileSafety, readManifest, resolveRoot } from '../lib/safe-files.ts'
+import { checkFileSafety, checkImportableFiles, readManifest, resolveRoot } from '../lib/safe-files.ts'
 import { findHandlerFile } from './handler-file.ts'
 import { type HookManifest, type ManifestOptions, parseHookManifest } from './manifest.ts'
 
@@ -132,6 +132,8 @@ function inspectFolder(
     if ('reason' in handler) return invalidHook(handler.reason)
     const safety = checkFileSafety([folder, manifestFile, handler.file], top)
     if (!safety.ok) return invalidHook(safety.reason)
+    const importable = checkImportableFiles(folder)
+    if (!importable.ok) return invalidHook(importable.reason)
     warnings.push(...check.warnings)
     return {
       origin: root.origin,

@@ -3,6 +3,7 @@
  */
 import { basename } from 'node:path'
 import { ensureDirectory } from '../lib/files.ts'
+import { isSourceFile } from '../lib/safe-files.ts'
 import { type DirectoryWatcher, watchDirectories } from '../lib/watch-files.ts'
 import type { Subscription } from './event-names.ts'
 import {
@@ -16,11 +17,13 @@ import {
   type FolderHooksState,
 } from './folder-hook-state.ts'
 import { folderHookStatus, invalidHookStatus } from './folder-hook-status.ts'
-import { isHandlerFileName } from './handler-file.ts'
 import type { HookStatus } from './hook-status.ts'
 import type { HostProcessStatus } from './host-pool.ts'
 import type { Listener } from './listener.ts'
 import { reloadAndSave } from './reload-folder-hooks.ts'
+
+/** The directory of a hook, and some directories below. */
+const depth = 4
 
 export interface FolderHooks {
   /** Reads the directories. Starts no process. Never throws. */
@@ -90,13 +93,12 @@ function startWatching(state: FolderHooksState, root: string): DirectoryWatcher 
   } catch (error) {
     log.warn({ event: 'hook.directory_not_created', root, err: error }, 'the hooks directory cannot be created')
   }
-  const watcher = watchDirectories([root], () => reloadAndSave(state), { log, depth: 1, includes: isHookFile })
+  const watcher = watchDirectories([root], () => reloadAndSave(state), { log, depth, includes: isHookFile })
   watcher.addFiles([...state.files.values()].flat())
   return watcher
 }
 
-/** Manifests and handlers. Files that handlers import are added one by one. */
+/** Data files are left out: a hook may write them into its own folder. Those that handlers import are added one by one. */
 function isHookFile(path: string): boolean {
-  const name = basename(path)
-  return name === 'HOOK.yaml' || isHandlerFileName(name)
+  return basename(path) === 'HOOK.yaml' || isSourceFile(path)
 }

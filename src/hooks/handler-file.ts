@@ -19,7 +19,7 @@ const maxBytes = 5 * 1024 * 1024
 /** Bytes that are inspected to distinguish text from binary files. */
 const sniffedBytes = 4_096
 
-export function isHandlerFileName(name: string): boolean {
+function isHandlerFileName(name: string): boolean {
   return name.startsWith('handler.') && languageByExtension[extname(name)] !== undefined
 }
 

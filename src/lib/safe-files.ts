@@ -2,11 +2,20 @@
  * Checks the files of hooks and plugins. They run with all rights of the gateway, so other users must not be able to write
  * them, and no link may lead to code outside the directory.
  */
-import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { sep } from 'node:path'
+import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { join, sep } from 'node:path'
 import { systemCode } from './errors.ts'
 
 export type FileSafetyResult = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+
+/** Source files in the languages of hooks and plugins. */
+const sourcePattern = /\.(?:[mc]?[jt]s|py)$/
+/** Other files that Node or Python can import. */
+const importablePattern = /\.(?:json|node|wasm|pyc|so)$/
+/** Their content is installed by a package manager and may be thousands of files. */
+const packageDirectoryPattern = /^(?:node_modules|venv|site-packages)$/
+/** Files that can be imported and directories, of one hook or plugin. */
+const maxImportableFiles = 2_000
 
 /** A manifest is one or two pages. Parsing a much larger file would take seconds. */
 const maxManifestBytes = 65_536
@@ -47,13 +56,54 @@ function readUtf8(file: string): { readonly text: string } | { readonly reason: 
 export function checkFileSafety(paths: readonly string[], root: string): FileSafetyResult {
   const inside = checkInsideRoot(paths, root)
   if (!inside.ok) return inside
-  for (const path of [root, ...paths]) {
-    // Windows has no such permission bits.
-    const isWritableByAll = process.platform !== 'win32' && (statSync(path).mode & 0o002) !== 0
-    if (isWritableByAll)
-      return { ok: false, reason: `${path}: every user of this machine can write it; run: chmod o-w ${path}` }
+  for (const path of [root, ...paths]) if (isWritableByAll(path)) return writableByAll(path)
+  return { ok: true }
+}
+
+export function isSourceFile(path: string): boolean {
+  return sourcePattern.test(path)
+}
+
+/**
+ * Checks the files in the directory of a hook or plugin that its code could import, and their directories. Of directories
+ * with installed packages, and of directories behind links, only the directory itself is checked. Throws the system's
+ * error.
+ */
+export function checkImportableFiles(directory: string): FileSafetyResult {
+  const pending = [directory]
+  let checked = 0
+  for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
+    for (const entry of readdirSync(current, { withFileTypes: true })) {
+      if (!isImportable(entry)) continue
+      const path = join(current, entry.name)
+      checked += 1
+      if (checked > maxImportableFiles)
+        return {
+          ok: false,
+          reason: `${directory}: more than ${maxImportableFiles} files that can be imported; move packages to node_modules and data elsewhere`,
+        }
+      if (isWritableByAll(path)) return writableByAll(path)
+      if (entry.isDirectory() && !packageDirectoryPattern.test(entry.name)) pending.push(path)
+    }
   }
   return { ok: true }
+}
+
+function isImportable(entry: Dirent): boolean {
+  if (entry.name.startsWith('.')) return false
+  // A link may lead to a directory.
+  return entry.isDirectory() || entry.isSymbolicLink() || isSourceFile(entry.name) || importablePattern.test(entry.name)
+}
+
+/** False for a missing file. Windows has no such permission bits. */
+function isWritableByAll(path: string): boolean {
+  if (process.platform === 'win32') return false
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats !== undefined && (stats.mode & 0o002) !== 0
+}
+
+function writableByAll(path: string): FileSafetyResult {
+  return { ok: false, reason: `${path}: every user of this machine can write it; run: chmod o-w ${path}` }
 }
 
 /** Only a link can lead outside the root. */

@@ -5,7 +5,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
-import { checkFileSafety, readManifest, resolveRoot } from '../lib/safe-files.ts'
+import { checkFileSafety, checkImportableFiles, readManifest, resolveRoot } from '../lib/safe-files.ts'
 import { type ManifestDefaults, type PluginManifest, parsePluginManifest } from './manifest.ts'
 
 export type PluginLanguage = 'node' | 'python'
@@ -153,6 +153,8 @@ function inspectCandidate({ root, origin, folder: directory, id, category }: Can
     if ('reason' in entry) return entry
     const harmless = checkFileSafety([...above, directory, manifest.file, entry.file], top)
     if (!harmless.ok) return { reason: harmless.reason }
+    const importable = checkImportableFiles(directory)
+    if (!importable.ok) return { reason: importable.reason }
     const plugin: DiscoveredPlugin = {
       id,
       origin,

@@ -181,6 +181,20 @@ test('a world-writable folder or file is rejected with a fix', (t) => {
   }
 })
 
+test('a hook is rejected if every user can write a file that its handler could import, and the file is named', (t) => {
+  const names = ['a/words.js', 'a/lib/words.json', 'a/lib', 'a/node_modules']
+  const files = { 'a/HOOK.yaml': yaml, 'a/handler.py': handler, 'a/words.js': '', 'a/lib/words.json': '{}' }
+  const packages = { 'a/node_modules/package/index.js': '', 'a/activity.log': '' }
+  for (const name of names) {
+    const text = reason(t, { ...files, ...packages }, (root) => chmodSync(join(root, name), 0o777))
+    assert.ok(text.startsWith(`<root>/${name}: `), text)
+  }
+  const { hooks } = discover(t, { ...files, ...packages }, (root) => {
+    for (const name of ['a/node_modules/package/index.js', 'a/activity.log']) chmodSync(join(root, name), 0o666)
+  })
+  assert.equal(hooks.length, 1)
+})
+
 test('broken links and unreadable files do not affect other hooks', (t) => {
   const { hooks, invalid } = discover(t, { 'good/HOOK.yaml': yaml, 'good/handler.py': handler }, (root) => {
     symlinkSync(join(root, 'nothing'), join(root, 'dangling'))

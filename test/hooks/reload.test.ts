@@ -161,6 +161,17 @@ test('a hook keeps its version while every user can write its directory, and the
   await hooks.waitForSent(2)
 })
 
+test('a refused hook is loaded after the permissions of a file that it imports were repaired', async (t) => {
+  const hooks = createWatchedHooks(t, {})
+  const [lib, yaml] = ['a/lib/word.js', 'a/HOOK.yaml']
+  hooks.write({ 'a/handler.js': sendingHandler(), [lib]: '' })
+  chmodSync(join(hooks.folder, lib), 0o666)
+  hooks.write({ [yaml]: start })
+  await hooks.log.waitForEvent('hook.discovery_warning')
+  chmodSync(join(hooks.folder, lib), 0o600)
+  await hooks.log.waitForEvent('hook.loaded', { hook: 'a' })
+})
+
 test('a hook keeps running while another hook of its process becomes invalid', async (t) => {
   const hooks = createWatchedHooks(t, {
     files: {

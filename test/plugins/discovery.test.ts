@@ -114,3 +114,18 @@ test('directories that do not exist are ignored', () => {
     warnings: [],
   })
 })
+
+test('a plugin is rejected if every user can write a file that it could import, and the file is named', (t) => {
+  const files = { ...pluginFiles('one', ''), 'one/lib/words.ts': '', 'one/notes.txt': '' }
+  const { reasons } = found(t, files, {}, (root) => chmodSync(join(root, 'plugins/one/lib/words.ts'), 0o666))
+  assert.ok(reasons['one']?.startsWith('/plugins/one/lib/words.ts: '))
+  const { ids } = found(t, files, {}, (root) => chmodSync(join(root, 'plugins/one/notes.txt'), 0o666))
+  assert.deepEqual(ids, ['one'])
+})
+
+test('a plugin with very many files that can be imported is rejected, but installed packages do not count', (t) => {
+  const many = (directory: string) =>
+    Object.fromEntries(Array.from({ length: 2_100 }, (_, index) => [`${directory}/${index}.js`, '']))
+  assert.ok('one' in found(t, { ...pluginFiles('one', ''), ...many('one/lib') }).reasons)
+  assert.deepEqual(found(t, { ...pluginFiles('one', ''), ...many('one/node_modules') }).ids, ['one'])
+})
