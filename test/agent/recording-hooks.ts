@@ -67,7 +67,7 @@ export function createRecordingHooks(answers: Partial<AgentHooks> = {}): Recordi
     },
     outputMayChange: () => asked.outputMayChange(),
     filterTools: (turn, tools) => asked.filterTools(turn, tools),
-    rewriteRequest: (facts, request) => asked.rewriteRequest(facts, request),
+    rewriteRequest: (info, request) => asked.rewriteRequest(info, request),
     onRequestStart(info, request, trace) {
       events.push('request')
       requestStarts.push({ info, request, trace })
@@ -80,23 +80,23 @@ export function createRecordingHooks(answers: Partial<AgentHooks> = {}): Recordi
       events.push('failure')
       requestFailures.push({ info, request, trace, ...failure })
     },
-    reissue: (facts, request, response) => asked.reissue(facts, request, response),
+    reissue: (info, request, response) => asked.reissue(info, request, response),
     onStreamStart: () => undefined,
-    onStreamDelta(_facts, _kind, delta) {
+    onStreamDelta(_info, _kind, delta) {
       streamed += delta
     },
-    onStreamEnd(_facts, _text, error) {
+    onStreamEnd(_info, _text, error) {
       streamed += error === null ? '|' : `(${error})|`
     },
-    async beforeToolCall(facts, args, trace) {
+    async beforeToolCall(info, args, trace) {
       events.push('before tool')
-      return asked.beforeToolCall(facts, args, trace)
+      return asked.beforeToolCall(info, args, trace)
     },
-    async afterToolCall(_facts, args, trace, ending) {
+    async afterToolCall(_info, args, trace, ending) {
       events.push('after tool')
       toolResults.push({ args, trace, ...ending })
     },
-    transformToolResult: (facts, args, ending) => asked.transformToolResult(facts, args, ending),
+    transformToolResult: (info, args, ending) => asked.transformToolResult(info, args, ending),
     onSubagentStart(parent, child) {
       events.push('child start')
       asked.onSubagentStart(parent, child)
