@@ -8,7 +8,7 @@ export interface TextSpan {
   readonly end: number
 }
 
-/** Longer formulas are not recognised, so that the search stays linear in practice. */
+/** Longer formulas are not recognised, so that the search takes a linear time. */
 const maxFormulaChars = 2_000
 
 export function mayContainMath(text: string): boolean {
@@ -19,12 +19,10 @@ export function mayContainMath(text: string): boolean {
 export function findInlineMath(text: string): TextSpan[] {
   if (!mayContainMath(text)) return []
   const found: TextSpan[] = []
-  /** For each closing delimiter, the position from which the text has no more of them. */
-  const exhausted = new Map<string, number>()
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at]
     if (char !== '\\' && char !== '$') continue
-    const end = formulaEnd(text, at, exhausted)
+    const end = formulaEnd(text, at)
     if (end !== undefined) {
       found.push({ start: at, end })
       at = end - 1
@@ -33,16 +31,16 @@ export function findInlineMath(text: string): TextSpan[] {
   return found
 }
 
-function formulaEnd(text: string, start: number, exhausted: Map<string, number>): number | undefined {
+function formulaEnd(text: string, start: number): number | undefined {
   const opening = text[start] === '$' && text[start + 1] !== '$' ? '$' : text.slice(start, start + 2)
   const closing = closingOf.get(opening)
-  if (closing === undefined || start >= (exhausted.get(closing) ?? Number.POSITIVE_INFINITY)) return undefined
+  if (closing === undefined) return undefined
   const from = start + opening.length
-  const at = indexOfUnescaped(text, closing, from)
-  if (at === -1) exhausted.set(closing, start)
-  if (at === -1 || at - from > maxFormulaChars) return undefined
-  const formula = text.slice(from, at)
-  const end = at + closing.length
+  const window = text.slice(from, from + maxFormulaChars)
+  const length = indexOfUnescaped(window, closing)
+  if (length === -1) return undefined
+  const formula = window.slice(0, length)
+  const end = from + length + closing.length
   if (formula.trim() === '' || /`|\n[ \t]*\n/.test(formula)) return undefined
   return isFormula(opening, formula, text[start - 1] ?? '', text[end] ?? '') ? end : undefined
 }
@@ -54,10 +52,10 @@ const closingOf: ReadonlyMap<string, string> = new Map([
   ['$', '$'],
 ])
 
-function indexOfUnescaped(text: string, closing: string, from: number): number {
-  for (let at = text.indexOf(closing, from); at !== -1; at = text.indexOf(closing, at + 1)) {
+function indexOfUnescaped(text: string, closing: string): number {
+  for (let at = text.indexOf(closing); at !== -1; at = text.indexOf(closing, at + 1)) {
     let backslashes = 0
-    while (text[at - 1 - backslashes] === '\\' && at - 1 - backslashes >= from) backslashes += 1
+    while (text[at - 1 - backslashes] === '\\') backslashes += 1
     if (backslashes % 2 === 0) return at
   }
   return -1
@@ -94,14 +92,30 @@ export function matchMathBlock(text: string): string | undefined {
   const [opening = ''] = /^ {0,3}(?:\$\$|\\\[)/.exec(text) ?? []
   if (opening === '') return undefined
   const start = opening.length - 2
-  const end = formulaEnd(text.slice(0, maxFormulaChars + 10), start, new Map())
+  const end = formulaEnd(text, start)
   if (end === undefined) return undefined
   const [rest] = /^[ \t]*[.,;]?[ \t]*(?:\n|$)/.exec(text.slice(end, end + 100)) ?? []
   return rest === undefined ? undefined : text.slice(0, end + rest.length)
 }
 
-/** The start of the next line that may begin with a formula of its own; -1 when there is none. */
+/** Looked at for the next formula. A paragraph ends at a blank line anyway. */
+const maxParagraphChars = 5_000
+
+/** The start of the next line of a paragraph that may begin with a formula of its own; -1 when there is none. */
 export function findMathBlockStart(text: string): number {
-  const found = /(?<=\n) {0,3}(?:\$\$|\\\[)/.exec(text)
-  return found?.index ?? -1
+  const near = text.slice(0, maxParagraphChars)
+  const blankLine = near.indexOf('\n\n')
+  const paragraph = blankLine === -1 ? near : near.slice(0, blankLine)
+  const starts = ['$$', '\\['].map((opening) => lineStartingWith(paragraph, opening)).filter((start) => start !== -1)
+  return starts.length === 0 ? -1 : Math.min(...starts)
+}
+
+/** The start of the first line, except the one at 0, that begins with `opening` after at most three blanks. */
+function lineStartingWith(text: string, opening: string): number {
+  for (let at = text.indexOf(opening); at !== -1; at = text.indexOf(opening, at + 1)) {
+    let start = at
+    while (text[start - 1] === ' ') start -= 1
+    if (at - start <= 3 && text[start - 1] === '\n') return start
+  }
+  return -1
 }

@@ -80,7 +80,8 @@ export interface MessageLimits {
   readonly unit: 'utf16' | 'codepoints' | 'bytes'
   /**
    * Whether a Markdown text within `maxChars` fits into one message, for platforms with further limits. Called for each
-   * part of a reply, which is split smaller until all parts fit. Must be fast. Without it only the length counts.
+   * part of a reply, which is split smaller until all parts fit. Must be fast and not throw. Without it only the
+   * length counts.
    */
   fits?(markdown: string): boolean
 }

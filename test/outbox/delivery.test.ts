@@ -71,6 +71,22 @@ test('the parts of a long reply arrive in order, and only the first refers to th
   assert.ok(sender.texts().every((text) => text.length <= 60))
 })
 
+test('a reply that the platform cannot show in one message is stored as several', async (t) => {
+  const fits = (text: string) => text.split('**').length <= 21
+  const { outbox, sender, say } = openOutbox(t, { limits: { maxChars: 4_000, unit: 'utf16', fits } })
+  await say('**word** and more words '.repeat(30).trim())
+  await outbox.whenIdle()
+  assert.ok(sender.texts().length >= 3)
+  assert.ok(sender.texts().every(fits))
+  assert.equal(
+    sender
+      .texts()
+      .join(' ')
+      .match(/word\*\*/g)?.length,
+    30,
+  )
+})
+
 test('the limits of the manifest apply while the platform is disconnected', async (t) => {
   const bench = openOutbox(t, { limitsOf: { maxChars: 60, unit: 'utf16' } })
   bench.connected = false

@@ -26,6 +26,11 @@ export async function toDiscordMarkdown(text: string): Promise<string> {
   return rendered.trim() === '' ? text : rendered
 }
 
+/** The text with its code block closed, for a text that is not rendered. */
+export function closeFence(text: string): string {
+  return hasUnclosedFence(text) ? `${text.trimEnd()}\n${codeFence}` : text
+}
+
 /** An upper bound of the length of the rendered text, except for tables. */
 export function renderedLength(text: string): number {
   const escapes = /\\[([]|\$|&/.test(text) ? (text.match(escapedCharacter)?.length ?? 0) : 0

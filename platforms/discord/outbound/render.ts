@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import type { Button, OutboundMessage, Target } from '#sdk'
 import { isSnowflake, type JsonRecord } from '../inbound/payload.ts'
 import type { AllowedMentions } from '../options.ts'
-import { toDiscordMarkdown } from './markup.ts'
+import { closeFence, toDiscordMarkdown } from './markup.ts'
 import type { VoiceMetadata } from './voice.ts'
 
 /** Limit of a message, in UTF-16 units. */
@@ -71,7 +71,7 @@ export function nonceOf(deliveryId: string): string {
 /** Falls back to the original Markdown when rendering exceeds the limit: tables and bold lines add characters. */
 async function renderContent(text: string): Promise<string> {
   const rendered = await toDiscordMarkdown(text)
-  return rendered.length <= maxChars ? rendered : text
+  return rendered.length <= maxChars ? rendered : closeFence(text)
 }
 
 /** Mentions notify no one by default, because a user can make the model write them. */

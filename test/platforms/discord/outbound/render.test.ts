@@ -165,6 +165,8 @@ describe('the body of a message', () => {
     const table = `| ${'a'.repeat(60)} | b |\n|---|---|\n${'| x | y |\n'.repeat(190)}`.slice(0, 1_990)
     assert.ok((await toDiscordMarkdown(table)).length > 2_000)
     assert.equal((await render({ text: table }))['content'], table)
+    const open = `${table.slice(0, 1_900)}\n\n\`\`\`js\nlet a`
+    assert.equal((await render({ text: open }))['content'], `${open}\n\`\`\``)
   })
 
   test('an image with a URL is embedded, the URL of another file is appended', async () => {
