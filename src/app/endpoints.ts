@@ -118,7 +118,7 @@ function composeHttp(
 }
 
 function platformContextDepsOf(
-  { options, store, degraded, clock, log }: AppContext,
+  { options, settings, store, degraded, clock, log }: AppContext,
   core: Core,
   { agentServices }: EndpointsDeps,
   http: HttpServer,
@@ -140,5 +140,6 @@ function platformContextDepsOf(
     },
     press: core.approvals.questions.press,
     commands: core.commands.list,
+    catchUpLimit: () => settings().catch_up.max,
   }
 }

@@ -29,6 +29,7 @@ export interface PlatformContextDeps {
   route(route: HttpRoute): () => void
   press: PlatformContext['press']
   commands: PlatformContext['commands']
+  catchUpLimit: PlatformContext['catchUpLimit']
   info(): GatewayInfo
 }
 
@@ -53,6 +54,7 @@ export function createPlatformContext(
     change: deps.inbox.change,
     press: deps.press,
     cursors,
+    catchUpLimit: deps.catchUpLimit,
     commands: () => deps.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
     rateLimited: deps.outbox.rateLimited,
     received: lifecycle.received,

@@ -188,6 +188,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   press(press: ButtonPress): Promise<PressResult>
   /** The read cursors of this account, by chat or thread. After an outage the adapter fetches newer messages. */
   cursors(): Promise<ReadonlyMap<string, string>>
+  /** How many missed messages of one chat or thread are fetched (`catch_up.max`). The newest count; report an excess there. */
+  catchUpLimit(): number
   /** The slash commands for users, in display order. */
   commands(): readonly CommandEntry[]
   /**

@@ -77,6 +77,19 @@ export function platformConfig(platforms: readonly PlatformManifest[]) {
   const sections: Record<string, z.ZodType> = {}
   for (const platform of platforms) sections[platform.name] = platformSection(platform)
   return {
+    catch_up: z
+      .object({
+        max: z
+          .int()
+          .min(1)
+          .max(100_000)
+          .default(1_000)
+          .describe(
+            'How many missed messages of one chat or thread are fetched after an outage. Older ones are skipped and reported.',
+          ),
+      })
+      .prefault({})
+      .describe('Messages that were written while the gateway was not connected.'),
     platforms: z.object(sections).prefault({}).describe('The chat platforms of the agent.'),
     gateway: z.object(gatewaySettingsSchema.shape).prefault({}),
   } as const

@@ -64,6 +64,8 @@ export interface RecordingOptions {
   readonly account?: string
   readonly options?: Readonly<Record<string, unknown>>
   readonly home?: string
+  /** `catch_up.max`; 1,000 if omitted. */
+  readonly catchUpLimit?: number
 }
 
 export function createRecordingContext(options: RecordingOptions = {}): RecordingContext {
@@ -151,6 +153,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
       return pressResult
     },
     cursors: async () => new Map(marks),
+    catchUpLimit: () => options.catchUpLimit ?? 1_000,
     commands: () => commands,
     rateLimited: (_target, signal, call) => call(signal),
     route: (route) => void routes.push(route),
