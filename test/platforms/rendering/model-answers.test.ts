@@ -52,12 +52,34 @@ const platforms: Readonly<Record<string, Platform>> = {
   },
 }
 
+const formulas = [
+  '\\(a_1 * b_2 * c_3\\)',
+  '\\[ x_1 = \\frac{-b \\pm \\sqrt{b^2 - 4ac}}{2a} \\]',
+  '$e^{i\\pi} * a_i * b_i$',
+  '$$\\begin{pmatrix} a & b \\\\ c < d \\end{pmatrix}$$',
+  '\\[\nf(x)\n= x^2\n- 1\n# \\\\\n\\]',
+]
+
 test('the corpus has at least 200 different answers', () => {
   assert.ok(new Set(answers.map(({ text }) => text)).size >= 200)
 })
 
 for (const [name, { limits, read }] of Object.entries(platforms)) {
   describe(`answers on ${name}`, () => {
+    for (const formula of formulas) {
+      test(`the formula ${JSON.stringify(formula)} is shown unchanged`, async () => {
+        for (const text of [
+          formula,
+          `Text *a*:\n${formula}\nmore *b*`,
+          `- item *c*\n\n  ${formula.replaceAll('\n', '\n  ')}`,
+        ]) {
+          const shown = await read(text)
+          // In a list the lines of a formula are indented.
+          assert.ok(shown.replace(/\n +/g, '\n').includes(formula), shown)
+        }
+      })
+    }
+
     for (const answer of answers) {
       test(answer.name, async () => {
         const parts = splitReply(answer.text, limits)
