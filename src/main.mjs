@@ -8,6 +8,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { runtimeSetup } from './config/runtime-setup.mjs'
 import { bundledPackageUrls, compileCacheDirectory } from './packages/bundled-packages.mjs'
+import { missingPackageAdvice } from './packages/missing-package.mjs'
 import { createResolver } from './packages/resolver.mjs'
 
 const setup = runtimeSetup(process, fileURLToPath(compileCacheDirectory))
@@ -20,5 +21,12 @@ if (setup.compileCache !== undefined) enableCompileCache(setup.compileCache)
 
 registerHooks({ resolve: createResolver({ source: new URL('./', import.meta.url), packed: bundledPackageUrls() }) })
 
-const { main } = await import('./cli/main.ts')
-await main(process)
+try {
+  const { main } = await import('./cli/main.ts')
+  await main(process)
+} catch (error) {
+  const advice = missingPackageAdvice(error)
+  if (advice === undefined) throw error
+  process.stderr.write(`hermes: ${advice}\n`)
+  process.exit(1)
+}

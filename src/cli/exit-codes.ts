@@ -2,6 +2,7 @@
  * Reports the failure of a command: its message, a hint, its error code, and a stable exit code.
  */
 import { isHermesError, messageOf } from '../lib/errors.ts'
+import { missingPackageAdvice } from '../packages/missing-package.mjs'
 import { stripControlCharacters } from './chat-printer.ts'
 import type { CliContext } from './context.ts'
 
@@ -38,8 +39,8 @@ export function reportError(error: unknown, { errors }: Pick<CliContext, 'errors
 
 /** The message; for a `HermesError` also a line with the hint and the code. Without control characters. */
 export function describeError(error: unknown): string {
-  const hint = isHermesError(error) ? `\n${error.hint} (${error.code})` : ''
-  return stripControlCharacters(`${messageOf(error)}${hint}`)
+  if (isHermesError(error)) return stripControlCharacters(`${messageOf(error)}\n${error.hint} (${error.code})`)
+  return stripControlCharacters(missingPackageAdvice(error) ?? messageOf(error))
 }
 
 /** Commander prints the message of such an error itself. */

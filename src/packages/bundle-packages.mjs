@@ -7,7 +7,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import {
   bundleDirectory,
@@ -40,7 +40,8 @@ async function bundle() {
     logLevel: 'warning',
   })
   const versions = await Promise.all(bundledPackages.map(async (name) => [name, await installedVersion(name)]))
-  await writeFile(`${outdir}/${bundleMarkerName}`, JSON.stringify(Object.fromEntries(versions)))
+  const marker = { ...Object.fromEntries(versions), files: await readdir(outdir) }
+  await writeFile(`${outdir}/${bundleMarkerName}`, JSON.stringify(marker))
 }
 
 /** @param {string} name */

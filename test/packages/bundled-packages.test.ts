@@ -29,6 +29,11 @@ test('a package that was added or updated after bundling is loaded from node_mod
   assert.deepEqual(bundledNames(t, JSON.stringify({ zod: '4.6.7', kysely: '0.29.8' })), ['zod zod.mjs'])
 })
 
+test('if a file of the bundles is missing, all packages are loaded from node_modules', (t) => {
+  assert.deepEqual(bundledNames(t, JSON.stringify({ ...dependencies, files: ['package.json'] })).length, 3)
+  assert.deepEqual(bundledNames(t, JSON.stringify({ ...dependencies, files: ['package.json', 'chunk-1.mjs'] })), [])
+})
+
 test('without a valid marker no bundle is used', (t) => {
   assert.deepEqual(
     [undefined, '', '{', 'null', '[]'].flatMap((marker) => bundledNames(t, marker)),
