@@ -3,11 +3,12 @@
  * twenty seeds, random kills while users write, unusual payloads for every platform, and defective adapters against the
  * platform contract. Prints the counts and exits with 1 when a promise was broken.
  *
- *     --only points|monkey|payloads|platforms|contract|hooks|calls|managed   one part
+ *     --only points|monkey|restarts|payloads|platforms|contract|hooks|calls|managed   one part
  *     --point NAME           only this kill point
  *     --seed N               only this seed (points), or the seed of the other parts
  *     --seeds N              seeds per kill point; 20
  *     --messages N           messages of the users during random kills; 300, or 5,000 with --full
+ *     --restarts N           restarts of each kind while messages are in progress; 100
  *     --payloads N           unusual payloads per platform; 10,000
  *     --events N             events sent to hooks; 50,000
  *     --rounds N             rounds of 10,000 concurrent managed calls in 1,000 scopes; 10
@@ -31,6 +32,7 @@ import { platformsReport } from './proof/platforms/report.ts'
 import { runPlatforms } from './proof/platforms/run.ts'
 import { testPlatforms } from './proof/platforms/test-platforms.ts'
 import { type PointsResult, runPoints } from './proof/points.ts'
+import { keepsInnocents, restartKinds, runRestarts } from './proof/restarts.ts'
 
 const { values } = parseArgs({
   options: {
@@ -39,6 +41,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     seeds: { type: 'string', default: '20' },
     messages: { type: 'string' },
+    restarts: { type: 'string', default: '100' },
     payloads: { type: 'string', default: '10000' },
     events: { type: 'string', default: '50000' },
     rounds: { type: 'string', default: '10' },
@@ -69,6 +72,7 @@ let kept = true
 const isSelected = (part: string) => values.only === part || (values.only === undefined && values.point === undefined)
 if (isSelected('points') || values.point !== undefined) kept = (await provePoints()) && kept
 if (isSelected('monkey')) kept = (await proveMonkey()) && kept
+if (isSelected('restarts')) kept = (await proveRestarts()) && kept
 if (isSelected('payloads')) kept = (await proveAllPayloads()) && kept
 if (isSelected('platforms')) kept = (await provePlatforms()) && kept
 if (isSelected('contract')) kept = (await proveDefects()) && kept
@@ -121,6 +125,22 @@ function printMonkey(result: MonkeyResult): void {
   print(`  effects executed twice: ${counted(result.effectsTwice)}`)
   print(`  out of order: ${counted(result.inversions)}`)
   print(`  unfinished drafts: ${result.unfinishedDrafts}`)
+}
+
+async function proveRestarts(): Promise<boolean> {
+  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  let kept = true
+  print(`Restarts while 24 messages are in progress, seed ${seed}`)
+  for (const kind of restartKinds) {
+    progress(`restarts: ${kind}`)
+    const result = await runRestarts({ kind, count: Number(values.restarts), messages: 24, seed })
+    const { restarts, innocent, answered, deadLetters, seconds } = result
+    print(
+      `  ${kind}: ${restarts} restarts, ${answered} of ${innocent} answered, dead letters: ${counted(deadLetters)}, ${seconds.toFixed(0)} s`,
+    )
+    kept = keepsInnocents(result) && kept
+  }
+  return kept
 }
 
 async function proveAllPayloads(): Promise<boolean> {
