@@ -154,7 +154,7 @@ async function runModelTurn(
     return { ...initial, ...completedResult(result), ...model, ord: journal.nextOrd() }
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
-      return { ...initial, ...stoppedResult(progress.visibleText()), ord: journal.nextOrd() }
+      return { ...initial, ...stoppedResult(turn, progress.visibleText()), ord: journal.nextOrd() }
     const failed = failedResult(error, deps.describeErrorOrigin)
     if (failed === undefined) throw error
     log.warn({ event: 'turn.failed', reason: failed.reason, err: error }, 'turn failed')

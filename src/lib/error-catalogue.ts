@@ -176,6 +176,10 @@ export const errorCatalogue = {
     meaning: 'The conversation is longer than the context of the model.',
     hint: 'Start a new conversation with /new.',
   },
+  'provider/content-filter': {
+    meaning: 'The content filter of the model provider rejected the message.',
+    hint: 'Write it differently, or without the part that the filter rejects.',
+  },
   'provider/invalid-request': {
     meaning: 'The model provider rejected the request as invalid.',
     hint: 'Check `model` and the extra options. The message contains the response of the provider.',

@@ -37,6 +37,8 @@ export function parseChunkFailure(chunk: JsonObject): ProviderFailure {
 
 const CONTEXT_PATTERN =
   /context_length_exceeded|exceed_context_size|prompt is too long|maximum context|context (?:length|window|size)|input is too long|too many tokens|request_too_large|string_above_max_length/
+const CONTENT_FILTER_PATTERN =
+  /content_filter|content_policy|content management policy|content policy|data_inspection_failed|input was flagged|requires moderation|safety system/
 const BILLING_PATTERN =
   /insufficient_quota|billing|credit balance|spend_limit|payment_required|insufficient (?:balance|credits?|funds)|exceeded your current quota/
 const AUTH_PATTERN =
@@ -53,6 +55,7 @@ export function classifyFailure(failure: ProviderFailure): ModelErrorKind {
   const isClientError = status === undefined || (status >= 400 && status < 500 && status !== 429)
   if (status === 413 || (isClientError && CONTEXT_PATTERN.test(text))) return 'context'
   if (status === 402 || ((status === undefined || status < 500) && BILLING_PATTERN.test(text))) return 'billing'
+  if (isClientError && status !== 401 && CONTENT_FILTER_PATTERN.test(text)) return 'content-filter'
   if (status === undefined) return classifyErrorCode(code)
   if (status === 401 || status === 403) return 'auth'
   if (status === 429) return 'rate-limit'

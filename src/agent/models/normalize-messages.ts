@@ -23,23 +23,28 @@ interface NormalizedToolResult {
 
 export interface NormalizedAssistantMessage {
   readonly role: 'assistant'
-  readonly text: string
+  /** One entry per stored message. Empty texts are left out. */
+  readonly texts: readonly string[]
   readonly calls: readonly NormalizedToolCall[]
   /** The vendor's own items of this message, if the same API mode produced them. */
   readonly items: readonly unknown[]
 }
 
 export type NormalizedMessage =
-  | { readonly role: 'user'; readonly text: string }
+  | {
+      readonly role: 'user'
+      /** One entry per stored message. */
+      readonly texts: readonly string[]
+    }
   | NormalizedAssistantMessage
   | { readonly role: 'results'; readonly results: readonly NormalizedToolResult[] }
 
 export const MISSING_TOOL_RESULT = '{"error":"The result of this call is missing: the turn ended before the tool did."}'
 
 /**
- * Joins adjacent messages of the same role with a blank line, adds a stub for calls without a result, and removes
- * results without a call and assistant messages without content. A user message between results moves after them. Lone
- * surrogates, which vendors' parsers reject, become U+FFFD.
+ * Groups adjacent messages of the same role, adds a stub for calls without a result, and removes results without a call and
+ * assistant messages without content. A user message between results moves after them. Lone surrogates, which vendors'
+ * parsers reject, become U+FFFD.
  */
 export function normalizeMessages(messages: readonly ChatMessage[], apiMode: ApiMode): NormalizedMessage[] {
   const normalized: NormalizedMessage[] = []
@@ -65,8 +70,8 @@ function resultsAfter(messages: readonly ChatMessage[], position: number): Reado
 function addUser(normalized: NormalizedMessage[], content: string): void {
   const text = content.toWellFormed()
   const last = normalized.at(-1)
-  if (last?.role === 'user') normalized[normalized.length - 1] = { role: 'user', text: joinTexts(last.text, text) }
-  else normalized.push({ role: 'user', text })
+  if (last?.role === 'user') normalized[normalized.length - 1] = { role: 'user', texts: [...last.texts, text] }
+  else normalized.push({ role: 'user', texts: [text] })
 }
 
 function addAssistant(
@@ -88,16 +93,21 @@ function addAssistant(
   if (text.trim() === '' && calls.length === 0) return
   const last = normalized.at(-1)
   const items = message.providerData?.apiMode === apiMode ? message.providerData.items : []
+  const texts = text === '' ? [] : [text]
   if (last?.role === 'assistant') {
-    normalized[normalized.length - 1] = { role: 'assistant', text: joinTexts(last.text, text), calls, items: [] }
+    normalized[normalized.length - 1] = { role: 'assistant', texts: [...last.texts, ...texts], calls, items: [] }
   } else {
-    normalized.push({ role: 'assistant', text, calls, items })
+    normalized.push({ role: 'assistant', texts, calls, items })
   }
   if (toolResults.length > 0) normalized.push({ role: 'results', results: toolResults })
 }
 
-function joinTexts(before: string, after: string): string {
-  return before === '' || after === '' ? before + after : `${before}\n\n${after}`
+/**
+ * The texts of several messages as one, for formats in which a message has a single text. A line marks where the next
+ * message begins, so that the model does not read two messages as one.
+ */
+export function joinSeparateTexts(texts: readonly string[]): string {
+  return texts.join('\n\n[Next message]\n\n')
 }
 
 /** Vendors reject empty and repeated ids. A suffix makes those unique and leaves valid ids unchanged. */

@@ -87,6 +87,7 @@ export type ModelErrorKind =
   | 'auth'
   | 'billing'
   | 'context'
+  | 'content-filter'
   | 'invalid-request'
   | 'bad-response'
 

@@ -17,6 +17,7 @@ import type { TurnResult } from '../../message/turn-result.ts'
 import { addSessionUsage, checkFence, revokeEpoch } from '../../sessions/session-state.ts'
 import {
   appendMessage,
+  nextOrdinal,
   readTranscript,
   supersedeTurn,
   type TranscriptEntry,
@@ -57,12 +58,15 @@ export interface TurnCompletion extends FinalTurnState {
   readonly text: string
   /** The last message of the model; absent when there was none. */
   readonly message?: AssistantMessage
+  /** The ordinal of the last message of a turn that is done. */
   readonly ord: number
   /** Usage of the last message only: earlier messages of the turn are in the transcript with theirs. */
   readonly usage: Usage
   readonly errorCode?: string
   /** The event becomes a dead letter instead of being done. */
   readonly deadLetter?: boolean
+  /** The model cannot process the messages of the turn, so later requests must not contain them. */
+  readonly leavesTranscript?: boolean
   /** Writes the rows of the reply into the same transaction. */
   writeReply(now: number): Transaction<void>
 }
@@ -172,14 +176,15 @@ function* finishTurn(turn: Turn, completion: TurnCompletion, now: number): Trans
   const usage = addUsage(yield* usageOfTurn(turn.sessionId, turn.id, firstOrdinal(turn)), completion.usage)
   const result = turnResultOf(turn, completion, usage)
   if (message !== undefined) {
-    const entry = { sessionId: turn.sessionId, turnId: turn.id, ord: completion.ord, message, usage: completion.usage }
+    const ord = state === 'done' ? completion.ord : yield* nextOrdinal(turn.sessionId)
+    const entry = { sessionId: turn.sessionId, turnId: turn.id, ord, message, usage: completion.usage }
     yield* appendMessage(entry, now)
   }
   yield* endTurn(turn.id, { state, reason, model, provider }, now)
-  if (completion.deadLetter === true) {
-    yield* markEventDead(turn.seq, reason ?? '', result)
+  if (completion.deadLetter === true) yield* markEventDead(turn.seq, reason ?? '', result)
+  else yield* finishEvent(turn.seq, result)
+  if (completion.deadLetter === true || completion.leavesTranscript === true)
     yield* supersedeTurn(turn.sessionId, turn.id)
-  } else yield* finishEvent(turn.seq, result)
   yield* addSessionUsage(turn.sessionId, usage.inputTokens, usage.outputTokens, now)
   yield* completion.writeReply(now)
   return result

@@ -113,28 +113,65 @@ export type TurnRunResult = Omit<TurnCompletion, 'writeReply'> &
   }
 
 export function completedResult(result: AgentResult) {
-  const { text, message, usage, iterations } = result
+  const { text, message, usage, iterations, finishReason } = result
+  if (text === '' && finishReason === 'content_filter') {
+    const failed = failedModelResult(new ModelError('content-filter', 'The response is empty.'))
+    return { ...failed, usage, iterations }
+  }
   if (text !== '') return { state: 'done' as const, reason: null, text, message, usage, iterations, notice: false }
   return { state: 'done' as const, reason: 'empty reply', text: emptyReplyText, usage, iterations, notice: true }
 }
 
 const emptyReplyText = 'The model returned an empty reply. Send the message again, or start a new session with /new.'
 
-export function stoppedResult(visibleText: string) {
+/**
+ * The transcript keeps what the user has read, with a note that tells the model why it ends there: without an answer, the
+ * model would answer the question together with the next one.
+ */
+export function stoppedResult(turn: Turn, visibleText: string) {
   const text = visibleText === '' ? '' : `${visibleText}\n\n*(stopped)*`
-  return { state: 'stopped' as const, reason: 'stopped by a user', text, notice: false }
+  const stopped = { state: 'stopped' as const, reason: 'stopped by a user', text, notice: false }
+  const isInTranscript = turn.transcript.some(({ turnId }) => turnId === turn.id)
+  if (!isInTranscript) return stopped
+  const content = visibleText === '' ? stopNote : `${visibleText}\n\n${stopNote}`
+  return { ...stopped, message: { role: 'assistant' as const, content } }
 }
+
+const stopNote = '[stopped by the user]'
 
 /** The result of a turn that would fail again; undefined for an error after which the turn is retried. */
 export function failedResult(error: unknown, describeErrorOrigin: (error: unknown) => string | null) {
   if (error instanceof GuardrailRejected) return rejectedResult(error)
   const reported = nonRetryableError(error, describeErrorOrigin)
   if (reported === undefined) return undefined
-  const known = reported instanceof ModelError ? new HermesError(`provider/${reported.kind}`) : reported
-  // Our own error explains itself. Of an error of the model's vendor, the vendor's message follows.
-  const quote = reported instanceof ModelError ? `\n\n> ${reported.message.slice(0, 500).toWellFormed()}` : ''
-  const text = `Sorry, I encountered an error (${known.code}). ${known.message} ${known.hint}${quote}`
-  return { state: 'failed' as const, reason: reported.message, text, errorCode: known.code, notice: true }
+  if (reported instanceof ModelError) return failedModelResult(reported)
+  return { ...failure(reported), reason: reported.message }
+}
+
+function failure({ code, message, hint }: HermesError) {
+  const text = `Sorry, I encountered an error (${code}). ${message} ${hint}`
+  return { state: 'failed' as const, text, errorCode: code, notice: true }
+}
+
+/** An error of the model's vendor. The vendor's message follows the explanation. */
+function failedModelResult(error: ModelError) {
+  const { text, ...failed } = failure(new HermesError(`provider/${error.kind}`))
+  const leavesTranscript = rejectsMessage(error)
+  const advice = leavesTranscript ? ` ${removedMessageText}` : ''
+  const quote = `\n\n> ${error.message.slice(0, 500).toWellFormed()}`
+  return { ...failed, reason: error.message, text: `${text}${advice}${quote}`, leavesTranscript }
+}
+
+const removedMessageText =
+  'The message was removed from the conversation, so that the following ones can be answered. Change it before you send it again.'
+
+/**
+ * Whether the model's vendor would reject later requests, too, as long as they contain this turn. Other invalid requests,
+ * such as an unknown model, do not depend on the message.
+ */
+function rejectsMessage({ kind, status }: ModelError): boolean {
+  if (kind === 'content-filter' || kind === 'context') return true
+  return kind === 'invalid-request' && (status === 400 || status === 422)
 }
 
 /** The plugin's own text gives the reason. */

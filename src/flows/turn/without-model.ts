@@ -36,7 +36,7 @@ export function createWithoutModel(deps: WithoutModelDeps): CompleteWithoutModel
       case 'unknown-command':
         return { ...emptyResult, state: 'done', text: unknownCommandText(claim.command), announced: false }
       case 'stopped':
-        return { ...emptyResult, ...stoppedResult(''), notice: true, announced: wasAnnounced(turn) }
+        return { ...emptyResult, ...stoppedResult(turn, ''), notice: true, announced: wasAnnounced(turn) }
       case 'attempts-exhausted':
         return exhaustedResult(turn, claim.reason)
     }
@@ -53,7 +53,7 @@ async function compressSession(
     const text = await compressOnRequest(turn, focus, model, signal)
     return { ...emptyResult, state: 'done', text, announced: false }
   } catch (error) {
-    if (signal.reason instanceof StopRequested) return { ...emptyResult, ...stoppedResult(''), announced: false }
+    if (signal.reason instanceof StopRequested) return { ...emptyResult, ...stoppedResult(turn, ''), announced: false }
     throw error
   }
 }

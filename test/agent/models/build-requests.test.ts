@@ -278,3 +278,32 @@ test('every vendor gets a stub for a missing result', () => {
     )
   }
 })
+
+test('adjacent messages of one role stay apart in every format', () => {
+  const adjacent: RequestInput = {
+    model: 'm',
+    system: '',
+    tools: [],
+    messages: [
+      { role: 'user', content: 'first' },
+      { role: 'user', content: 'second' },
+      { role: 'assistant', content: 'third' },
+      { role: 'assistant', content: 'fourth' },
+      { role: 'user', content: 'fifth' },
+    ],
+  }
+  assert.deepEqual(
+    asArray(buildAnthropicRequest(adjacent)['messages']).map((message) =>
+      asArray(asRecord(message)['content']).map((block) => asRecord(block)['text']),
+    ),
+    [['first', 'second'], ['third', 'fourth'], ['fifth']],
+  )
+  assert.deepEqual(
+    asArray(buildResponsesRequest(adjacent)['input']).map((item) => asRecord(item)['content']),
+    ['first', 'second', 'third', 'fourth', 'fifth'],
+  )
+  assert.deepEqual(
+    asArray(buildChatRequest(adjacent, true)['messages']).map((message) => asRecord(message)['content']),
+    ['first\n\n[Next message]\n\nsecond', 'third\n\n[Next message]\n\nfourth', 'fifth'],
+  )
+})

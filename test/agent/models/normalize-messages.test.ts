@@ -20,11 +20,11 @@ const result = (toolCallId: string, content: string): ChatMessage => ({
   content,
 })
 
-test('adjacent messages of the same role are joined by a blank line', () => {
+test('adjacent messages of the same role stay separate texts of one message', () => {
   assert.deepEqual(order(user('a'), user('b'), assistant('c'), assistant('d'), user('e')), [
-    { role: 'user', text: 'a\n\nb' },
-    { role: 'assistant', text: 'c\n\nd', calls: [], items: [] },
-    { role: 'user', text: 'e' },
+    { role: 'user', texts: ['a', 'b'] },
+    { role: 'assistant', texts: ['c', 'd'], calls: [], items: [] },
+    { role: 'user', texts: ['e'] },
   ])
 })
 
@@ -43,7 +43,7 @@ test('a call without a result gets a stub, and a result without a call is remove
       { id: '2', name: 'terminal', text: 'two' },
     ],
   })
-  assert.deepEqual(order(result('1', 'stray'), user('a')), [{ role: 'user', text: 'a' }])
+  assert.deepEqual(order(result('1', 'stray'), user('a')), [{ role: 'user', texts: ['a'] }])
 })
 
 test('a user message between two results moves after them', () => {
@@ -61,7 +61,7 @@ test('a user message between two results moves after them', () => {
 })
 
 test('an assistant message without content is removed', () => {
-  assert.deepEqual(order(user('a'), assistant(' \n'), user('b')), [{ role: 'user', text: 'a\n\nb' }])
+  assert.deepEqual(order(user('a'), assistant(' \n'), user('b')), [{ role: 'user', texts: ['a', 'b'] }])
 })
 
 test('arguments that are not a JSON object are wrapped into one, and valid ones keep their bytes', () => {
@@ -104,7 +104,7 @@ test('names and texts that vendors reject are repaired', () => {
     user('half \ud83d'),
     assistant('', call('1', '{"a":"\\ud83d"}', 'my tool.v2'), call('2', '{}', '')),
   )
-  assert.deepEqual(turns[0], { role: 'user', text: 'half \ufffd' })
+  assert.deepEqual(turns[0], { role: 'user', texts: ['half \ufffd'] })
   const calls = turns[1]?.role === 'assistant' ? turns[1].calls : []
   assert.deepEqual(
     calls.map((entry) => [entry.name, entry.input]),
@@ -121,7 +121,7 @@ test('items of another API mode are removed', () => {
     content: 'x',
     providerData: { apiMode: 'anthropic_messages', items: [1] },
   }
-  assert.deepEqual(order(message), [{ role: 'assistant', text: 'x', calls: [], items: [] }])
+  assert.deepEqual(order(message), [{ role: 'assistant', texts: ['x'], calls: [], items: [] }])
 })
 
 test('any history gets a strict order with one result for each call', () => {

@@ -46,7 +46,7 @@ function toAnthropicTool(tool: RequestInput['tools'][number]): JsonObject {
 function toAnthropicMessage(message: NormalizedMessage): AnthropicMessage {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: [textBlock(message.text)] }
+      return { role: 'user', content: message.texts.map(textBlock) }
     case 'results':
       return {
         role: 'user',
@@ -69,7 +69,7 @@ function assistantBlocks(message: NormalizedAssistantMessage): JsonObject[] {
     input: call.input,
   }))
   const items = message.items.filter(isRecord)
-  if (!matchesTranscript(items, message)) return message.text.trim() === '' ? uses : [textBlock(message.text), ...uses]
+  if (!matchesTranscript(items, message)) return [...visibleTexts(message).map(textBlock), ...uses]
   // Signatures cover the vendor's own blocks and their order. Only an input that is not an object is replaced.
   let next = 0
   return items.map((item) => {
@@ -88,21 +88,25 @@ function matchesTranscript(items: readonly JsonObject[], message: NormalizedAssi
     uses.length === message.calls.length &&
     message.calls.every((call, at) => uses[at]?.['id'] === call.id && uses[at]['name'] === call.name)
   const texts = items.filter((item) => item['type'] === 'text').map((item) => asString(item['text']))
-  return hasSameCalls && texts.join('').trim() === message.text.trim()
+  return hasSameCalls && texts.join('').trim() === message.texts.join('').trim()
+}
+
+function visibleTexts({ texts }: NormalizedAssistantMessage): string[] {
+  return texts.filter((text) => text.trim() !== '')
 }
 
 function toolCallsAsText(message: NormalizedMessage): NormalizedMessage {
   if (message.role === 'results') {
     return {
       role: 'user',
-      text: message.results.map((result) => `[Result of ${result.name}]\n${result.text}`).join('\n\n'),
+      texts: message.results.map((result) => `[Result of ${result.name}]\n${result.text}`),
     }
   }
   if (message.role === 'user' || message.calls.length === 0) return message
   const calls = message.calls.map((call) => `[Called ${call.name} with ${call.arguments}]`)
   return {
     role: 'assistant',
-    text: [message.text, ...calls].filter((part) => part !== '').join('\n\n'),
+    texts: [...message.texts, ...calls],
     calls: [],
     items: [],
   }

@@ -3,7 +3,12 @@
  */
 import { asArray, asRecord, asString, isRecord } from '../../../lib/json.ts'
 import { noUsage, type ToolCall } from '../../../message/transcript.ts'
-import { type NormalizedMessage, type NormalizedToolCall, normalizeMessages } from '../normalize-messages.ts'
+import {
+  joinSeparateTexts,
+  type NormalizedMessage,
+  type NormalizedToolCall,
+  normalizeMessages,
+} from '../normalize-messages.ts'
 import {
   type JsonObject,
   ModelError,
@@ -63,16 +68,17 @@ function toChatTool({ name, description, parameters }: RequestInput['tools'][num
 function toChatMessages(message: NormalizedMessage): JsonObject[] {
   switch (message.role) {
     case 'user':
-      return [{ role: 'user', content: message.text }]
+      return [{ role: 'user', content: joinSeparateTexts(message.texts) }]
     case 'results':
       return message.results.map((result) => ({ role: 'tool', tool_call_id: result.id, content: result.text }))
     case 'assistant': {
-      if (message.calls.length === 0) return [{ role: 'assistant', content: message.text }]
+      const text = joinSeparateTexts(message.texts)
+      if (message.calls.length === 0) return [{ role: 'assistant', content: text }]
       const { tool_calls: keptCalls, ...fields } = asRecord(message.items[0])
       return [
         {
           role: 'assistant',
-          content: message.text === '' ? null : message.text,
+          content: text === '' ? null : text,
           ...fields,
           tool_calls: message.calls.map((call) => toChatToolCall(call, keptCalls)),
         },

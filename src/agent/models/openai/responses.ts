@@ -48,19 +48,19 @@ function toResponsesTool({ name, description, parameters }: RequestInput['tools'
 function toInputItems(message: NormalizedMessage): readonly unknown[] {
   switch (message.role) {
     case 'user':
-      return [{ role: 'user', content: message.text }]
+      return message.texts.map((content) => ({ role: 'user', content }))
     case 'results':
       return message.results.map(({ id, text }) => ({ type: 'function_call_output', call_id: id, output: text }))
     case 'assistant': {
       if (matchesTranscript(message.items, message)) return message.items
-      const text = message.text === '' ? [] : [{ role: 'assistant', content: message.text }]
+      const texts = message.texts.map((content) => ({ role: 'assistant', content }))
       const calls = message.calls.map((call) => ({
         type: 'function_call',
         call_id: call.id,
         name: call.name,
         arguments: call.arguments,
       }))
-      return [...text, ...calls]
+      return [...texts, ...calls]
     }
   }
 }
@@ -82,7 +82,7 @@ function matchesTranscript(items: readonly unknown[], message: NormalizedAssista
       const item = calls[at]
       return item?.['call_id'] === call.id && item['name'] === call.name && item['arguments'] === call.arguments
     })
-  return isEncrypted && hasSameCalls && outputText(records).trim() === message.text.trim()
+  return isEncrypted && hasSameCalls && outputText(records).trim() === message.texts.join('').trim()
 }
 
 // Response

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ModelReply } from '../kit/servers/model-script.ts'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { conversation, rowsIn, waitForCommandReply } from './support.ts'
+
+const streaming = { streaming: { buffer_threshold: 4, edit_interval: 0 } }
+
+test('after /stop the model receives the question, the partial answer and a note, not a question to answer again', async (t) => {
+  const gateway = await startTestGateway(t, {
+    capabilities: ['edit'],
+    config: streaming,
+    replies: [{ text: 'one two three four', hang: 'stream', hangAfter: 3 }],
+  })
+  await gateway.say('tell me a long story')
+  await gateway.until(({ kind, text }) => kind === 'draft' && text.startsWith('one'))
+  await gateway.say('/stop')
+  await waitForCommandReply(gateway)
+  await gateway.say('what is the time?')
+  const [, partial = '', ...rest] = conversation(await gateway.modelRequest(1))
+  assert.match(partial, /^assistant: one.*\n\n\[stopped by the user\]$/s)
+  assert.deepEqual(rest, ['user: what is the time?'])
+})
+
+test('a turn that is stopped before its answer begins stays in the conversation with a note', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ hang: 'headers' }] })
+  await gateway.say('tell me a long story')
+  await gateway.modelRequest(0)
+  await gateway.say('/stop')
+  await waitForCommandReply(gateway)
+  await gateway.say('what is the time?')
+  assert.deepEqual(conversation(await gateway.modelRequest(1)), [
+    'user: tell me a long story',
+    'assistant: [stopped by the user]',
+    'user: what is the time?',
+  ])
+})
+
+const rejections: readonly { what: string; reply: ModelReply; code: string }[] = [
+  {
+    what: 'an invalid message (400)',
+    reply: { error: { status: 400, body: { error: { message: 'invalid content', type: 'invalid_request_error' } } } },
+    code: 'provider/invalid-request',
+  },
+  {
+    what: 'an invalid message (422)',
+    reply: { error: { status: 422, body: { detail: 'invalid content' } } },
+    code: 'provider/invalid-request',
+  },
+  {
+    what: 'a message against the content policy',
+    reply: { error: { status: 400, body: { error: { message: 'filtered', code: 'content_filter' } } } },
+    code: 'provider/content-filter',
+  },
+  {
+    what: 'a message whose answer the content filter removes',
+    reply: { text: '', finishReason: 'content_filter' },
+    code: 'provider/content-filter',
+  },
+]
+
+for (const { what, reply, code } of rejections) {
+  test(`${what} leaves the conversation, so that the next message is answered`, async (t) => {
+    const gateway = await startTestGateway(t, { replies: [{ text: 'Hello.' }, reply] })
+    await gateway.say('hello')
+    await gateway.waitForReply('Hello.')
+    await gateway.say('poison')
+    const { text } = await gateway.waitForReply(/\([a-z]+\/[a-z-]+\)/)
+    assert.ok(text.includes(`(${code})`), text)
+    await gateway.say('still there?')
+    await gateway.waitForReply('You said: still there?')
+    assert.deepEqual(conversation(await gateway.modelRequest(2)), [
+      'user: hello',
+      'assistant: Hello.',
+      'user: still there?',
+    ])
+    const [stored] = rowsIn(gateway.home, "select superseded from messages where content = 'poison'")
+    assert.equal(stored?.['superseded'], -1)
+  })
+}
+
+test('a message that fails because of the configuration stays in the conversation, apart from the next one', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ error: { status: 401 } }] })
+  await gateway.say('first question')
+  await gateway.waitForReply('(provider/auth)')
+  await gateway.say('second question')
+  const [messages = '', ...rest] = conversation(await gateway.modelRequest(1))
+  assert.deepEqual(rest, [])
+  assert.match(messages, /first question\n\n\[Next message\]\n\nsecond question/)
+})
