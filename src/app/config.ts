@@ -5,6 +5,7 @@ import { agentConfig } from '../agent/config.ts'
 import { approvalsConfig } from '../approvals/config.ts'
 import { type Config, type ConfigOptions, createConfig } from '../config/load.ts'
 import type { EnvironmentBinding } from '../config/overrides.ts'
+import type { UnusedKey } from '../config/unknown-keys.ts'
 import { hooksConfig } from '../hooks/config.ts'
 import { httpConfig } from '../http/config.ts'
 import { inboxConfig } from '../inbox/config.ts'
@@ -49,8 +50,8 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
 
 const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb', 'http.allowed_hosts'] as const
 
-/** Keys of the seeds that no module reads yet. They are accepted without a warning, so that a file for Hermes loads here. */
-const acceptedKeys = [
+/** Keys of Hermes that no module reads yet. Each one in the file is reported as a note. */
+const plannedKeys = [
   'auxiliary.*',
   'browser',
   'code_execution',
@@ -67,17 +68,15 @@ const acceptedKeys = [
   'display',
   'fallback_model',
   'fallback_providers',
-  'gateway',
+  'gateway.*',
   'mcp_servers',
   'profile',
   'personalities',
   'prefill_messages_file',
-  'privacy',
   'profile_routes',
   'providers',
   'quick_commands',
   'reset_triggers',
-  'security',
   'session_reset',
   'sessions_dir',
   'skills',
@@ -86,21 +85,35 @@ const acceptedKeys = [
   'timezone',
   'toolsets',
   'tts',
-  'unauthorized_dm_behavior',
   'voice',
   'web',
   'agent.restart_drain_timeout',
-  'approvals.mode',
-  'approvals.cron_mode',
-  'approvals.single_query_mode',
-  'approvals.unattended_mode',
   'approvals.gateway_timeout',
   'approvals.mcp_reload_confirm',
   'agent.gateway_timeout',
   'terminal.docker_image',
   'terminal.container_persistent',
   'streaming.fresh_final_after_seconds',
-] as const
+]
+
+/** Keys that restrict something in Hermes. Without their effect the gateway is degraded. */
+const unenforcedKeys = [
+  'approvals.mode',
+  'approvals.cron_mode',
+  'approvals.single_query_mode',
+  'approvals.unattended_mode',
+  'gateway.unauthorized_dm_behavior',
+  'platforms.*.unauthorized_dm_behavior',
+  'privacy',
+  'security',
+  'unauthorized_dm_behavior',
+]
+
+const unusedKeys: readonly UnusedKey[] = [
+  // The first matching key counts.
+  ...unenforcedKeys.map((key): UnusedKey => ({ key, kind: 'security' })),
+  ...plannedKeys.map((key): UnusedKey => ({ key, kind: 'planned' })),
+]
 
 type OpenConfigOptions = Required<
   Pick<ConfigOptions<GatewayShapes>, 'home' | 'environment' | 'secrets' | 'saveLastGood' | 'log'>
@@ -114,7 +127,7 @@ export function openConfig(options: OpenConfigOptions): Config<GatewayShapes> {
     shapes: gatewayShapes(platforms),
     environment,
     environmentBindings: gatewayVariables(platforms),
-    acceptedKeys,
+    unusedKeys,
     restartPaths,
     secrets,
     saveLastGood,

@@ -7,7 +7,7 @@ import type { Settings } from './settings.ts'
 
 export interface ConfigFinding {
   /** `degraded`: why the values in use differ from the files. */
-  readonly kind: 'problem' | 'warning' | 'degraded'
+  readonly kind: 'problem' | 'warning' | 'degraded' | 'note'
   readonly text: string
 }
 
@@ -19,7 +19,7 @@ export function configFindings(
   { config, catalogue }: Pick<Settings, 'config' | 'catalogue'>,
   daemon: Daemon | undefined,
 ): ConfigFinding[] {
-  const { problems, warnings, degraded } = config.state()
+  const { problems, warnings, notes, degraded } = config.state()
   const findings: ConfigFinding[] = [
     ...problems.map((issue): ConfigFinding => ({ kind: 'problem', text: formatIssue(issue) })),
     ...warnings.map((issue): ConfigFinding => ({ kind: 'warning', text: formatIssue(issue) })),
@@ -27,6 +27,7 @@ export function configFindings(
       ({ directory, reason }): ConfigFinding => ({ kind: 'warning', text: `platform folder ${directory}: ${reason}` }),
     ),
   ]
+  findings.push(...notes.map((issue): ConfigFinding => ({ kind: 'note', text: formatIssue(issue) })))
   if (daemon === undefined) return [...findings, ...degraded.map((text): ConfigFinding => ({ kind: 'degraded', text }))]
   return findings.filter(({ text }) => !daemon.report.degraded.includes(text))
 }

@@ -16,14 +16,22 @@ import { readSettings } from './settings.ts'
 export async function configCheck(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const settings = await readSettings(context)
   const { config, catalogue } = settings
-  const { problems, warnings, source } = config.state()
+  const { problems, warnings, notes, degraded, source } = config.state()
   if (problems.length > 0) context.exitCode = exitCodes.config
   const display = createDisplay(context.output, context.environment)
   if (json) {
-    display.json({ file: context.home.configFile, source, problems, warnings, invalidPlatforms: catalogue.invalid })
+    display.json({
+      file: context.home.configFile,
+      source,
+      problems,
+      warnings,
+      notes,
+      degraded,
+      invalidPlatforms: catalogue.invalid,
+    })
     return
   }
-  const findings = configFindings(settings, undefined).filter(({ kind }) => kind !== 'degraded')
+  const findings = configFindings(settings, undefined)
   for (const { kind, text } of findings)
     display.line(`${display.tone(kind === 'problem' ? 'bad' : 'warn', kind)}  ${toSingleLine(text)}`)
   if (findings.length > 0) return

@@ -28,22 +28,23 @@ export async function status(context: CliContext, { json }: { readonly json: boo
   const fields: Field[] = daemon === undefined ? [['Home', context.home.root]] : daemonFields(daemon)
   const start: Field[] = daemon === undefined ? [['Start', 'npm start  (or hermes gateway run)']] : []
   const configuration = configFindings(settings, daemon).map(
-    ({ kind, text }): Field => [configNames[kind], { text, tone: kind === 'problem' ? 'bad' : 'warn' }],
+    ({ kind, text }): Field => [configNames[kind], { text, tone: configTones[kind] }],
   )
   display.line(formatHeadline(display, daemon))
   display.fields(omitRepeatedNames([...fields, ...configuration, ...start, ...attention], display.isTerminal))
 }
 
-const configNames = { problem: 'Problem', warning: 'Warning', degraded: 'Degraded' } as const
+const configTones = { problem: 'bad', warning: 'warn', degraded: 'warn', note: 'dim' } as const
+const configNames = { problem: 'Problem', warning: 'Warning', degraded: 'Degraded', note: 'Note' } as const
 
 function homeStatus({ home, version }: CliContext, { config }: Settings) {
-  const { source, problems, warnings, degraded } = config.state()
-  return { version, home: home.root, config: { source, problems, warnings, degraded } }
+  const { source, problems, warnings, notes, degraded } = config.state()
+  return { version, home: home.root, config: { source, problems, warnings, notes, degraded } }
 }
 
 function daemonStatus({ report }: Daemon, { config }: Settings) {
-  const { problems, warnings } = config.state()
-  return { ...report, config: { problems, warnings } }
+  const { problems, warnings, notes } = config.state()
+  return { ...report, config: { problems, warnings, notes } }
 }
 
 function formatHeadline(display: Display, daemon: Daemon | undefined): string {

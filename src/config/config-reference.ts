@@ -116,6 +116,7 @@ const introduction = [
   'In strings, `${NAME}` is replaced by a variable, `${NAME:-default}` by a variable with a default, and `$${` by `${`.',
   'A variable that is not set makes the file invalid. In a key of a chat account it disables only that account.',
   'Unknown keys are reported and ignored. `hermes config check` shows every issue with its line and column.',
+  'Keys of Hermes Agent that have no effect in this version are notes in `hermes config check`, `hermes status`, `hermes doctor` and the log. If such a key restricts something (`security`, `approvals.mode`), the gateway is degraded.',
   'A running gateway applies changes of both files. The log and `hermes status` name the keys that require a restart.',
 ]
 

@@ -11,7 +11,7 @@ import { isWriteOnly } from './schema-introspection.ts'
 import { findEnvironmentSecrets, findSecrets, isSecretName } from './secrets.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
 import { isTree, valueAt, withoutKey, withValue } from './tree.ts'
-import { splitUnknownKeys, type UnknownKey } from './unknown-keys.ts'
+import { splitUnknownKeys, type UnknownKey, type UnusedKey } from './unknown-keys.ts'
 import { accountKeyOf, type UnresolvedVariable } from './unresolved-variables.ts'
 import { validate } from './validate.ts'
 
@@ -22,8 +22,8 @@ export interface EvaluationInput<Shape extends ConfigShape> {
   readonly shapes: Shape
   readonly environment: Environment
   readonly environmentBindings: readonly EnvironmentBinding[]
-  /** Dotted keys that no module reads but that are allowed. */
-  readonly acceptedKeys: readonly string[]
+  /** Keys of Hermes that no module reads. */
+  readonly unusedKeys: readonly UnusedKey[]
 }
 
 export interface ConfigEvaluation<Shape extends ConfigShape> {
@@ -33,6 +33,10 @@ export interface ConfigEvaluation<Shape extends ConfigShape> {
   readonly unresolved: readonly UnresolvedVariable[]
   readonly issues: readonly ConfigIssue[]
   readonly warnings: readonly ConfigIssue[]
+  /** Known keys that have no effect. */
+  readonly notes: readonly ConfigIssue[]
+  /** Known keys that restrict something in Hermes and have no effect. */
+  readonly unenforced: readonly ConfigIssue[]
   /** Secrets of the text and the environment, also of an invalid configuration. */
   readonly secrets: readonly string[]
   /** Whether the text itself contains secrets, not only references to variables. */
@@ -41,7 +45,7 @@ export interface ConfigEvaluation<Shape extends ConfigShape> {
 
 /** Never throws. */
 export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput<Shape>): ConfigEvaluation<Shape> {
-  const { text, file, shapes, environment, environmentBindings, acceptedKeys } = input
+  const { text, file, shapes, environment, environmentBindings, unusedKeys } = input
   const yaml = parseYaml(text, file)
   const fromEnvironment = findEnvironmentSecrets(environment.values)
   if (yaml.issues.length > 0) return failedEvaluation(yaml.issues.map(toSyntaxIssue), fromEnvironment)
@@ -66,7 +70,7 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
     return key === undefined ? [] : [{ path: key, reason: unsetReason(issue, name), issue }]
   })
   for (const { path } of unresolved) tree = withoutKey(tree, path)
-  const separated = splitUnknownKeys(tree, shapes, acceptedKeys)
+  const separated = splitUnknownKeys(tree, shapes, unusedKeys)
   const overridden = applyOverrides(separated.tree, environmentBindings, environment, shapes)
   const isHidden = (path: readonly string[]) => {
     const type = typeAt(shapes, path)
@@ -87,6 +91,16 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
     redact: createRedactor({ secrets: () => secrets }),
     isHidden: (path) => fromSecrets.some((source) => source.path.every((part, index) => part === path[index])),
   })
+  const unusedIssues = (kind: UnusedKey['kind'], message: string): ConfigIssue[] =>
+    separated.unused
+      .filter((key) => key.kind === kind)
+      .map(({ path }) => ({
+        file: yaml.file,
+        ...yaml.positionOf(path, 'key'),
+        path: dottedPath(path),
+        message,
+      }))
+      .sort(byLocation)
   // The unset variable is already an issue of this value.
   const reported = new Set(undefinedVariables.map(({ path }) => dottedPath(path)))
   const invalidValues = checked.ok ? [] : checked.issues.filter(({ path }) => !reported.has(dottedPath(path)))
@@ -109,6 +123,8 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
       ...unread.map(({ path, name }) => unsetVariableIssue(yaml, path, name)),
       ...separated.unknown.map((unknown) => unknownKeyWarning(yaml, unknown)),
     ].sort(byLocation),
+    notes: unusedIssues('planned', 'known to Hermes, but does nothing here yet'),
+    unenforced: unusedIssues('security', 'a security setting of Hermes that is not enforced here'),
     secrets,
     holdsSecrets: findSecrets(root, isHidden).some((secret) => !secret.includes('${')),
   }
@@ -118,7 +134,7 @@ function failedEvaluation<Shape extends ConfigShape>(
   issues: ConfigIssue[],
   secrets: readonly string[],
 ): ConfigEvaluation<Shape> {
-  return { unresolved: [], issues, warnings: [], secrets, holdsSecrets: false }
+  return { unresolved: [], issues, warnings: [], notes: [], unenforced: [], secrets, holdsSecrets: false }
 }
 
 function toSyntaxIssue({ file, line, column, message }: ParsedYaml['issues'][number]): ConfigIssue {

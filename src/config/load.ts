@@ -13,6 +13,7 @@ import type { EnvironmentBinding } from './overrides.ts'
 import { type ConfigInput, loadFallback, readConfig } from './read-config.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
 import { changedPaths, overlaps } from './tree.ts'
+import type { UnusedKey } from './unknown-keys.ts'
 import type { UnresolvedVariable } from './unresolved-variables.ts'
 
 export interface ConfigOptions<Shape extends ConfigShape> {
@@ -23,8 +24,8 @@ export interface ConfigOptions<Shape extends ConfigShape> {
   readonly environment: () => Environment
   /** The environment variables that set values. */
   readonly environmentBindings: readonly EnvironmentBinding[]
-  /** Dotted keys that no module reads but that are allowed: `compression`, `platforms.*.extra`. */
-  readonly acceptedKeys?: readonly string[]
+  /** Keys of Hermes that no module reads. */
+  readonly unusedKeys?: readonly UnusedKey[]
   /** Dotted paths that apply only after a restart. */
   readonly restartPaths?: readonly string[]
   /** Receives the secrets of the configuration, for the redactor. */
@@ -40,6 +41,8 @@ interface ConfigState {
   /** Issues of the current files. */
   readonly problems: readonly ConfigIssue[]
   readonly warnings: readonly ConfigIssue[]
+  /** Known keys that have no effect. */
+  readonly notes: readonly ConfigIssue[]
   /** Why the current values differ from the files. Empty if they do not. */
   readonly degraded: readonly string[]
   /** Dotted paths of changes that apply after a restart. */
@@ -129,8 +132,8 @@ function inputOf<Shape extends ConfigShape>(
   options: ConfigOptions<Shape>,
   environment: Environment,
 ): ConfigInput<Shape> {
-  const { home, shapes, environmentBindings, acceptedKeys = [] } = options
-  return { home, shapes, environment, environmentBindings, acceptedKeys }
+  const { home, shapes, environmentBindings, unusedKeys = [] } = options
+  return { home, shapes, environment, environmentBindings, unusedKeys }
 }
 
 /** Reads the files, or falls back to the last valid configuration and then to the defaults. */
@@ -139,9 +142,9 @@ function loadAtStart<Shape extends ConfigShape>(
 ): { loaded: LoadedConfig<Shape>; state: ConfigState } {
   const environment = options.environment()
   const input = inputOf(options, environment)
-  const { value, unresolved, secrets, issues, warnings, ignored, text, reason } = readConfig(input)
+  const { value, unresolved, secrets, issues, warnings, notes, ignored, text, reason } = readConfig(input)
   options.secrets?.set('config', secrets)
-  const found = { problems: issues, warnings, pendingRestart: [] }
+  const found = { problems: issues, warnings, notes, pendingRestart: [] }
   if (value !== undefined) {
     if (text !== undefined) writeLastGood(options, text)
     const source = text === undefined ? 'defaults' : 'file'
@@ -160,7 +163,7 @@ function reloadFiles<Shape extends ConfigShape>(running: RunningConfig<Shape>): 
   const { options, report, loaded: before, state: stateBefore } = running
   const { log, restartPaths = [] } = options
   const environment = options.environment()
-  const { value, unresolved, secrets, issues, warnings, ignored, text, reason } = readConfig(
+  const { value, unresolved, secrets, issues, warnings, notes, ignored, text, reason } = readConfig(
     inputOf(options, environment),
   )
   options.secrets?.set('config', secrets)
@@ -168,7 +171,7 @@ function reloadFiles<Shape extends ConfigShape>(running: RunningConfig<Shape>): 
   const isMissing = text === undefined && issues.length === 0 && stateBefore.source !== 'defaults'
   if (value === undefined || isMissing) {
     const degraded = [`${isMissing ? 'config.yaml is missing' : reason}; the current configuration stays in use`]
-    running.state = { ...stateBefore, problems: issues, warnings, degraded }
+    running.state = { ...stateBefore, problems: issues, warnings, notes, degraded }
     report(running.state)
     return running.state
   }
@@ -178,6 +181,7 @@ function reloadFiles<Shape extends ConfigShape>(running: RunningConfig<Shape>): 
     source: text === undefined ? 'defaults' : 'file',
     problems: issues,
     warnings,
+    notes,
     degraded: ignored,
     pendingRestart: pathsThatNeedRestart(running.valueAtStart, value, restartPaths),
   }
@@ -231,8 +235,9 @@ type IssueReporter = (state: ConfigState) => void
 /** Logs each issue once, and again if it recurs after it was solved. */
 function createIssueReporter(log: Logger): IssueReporter {
   let reported: ReadonlySet<string> = new Set()
-  return ({ problems, warnings, degraded }) => {
-    const messages = new Map<string, 'warn' | 'error'>()
+  return ({ problems, warnings, notes, degraded }) => {
+    const messages = new Map<string, 'info' | 'warn' | 'error'>()
+    for (const note of notes) messages.set(formatIssue(note), 'info')
     for (const problem of problems) messages.set(formatIssue(problem), 'error')
     for (const warning of warnings) messages.set(formatIssue(warning), 'warn')
     for (const message of degraded) messages.set(message, 'error')

@@ -11,6 +11,7 @@ import { type ConfigEvaluation, evaluateConfig } from './evaluate-config.ts'
 import { type ConfigIssue, formatIssue, formatIssues } from './issue.ts'
 import { type EnvironmentBinding, pathOf } from './overrides.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
+import type { UnusedKey } from './unknown-keys.ts'
 import type { UnresolvedVariable } from './unresolved-variables.ts'
 
 export interface ConfigInput<Shape extends ConfigShape> {
@@ -18,7 +19,7 @@ export interface ConfigInput<Shape extends ConfigShape> {
   readonly shapes: Shape
   readonly environment: Environment
   readonly environmentBindings: readonly EnvironmentBinding[]
-  readonly acceptedKeys: readonly string[]
+  readonly unusedKeys: readonly UnusedKey[]
 }
 
 /** The current content of the files and variables. */
@@ -34,7 +35,9 @@ export interface ConfigReadResult<Shape extends ConfigShape> {
   /** All issues, also those with a fallback. */
   readonly issues: readonly ConfigIssue[]
   readonly warnings: readonly ConfigIssue[]
-  /** Messages about variables and lines that were ignored. */
+  /** Known keys that have no effect. */
+  readonly notes: readonly ConfigIssue[]
+  /** Messages about variables and lines that were ignored, and about restrictions that are not enforced. */
   readonly ignored: readonly string[]
   readonly secrets: readonly string[]
 }
@@ -62,7 +65,8 @@ export function readConfig<Shape extends ConfigShape>(input: ConfigInput<Shape>)
     reason: usable ? '' : reasonOf([...file.issues, ...evaluation.issues], evaluation.unresolved),
     issues: [...environment.issues, ...file.issues, ...evaluation.issues],
     warnings,
-    ignored: [...environment.issues.map(formatIssue), ...evaluation.ignored],
+    notes: evaluation.notes,
+    ignored: [...environment.issues.map(formatIssue), ...evaluation.ignored, ...evaluation.unenforced.map(formatIssue)],
     secrets: evaluation.secrets,
   }
 }
@@ -136,12 +140,12 @@ function evaluateWithEnvironment<Shape extends ConfigShape>(
   file: string,
   environmentBindings: readonly EnvironmentBinding[],
 ): EnvironmentEvaluation<Shape> {
-  const { shapes, environment, acceptedKeys } = input
-  const first = evaluateConfig({ text, file, shapes, environment, environmentBindings, acceptedKeys })
+  const { shapes, environment, unusedKeys } = input
+  const first = evaluateConfig({ text, file, shapes, environment, environmentBindings, unusedKeys })
   const bad = first.issues.filter(({ variable }) => variable !== undefined)
   if (bad.length === 0) return { ...first, ignored: [] }
   const usable = environmentBindings.filter((name) => bad.every(({ variable }) => variable !== name.variable))
-  const second = evaluateConfig({ text, file, shapes, environment, environmentBindings: usable, acceptedKeys })
+  const second = evaluateConfig({ text, file, shapes, environment, environmentBindings: usable, unusedKeys })
   return {
     ...second,
     issues: [...bad, ...second.issues],

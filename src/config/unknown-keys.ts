@@ -1,5 +1,6 @@
 /**
- * Finds keys that no module reads, which are usually typing errors, and suggests the closest known key.
+ * Finds keys that no module reads: unknown ones are usually typing errors, and the closest known key is suggested. Known ones
+ * have no effect in this version.
  */
 import type { z } from 'zod'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
@@ -14,26 +15,47 @@ export interface UnknownKey {
   readonly suggestion: string | null
 }
 
+/** A key of Hermes that no module reads. */
+export interface UnusedKey {
+  /** Dotted, with all its content; `*` matches one part: `auxiliary.*`. */
+  readonly key: string
+  /** `security`: the key restricts something, so ignoring it degrades the gateway. */
+  readonly kind: 'planned' | 'security'
+}
+
+interface FoundUnusedKey {
+  readonly path: readonly PathPart[]
+  readonly kind: UnusedKey['kind']
+}
+
 export interface UnknownKeysResult {
   /** A copy without unknown keys, which strict types reject, and without empty keys. */
   readonly tree: unknown
   readonly unknown: readonly UnknownKey[]
+  readonly unused: readonly FoundUnusedKey[]
 }
 
-/**
- * @param accepted dotted keys that are allowed with all their content; `*` matches one part
- */
-export function splitUnknownKeys(tree: unknown, shapes: ConfigShape, accepted: readonly string[]): UnknownKeysResult {
-  const patterns = accepted.map((key) => key.split('.'))
+export function splitUnknownKeys(
+  tree: unknown,
+  shapes: ConfigShape,
+  unusedKeys: readonly UnusedKey[],
+): UnknownKeysResult {
+  const patterns = unusedKeys.map(({ key, kind }) => ({ parts: key.split('.'), kind }))
   const unknown: UnknownKey[] = []
+  const unused: FoundUnusedKey[] = []
 
   const keep = (key: string, path: readonly PathPart[], known: readonly string[]): boolean => {
+    if (known.includes(key)) return true
     const within = [...path, key]
-    if (known.includes(key) || patterns.some((pattern) => matchesPattern(pattern, within))) return true
+    const pattern = patterns.find(({ parts }) => matchesPattern(parts, within))
+    if (pattern !== undefined) {
+      unused.push({ path: within, kind: pattern.kind })
+      return false
+    }
     const matching = patterns.filter(
-      (pattern) => pattern.length > path.length && matchesPattern(pattern.slice(0, path.length), path),
+      ({ parts }) => parts.length === path.length + 1 && matchesPattern(parts.slice(0, path.length), path),
     )
-    const candidates = [...known, ...matching.map((pattern) => pattern[path.length] ?? '')]
+    const candidates = [...known, ...matching.map(({ parts }) => parts[path.length] ?? '')]
     unknown.push({ path: within, key, suggestion: findClosestMatch(key, candidates) })
     return false
   }
@@ -51,7 +73,7 @@ export function splitUnknownKeys(tree: unknown, shapes: ConfigShape, accepted: r
     return inner === undefined ? value : visit(value, inner, [...path, part])
   }
 
-  if (!isTree(tree)) return { tree, unknown }
+  if (!isTree(tree)) return { tree, unknown, unused }
   const top = Object.entries(tree).filter(
     ([key, value]) => keep(key, [], Object.keys(shapes)) && !isEmptyValue(value, shapes[key]),
   )
@@ -59,7 +81,7 @@ export function splitUnknownKeys(tree: unknown, shapes: ConfigShape, accepted: r
     const type = Object.hasOwn(shapes, key) ? shapes[key] : undefined
     return [key, type === undefined ? value : visit(value, type, [key])]
   })
-  return { tree: Object.fromEntries(sections), unknown }
+  return { tree: Object.fromEntries(sections), unknown, unused }
 }
 
 /** `port:` without a value means the default, unless the type accepts null. */

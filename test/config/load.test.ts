@@ -140,13 +140,25 @@ describe('an unknown key', () => {
     assert.equal(config.current().log.level, 'info')
   })
 
-  it('is no warning where any key is allowed, or where the original format has one', (t) => {
+  it('is a note where Hermes has one, and degrades the state where it restricts something there', (t) => {
     const { config: write, load } = createTestHome(t)
     write(
       'compression: {enabled: true, deep: {x: 1}}\nhttp: {proxy: x}\nplatforms: {chat: {extra: {a: 1}}}\nplugins: {entries: {mine: {any: [1]}}}\n',
     )
-    const { config } = load()
-    assert.deepEqual(config.state().warnings, [])
+    const { config, lines } = load()
+    const { warnings, notes, degraded, problems } = config.state()
+    assert.deepEqual([warnings, problems], [[], []])
+    assert.deepEqual(
+      notes.map(({ path, line }) => [path, line]),
+      [
+        ['compression', 1],
+        ['platforms.chat.extra', 3],
+      ],
+    )
+    assert.equal(degraded.length, 1)
+    assert.match(degraded[0] ?? '', /^config\.yaml:2:8 {2}http\.proxy: /)
+    for (const note of formatAll(notes))
+      assert.ok(lines.some(({ level, message }) => level === 'info' && message === note))
     assert.deepEqual(config.current().plugins.entries, { mine: { any: [1] } })
   })
 })

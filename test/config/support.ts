@@ -8,6 +8,7 @@ import { readEnvironment } from '../../src/config/environment.ts'
 import { type ConfigIssue, formatIssue } from '../../src/config/issue.ts'
 import { type ConfigOptions, createConfig } from '../../src/config/load.ts'
 import type { EnvironmentBinding } from '../../src/config/overrides.ts'
+import type { UnusedKey } from '../../src/config/unknown-keys.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import type { LogFields, Logger, LogLevel } from '../../src/lib/log.ts'
 import { tempHome } from '../kit/temp-home.ts'
@@ -57,7 +58,11 @@ export const environmentBindings: readonly EnvironmentBinding[] = [
   { variable: 'CHAT_ALLOWED_USERS', path: ['platforms', 'chat', 'allow_from'], kind: 'list' },
 ]
 
-export const acceptedKeys = ['compression', 'http.proxy', 'platforms.*.extra']
+export const unusedKeys: readonly UnusedKey[] = [
+  { key: 'compression', kind: 'planned' },
+  { key: 'http.proxy', kind: 'security' },
+  { key: 'platforms.*.extra', kind: 'planned' },
+]
 
 export interface LogLine extends LogFields {
   readonly level: LogLevel
@@ -88,7 +93,7 @@ export function createTestHome(t: TestContext) {
         shapes,
         environment: () => readEnvironment(layout.envFile, variables),
         environmentBindings,
-        acceptedKeys,
+        unusedKeys,
         log,
         ...options,
       })
