@@ -49,9 +49,11 @@ export function createApi(rest: RestClient) {
     channel: (id: string, signal: AbortSignal) => rest.get(`/channels/${id}`, { signal }),
     member: (guild: string, user: string, signal: AbortSignal) =>
       rest.get(`/guilds/${guild}/members/${user}`, { signal }),
-    /** The latest messages, newest first. */
-    newestMessages: (channel: string, limit: number, signal: AbortSignal) =>
-      rest.get(messages(channel), { query: new URLSearchParams({ limit: String(limit) }), signal }),
+    /** The latest messages, or those directly before a message; newest first, at most 100. */
+    newestMessages: (channel: string, limit: number, signal: AbortSignal, before?: string) => {
+      const query = new URLSearchParams({ limit: String(limit), ...(before === undefined ? {} : { before }) })
+      return rest.get(messages(channel), { query, signal })
+    },
     message: (channel: string, id: string, signal: AbortSignal) => rest.get(`${messages(channel)}/${id}`, { signal }),
 
     createMessage: (channel: string, body: JsonRecord, file: Upload | undefined, signal: AbortSignal) =>

@@ -3,23 +3,24 @@
  * channel. Limited in chats, messages and age.
  */
 import { type Logger, messageOf, sleep, withTimeout } from '#sdk'
-import { type Api, retryAfterRateLimit } from '../connection/api.ts'
 import { describeError, isRejected } from '../errors.ts'
 import type { ChannelQueue } from './channel-queue.ts'
-import type { GuildCache } from './guild-cache.ts'
-import { asRecord, idAt, isRecord, type JsonRecord, recordAt } from './payload.ts'
+import { type GuildCache, isThread } from './guild-cache.ts'
+import { fetchMissed, type MissedMessages, type MissedMessagesDeps } from './missed-messages.ts'
+import type { JsonRecord } from './payload.ts'
 import { isNewer, newest, snowflakeToTime, timeToSnowflake } from './snowflake.ts'
 
-export interface CatchUpDeps {
-  readonly api: Pick<Api, 'newestMessages' | 'channel' | 'member'>
+export interface CatchUpDeps extends Pick<MissedMessagesDeps, 'api' | 'needsRoles'> {
   readonly guildCache: GuildCache
   readonly queue: ChannelQueue
   /** By channel: the last message that was ingested, also by an earlier process. */
   cursors(): Promise<ReadonlyMap<string, string>>
+  /** How many messages of one channel are fetched. */
+  maxMessages(): number
   /** Ingests a message as if Discord's gateway had sent it. False: it was known. */
   ingest(message: JsonRecord): Promise<boolean>
-  /** Whether roles authorize users. Fetched messages lack roles, so members are fetched as well. */
-  readonly needsRoles: boolean
+  /** Tells the users of a channel that older messages are not read. */
+  reportSkipped(channel: string, skipped: string, limit: number): void
   readonly clock: () => number
   readonly signal: AbortSignal
   readonly log: Logger
@@ -38,74 +39,106 @@ export interface CatchUp {
   refetch(channel: string): void
 }
 
-const maxChannels = 100
-const maxMessagesPerChannel = 50
+const maxChannels = 500
 const maxAgeMs = 24 * 3_600_000
 const maxConcurrentFetches = 4
-/** The state of a server follows READY shortly; a server without it is skipped. */
+/** The state of a server follows READY shortly. Its channels are read later when it takes longer. */
 const guildTimeoutMs = 3_000
 /** Messages may arrive out of order by this time, across channels and within one. Known messages are deduplicated. */
 const skewMs = 60_000
-const channelSkewMs = 5_000
+/** A channel without a cursor may have a message that was not stored, although a later one elsewhere was. */
+const unknownChannelSkewMs = 600_000
 
-/** By channel: the message after which it is read. */
-type CatchUpPlan = ReadonlyMap<string, string>
+/** Where reading begins in one channel. */
+interface StartPoint {
+  /** Everything after it is read. */
+  readonly after: string
+  /** What follows it was missed. It is newer than `after`, because messages may arrive out of order. */
+  readonly since: string
+  /** The agent has read messages of this channel before. */
+  readonly hasCursor: boolean
+}
+
+type CatchUpPlan = ReadonlyMap<string, StartPoint>
+
+/** The work that one session of Discord's gateway begins with. */
+interface Round {
+  /** The last live message before it; undefined in the first round of a process. */
+  readonly since: string | undefined
+  readonly awaited: Set<string>
+  readonly allArrived: PromiseWithResolvers<void>
+  /** Channels that are already queued in this round. */
+  readonly queued: Set<string>
+  readonly plan: Promise<CatchUpPlan>
+  /** Set when the plan was made. */
+  cursors?: ReadonlyMap<string, string>
+}
 
 export function createCatchUp(deps: CatchUpDeps): CatchUp {
   const { queue: channelQueue, signal, log } = deps
   const limitFetches = createSemaphore(maxConcurrentFetches)
   let lastSeen: string | undefined
-  let awaited = new Set<string>()
-  let allArrived = Promise.withResolvers<void>()
-  /** Channels that are already queued in this round. */
-  let queued = new Set<string>()
-  let plan: Promise<CatchUpPlan> = Promise.resolve(new Map())
-  let isPlanning = false
+  let current: Round | undefined
 
   return {
     begin(guilds) {
-      awaited = new Set(guilds)
-      allArrived = Promise.withResolvers()
+      // A session may end before its round is planned. The messages that it should have read are read by the next one.
+      const since = current !== undefined && current.cursors === undefined ? current.since : lastSeen
+      const awaited = new Set(guilds)
+      const allArrived = Promise.withResolvers<void>()
       if (awaited.size === 0) allArrived.resolve()
-      queued = new Set()
-      isPlanning = true
-      const since = lastSeen
-      const round = makePlan(since)
-      plan = round
-      void round.then((found) => {
-        if (plan !== round) return
-        isPlanning = false
-        for (const channel of found.keys()) queue(channel)
+      const planned = Promise.withResolvers<CatchUpPlan>()
+      const round: Round = { since, awaited, allArrived, queued: new Set(), plan: planned.promise }
+      current = round
+      void readCursors(allArrived.promise).then((cursors) => {
+        const plan = planFor(deps, cursors, since)
+        planned.resolve(plan)
+        if (current !== round) return
+        // Without a pause in between, so that no live event is queued before the missed messages of its channel.
+        round.cursors = cursors
+        for (const channel of plan.keys()) queue(round, channel)
       })
     },
     guildReady(guild) {
-      awaited.delete(guild ?? '')
-      if (awaited.size === 0) allArrived.resolve()
+      if (current === undefined || !current.awaited.delete(guild ?? '')) return
+      if (current.awaited.size === 0) current.allArrived.resolve()
+      const { cursors, since } = current
+      if (cursors === undefined) return
+      // The server was late. Its channels become known only now, and its live events follow.
+      const late = planFor(deps, cursors, since)
+      for (const channel of late.keys()) queue(current, channel, Promise.resolve(late))
     },
     enqueueBefore(channel) {
-      if (isPlanning) queue(channel)
+      if (current !== undefined && current.cursors === undefined) queue(current, channel)
     },
     seen(id) {
       if (lastSeen === undefined || isNewer(id, lastSeen)) lastSeen = id
     },
     refetch(channel) {
-      channelQueue.push(channel, async () => fetchSince(channel, (await deps.cursors()).get(channel)))
+      const findStart = async () => {
+        const cursor = (await deps.cursors()).get(channel)
+        // Without a cursor nothing in this channel was addressed to the bot so far.
+        return startPoint(cursor ?? timeToSnowflake(deps.clock() - maxAgeMs), cursor !== undefined)
+      }
+      channelQueue.push(channel, readJob(channel, findStart))
     },
   }
 
-  function queue(channel: string): void {
-    if (queued.has(channel)) return
-    queued.add(channel)
-    const round = plan
-    channelQueue.push(channel, async () => fetchSince(channel, (await round).get(channel)))
+  function queue(round: Round, channel: string, plan = round.plan): void {
+    if (round.queued.has(channel)) return
+    round.queued.add(channel)
+    channelQueue.push(
+      channel,
+      readJob(channel, async () => (await plan).get(channel)),
+    )
   }
 
   /** Retries until the cursors can be read. Never rejects. */
-  async function makePlan(since: string | undefined): Promise<CatchUpPlan> {
-    await withTimeout(allArrived.promise, guildTimeoutMs, signal)
+  async function readCursors(allArrived: Promise<void>): Promise<ReadonlyMap<string, string>> {
+    await withTimeout(allArrived, guildTimeoutMs, signal)
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
-        return planFor(deps, await deps.cursors(), since)
+        return await deps.cursors()
       } catch (error) {
         log.warn(
           { event: 'discord.cursors_failed', attempt, reason: messageOf(error) },
@@ -117,11 +150,23 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
     return new Map()
   }
 
-  /** Rejects when another attempt can succeed. */
-  async function fetchSince(channel: string, after: string | undefined): Promise<void> {
-    if (after === undefined) return
+  /** A job for the queue. It rejects when another attempt can succeed, and continues where the last one failed. */
+  function readJob(channel: string, findStart: () => Promise<StartPoint | undefined>): () => Promise<void> {
+    let pending: JsonRecord[] | undefined
+    return async () => {
+      pending ??= await fetchPending(channel, await findStart())
+      await ingestAll(channel, pending)
+    }
+  }
+
+  /** Read once: at another attempt, messages of the meantime would displace the oldest ones. */
+  async function fetchPending(channel: string, start: StartPoint | undefined): Promise<JsonRecord[]> {
+    if (start === undefined) return []
+    const limit = deps.maxMessages()
     try {
-      await ingestAll(channel, await limitFetches(() => fetchMissed(deps, channel, after)))
+      const missed = await limitFetches(() => fetchMissed(deps, channel, start.after, limit))
+      reportSkipped(channel, start, missed, limit)
+      return [...missed.messages]
     } catch (error) {
       if (!isRejected(error)) throw error
       // The channel was deleted, or the bot no longer sees it.
@@ -129,14 +174,31 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
         { event: 'discord.catch_up_failed', channel, reason: describeError(error) },
         'missed messages of a channel cannot be fetched',
       )
+      return []
     }
   }
 
-  /** Logs how many messages were missed. The fetched ones also contain known messages and the bot's own. */
-  async function ingestAll(channel: string, messages: readonly JsonRecord[]): Promise<void> {
+  /** Before the messages are ingested: afterwards the cursor would hide from the next process that some were skipped. */
+  function reportSkipped(channel: string, start: StartPoint, { messages, skipped }: MissedMessages, limit: number) {
+    if (skipped === undefined || !isNewer(skipped, start.since)) return
+    log.warn(
+      { event: 'discord.messages_skipped', channel, fetched: messages.length, limit },
+      'more messages were missed than catch_up.max allows; the oldest are skipped',
+    )
+    if (start.hasCursor) deps.reportSkipped(channel, skipped, limit)
+  }
+
+  /**
+   * Removes the ingested messages from the list. Logs how many were missed: the fetched ones also contain known messages
+   * and the bot's own.
+   */
+  async function ingestAll(channel: string, pending: JsonRecord[]): Promise<void> {
     let ingested = 0
     try {
-      for (const message of messages) if (await deps.ingest(message)) ingested += 1
+      for (let message = pending[0]; message !== undefined; message = pending[0]) {
+        if (await deps.ingest(message)) ingested += 1
+        pending.shift()
+      }
     } finally {
       if (ingested > 0)
         log.info({ event: 'discord.caught_up', channel, messages: ingested }, 'missed messages were ingested')
@@ -144,80 +206,53 @@ export function createCatchUp(deps: CatchUpDeps): CatchUp {
   }
 }
 
-/** `since`: the last live message, undefined before the first session. Selects the channels with the newest messages. */
+function startPoint(since: string, hasCursor: boolean): StartPoint {
+  return { after: timeToSnowflake(snowflakeToTime(since) - skewMs), since, hasCursor }
+}
+
+/** `lastLive`: the last live message, undefined before the first session. Selects the channels with the newest messages. */
 function planFor(
-  { guildCache, clock }: Pick<CatchUpDeps, 'guildCache' | 'clock'>,
+  { guildCache, clock, log }: Pick<CatchUpDeps, 'guildCache' | 'clock' | 'log'>,
   cursors: ReadonlyMap<string, string>,
-  since: string | undefined,
+  lastLive: string | undefined,
 ): CatchUpPlan {
   const horizon = timeToSnowflake(clock() - maxAgeMs)
-  const live = since === undefined ? undefined : timeToSnowflake(snowflakeToTime(since) - skewMs)
-  // In a channel without a cursor, everything before the last known message counts as seen.
-  const floor = live ?? newest(cursors.values())
-  if (floor === undefined) return new Map()
+  const newestCursor = newest(cursors.values())
+  if (lastLive === undefined && newestCursor === undefined) return new Map()
   const newestIn = guildCache.newestMessages()
-  const found: { channel: string; after: string; last: string }[] = []
-  const consider = (channel: string, cursor: string) => {
-    const after = newest([cursor, horizon, ...(live === undefined ? [] : [live])]) ?? cursor
+  const found: { channel: string; start: StartPoint; last: string }[] = []
+  const consider = (channel: string, since: string, hasCursor: boolean) => {
+    const start = startPoint(
+      newest([since, horizon, ...(lastLive === undefined ? [] : [lastLive])]) ?? since,
+      hasCursor,
+    )
     const last = newestIn.get(channel)
-    if (last !== undefined && !isNewer(last, after)) return
-    found.push({ channel, after: timeToSnowflake(snowflakeToTime(after) - channelSkewMs), last: last ?? cursor })
+    // The message with the cursor may have overtaken an earlier one, so both are read again.
+    if (last !== undefined && !isNewer(last, start.after)) return
+    found.push({ channel, start, last: last ?? since })
   }
-  for (const [channel, cursor] of cursors) consider(channel, cursor)
-  for (const channel of newestIn.keys()) if (!cursors.has(channel)) consider(channel, floor)
+  for (const [channel, cursor] of cursors) consider(channel, cursor, true)
+  for (const channel of newestIn.keys()) {
+    if (!cursors.has(channel)) consider(channel, firstMessageOf(guildCache, channel, newestCursor ?? horizon), false)
+  }
   const first = found.sort((one, other) => (isNewer(one.last, other.last) ? -1 : 1)).slice(0, maxChannels)
-  return new Map(first.map(({ channel, after }) => [channel, after]))
+  if (first.length < found.length) {
+    log.warn(
+      { event: 'discord.channels_skipped', channels: found.length - first.length, limit: maxChannels },
+      'too many channels have missed messages; those with the oldest are skipped',
+    )
+  }
+  return new Map(first.map(({ channel, start }) => [channel, start]))
 }
 
-type FetchDeps = Pick<CatchUpDeps, 'api' | 'guildCache' | 'needsRoles' | 'signal'>
-
-/** Returns the messages after `after` in the form of the gateway's events, oldest first. */
-async function fetchMissed(deps: FetchDeps, channel: string, after: string): Promise<readonly JsonRecord[]> {
-  const { api, guildCache, signal } = deps
-  if (guildCache.channel(channel) === undefined) {
-    guildCache.updateChannel(asRecord(await retryAfterRateLimit(signal, () => api.channel(channel, signal))))
-  }
-  const response = await retryAfterRateLimit(signal, () => api.newestMessages(channel, maxMessagesPerChannel, signal))
-  const list = Array.isArray(response) ? response.filter(isRecord) : []
-  const since = list.filter((message) => {
-    const id = idAt(message, 'id')
-    return id !== undefined && isNewer(id, after)
-  })
-  const known = guildCache.channel(channel)
-  const guild = known?.guildId
-  const messages = since.toReversed().map((message) => ({
-    ...message,
-    ...(guild === undefined ? {} : { guild_id: guild }),
-    ...(known === undefined ? {} : { channel_type: known.type }),
-  }))
-  return deps.needsRoles && guild !== undefined ? await withMembers(deps, messages, guild) : messages
-}
-
-async function withMembers(
-  deps: FetchDeps,
-  messages: readonly JsonRecord[],
-  guild: string,
-): Promise<readonly JsonRecord[]> {
-  const members = new Map<string, JsonRecord | undefined>()
-  for (const message of messages) {
-    const author = recordAt(message, 'author')
-    const id = idAt(author, 'id')
-    if (id === undefined || author?.['bot'] === true || members.has(id)) continue
-    members.set(id, await fetchMember(deps, guild, id))
-  }
-  return messages.map((message) => {
-    const member = members.get(idAt(recordAt(message, 'author'), 'id') ?? '')
-    return member === undefined ? message : { ...message, member }
-  })
-}
-
-async function fetchMember({ api, signal }: FetchDeps, guild: string, user: string): Promise<JsonRecord | undefined> {
-  try {
-    return asRecord(await retryAfterRateLimit(signal, () => api.member(guild, user, signal)))
-  } catch (error) {
-    if (isRejected(error)) return undefined
-    throw error
-  }
+/**
+ * The message after which a channel without a cursor is read. A thread of the bot is read from its beginning, since no
+ * message in it was ever stored. In other channels what is older than the last known message counts as seen.
+ */
+function firstMessageOf(guildCache: GuildCache, id: string, newestCursor: string): string {
+  const channel = guildCache.channel(id)
+  if (isThread(channel) && (channel?.joined === true || channel?.ownerId === guildCache.botUser()?.id)) return id
+  return timeToSnowflake(snowflakeToTime(newestCursor) - unknownChannelSkewMs)
 }
 
 /** Limits how many calls run at once. */

@@ -47,8 +47,9 @@ export function createChannelQueue({
         const fresh: ChannelJobs = { jobs: [job], overflow: false, done: Promise.resolve() }
         queues.set(channel, fresh)
         fresh.done = work(channel, fresh)
-      } else if (queue.jobs.length < limit) queue.jobs.push(job)
+      } else if (!queue.overflow && queue.jobs.length < limit) queue.jobs.push(job)
       else {
+        // Jobs after a dropped one are dropped too: they would move the cursor past it.
         if (!queue.overflow) {
           log.warn(
             { event: 'discord.queue_full', channel, limit },

@@ -14,6 +14,7 @@ import { type Api, retryAfterRateLimit } from '../connection/api.ts'
 import { describeError, isRejected } from '../errors.ts'
 import type { DiscordOptions } from '../options.ts'
 import type { ThreadOpener } from '../outbound/threads.ts'
+import { isChannelAllowed } from './addressing.ts'
 import { type CatchUp, createCatchUp } from './catch-up.ts'
 import { createChannelQueue } from './channel-queue.ts'
 import type { GuildCache } from './guild-cache.ts'
@@ -21,11 +22,21 @@ import type { InteractionResponder } from './interaction-responder.ts'
 import { parseInteraction } from './interactions.ts'
 import { type InboundEvent, type NormalizeContext, normalize } from './normalize.ts'
 import { type Dispatch, idAt, type JsonRecord, recordAt, recordsAt } from './payload.ts'
+import { channelContextOf } from './source.ts'
 
 export interface IngestDeps {
   readonly context: Pick<
     PlatformContext,
-    'platform' | 'account' | 'accept' | 'change' | 'rateLimited' | 'cursors' | 'clock' | 'log' | 'received'
+    | 'platform'
+    | 'account'
+    | 'accept'
+    | 'change'
+    | 'rateLimited'
+    | 'cursors'
+    | 'catchUpLimit'
+    | 'clock'
+    | 'log'
+    | 'received'
   >
   readonly api: Api
   readonly guildCache: GuildCache
@@ -70,6 +81,8 @@ export function createIngest(deps: IngestDeps): Ingest {
     signal,
     log,
     cursors: context.cursors,
+    maxMessages: context.catchUpLimit,
+    reportSkipped,
     clock: context.clock,
     needsRoles: options.allowedRoles.length > 0,
     ingest: (d) => ingestEvent({ t: 'MESSAGE_CREATE', s: 0, d }, 'history'),
@@ -98,6 +111,19 @@ export function createIngest(deps: IngestDeps): Ingest {
     const id = idAt(message, 'id')
     if (id !== undefined) catchUp.seen(id)
     if (idAt(recordAt(message, 'author'), 'id') === guildCache.botUser()?.id) deps.onOwnMessage(message)
+  }
+
+  /** Runs in the background. */
+  function reportSkipped(channel: string, skipped: string, limit: number): void {
+    const place = channelContextOf({ channel_id: channel }, guildCache.channel(channel))
+    if (place === undefined || !isChannelAllowed(place, options)) return
+    const text =
+      `I was not connected, and more than ${limit} messages were written here in the meantime. ` +
+      `I read the newest ${limit}; please send older ones again if they still matter.`
+    const { platform, account } = context
+    const { chatId, threadId } = place.source
+    const target = { platform, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
+    void sendNotice(deps, { deliveryId: `dc:${skipped}:skipped`, target, text, kind: 'notice' })
   }
 
   function contextFor(sessionId: string): NormalizeContext {
@@ -161,9 +187,11 @@ export function createIngest(deps: IngestDeps): Ingest {
   }
 }
 
+type NoticeDeps = Pick<IngestDeps, 'context' | 'send' | 'signal'>
+
 /** Tells the user, because another attempt cannot succeed. Runs in the background. Never rejects. */
 async function notifyTooLarge(
-  { context, send, signal }: Pick<IngestDeps, 'context' | 'send' | 'signal'>,
+  deps: NoticeDeps,
   { event, keys }: Extract<InboundEvent, { kind: 'message' }>,
   error: HermesError,
 ): Promise<void> {
@@ -172,19 +200,17 @@ async function notifyTooLarge(
   const target = { platform, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
   const text = `${error.message} ${error.hint}`
   const reference = event.messageId === undefined ? {} : { replyTo: event.messageId }
-  const notice: OutboundMessage = { deliveryId: `${keys[0]}:too-large`, target, text, kind: 'notice', ...reference }
+  await sendNotice(deps, { deliveryId: `${keys[0]}:too-large`, target, text, kind: 'notice', ...reference })
+}
+
+/** Never rejects. */
+async function sendNotice({ context, send, signal }: NoticeDeps, notice: OutboundMessage): Promise<void> {
   try {
-    const result = await context.rateLimited(target, signal, (call) => send(notice, call))
+    const result = await context.rateLimited(notice.target, signal, (call) => send(notice, call))
     if (!result.success)
-      context.log.warn(
-        { event: 'discord.notice_failed', reason: result.error },
-        'notice of a too large message was not sent',
-      )
+      context.log.warn({ event: 'discord.notice_failed', reason: result.error }, 'a notice was not sent')
   } catch (error) {
-    context.log.debug(
-      { event: 'discord.notice_failed', reason: messageOf(error) },
-      'notice of a too large message was not sent',
-    )
+    context.log.debug({ event: 'discord.notice_failed', reason: messageOf(error) }, 'a notice was not sent')
   }
 }
 

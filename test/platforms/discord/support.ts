@@ -40,6 +40,8 @@ export interface DiscordTestOptions {
   readonly options?: Readonly<Record<string, unknown>>
   readonly timing?: Partial<AdapterTiming>
   readonly clock?: () => number
+  /** `catch_up.max`. */
+  readonly catchUpLimit?: number
   /** The rate limiter of the gateway; without it every call is made at once. */
   readonly rateLimited?: PlatformContext['rateLimited']
   /** An interaction is deferred when its response takes longer. */
@@ -59,6 +61,7 @@ export async function startDiscordTest(t: TestContext, given: DiscordTestOptions
   const gateway = createRecordingContext({
     platform: 'discord',
     options: optionsFor(discord, discord.bot, given.options),
+    ...(given.catchUpLimit === undefined ? {} : { catchUpLimit: given.catchUpLimit }),
   })
   const { clock, rateLimited } = { ...gateway.context, ...given }
   const make = (options: Readonly<Record<string, unknown>> = gateway.context.options) => {

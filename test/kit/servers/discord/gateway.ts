@@ -69,6 +69,8 @@ export interface DiscordGateway {
   freeze(): void
   /** Refuses new connections with this HTTP status; 0 accepts them again. */
   turnAway(status: number): void
+  /** New sessions do not receive the state of the server (GUILD_CREATE) until the returned function is called. */
+  holdGuild(): () => void
   dispatch(bot: Bot, t: string, d: unknown, intent: number): void
   /** MESSAGE_CREATE and MESSAGE_UPDATE, with the content that the session may see. */
   dispatchMessage(t: string, message: Message): void
@@ -84,6 +86,8 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
   const limit = { total: 1_000, remaining: 1_000, reset_after: 86_400_000, max_concurrency: 1 }
   const frozen = new WeakSet<WebSocket>()
   let refusal = 0
+  /** Sessions whose server is held back. */
+  let waitingForGuild: Set<Session> | undefined
   const webSockets = new WebSocketServer({ noServer: true })
   server.on('upgrade', (request, socket, head) => {
     if (refusal !== 0) return void socket.end(`HTTP/1.1 ${refusal} Refused\r\nconnection: close\r\n\r\n`)
@@ -107,6 +111,14 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
       }),
     turnAway(status) {
       refusal = status
+    },
+    holdGuild() {
+      waitingForGuild = new Set()
+      return () => {
+        const waiting = waitingForGuild ?? []
+        waitingForGuild = undefined
+        for (const session of waiting) emit(session, 'GUILD_CREATE', world.guild(session.bot.user))
+      }
     },
     dispatch(bot, t, d, intent) {
       for (const session of sessions.values()) {
@@ -221,7 +233,8 @@ export function attachGateway(server: Server, options: GatewayOptions): DiscordG
       shard: [0, 1],
       application: { id: bot.applicationId, flags: bot.intents & intentBits.messageContent ? 1 << 19 : 0 },
     })
-    emit(session, 'GUILD_CREATE', world.guild(bot.user))
+    if (waitingForGuild === undefined) emit(session, 'GUILD_CREATE', world.guild(bot.user))
+    else waitingForGuild.add(session)
     return session
   }
 

@@ -125,14 +125,15 @@ export function react({ params, bot }: BotCall, { world, gateway }: RestDeps, ad
   })
 }
 
-/** Newest first. `after` selects the messages that follow it directly. */
+/** Newest first. `after` selects the messages that follow it directly, `before` those that precede it directly. */
 export function messagePage(world: World, { id }: Channel, query: URLSearchParams): RestResponse {
   const limit = Number(query.get('limit') ?? 50)
   if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
     return refuse({ status: 400, code: 50035, message: 'Invalid Form Body' })
   }
   const after = query.get('after')
-  const all = world.messages(id)
+  const before = query.get('before')
+  const all = world.messages(id).filter((one) => before === null || isLater(before, one.id))
   const chosen = after === null ? all.slice(-limit) : all.filter((one) => isLater(one.id, after)).slice(0, limit)
   return ok(chosen.toReversed().map((message) => world.shown(message)))
 }

@@ -30,6 +30,8 @@ export interface DiscordServerOptions {
   readonly sessionsAtOnce?: number
   /** How long a nonce is remembered, ms. Default: five minutes. */
   readonly nonceMs?: number
+  /** The time of new messages. Default: the system's. */
+  readonly now?: () => number
 }
 
 export interface DiscordServer {
@@ -75,7 +77,7 @@ export interface DiscordServer {
 }
 
 export async function startDiscordServer(options: DiscordServerOptions = {}): Promise<DiscordServer> {
-  const world = createWorld()
+  const world = createWorld(options.now)
   const interactions = createInteractions()
   const buckets = createBuckets()
   const faults = createFaults({

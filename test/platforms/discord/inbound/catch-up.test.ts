@@ -125,16 +125,111 @@ describe('catching up on missed messages', { concurrency: 8 }, () => {
     assert.deepEqual(acceptedTexts(gateway), ['now'])
   })
 
-  test('the newest fifty messages of each chat are fetched', async (t) => {
+  test('more messages than one page are fetched in order, before live ones', async (t) => {
     const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t)
     discord.say(ada, dm, 'before')
     await waitForEvent(gateway, 'before')
     await adapter.disconnect()
-    for (let number = 1; number <= 60; number += 1) discord.say(ada, dm, String(number))
+    const missed = Array.from({ length: 250 }, (_, index) => String(index + 1))
+    for (const text of missed) discord.say(ada, dm, text)
+    const release = discord.faults.hold('GET /channels/:id/messages')
     await createAnother().connect(neverAborted)
-    await waitForEvent(gateway, '60')
-    assert.deepEqual(acceptedTexts(gateway).slice(0, 3), ['before', '11', '12'])
-    assert.equal(acceptedTexts(gateway).length, 51)
+    await until(() => discord.faults.calls('GET /channels/:id/messages') === 1, discord)
+    discord.say(ada, dm, 'live')
+    release()
+    await waitForEvent(gateway, 'live')
+    assert.deepEqual(acceptedTexts(gateway), ['before', ...missed, 'live'])
+    assert.equal(discord.sent(dm.id).length, 0)
+  })
+
+  test('more messages than catch_up.max are skipped, which the log and the people of the chat are told once', async (t) => {
+    const { discord, gateway, adapter, ada, dm, createAnother } = await startDiscordTest(t, { catchUpLimit: 120 })
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    await adapter.disconnect()
+    for (let number = 1; number <= 150; number += 1) discord.say(ada, dm, String(number))
+    gateway.failNextAccept(new HermesError('store/full'))
+    await createAnother().connect(neverAborted)
+    await waitForEvent(gateway, '150')
+    await until(() => discord.sent(dm.id).length > 0, discord)
+    discord.say(ada, dm, 'after')
+    await waitForEvent(gateway, 'after')
+    assert.deepEqual(acceptedTexts(gateway).slice(0, 3), ['before', '31', '32'])
+    assert.equal(acceptedTexts(gateway).length, 122)
+    assert.equal(discord.sent(dm.id).length, 1)
+    const logged = gateway.logLines
+      .map((line) => JSON.parse(line))
+      .filter(({ event }) => event === 'discord.messages_skipped')
+    assert.deepEqual(logged.map(({ channel, fetched, limit }) => [channel, fetched, limit])[0], [dm.id, 120, 120])
+  })
+
+  test('a channel without earlier messages to the bot is not told about skipped messages', async (t) => {
+    const { discord, gateway, adapter, ada, dm, mention, createAnother } = await startDiscordTest(t, {
+      catchUpLimit: 5,
+    })
+    discord.say(ada, dm, 'before')
+    await waitForEvent(gateway, 'before')
+    await adapter.disconnect()
+    for (let number = 1; number <= 10; number += 1) discord.say(ada, discord.general, 'between people')
+    discord.say(ada, discord.general, `${mention} hello`)
+    await createAnother().connect(neverAborted)
+    await waitForEvent(gateway, 'hello')
+    discord.say(ada, dm, 'after')
+    await waitForEvent(gateway, 'after')
+    assert.equal(discord.sent(discord.general.id).length, 0)
+  })
+
+  test('a message in a new thread of the bot is found, although a later one elsewhere was stored', async (t) => {
+    let now = Date.now() - 7_200_000
+    const on = await startDiscordTest(t, { connect: false, server: { now: () => now } })
+    const { discord, gateway, adapter, ada, dm } = on
+    const thread = discord.world.thread(discord.general, 'Gears', discord.bot.user)
+    discord.say(ada, thread, 'never stored')
+    now = Date.now()
+    // An earlier process stored this message, and was killed before it stored the one in the thread.
+    gateway.marks.set(dm.id, discord.say(ada, dm, 'stored').id)
+    await adapter.connect(neverAborted)
+    await waitForEvent(gateway, 'never stored')
+  })
+
+  test('a message in a channel is found that another one overtook before the process was killed', async (t) => {
+    const { discord, gateway, adapter, ada, mention } = await startDiscordTest(t, { connect: false })
+    discord.say(ada, discord.general, `${mention} overtaken`)
+    gateway.marks.set(discord.general.id, discord.say(ada, discord.general, `${mention} stored`).id)
+    await adapter.connect(neverAborted)
+    await waitForEvent(gateway, 'overtaken')
+  })
+
+  test('a session that ends before its missed messages are known leaves them to the next session', async (t) => {
+    let now = Date.now() - 7_200_000
+    const on = await startDiscordTest(t, { connect: false, server: { now: () => now } })
+    const { discord, gateway, adapter, ada, dm } = on
+    const eve = discord.person('Eve')
+    gateway.marks.set(dm.id, discord.say(ada, dm, 'stored').id)
+    discord.say(ada, dm, 'missed')
+    now = Date.now()
+    const release = discord.gateway.holdGuild()
+    await adapter.connect(neverAborted)
+    discord.say(eve, discord.dm(eve), 'live')
+    await until(() => gateway.attempts() > 0 || gateway.received() > 3, gateway)
+    discord.gateway.forgetSessions()
+    discord.gateway.invalidate(false)
+    await until(() => discord.gateway.counts.identified === 2, discord)
+    release()
+    await waitForEvent(gateway, 'missed')
+  })
+
+  test('the channels of a server that becomes available late are read then', async (t) => {
+    const { discord, gateway, adapter, ada, dm, mention } = await startDiscordTest(t, { connect: false })
+    gateway.marks.set(dm.id, discord.say(ada, dm, 'stored').id)
+    discord.say(ada, discord.general, `${mention} missed`)
+    discord.say(ada, dm, 'in the direct chat')
+    const release = discord.gateway.holdGuild()
+    await adapter.connect(neverAborted)
+    // The servers are no longer waited for.
+    await waitForEvent(gateway, 'in the direct chat')
+    release()
+    await waitForEvent(gateway, 'missed')
   })
 
   test('messages older than a day are not fetched', async (t) => {

@@ -1,0 +1,107 @@
+/**
+ * Reads the messages of a channel after a known one, page by page, in the form of the gateway's events.
+ */
+import { type Api, retryAfterRateLimit } from '../connection/api.ts'
+import { isRejected } from '../errors.ts'
+import type { GuildCache } from './guild-cache.ts'
+import { asRecord, idAt, isRecord, type JsonRecord, recordAt } from './payload.ts'
+import { isNewer } from './snowflake.ts'
+
+export interface MissedMessagesDeps {
+  readonly api: Pick<Api, 'newestMessages' | 'channel' | 'member'>
+  readonly guildCache: Pick<GuildCache, 'channel' | 'updateChannel'>
+  /** Whether roles authorize users. Fetched messages lack roles, so members are fetched as well. */
+  readonly needsRoles: boolean
+  readonly signal: AbortSignal
+}
+
+export interface MissedMessages {
+  /** Oldest first. */
+  readonly messages: readonly JsonRecord[]
+  /** The newest message that was left out because of the limit. */
+  readonly skipped?: string
+}
+
+/** Discord's limit. */
+const pageSize = 100
+
+/** Returns the newest messages after `after`, at most `limit`. Rejects when another attempt can succeed, or as the API does. */
+export async function fetchMissed(
+  deps: MissedMessagesDeps,
+  channel: string,
+  after: string,
+  limit: number,
+): Promise<MissedMessages> {
+  const { api, guildCache, signal } = deps
+  if (guildCache.channel(channel) === undefined) {
+    guildCache.updateChannel(asRecord(await retryAfterRateLimit(signal, () => api.channel(channel, signal))))
+  }
+  const { found, skipped } = await readBack(deps, channel, after, limit)
+  const known = guildCache.channel(channel)
+  const guild = known?.guildId
+  const messages = found.toReversed().map((message) => ({
+    ...message,
+    ...(guild === undefined ? {} : { guild_id: guild }),
+    ...(known === undefined ? {} : { channel_type: known.type }),
+  }))
+  return {
+    messages: deps.needsRoles && guild !== undefined ? await withMembers(deps, messages, guild) : messages,
+    ...(skipped === undefined ? {} : { skipped }),
+  }
+}
+
+/** From the newest message backwards, because only then the newest ones are found when there are more than the limit. */
+async function readBack(
+  { api, signal }: MissedMessagesDeps,
+  channel: string,
+  after: string,
+  limit: number,
+): Promise<{ found: readonly JsonRecord[]; skipped?: string }> {
+  const found: JsonRecord[] = []
+  let before: string | undefined
+  for (;;) {
+    const page = await retryAfterRateLimit(signal, () => api.newestMessages(channel, pageSize, signal, before))
+    const messages = Array.isArray(page) ? page.filter(isRecord) : []
+    for (const message of messages) {
+      const id = idAt(message, 'id')
+      if (id === undefined) continue
+      if (!isNewer(id, after)) return { found }
+      if (found.length === limit) return { found, skipped: id }
+      found.push(message)
+    }
+    const last = idAt(messages.at(-1), 'id')
+    if (messages.length < pageSize || last === undefined) return { found }
+    before = last
+  }
+}
+
+async function withMembers(
+  deps: MissedMessagesDeps,
+  messages: readonly JsonRecord[],
+  guild: string,
+): Promise<readonly JsonRecord[]> {
+  const members = new Map<string, JsonRecord | undefined>()
+  for (const message of messages) {
+    const author = recordAt(message, 'author')
+    const id = idAt(author, 'id')
+    if (id === undefined || author?.['bot'] === true || members.has(id)) continue
+    members.set(id, await fetchMember(deps, guild, id))
+  }
+  return messages.map((message) => {
+    const member = members.get(idAt(recordAt(message, 'author'), 'id') ?? '')
+    return member === undefined ? message : { ...message, member }
+  })
+}
+
+async function fetchMember(
+  { api, signal }: MissedMessagesDeps,
+  guild: string,
+  user: string,
+): Promise<JsonRecord | undefined> {
+  try {
+    return asRecord(await retryAfterRateLimit(signal, () => api.member(guild, user, signal)))
+  } catch (error) {
+    if (isRejected(error)) return undefined
+    throw error
+  }
+}
