@@ -13,7 +13,7 @@ import { createWebhookRoute } from './connection/webhook.ts'
 import { diagnose } from './diagnose.ts'
 import { toConnectError } from './errors.ts'
 import { resolveAttachmentUrl } from './inbound/attachment-url.ts'
-import { catchUpUntilStored } from './inbound/catch-up.ts'
+import { type CatchUp, createCatchUp } from './inbound/catch-up.ts'
 import type { NormalizeContext } from './inbound/context.ts'
 import { createIngest, type Ingest } from './inbound/ingest.ts'
 import { createJoinedThreads, type JoinedThreads } from './inbound/joined-threads.ts'
@@ -23,7 +23,8 @@ import { createUserNames, type UserNames } from './inbound/user-names.ts'
 import { parseOptions, type SlackOptions } from './options.ts'
 import { createEditThrottle } from './outbound/edit-throttle.ts'
 import { ephemeralResponse, sendEphemeral } from './outbound/ephemeral.ts'
-import { createSender } from './outbound/sender.ts'
+import { createSender, type Sender } from './outbound/sender.ts'
+import { reportSkipped } from './outbound/skipped-notice.ts'
 import { createStreams } from './outbound/stream.ts'
 import { createTypingStatus } from './outbound/typing-status.ts'
 
@@ -38,8 +39,6 @@ interface Account {
   identity: WorkspaceIdentity | undefined
   threads: JoinedThreads | undefined
   socket: SocketConnection | undefined
-  /** Running catch-ups. Meanwhile live messages must not move the cursors. */
-  activeCatchUps: number
 }
 
 export function createAdapter(context: PlatformContext): PlatformAdapter {
@@ -90,7 +89,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     typing: status.typing,
     activity: status.activity,
     locate: (attachment, until) => resolveAttachmentUrl(attachment, { call, botToken, trustedOrigin }, until),
-    connect: (until) => connect(account, until),
+    connect: (until) => connect(account, sender, until),
     async disconnect() {
       stopping.abort()
       await account.socket?.stop()
@@ -121,12 +120,11 @@ function createAccount(context: PlatformContext, options: SlackOptions): Account
     identity: undefined,
     threads: undefined,
     socket: undefined,
-    activeCatchUps: 0,
   }
   return account
 }
 
-async function connect(account: Account, signal: AbortSignal): Promise<void> {
+async function connect(account: Account, sender: Sender, signal: AbortSignal): Promise<void> {
   const { context, options, call, stopping } = account
   const identity = await fetchIdentity(call, signal)
   const cursors = await context.cursors()
@@ -137,25 +135,26 @@ async function connect(account: Account, signal: AbortSignal): Promise<void> {
     log: context.log,
   })
   account.threads = threads
-  const ingest = createAccountIngest(account, identity, threads)
-  // Set before the first event can arrive, because its cursor would hide older messages from the catch-up.
-  account.activeCatchUps += 1
-  try {
-    if (options.transport.mode === 'http') openRoute(account, ingest, options.transport.signingSecret)
-    else await openSocket(account, ingest, signal)
-  } finally {
-    account.activeCatchUps -= 1
-  }
+  const { ingest, catchUp } = createInbound(account, sender, identity, threads)
+  // Before the first event can arrive.
+  catchUp.hold()
+  if (options.transport.mode === 'http') openRoute(account, ingest, options.transport.signingSecret)
+  else await openSocket(account, ingest, catchUp, signal)
   stopping.signal.throwIfAborted()
   context.received()
   context.log.info(
     { event: 'slack.signed_in', workspace: identity.teamName, mode: options.transport.mode },
     'signed in to Slack',
   )
-  void runCatchUp(account, ingest)
+  catchUp.run()
 }
 
-function createAccountIngest(account: Account, identity: WorkspaceIdentity, threads: JoinedThreads): Ingest {
+function createInbound(
+  account: Account,
+  sender: Sender,
+  identity: WorkspaceIdentity,
+  threads: JoinedThreads,
+): { readonly ingest: Ingest; readonly catchUp: CatchUp } {
   const { context, options, call, names, stopping } = account
   const { signal } = stopping
   const normalizeContext: NormalizeContext = {
@@ -168,15 +167,30 @@ function createAccountIngest(account: Account, identity: WorkspaceIdentity, thre
     userNameOf: names.get,
     now: context.clock,
   }
-  return createIngest({
+  const ingest = createIngest({
     gateway: context,
     normalizeContext,
     threads,
     log: context.log,
     withThreadContext: (event) => withThreadContext(event, { call, normalizeContext, signal }),
-    isCatchingUp: () => account.activeCatchUps > 0,
+    whenCaughtUp: (place) => catchUp.ready(place),
+    onNotStored: (place, ts) => catchUp.refetch(place, Number(ts)),
     sendEphemeral: (source, text) => sendEphemeral({ call, context, signal }, source, text),
   })
+  const catchUp = createCatchUp({
+    call,
+    cursors: () => context.cursors(),
+    ingestStored: ingest.ingestStored,
+    isForBot: ingest.isForBot,
+    limit: () => context.catchUpLimit(),
+    reportSkipped: (place, counts) => reportSkipped({ context, send: sender.send, signal }, place, counts),
+    clock: context.clock,
+    random: Math.random,
+    sleep,
+    log: context.log,
+    signal,
+  })
+  return { ingest, catchUp }
 }
 
 function openRoute({ context }: Account, ingest: Ingest, signingSecret: string): void {
@@ -186,7 +200,7 @@ function openRoute({ context }: Account, ingest: Ingest, signingSecret: string):
   )
 }
 
-async function openSocket(account: Account, ingest: Ingest, signal: AbortSignal): Promise<void> {
+async function openSocket(account: Account, ingest: Ingest, catchUp: CatchUp, signal: AbortSignal): Promise<void> {
   const { context, transport, stopping } = account
   const socket = createSocketConnection({
     open: transport.openSocket,
@@ -196,7 +210,8 @@ async function openSocket(account: Account, ingest: Ingest, signal: AbortSignal)
     },
     health: (state, reason) => context.health(state, reason),
     onUnauthorised: (error) => context.refused(`app_token: ${error}`),
-    onReconnected: () => void runCatchUp(account, ingest),
+    onDisconnected: catchUp.hold,
+    onReconnected: catchUp.run,
     sleep,
     clock: context.clock,
     log: context.log,
@@ -222,23 +237,6 @@ async function handleEnvelope({ context }: Account, envelope: Envelope, ingest: 
     // The socket has closed. Slack delivers the event again, and the gateway drops it as a duplicate.
     context.log.debug({ event: 'slack.acknowledge_failed', err: error }, 'event could not be acknowledged')
   }
-}
-
-/** Fetches messages that were written while there was no connection. Never rejects. */
-async function runCatchUp(account: Account, { ingestStored }: Ingest): Promise<void> {
-  const { context, call, stopping } = account
-  const { clock, log } = context
-  account.activeCatchUps += 1
-  await catchUpUntilStored({
-    call,
-    cursors: () => context.cursors(),
-    ingestStored,
-    clock,
-    sleep,
-    log,
-    signal: stopping.signal,
-  })
-  account.activeCatchUps -= 1
 }
 
 export default definePlatform({

@@ -55,6 +55,8 @@ export interface SocketConnectionDeps {
   readonly health: (state: 'connected' | 'degraded', reason?: string) => void
   /** Slack rejects the token. */
   readonly onUnauthorised: (error: string) => void
+  /** There is no socket any more. */
+  readonly onDisconnected: () => void
   /** A socket is open again after a time without one. */
   readonly onReconnected: () => void
   /** Resolves after `ms` or when the signal aborts, never rejects. */
@@ -194,6 +196,7 @@ function handleClosed(state: ConnectionState, reason: string): void {
   state.current = undefined
   if (state.stopping.aborted) return
   state.wasDisconnected = true
+  state.deps.onDisconnected()
   state.deps.log.debug({ event: 'slack.socket_closed', reason }, 'socket closed')
   reconnect(state)
 }

@@ -12,7 +12,7 @@ import { createSignatureFailures, verifySignature } from './signature.ts'
 export interface WebhookDeps {
   readonly account: string
   readonly signingSecret: string
-  readonly ingest: Ingest
+  readonly ingest: Pick<Ingest, 'ingest'>
   readonly clock: () => number
   readonly log: Logger
   readonly health: PlatformContext['health']

@@ -13,10 +13,11 @@ import {
   type PlatformContext,
   type SessionSource,
 } from '#sdk'
+import type { Place } from './catch-up-targets.ts'
 import { toEdit } from './changes.ts'
 import type { InboundEvent, NormalizeContext } from './context.ts'
 import type { JoinedThreads } from './joined-threads.ts'
-import { messageLocationOf } from './message.ts'
+import { isUserMessage, messageLocationOf } from './message.ts'
 import { normalize } from './normalize.ts'
 import { asRecord, type JsonRecord, recordAt, textAt, tsAt } from './payload.ts'
 import { isDirectMessage } from './source.ts'
@@ -38,10 +39,12 @@ export interface Ingest {
   /** Resolves when the payload is stored or ignored. Never rejects. */
   ingest(payload: unknown): Promise<IngestResult>
   /**
-   * Accepts a message from the history of a channel. Rejects when the store is unavailable. A message that fails for
-   * another reason is skipped, so that it does not block the following ones.
+   * Accepts a message from the history of a channel. Resolves to whether it is new. Rejects when the store is unavailable. A
+   * message that fails for another reason is skipped, so that it does not block the following ones.
    */
-  ingestStored(channel: string, message: JsonRecord): Promise<void>
+  ingestStored(channel: string, message: JsonRecord): Promise<boolean>
+  /** Whether the bot handles a message from the history of a channel. Never rejects. */
+  isForBot(channel: string, message: JsonRecord): Promise<boolean>
 }
 
 export interface IngestDeps {
@@ -51,17 +54,24 @@ export interface IngestDeps {
   readonly log: Logger
   /** Adds the earlier messages of a thread to the first mention in it. Never rejects. */
   withThreadContext(event: MessageEvent): Promise<MessageEvent>
-  /** While missed messages are fetched, live messages must not move the cursors. */
-  isCatchingUp(): boolean
+  /**
+   * Resolves when the messages that were missed in a place are stored, so that live events follow them; `false` when the
+   * adapter stops. Never rejects.
+   */
+  whenCaughtUp(place: Place): Promise<boolean>
+  /** A live message could not be stored. It must be fetched before later ones are accepted. */
+  onNotStored(place: Place, ts: string): void
   /** Sends a text that only the author of `source` sees. Never rejects. */
   sendEphemeral(source: SessionSource, text: string): Promise<void>
 }
 
 const acknowledged: IngestResult = { acknowledge: true }
 
+const notAcknowledged: IngestResult = { acknowledge: false }
+
 interface IngestState {
   readonly deps: IngestDeps
-  /** Skipped messages, to log each of them once: the catch-up is repeated while the store is unavailable. */
+  /** Skipped messages, to log each of them once: after each interruption the newest messages are fetched again. */
   readonly skippedMessages: LruCache<true>
 }
 
@@ -71,8 +81,11 @@ export function createIngest(deps: IngestDeps): Ingest {
   const channelQueues = new Map<string, Promise<unknown>>()
   return {
     ingestStored: (channel, message) => ingestStored(state, channel, message),
+    isForBot: async (channel, message) =>
+      (await normalizeStored(deps, toStoredPayload(deps, channel, message))).kind === 'message',
     async ingest(payload) {
-      const channel = channelOf(payload)
+      // Payloads of one channel are handled in order.
+      const channel = placeOf(payload)?.channel
       const before = channel === undefined ? undefined : channelQueues.get(channel)
       const work = before === undefined ? ingestPayload(deps, payload) : before.then(() => ingestPayload(deps, payload))
       if (channel === undefined) return await work
@@ -88,44 +101,56 @@ async function ingestStored(
   { deps, skippedMessages }: IngestState,
   channel: string,
   message: JsonRecord,
-): Promise<void> {
+): Promise<boolean> {
   try {
-    await ingestFromHistory(deps, channel, message)
+    return await ingestFromHistory(deps, channel, message)
   } catch (error) {
     if (isStoreUnavailable(error)) throw error
     const ts = tsAt(message) ?? ''
     const key = `${channel}:${ts}`
-    if (skippedMessages.has(key)) return
+    if (skippedMessages.has(key)) return false
     skippedMessages.set(key, true)
     deps.log.error(
       { event: 'slack.message_skipped', err: error, channel, ts },
       `missed message cannot be accepted and is skipped: ${messageOf(error)}`,
     )
+    return false
   }
 }
 
-async function ingestFromHistory(deps: IngestDeps, channel: string, message: JsonRecord): Promise<void> {
-  const { gateway, normalizeContext, threads } = deps
+async function ingestFromHistory(deps: IngestDeps, channel: string, message: JsonRecord): Promise<boolean> {
+  const payload = toStoredPayload(deps, channel, message)
+  const incoming = await normalizeStored(deps, payload)
+  if (incoming.kind !== 'message') return false
+  const { event: messageEvent, keys, cursor } = incoming
+  const status = await accept(deps, messageEvent.source, () => deps.gateway.accept(messageEvent, keys, cursor))
+  const location = messageLocationOf(payload.event)
+  const editedTs = tsAt(recordAt(message, 'edited'))
+  if (status !== 'duplicate' || location === undefined || editedTs === undefined) return status === 'accepted'
+  // The message was accepted before, and may have been edited during the outage.
+  const edit = toEdit(payload.event, location, editedTs, deps.normalizeContext)
+  if (edit.kind === 'change') await change(deps, edit)
+  return false
+}
+
+/** The payload of the event by which Slack announced a message of the history. */
+function toStoredPayload({ normalizeContext }: IngestDeps, channel: string, message: JsonRecord) {
   const direct = isDirectMessage({ channel }) ? { channel_type: 'im' } : {}
-  const event = { ...message, ...direct, channel, type: 'message' }
-  const payload = { type: 'event_callback', team_id: normalizeContext.identity.teamId, event }
+  const event: JsonRecord = { ...message, ...direct, channel, type: 'message' }
+  return { type: 'event_callback', team_id: normalizeContext.identity.teamId, event }
+}
+
+async function normalizeStored({ normalizeContext, threads }: IngestDeps, payload: JsonRecord): Promise<InboundEvent> {
   const thread = threadToLookUp(payload, normalizeContext)
   if (thread !== undefined) await threads.lookUp(thread.channel, thread.ts)
-  const incoming = normalize(payload, normalizeContext)
-  if (incoming.kind !== 'message') return
-  const { event: messageEvent, keys, cursor } = incoming
-  const status = await accept(deps, messageEvent.source, () => gateway.accept(messageEvent, keys, cursor))
-  const location = messageLocationOf(event)
-  const editedTs = tsAt(recordAt(message, 'edited'))
-  if (status !== 'duplicate' || location === undefined || editedTs === undefined) return
-  // The message was accepted before, and may have been edited during the outage.
-  const edit = toEdit(event, location, editedTs, normalizeContext)
-  if (edit.kind === 'change') await change(deps, edit)
+  return normalize(payload, normalizeContext)
 }
 
 /** Never rejects. */
 async function ingestPayload(deps: IngestDeps, payload: unknown): Promise<IngestResult> {
   const { normalizeContext, threads, log } = deps
+  const place = placeOf(payload)
+  if (place !== undefined && !(await deps.whenCaughtUp(place))) return notAcknowledged
   try {
     const thread = threadToLookUp(payload, normalizeContext)
     if (thread !== undefined) await threads.lookUp(thread.channel, thread.ts)
@@ -135,7 +160,9 @@ async function ingestPayload(deps: IngestDeps, payload: unknown): Promise<Ingest
       { event: 'slack.event_not_stored', err: error },
       `event could not be stored and will be delivered again: ${messageOf(error)}`,
     )
-    return { acknowledge: false }
+    const ts = missedMessageTs(payload)
+    if (place !== undefined && ts !== undefined && isStoreUnavailable(error)) deps.onNotStored(place, ts)
+    return notAcknowledged
   }
 }
 
@@ -147,7 +174,7 @@ async function dispatch(deps: IngestDeps, incoming: InboundEvent): Promise<Inges
     case 'message': {
       const { keys, cursor } = incoming
       const event = await deps.withThreadContext(incoming.event)
-      await accept(deps, event.source, () => deps.gateway.accept(event, keys, deps.isCatchingUp() ? undefined : cursor))
+      await accept(deps, event.source, () => deps.gateway.accept(event, keys, cursor))
       return acknowledged
     }
     case 'slash':
@@ -234,11 +261,23 @@ function isStoreUnavailable(error: unknown): boolean {
   return isHermesError(error) && (error.code.startsWith('store/') || error.code === 'http/starting')
 }
 
-/** Payloads of one channel are handled in order. */
-function channelOf(payload: unknown): string | undefined {
-  const body = asRecord(payload)
-  const event = recordAt(body, 'event')
-  return textAt(event, 'channel') ?? textAt(recordAt(event, 'item'), 'channel')
+/** The channel or thread of an event. Slash commands and presses have none: they do not wait for missed messages. */
+function placeOf(payload: unknown): Place | undefined {
+  const event = recordAt(asRecord(payload), 'event')
+  const channel = textAt(event, 'channel') ?? textAt(recordAt(event, 'item'), 'channel')
+  if (channel === undefined) return undefined
+  const [message = {}] = [event, recordAt(event, 'message'), recordAt(event, 'previous_message')].filter(
+    (one) => tsAt(one, 'thread_ts') !== undefined,
+  )
+  const threadTs = tsAt(message, 'thread_ts')
+  return { channel, ...(threadTs === undefined || threadTs === tsAt(message) ? {} : { threadTs }) }
+}
+
+/** The time of a new message; `undefined` for other events, which the history does not contain. */
+function missedMessageTs(payload: unknown): string | undefined {
+  const event = recordAt(asRecord(payload), 'event')
+  const isMessage = textAt(event, 'type') === 'message' || textAt(event, 'type') === 'app_mention'
+  return isMessage && isUserMessage(event) ? tsAt(event) : undefined
 }
 
 /** The thread for which normalisation must know whether the bot takes part in it. */

@@ -31,6 +31,8 @@ export interface SlackTestOptions {
   readonly connect?: boolean
   /** The clock of the gateway; the real one if left out. */
   readonly clock?: () => number
+  /** `catch_up.max`. */
+  readonly catchUpLimit?: number
   /** The rate budget of the gateway; without it everything goes at once. */
   readonly rateLimited?: PlatformContext['rateLimited']
 }
@@ -43,6 +45,7 @@ export async function startSlackTest(t: TestContext, given: SlackTestOptions = {
     platform: 'slack',
     account: given.account ?? 'default',
     options: { ...tokensOf(server), ...given.options },
+    ...(given.catchUpLimit === undefined ? {} : { catchUpLimit: given.catchUpLimit }),
   })
   const changeKeys: string[] = []
   const { change } = gateway.context

@@ -269,23 +269,32 @@ export function createWebApi(deps: WebApiDeps): WebApi {
     })
   }
 
+  /**
+   * Channels are shown newest first, threads oldest first. With `oldest` but without `latest` the pages of a channel begin at
+   * its oldest messages, too.
+   */
   function page(
     call: SlackApiCall,
     all: readonly Message[],
     order: 'newest first' | 'oldest first' = 'newest first',
   ): Json {
     const oldest = Number(call.text('oldest') || 0)
+    const latest = Number(call.text('latest') || Number.POSITIVE_INFINITY)
     const from = Number(call.text('cursor') || 0)
     const limit = Math.min(Number(call.text('limit') || 100), 999)
     const root = call.text('ts')
-    const fitting = all.filter(({ ts }) => Number(ts) > oldest || ts === root)
-    const ordered = order === 'newest first' ? fitting.toReversed() : fitting
+    const fitting = all
+      .filter(({ ts }) => (Number(ts) > oldest && Number(ts) < latest) || ts === root)
+      .toSorted((one, other) => Number(one.ts) - Number(other.ts))
+    const startsAtOldest = order === 'oldest first' || (call.text('oldest') !== '' && call.text('latest') === '')
+    const pageOf = (startsAtOldest ? fitting : fitting.toReversed()).slice(from, from + limit)
+    const ordered = startsAtOldest && order === 'newest first' ? pageOf.toReversed() : pageOf
     const withMetadata = call.text('include_all_metadata') === 'true'
-    const messages = ordered.slice(from, from + limit).map((message) => {
+    const messages = ordered.map((message) => {
       const { metadata, ...shown } = withReplies(message)
       return withMetadata && metadata !== undefined ? { ...shown, metadata } : shown
     })
-    const more = from + limit < ordered.length
+    const more = from + limit < fitting.length
     const next = more ? { response_metadata: { next_cursor: String(from + limit) } } : {}
     return { ok: true, messages, has_more: more, ...next }
   }

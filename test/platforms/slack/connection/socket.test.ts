@@ -113,6 +113,7 @@ test('sockets that close at once are reopened with a delay', async (t) => {
     events: { onEnvelope: async () => undefined, onActivity: () => undefined },
     health: () => undefined,
     onUnauthorised: () => undefined,
+    onDisconnected: () => undefined,
     onReconnected: () => undefined,
     async sleep(ms, signal) {
       if (signal !== undefined && ms > 60_000) return await new Promise(() => undefined)

@@ -58,7 +58,6 @@ describe('the route', () => {
           received.push(payload)
           return receipt ?? { acknowledge: true }
         },
-        ingestStored: async () => undefined,
       },
       clock: () => now,
       log: silentLog,
@@ -132,7 +131,7 @@ describe('requests with a wrong signature', () => {
     const route = createWebhookRoute({
       account: 'default',
       signingSecret: secret,
-      ingest: { ingest: async () => ({ acknowledge: true }), ingestStored: async () => undefined },
+      ingest: { ingest: async () => ({ acknowledge: true }) },
       clock: () => at,
       log,
       health: (state, why = '') => void healths.push(`${state} ${why}`.trim()),

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { catchUpTargetsOf } from '../../../../platforms/slack/inbound/catch-up.ts'
+import { catchUpTargetsOf } from '../../../../platforms/slack/inbound/catch-up-targets.ts'
 import { errorCatalogue } from '../../../../src/lib/error-catalogue.ts'
 import { HermesError } from '../../../../src/lib/errors.ts'
 import { matchesLogLine } from '../../../kit/log-matcher.ts'
@@ -76,14 +76,104 @@ test('catch-up accepts a missed edit of a known message, but not the message aga
   assert.ok(change?.kind === 'edited' && change.event.text === 'before, edited', JSON.stringify(gateway.changes))
 })
 
-test('catch-up reads the newest fifty messages of a busy chat', async (t) => {
-  const { say, nextLife, waitForAccepted, gateway } = await afterRestart(t)
-  for (let at = 0; at < 80; at += 1) say(direct, `message ${at}`)
+test('several hundred missed messages are read page by page, in order', async (t) => {
+  const { say, nextLife, waitForAccepted, gateway, server, thread } = await afterRestart(t)
+  const texts = Array.from({ length: 450 }, (_, at) => `message ${at}`)
+  for (const text of texts) say(direct, text)
+  for (let at = 0; at < 250; at += 1) say(channel, `reply ${at}`, { thread_ts: thread })
   await nextLife()
-  await waitForAccepted(52)
-  const [, , ...missed] = acceptedEvents(gateway)
-  assert.equal(missed.length, 50)
-  assert.deepEqual([missed[0], missed.at(-1)], ['message 30', 'message 79'])
+  await waitForAccepted(702)
+  const missed = gateway.ingestedEvents.filter(({ accepted: { status } }) => status === 'accepted').slice(2)
+  const inDirect = missed.filter(({ event }) => event.source.chatId === direct)
+  assert.deepEqual(
+    inDirect.map(({ event }) => event.text),
+    texts,
+  )
+  const inThread = missed.filter(({ event }) => event.source.chatId === channel).map(({ event }) => event.text)
+  assert.deepEqual([inThread.length, inThread[0], inThread.at(-1)], [250, 'reply 0', 'reply 249'])
+  assert.equal(server.posts(direct).length, 0)
+})
+
+test('messages beyond catch_up.max are skipped, logged with counts and reported where they were written', async (t) => {
+  const { say, nextLife, waitForAccepted, gateway, server } = await afterRestart(t, { catchUpLimit: 10 })
+  for (let at = 0; at < 25; at += 1) say(direct, `message ${at}`)
+  for (let at = 0; at < 300; at += 1) say(channel, `not for the bot ${at}`)
+  say(channel, `${mention} for the bot`)
+  await nextLife()
+  await waitForAccepted(13)
+  const texts = acceptedEvents(gateway).slice(2)
+  assert.deepEqual(
+    texts.filter((text) => text.startsWith('message')),
+    Array.from({ length: 10 }, (_, at) => `message ${at + 15}`),
+  )
+  assert.ok(texts.includes('for the bot'))
+  await server.until(() => (server.posts(direct).length === 1 ? true : undefined), 10)
+  // Messages that the bot would not handle do not count.
+  assert.equal(server.posts(channel).length, 0)
+  const lines = gateway.logLines.filter((line) => line.includes('slack.missed_messages_skipped'))
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)).map(({ channel: place, read, skipped }) => ({ place, read, skipped })),
+    [{ place: direct, read: 10, skipped: 15 }],
+  )
+})
+
+test('a failed history call is repeated at the same page until Slack answers', async (t) => {
+  const { say, nextLife, waitForAccepted, gateway, server } = await afterRestart(t)
+  for (let at = 0; at < 250; at += 1) say(direct, `message ${at}`)
+  server.faults.respond('conversations.history', { status: 503, body: 'upstream connect error' }, 3)
+  server.faults.dropResponse('conversations.history', 2)
+  await nextLife()
+  await waitForAccepted(252)
+  assert.deepEqual(
+    acceptedEvents(gateway).slice(2),
+    Array.from({ length: 250 }, (_, at) => `message ${at}`),
+  )
+})
+
+test('live messages wait until the missed messages of their place are stored', async (t) => {
+  const { say, nextLife, waitForAccepted, gateway, server } = await afterRestart(t)
+  say(direct, 'missed')
+  const mark = gateway.marks.get(direct)
+  server.workspace.addChannel('D0BOB00001', 'im')
+  const release = server.faults.hold(({ method, chat }) => method === 'conversations.history' && chat === direct)
+  await nextLife()
+  const live = server.say(direct, ada, 'live')
+  // A chat without missed messages does not wait.
+  assert.equal((await server.say('D0BOB00001', bob, 'elsewhere')).acknowledged, true)
+  assert.deepEqual(acceptedEvents(gateway).slice(2), ['elsewhere'])
+  assert.equal(gateway.marks.get(direct), mark)
+  release()
+  assert.equal((await live).acknowledged, true)
+  await waitForAccepted(5)
+  assert.deepEqual(acceptedEvents(gateway).slice(3), ['missed', 'live'])
+})
+
+test('live messages wait from the moment the connection is lost', async (t) => {
+  const { server, gateway } = await startSlackTest(t, { server: { maxTries: 0, redeliverMs: 60_000 } })
+  await server.say(direct, ada, 'before')
+  server.faults.startOutage('cut')
+  await server.until(() => (server.delivery.sockets() === 0 ? true : undefined), 5)
+  const missed = server.say(direct, ada, 'missed')
+  server.delivery.forget()
+  const release = server.faults.hold('conversations.history')
+  await server.faults.endOutage()
+  await server.socketsOpen(1)
+  const live = server.say(direct, ada, 'live')
+  await server.until(() => (server.faults.calls('conversations.history') > 0 ? true : undefined), 5)
+  assert.deepEqual(acceptedEvents(gateway), ['before'])
+  release()
+  await Promise.all([missed, live])
+  await server.until(() => (acceptedEvents(gateway).length === 3 ? true : undefined), 5)
+  assert.deepEqual(acceptedEvents(gateway), ['before', 'missed', 'live'])
+})
+
+test('a live message that could not be stored is fetched before later ones are accepted', async (t) => {
+  const { server, gateway } = await startSlackTest(t, { server: { maxTries: 0 } })
+  await server.say(direct, ada, 'before')
+  gateway.failNextAccept(new HermesError('store/full'))
+  assert.equal((await server.say(direct, ada, 'not stored')).acknowledged, false)
+  await server.say(direct, ada, 'after')
+  assert.deepEqual(acceptedEvents(gateway), ['before', 'not stored', 'after'])
 })
 
 test('catch-up skips messages older than a day', async (t) => {
@@ -117,29 +207,15 @@ test('catch-up waits for a rate limit and loses no message', async (t) => {
   assert.ok(window.refused() >= 1)
 })
 
-test('live messages do not move the cursor during catch-up', async (t) => {
-  const { server, say, nextLife, gateway } = await afterRestart(t)
-  say(direct, 'missed')
-  const mark = gateway.marks.get(direct)
-  const release = server.faults.hold('conversations.history')
-  await nextLife()
-  await server.say(direct, ada, 'live')
-  assert.equal(gateway.marks.get(direct), mark)
-  release()
-  await server.until(() => (acceptedEvents(gateway).includes('missed') ? true : undefined), 10)
-  await server.say(direct, ada, 'later')
-  assert.notEqual(gateway.marks.get(direct), mark)
-})
-
-test('messages that could not be stored are fetched again', { timeout: 20_000 }, async (t) => {
-  const { say, nextLife, gateway, server } = await afterRestart(t)
+test('a missed message that could not be stored is tried again before the following ones', async (t) => {
+  const { say, nextLife, waitForAccepted, gateway } = await afterRestart(t)
   say(direct, 'one')
+  say(direct, 'two')
   gateway.failNextAccept(new HermesError('store/full'))
-  const attempts = gateway.attempts()
   await nextLife()
-  await server.until(() => (gateway.attempts() > attempts ? true : undefined), 10)
-  await server.until(() => gateway.logLines.find((line) => matchesLogLine(line, { event: 'slack.catch_up_failed' })))
-  assert.equal(gateway.marks.get(direct)?.includes('.'), true)
+  await waitForAccepted(4)
+  assert.deepEqual(acceptedEvents(gateway).slice(2), ['one', 'two'])
+  assert.ok(gateway.logLines.find((line) => matchesLogLine(line, { event: 'slack.missed_message_not_stored' })))
 })
 
 test('a message that is too large is skipped, and its author is notified', async (t) => {
@@ -185,7 +261,7 @@ test('a missed edit that is too large does not block later messages', async (t) 
   assert.ok(!gateway.logLines.join('').includes('slack.catch_up_failed'))
 })
 
-test('catch-up targets are channels and threads at their cursors, newest first', () => {
+test('catch-up targets are channels and threads, newest first', () => {
   const marks = new Map([
     ['C1', '0000000100.000000'],
     ['C1:0000000150.000000', '0000000200.000000'],
@@ -193,12 +269,13 @@ test('catch-up targets are channels and threads at their cursors, newest first',
     ['broken', 'not a number'],
     ['', '0000000900.000000'],
   ])
+  // The replies in a thread say nothing about the messages of its channel.
   assert.deepEqual(catchUpTargetsOf(marks), [
-    { channel: 'C2', since: 300 },
-    { channel: 'C1', since: 200 },
+    { channel: 'C1', since: 150 },
+    { channel: 'C2', since: 50 },
     { channel: 'C2', threadTs: '0000000050.000000', since: 300 },
     { channel: 'C1', threadTs: '0000000150.000000', since: 200 },
   ])
-  const many = new Map(Array.from({ length: 100 }, (_, at) => [`C${at}:1.0`, `${at}.0`]))
-  assert.equal(catchUpTargetsOf(many).length, 20)
+  const many = new Map(Array.from({ length: 300 }, (_, at) => [`C${at}:1.0`, `${at}.0`]))
+  assert.equal(catchUpTargetsOf(many).length, 200)
 })
