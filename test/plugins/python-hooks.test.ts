@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { withTimeout } from '../../src/lib/timers.ts'
 import type { PluginCommand, PluginTool } from '../../src/plugins/contract.ts'
+import { eventPayload } from '../../src/plugins/extension-points/event-payload.ts'
 import { timeout, withoutPython } from '../hosts/support.ts'
 import { type PythonSetup, startPythonPlugins } from './python-support.ts'
 import { dispatchContext } from './support.ts'
@@ -56,6 +57,30 @@ def register(ctx):
         { called: 's' },
         { partial: ['!', { command: 'ls' }] },
       ],
+    )
+  })
+
+  test('of received messages get an event with attributes, the gateway and the session store', async (t) => {
+    const { hooks } = await startPythonPlugins(t, {
+      plugins: {
+        snake: `def screen(event, gateway, session_store, session_key):
+    assert session_store is None and gateway.session_store is None
+    assert event.source.platform.value == event["source"]["platform"] == "telegram"
+    assert event.message_type == "command" and event.raw_message is None
+    assert event.get_command() == "stop" and event.get_command_args() == "now, please"
+    assert not hasattr(event, "no_such_field") and callable(gateway.inject_message)
+    return {"action": "rewrite", "text": f"{event.text} {event.source.user_id} {session_key}"}
+def register(ctx):
+    ctx.register_hook("pre_gateway_dispatch", screen)
+`,
+      },
+    })
+    const source = { platform: 'telegram', chatId: '1', chatType: 'dm', userId: 'ada', account: 'default' } as const
+    const event = eventPayload({ source, text: '/stop@bot now, please', messageType: 'command', timestamp: 0 })
+    const answers = await hooks.collect('pre_gateway_dispatch', dispatchContext, () => ({ event, session_key: 'k' }))
+    assert.deepEqual(
+      answers.map(({ value }) => value),
+      [{ action: 'rewrite', text: '/stop@bot now, please ada k' }],
     )
   })
 

@@ -1,11 +1,13 @@
 /**
- * Receives updates by long polling. The next request confirms the updates of the previous one, so they are stored first.
+ * Receives updates by long polling. A request confirms the updates before its offset, so they are stored first. While some
+ * are still being stored, short requests fetch what has arrived since.
  * Every failure except an invalid token is retried. telegraf's own loop is not used, because it confirms updates whose
  * handler failed and stops at a 409.
  */
 import { backoffMs, type Logger, linkAbortSignal, messageOf } from '#sdk'
 import { ApiError } from '../errors.ts'
-import { asNumber, asRecord, isAlbumPart } from '../inbound/payload.ts'
+import { isAlbumPart } from '../inbound/payload.ts'
+import { createUnconfirmedUpdates, haveIds, type UnconfirmedUpdates } from './unconfirmed-updates.ts'
 
 export interface PollingDeps {
   /** `timeout` is the number of seconds for which Telegram holds the request while there are no updates. */
@@ -42,9 +44,12 @@ const minBackoffMs = 300
 const maxBackoffMs = 8_000
 /** The parts of an album arrive one after the other. */
 const albumWaitMs = 400
+/** The pause between requests while updates are being stored. Telegram answers them at once with those updates. */
+const storingPauseMs = 500
 
 interface PollingState {
   readonly stopping: AbortController
+  readonly unconfirmed: UnconfirmedUpdates
   offset: number
   /** Long until the first response has shown how fast the connection is. */
   marginMs: number
@@ -53,7 +58,13 @@ interface PollingState {
 }
 
 export function createPolling(deps: PollingDeps): Polling {
-  const state: PollingState = { stopping: new AbortController(), offset: 0, marginMs: 4 * minMarginMs, timeouts: 0 }
+  const state: PollingState = {
+    stopping: new AbortController(),
+    unconfirmed: createUnconfirmedUpdates(deps.ingest),
+    offset: 0,
+    marginMs: 4 * minMarginMs,
+    timeouts: 0,
+  }
   const { stopping } = state
   let running: Promise<void> | undefined
 
@@ -80,9 +91,11 @@ async function runLoop(deps: PollingDeps, state: PollingState, first: readonly u
   let failures = 0
   while (!signal.aborted) {
     try {
-      const updates: readonly unknown[] = fetched ?? (await fetchUpdates(deps, state, pollTimeoutSeconds, signal))
+      const isStoring = state.unconfirmed.settled() !== undefined
+      const updates: readonly unknown[] =
+        fetched ?? (await fetchUpdates(deps, state, isStoring ? 0 : pollTimeoutSeconds, signal))
       fetched = undefined
-      if (updates.length > 0) await ingestBatch(deps, state, updates)
+      await ingestBatch(deps, state, updates)
       failures = 0
       health.recovered()
     } catch (error) {
@@ -101,15 +114,30 @@ async function runLoop(deps: PollingDeps, state: PollingState, first: readonly u
   }
 }
 
-async function ingestBatch(deps: PollingDeps, state: PollingState, batch: readonly unknown[]): Promise<void> {
-  await deps.ingest(batch)
-  const last = Math.max(...batch.map((update) => asNumber(asRecord(update)['update_id']) ?? -1))
-  if (!Number.isSafeInteger(last) || last < 0) {
+/** Stores the new updates, and waits for that a limited time. Rejects when some could not be stored. */
+async function ingestBatch(deps: PollingDeps, state: PollingState, updates: readonly unknown[]): Promise<void> {
+  const { unconfirmed, stopping } = state
+  const newUpdates = unconfirmed.selectNew(updates)
+  if (newUpdates.length > 0) unconfirmed.store(newUpdates)
+  const settled = unconfirmed.settled()
+  if (settled !== undefined) await waitAtMost(deps, settled, storingPauseMs, stopping.signal)
+  const last = unconfirmed.takeConfirmable()
+  const before = state.offset
+  if (last !== undefined) state.offset = last + 1
+  const failure = unconfirmed.takeFailure()
+  if (failure !== undefined) throw failure.error
+  if (newUpdates.length > 0 && !haveIds(newUpdates)) {
     throw new ApiError('Telegram sent updates without a valid update_id.', { notExecuted: true })
   }
   // Telegram did not apply the confirmation. A request without a delay would only repeat that.
-  if (last + 1 === state.offset) await deps.sleep(minBackoffMs, state.stopping.signal)
-  state.offset = last + 1
+  if (last !== undefined && state.offset === before) await deps.sleep(minBackoffMs, stopping.signal)
+}
+
+async function waitAtMost(deps: PollingDeps, work: Promise<unknown>, ms: number, signal: AbortSignal): Promise<void> {
+  const pause = linkAbortSignal(signal)
+  await Promise.race([work, deps.sleep(ms, pause.signal)])
+  pause.release()
+  pause.abort()
 }
 
 /** After a part of an album, waits and fetches once more to get the other parts. Nothing of it is confirmed yet. */
@@ -120,7 +148,7 @@ async function fetchUpdates(
   signal: AbortSignal,
 ): Promise<readonly unknown[]> {
   const updates = await fetchOnce(deps, state, timeout, signal)
-  if (!isAlbumPart(updates.at(-1))) return updates
+  if (!isAlbumPart(state.unconfirmed.selectNew(updates).at(-1))) return updates
   await deps.sleep(albumWaitMs, signal)
   const more = await fetchOnce(deps, state, 0, signal)
   return more.length > updates.length ? more : updates

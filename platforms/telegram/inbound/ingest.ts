@@ -36,12 +36,24 @@ const unknownButtonResult: PressResult = { status: 'stale', text: 'This button i
 const maxCallbackAnswerChars = 200
 
 export function createIngest(deps: IngestDeps): Ingest {
+  /** The latest work of each chat. */
+  const chats = new Map<string, Promise<void>>()
+
+  /** Calls may overlap. An event that follows one that could not be stored is not stored either, to keep the order. */
+  function ingestAfterEarlier(chat: string, events: readonly InboundEvent[]): Promise<void> {
+    const earlier = chats.get(chat)
+    const work = earlier === undefined ? ingestInOrder(deps, events) : earlier.then(() => ingestInOrder(deps, events))
+    chats.set(chat, work)
+    const forget = () => {
+      if (chats.get(chat) === work) chats.delete(chat)
+    }
+    work.then(forget, forget)
+    return work
+  }
+
   return async (updates) => {
-    const events = readUpdates(deps, updates)
-    const [only] = events
-    if (only !== undefined && events.length === 1) return await ingestEvent(deps, only)
-    const chats = Map.groupBy(events, chatIdOf)
-    const results = await Promise.allSettled([...chats.values()].map((chat) => ingestInOrder(deps, chat)))
+    const byChat = Map.groupBy(readUpdates(deps, updates), chatIdOf)
+    const results = await Promise.allSettled([...byChat].map(([chat, events]) => ingestAfterEarlier(chat, events)))
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }
 }

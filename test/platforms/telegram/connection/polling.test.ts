@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { createPolling, type PollingDeps } from '../../../../platforms/telegram/connection/polling.ts'
 import { ApiError } from '../../../../platforms/telegram/errors.ts'
 import { HermesError } from '../../../../src/lib/errors.ts'
@@ -227,6 +228,26 @@ test('a response without updates is a failure that is retried', async (t) => {
   await time.advance(1_000)
   assert.deepEqual(ingested.at(-1), [update(3)])
   assert.equal(questions.at(-1)?.offset, 4)
+})
+
+test('an update that takes long to store delays neither later updates nor loses its confirmation', async (t) => {
+  const slow = Promise.withResolvers<void>()
+  const stored: number[] = []
+  const { poll, time, questions } = setUp(t, [[update(5)], [update(5), update(6)], [update(5), update(6)]], {
+    async ingest(updates) {
+      if (isDeepStrictEqual(updates, [update(5)])) await slow.promise
+      stored.push(...updates.map((one) => (isDeepStrictEqual(one, update(5)) ? 5 : 6)))
+    },
+  })
+  await poll.start(signal)
+  await time.advance(1_100)
+  assert.deepEqual(stored, [6], 'the later update is stored once')
+  assert.deepEqual([...new Set(questions.map(({ offset }) => offset))], [0], 'nothing is confirmed')
+  slow.resolve()
+  await time.advance(500)
+  assert.deepEqual(stored, [6, 5])
+  assert.equal(questions.at(-1)?.offset, 7)
+  assert.equal(questions.at(-1)?.timeout, 7)
 })
 
 test('update ids that restart at a lower number are accepted', async (t) => {

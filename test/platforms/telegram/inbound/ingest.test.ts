@@ -140,3 +140,57 @@ test('a button that the gateway did not create is answered, too', async (t) => {
   const { server } = await startTelegramTest(t)
   assert.equal(await server.bot.press(1, ''), 'This button is no longer in use.')
 })
+
+test('a slow message delays its own chat only, and the order within a chat holds', async () => {
+  const { context, ingestedEvents } = createRecordingContext({ platform: 'telegram' })
+  const nothing = async () => ({ success: true as const })
+  const slow = Promise.withResolvers<void>()
+  const accept = context.accept
+  const slowContext = {
+    ...context,
+    async accept(...given: Parameters<typeof accept>) {
+      if (given[0].text === 'slow') await slow.promise
+      return await accept(...given)
+    },
+  }
+  const message = (id: number, chatId: number, text: string) => ({
+    update_id: id,
+    message: { message_id: id, from: defaultUser, chat: { id: chatId, type: 'private' }, date: 1, text },
+  })
+  const texts = () => ingestedEvents.map(({ event }) => event.text)
+  const ingest = createIngest({
+    context: slowContext,
+    normalizeContext,
+    answerCallbackQuery: nothing,
+    sendNotice: nothing,
+    signal,
+  })
+  const first = ingest([message(1, 42, 'slow')])
+  const second = ingest([message(2, 42, 'after it')])
+  await ingest([message(3, 43, '/stop')])
+  assert.deepEqual(texts(), ['/stop'])
+  slow.resolve()
+  await Promise.all([first, second])
+  assert.deepEqual(texts(), ['/stop', 'slow', 'after it'])
+})
+
+test('a message behind one that could not be stored is delivered again after it', async () => {
+  const { context, ingestedEvents, failNextAccept } = createRecordingContext({ platform: 'telegram' })
+  const nothing = async () => ({ success: true as const })
+  const ingest = createIngest({ context, normalizeContext, answerCallbackQuery: nothing, sendNotice: nothing, signal })
+  const message = (id: number) => ({
+    update_id: id,
+    message: { message_id: id, from: defaultUser, chat, date: 1, text: `message ${id}` },
+  })
+  failNextAccept(new HermesError('store/full'))
+  const results = await Promise.allSettled([ingest([message(1)]), ingest([message(2)])])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  await ingest([message(1), message(2)])
+  assert.deepEqual(
+    ingestedEvents.map(({ event }) => event.text),
+    ['message 1', 'message 2'],
+  )
+})

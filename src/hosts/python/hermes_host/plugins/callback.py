@@ -8,8 +8,10 @@ from ..loader import Handler
 class Callback(Handler):
     """Receives keyword arguments. Arguments that the function does not accept are omitted."""
 
-    def __init__(self, function):
+    def __init__(self, function, prepare=None):
+        """`prepare(keywords)` returns the keyword arguments of a call."""
         super().__init__(function)
+        self._prepare = prepare
         self.is_async = _is_async(function)
         positional, keywords, takes_all = _read_signature(function)
         self._positional, self._keywords, self._takes_all = positional, keywords, takes_all
@@ -19,6 +21,8 @@ class Callback(Handler):
         self.function = self._call
 
     def _call(self, *args, **keywords):
+        if self._prepare is not None:
+            keywords = self._prepare(keywords)
         if self._takes_all and not args:
             return self._function(**keywords)
         if self._takes_all:

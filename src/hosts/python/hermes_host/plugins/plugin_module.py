@@ -1,4 +1,5 @@
 """A plugin: a package whose ``register(ctx)`` registers callbacks."""
+import functools
 import inspect
 
 from ..call import CURRENT_CALL
@@ -6,6 +7,7 @@ from ..references import ReferenceTable
 from ..loader import Module
 from .callback import Callback
 from .context import PluginContext
+from .gateway_event import prepare_arguments
 from .logs import forward_logging
 from .executor import PluginExecutor
 
@@ -69,7 +71,7 @@ class PluginModule(Module):
                 continue
             if not callable(function):
                 raise TypeError(f"register_{kind} {name}: expected a function, found {type(function).__name__}")
-            callback = self._callbacks[f"{key} {part}"] = Callback(function)
+            callback = self._callbacks[f"{key} {part}"] = Callback(function, self._preparation_of(kind, name))
             parts[part] = callback.argument_names
         spec = {"key": key, "kind": kind, "name": name, "parts": parts, "late": self._loaded, **details}
         try:
@@ -82,6 +84,9 @@ class PluginModule(Module):
         else:
             self._remove_callbacks(key, parts)
         return key
+
+    def _preparation_of(self, kind, name):
+        return functools.partial(prepare_arguments, self) if (kind, name) == ("hook", "pre_gateway_dispatch") else None
 
     def _remove_callbacks(self, key, parts):
         for part in parts:
