@@ -125,12 +125,12 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
     // Before hooks: their discovery reads the list of commands.
     await plugins.sync()
     // Before recovery, which emits events.
-    hooks?.discoverAndLoad()
+    hooks.discoverAndLoad()
     await recover({ store, clock, log, outbox, engine, backgroundTasks, onlyPlatforms, failpoint })
     state.url = (await endpoints.http.start()).url
     if (onlyPlatforms === undefined) writePidFile(home, { pid: process.pid, url: state.url })
   } catch (error) {
-    await Promise.allSettled([endpoints.http.stop(), outbox.stop(0), hooks?.stop(0), plugins.stop(0)])
+    await Promise.allSettled([endpoints.http.stop(), outbox.stop(0), hooks.stop(0), plugins.stop(0)])
     throw error
   }
   engine.start((key, queue, signal) => (queue === 'turn' ? runTurn(key, signal) : runCommand(key, signal)))
@@ -159,7 +159,7 @@ function run(parts: Parts): Gateway {
   if (isDaemon) {
     void pluginRegistries.daemons.start()
     void initialConnectsDone.then(() => config.watch())
-    void initialConnectsDone.then(() => state.phase === 'ready' && hooks?.watch())
+    void initialConnectsDone.then(() => state.phase === 'ready' && hooks.watch())
     void initialConnectsDone.then(() => state.phase === 'ready' && extensionWatcher.start())
   }
 
@@ -184,7 +184,7 @@ function followConfiguration({ context, core, agentRuntime, endpoints }: Parts):
   config.onChange((value, changed) => {
     if (options.log.level === undefined) log.setLevel(value.log.level)
     agentRuntime.agentServices.reconfigured()
-    core.hooks?.applyConfig()
+    core.hooks.applyConfig()
     agentRuntime.plugins.reconfigured(changed)
     endpoints.supervisor
       .apply(accountDirectory.refresh())
@@ -216,12 +216,12 @@ async function stop(parts: Parts, force?: AbortSignal): Promise<void> {
   await engine.stop(graceMs, force)
   if (isDaemon) events.emit('gateway:shutdown', { platforms })
   // Before the outbox stops, so that messages of shutdown hooks are sent.
-  await hooks?.waitUntilIdle(Math.max(until - clock(), shutdownHooksTimeoutMs), force)
+  await hooks.waitUntilIdle(Math.max(until - clock(), shutdownHooksTimeoutMs), force)
   // Not shortened by `force`: plugins are notified of the end of interrupted turns (seed 001).
   await plugins.stop(shutdownHooksTimeoutMs)
   await outbox.stop(Math.min(graceMs, maxOutboxDrainMs))
-  await hooks?.waitUntilIdle(shutdownHooksTimeoutMs, force)
-  await hooks?.stop(0)
+  await hooks.waitUntilIdle(shutdownHooksTimeoutMs, force)
+  await hooks.stop(0)
   await supervisor.stop()
   await Promise.all([http.stop(), config.stop(), agentServices.close()])
   await store.close()

@@ -47,7 +47,7 @@ export interface PluginRegistries {
   readonly agentHooks: AgentHooks
   /** The hooks that the gateway calls outside of turns. */
   readonly gatewayHooks: GatewayHooks
-  /** Connects `agentHooks` and `gatewayHooks` to plugins. Until then they call no plugin code. */
+  /** Connects `agentHooks` and `gatewayHooks` to `hooks`. Until then they call no callbacks. May be called twice. */
   connect(): void
 }
 
@@ -71,8 +71,7 @@ export interface Core {
   readonly turnResults: EventResults
   readonly runningTurns: RunningTurns
   readonly outbox: Outbox
-  /** Undefined in an embedded gateway. */
-  readonly hooks: HookRegistry | undefined
+  readonly hooks: HookRegistry
   readonly commandDecisions: CommandDecisions
   readonly pluginRegistries: PluginRegistries
   readonly approvals: Approvals
@@ -97,7 +96,8 @@ export function composeCore(context: AppContext): Core {
   const turnResults = createEventResults(store)
   const runningTurns = createRunningTurns()
   const outbox = composeOutbox(context, events)
-  const hooks = composeHookRegistry(context, commands, {
+  const pluginRegistries = composePluginRegistries(context)
+  const hooks = composeHookRegistry(context, commands, pluginRegistries, {
     accountDirectory,
     store,
     outbox,
@@ -112,7 +112,6 @@ export function composeCore(context: AppContext): Core {
     isRunning: runningTurns.isRunning,
     timeoutMs: () => settings().hooks.command_timeout * 1_000,
   })
-  const pluginRegistries = composePluginRegistries(context)
   const { gatewayHooks } = pluginRegistries
   const approvals = composeApprovals(context, { outbox, engine, events, gatewayHooks, runningTurns })
   const sessionServices = createSessionServices({
@@ -188,19 +187,25 @@ function composeOutbox(context: AppContext, events: GatewayEvents): Outbox {
   })
 }
 
-/** An embedded gateway loads no hooks (contract §1.2). */
+/** An embedded gateway loads no gateway hooks (contract §1.2). */
 function composeHookRegistry(
   { options, config, clock, log }: AppContext,
   commands: CommandRegistry,
+  { hooks, connect }: PluginRegistries,
   services: HookServicesDeps,
-): HookRegistry | undefined {
-  if (options.onlyPlatforms !== undefined) return undefined
+): HookRegistry {
   return composeHooks({
     home: options.home,
     config,
     commands,
     acceptAll: options.acceptHooks === true,
+    isEmbedded: options.onlyPlatforms !== undefined,
     services: createHookServices(services),
+    registerPluginEventHook(event, { id, failsClosed, call }) {
+      connect()
+      // The program has a time limit of its own.
+      return hooks.registerNamed(id, event, call, { timeoutMs: 0, ...(failsClosed ? { fails: 'closed' } : {}) })
+    },
     clock,
     log,
   })
@@ -227,6 +232,7 @@ function composePluginRegistries(context: AppContext): PluginRegistries {
   // Modules keep these objects. Replacing their methods therefore takes effect at the next call, in running turns, too.
   const agentHooks = { ...noopAgentHooks }
   const gatewayHooks = { ...noopGatewayHooks }
+  let isConnected = false
   return {
     middleware,
     hooks,
@@ -236,6 +242,8 @@ function composePluginRegistries(context: AppContext): PluginRegistries {
     agentHooks,
     gatewayHooks,
     connect() {
+      if (isConnected) return
+      isConnected = true
       const streamReasoning = () => settings().plugins.stream_reasoning_deltas
       const routeOf: GatewayHooksDeps['routeOf'] = (source) => accountDirectory.pluginRouteOf({ source })
       Object.assign(agentHooks, createAgentHooks({ hooks, memory, streamReasoning, redact, log }))

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { CommandRegistry } from '../commands/registry.ts'
 import type { Config } from '../config/load.ts'
 import type { HookRoot } from '../hooks/discovery.ts'
+import type { PluginEventHook } from '../hooks/plugin-events.ts'
 import { createHookRegistry, type HookRegistry } from '../hooks/registry.ts'
 import type { HookGatewayServices } from '../hooks/services.ts'
 import { createHost } from '../hosts/host.ts'
@@ -13,6 +14,7 @@ import type { HomeLayout } from '../lib/home.ts'
 import { uuid7 } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 import { hookEventNames } from '../message/hook-events.ts'
+import { hookKindOf, isHookName } from '../plugins/hooks/hook-kinds.ts'
 import type { GatewayShapes } from './config.ts'
 
 export interface ComposeHooksDeps {
@@ -20,6 +22,10 @@ export interface ComposeHooksDeps {
   readonly config: Config<GatewayShapes>
   readonly commands: CommandRegistry
   readonly services: HookGatewayServices
+  /** Registers a program or webhook of the configuration beside the callbacks of plugins. */
+  registerPluginEventHook(event: string, hook: PluginEventHook): { remove(): unknown }
+  /** A gateway without gateway hooks: only programs and webhooks of plugin events. */
+  readonly isEmbedded: boolean
   /** Runs the programs of the configuration without consent. */
   readonly acceptAll?: boolean
   readonly clock: () => number
@@ -37,9 +43,9 @@ export function hookDirectories(home: HomeLayout): readonly HookRoot[] {
 }
 
 export function composeHooks(deps: ComposeHooksDeps): HookRegistry {
-  const { home, config, commands, services, acceptAll = false, clock, log } = deps
+  const { home, config, commands, services, isEmbedded, acceptAll = false, clock, log } = deps
   return createHookRegistry({
-    roots: hookDirectories(home),
+    roots: isEmbedded ? [] : hookDirectories(home),
     folder: home.hooks,
     home: home.root,
     cacheFolder: join(home.cache, 'handlers'),
@@ -50,6 +56,12 @@ export function composeHooks(deps: ComposeHooksDeps): HookRegistry {
     emittedEvents: () => eventNames(commands),
     resolveCommand: (name) => commands.resolve(name)?.name,
     services,
+    pluginEvents: {
+      includes: isHookName,
+      usesResults: (event) => hookKindOf(event) === 'decision',
+      register: deps.registerPluginEventHook,
+    },
+    onlyPluginEvents: isEmbedded,
     acceptsAll: () => acceptAll || config.current().hooks_auto_accept || autoAcceptEnabled(config.environment().values),
     fetch,
     newId: () => uuid7(clock()),

@@ -111,7 +111,7 @@ function composeHttp(
     }),
     adminRoutes: [
       ...adminRoutes({ store, engine, outbox, clock, status, shutdown: () => options.onShutdownRequest?.() }),
-      ...(hooks === undefined ? [] : hookRoutes(hooks, redact)),
+      ...hookRoutes(hooks, redact),
       ...pluginRoutes(plugins, config.reload, redact),
     ],
   })

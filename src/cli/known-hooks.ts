@@ -60,6 +60,9 @@ export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
         send: async () => Promise.reject(new HermesError('cli/no-daemon')),
         startAgent: async () => Promise.reject(new HermesError('cli/no-daemon')),
       },
+      // The events of plugins occur only in a gateway.
+      registerPluginEventHook: () => ({ remove: () => undefined }),
+      isEmbedded: false,
       clock: Date.now,
       log,
     })

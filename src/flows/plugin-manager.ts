@@ -91,7 +91,7 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
     tools: () => runtime?.tools.list() ?? [],
     async stop(drainMs, force) {
       stopped = true
-      if (opening === undefined) return
+      // Also without plugins: programs of the configuration may observe the events of plugins.
       const { hooks, memory, daemons, middleware, gatewayHooks } = deps
       await Promise.all([hooks.drain(drainMs, force), memory.drain(drainMs, force)])
       // By now, plugins that keep data per session have been notified of the end of their turns.
@@ -100,7 +100,7 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
       await daemons.stop()
       await memory.stop()
       await withTimeout(middleware.flush(), drainMs, force)
-      await (await opening).loader.stop()
+      await (await opening)?.loader.stop()
     },
   }
 }

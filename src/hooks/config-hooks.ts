@@ -11,6 +11,7 @@ import type { Subscription } from './event-names.ts'
 import { type HookStatus, zeroCounts } from './hook-status.ts'
 import { baseEnvironment } from './host-groups.ts'
 import { createListener, type Listener } from './listener.ts'
+import { createPluginEventHook, type PluginEvents } from './plugin-events.ts'
 import { createProgramCheck, programFiles } from './program-files.ts'
 import { splitShellWords } from './shell-words.ts'
 import { createWebhook, type WebhookDeps } from './webhook.ts'
@@ -22,6 +23,9 @@ export interface ConfigHooksDeps extends Pick<WebhookDeps, 'fetch' | 'newId' | '
   /** Whether programs run without having been accepted. */
   readonly acceptsAll: () => boolean
   eventIssue(event: string): string | undefined
+  readonly pluginEvents: PluginEvents
+  /** Whether hooks of other events are left out. False by default. */
+  readonly onlyPluginEvents?: boolean | undefined
   subscriptionsOf(events: readonly string[]): string[]
   isPaused(id: string): boolean
   onChange(): void
@@ -49,6 +53,8 @@ interface Entry {
   /** `undefined` if the program has not been accepted. */
   readonly accepted: AcceptedHashes | undefined
   readonly listener: Listener | undefined
+  /** With the events of plugins. */
+  readonly registrations: readonly { remove(): unknown }[]
   /** Why the hook must not run; '' if it may run. */
   blockedReason(): string
 }
@@ -57,7 +63,7 @@ interface Entry {
 const webhookGraceMs = 1_000
 
 export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
-  const { home, settings, log, clock } = deps
+  const { home, settings, pluginEvents, log, clock } = deps
   let entries = new Map<string, Entry>()
 
   function environment(): Readonly<Record<string, string>> {
@@ -90,6 +96,7 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
           }),
       deadlineMs: () => deadlineMsOf(configured),
       isEligible: () => true,
+      runsConcurrently: configured.events.some(pluginEvents.usesResults),
       clock,
       log: log.child({ hook: id }),
     })
@@ -97,13 +104,21 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     return listener
   }
 
+  function registerPluginEvents(id: string, { kind, events, spec }: ConfiguredHook, listener: Listener | undefined) {
+    const command = kind === 'command' ? spec : undefined
+    return events.filter(pluginEvents.includes).map((event) => {
+      const usesResults = pluginEvents.usesResults(event)
+      return pluginEvents.register(event, createPluginEventHook({ id, event, command, listener, usesResults }))
+    })
+  }
+
   function refreshEntry(id: string, configured: ConfiguredHook, before: Entry | undefined): Entry {
     const isSame = isDeepStrictEqual(before?.configured, configured)
     const accepted = acceptedHashesFor(configured, deps)
     if (before !== undefined && isSame && isDeepStrictEqual(before.accepted, accepted)) return before
-    before?.listener?.stop()
+    if (before !== undefined) stopEntry(before)
     for (const event of configured.events) {
-      const issue = deps.eventIssue(event)
+      const issue = pluginEvents.includes(event) ? undefined : deps.eventIssue(event)
       if (issue !== undefined && !isSame)
         log.warn({ event: 'hook.event_unknown', hook: id, issue }, 'a configured hook subscribes to an unknown event')
     }
@@ -111,7 +126,9 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
       const blockedReason = blockedReasonFor(id, configured, accepted)
       if (blockedReason() !== '')
         log.warn({ event: 'hook.blocked', hook: id, reason: blockedReason() }, 'a configured hook does not run')
-      return { configured, accepted, blockedReason, listener: createEntryListener(id, configured, blockedReason) }
+      const listener = createEntryListener(id, configured, blockedReason)
+      const registrations = registerPluginEvents(id, configured, listener)
+      return { configured, accepted, blockedReason, listener, registrations }
     }
     log.warn(
       { event: 'hook.not_accepted', hook: id, fix: `hermes hooks accept ${id}` },
@@ -121,6 +138,7 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
       configured,
       accepted,
       listener: undefined,
+      registrations: registerPluginEvents(id, configured, undefined),
       blockedReason: () => `not accepted; run: hermes hooks accept ${id}`,
     }
   }
@@ -129,8 +147,11 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     refresh() {
       const before = entries
       const configuredNow = configuredHooks(settings(), deps.environment()['HERMES_SAFE_MODE'])
-      entries = new Map([...configuredNow].map(([id, hook]) => [id, refreshEntry(id, hook, before.get(id))]))
-      for (const [id, { listener }] of before) if (!entries.has(id)) listener?.stop()
+      const isUsed = ({ events }: ConfiguredHook) =>
+        deps.onlyPluginEvents !== true || events.some(pluginEvents.includes)
+      const used = [...configuredNow].filter(([, hook]) => isUsed(hook))
+      entries = new Map(used.map(([id, hook]) => [id, refreshEntry(id, hook, before.get(id))]))
+      for (const [id, entry] of before) if (!entries.has(id)) stopEntry(entry)
       deps.onChange()
     },
     subscriptions: () =>
@@ -140,9 +161,14 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     find: (name) => entries.get(name)?.listener,
     list: () => [...entries].map(([id, entry]) => statusOf(id, entry)),
     stop() {
-      for (const { listener } of entries.values()) listener?.stop()
+      for (const entry of entries.values()) stopEntry(entry)
     },
   }
+}
+
+function stopEntry({ listener, registrations }: Entry): void {
+  for (const registration of registrations) registration.remove()
+  listener?.stop()
 }
 
 /** By id. Safe mode starts the gateway without programs and webhooks. */

@@ -9,7 +9,7 @@ const matcherSchema = z
   .string()
   .refine(isRegExp, { error: 'expected a regular expression' })
   .optional()
-  .describe('A regular expression that must match the whole command of an event, or its platform if it has no command.')
+  .describe('A regular expression that must match the whole tool name, command or platform of an event.')
 
 /** Unknown keys are accepted and ignored, because later versions may define them. */
 const commandHookSchema = z.looseObject({
@@ -73,7 +73,7 @@ export const hooksConfig = {
       }
     })
     .prefault({})
-    .describe('Every other key is the name of an event, with a list of programs to run.'),
+    .describe('Every other key is the name of an event of the gateway or of plugins, with a list of programs to run.'),
   hooks_auto_accept: z
     .boolean()
     .default(false)

@@ -14,6 +14,8 @@ export interface ListenerDeps {
   deadlineMs(): number
   /** False while the hook must not receive events; skipped events count neither as dropped nor as failed. */
   isEligible(): boolean
+  /** Whether requests run at once, beside each other, instead of in the queue. */
+  readonly runsConcurrently?: boolean
   /** The result when the hook cannot be called or fails; `undefined` if omitted. Not used while a user has paused it. */
   fallback?(context: unknown): unknown
   /** Called with the total number of crashes when the hook has crashed its host. */
@@ -132,6 +134,11 @@ function enqueue(context: ListenerContext, queued: QueuedEvent): void {
   // Reset only below half of the limits. Otherwise a queue that stays full would be logged for each event.
   if (context.isFull && queue.waiting() < maxQueuedEvents / 2 && context.queuedBytes < maxQueuedBytes / 2)
     context.isFull = false
+  if (deps.runsConcurrently === true && queued.respond !== undefined) {
+    context.queuedBytes += queued.bytes
+    void processEvent(context, queued)
+    return
+  }
   if (canAccept(context) && fitsInQueue(context, queued) && queue.push(queued)) {
     context.queuedBytes += queued.bytes
     return

@@ -1,9 +1,11 @@
 /**
  * The JSON that programs and webhooks receive for an event (contract §2.7). All events have the same form.
  */
+import { asRecord } from '../lib/json.ts'
+
 export interface HookPayload {
   readonly hook_event_name: string
-  /** Null for gateway events, which concern no tool. */
+  /** The tool and its arguments of a plugin event such as `pre_tool_call`; null for other events. */
   readonly tool_name: string | null
   readonly tool_input: Readonly<Record<string, unknown>> | null
   readonly session_id: string
@@ -15,21 +17,22 @@ export interface HookPayload {
 
 export function createHookPayload(event: string, context: unknown, cwd: string): HookPayload {
   const session = propertyOf(context, 'session_id')
-  return {
+  const common = {
     hook_event_name: event,
-    tool_name: null,
-    tool_input: null,
     session_id: typeof session === 'string' ? session : '',
     cwd,
     profile: 'default',
-    extra: context,
   }
+  const { tool_name: toolName, args, ...rest } = asRecord(context)
+  if (typeof toolName !== 'string') return { ...common, tool_name: null, tool_input: null, extra: context }
+  return { ...common, tool_name: toolName, tool_input: asRecord(args), extra: rest }
 }
 
-/** Matches the command of an event, or its platform if it has no command. */
+/** Matches the tool of an event, or else its command, or else its platform. */
 export function matchesPattern(matcher: string | undefined, context: unknown): boolean {
   if (matcher === undefined || matcher === '' || matcher === '*') return true
-  const subject = propertyOf(context, 'command') ?? propertyOf(context, 'platform') ?? ''
+  const subject =
+    propertyOf(context, 'tool_name') ?? propertyOf(context, 'command') ?? propertyOf(context, 'platform') ?? ''
   return new RegExp(`^(?:${matcher})$`).test(String(subject))
 }
 

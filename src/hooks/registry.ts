@@ -18,7 +18,7 @@ type ProvidedDeps = 'eventIssue' | 'subscriptionsOf' | 'isPaused' | 'onChange'
 
 export interface HookRegistryDeps
   extends Omit<FolderHooksDeps, ProvidedDeps>,
-    Pick<ConfigHooksDeps, 'fetch' | 'newId' | 'acceptsAll'> {
+    Pick<ConfigHooksDeps, 'fetch' | 'newId' | 'acceptsAll' | 'pluginEvents' | 'onlyPluginEvents'> {
   /** The user's hooks directory. */
   readonly folder: string
   /** Every event that is emitted, including those of commands. */
@@ -156,10 +156,10 @@ function createHookSources(deps: HookRegistryDeps, paused: ReadonlySet<string>, 
   const isPaused = (id: string) => paused.has(id)
   const shared = { home, settings, environment, clock, log, eventIssue, subscriptionsOf: subscribe, isPaused, onChange }
   const { roots, createHost, cacheFolder, manifestCache, services } = deps
-  const { fetch, newId, acceptsAll } = deps
+  const { fetch, newId, acceptsAll, pluginEvents, onlyPluginEvents } = deps
   return {
     folderHooks: createFolderHooks({ ...shared, roots, createHost, cacheFolder, manifestCache, services }),
-    configHooks: createConfigHooks({ ...shared, fetch, newId, acceptsAll }),
+    configHooks: createConfigHooks({ ...shared, fetch, newId, acceptsAll, pluginEvents, onlyPluginEvents }),
   }
 }
 

@@ -9,6 +9,7 @@ import { setImmediate as breath } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { hooksConfig } from '../../src/hooks/config.ts'
+import { noPluginEvents } from '../../src/hooks/plugin-events.ts'
 import { createHookRegistry, type HookRegistry } from '../../src/hooks/registry.ts'
 import { createHost } from '../../src/hosts/host.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -121,6 +122,7 @@ function registryIn(folder: string, hooksFolder: string): HookRegistry {
     resolveCommand: () => undefined,
     services: { send: async () => undefined, startAgent: async () => '' },
     fetch,
+    pluginEvents: noPluginEvents,
     newId: () => '',
     acceptsAll: () => false,
     clock: Date.now,

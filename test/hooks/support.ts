@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type HooksConfig, hooksConfig } from '../../src/hooks/config.ts'
 import type { HookStatus } from '../../src/hooks/hook-status.ts'
+import { noPluginEvents, type PluginEvents } from '../../src/hooks/plugin-events.ts'
 import { createHookRegistry, type HookRegistry } from '../../src/hooks/registry.ts'
 import type { HookGatewayServices } from '../../src/hooks/services.ts'
 import type { HostOptions } from '../../src/hosts/contract.ts'
@@ -29,6 +30,7 @@ export interface HooksSetup {
   readonly clock?: () => number
   /** Programs of the configuration run without having been accepted; true if left out. */
   readonly acceptsAll?: boolean
+  readonly pluginEvents?: PluginEvents
 }
 
 export interface SentMessage {
@@ -103,6 +105,7 @@ export function createTestHooks(t: TestContext, setup: HooksSetup = {}): HooksUn
     },
     clock: setup.clock ?? Date.now,
     fetch,
+    pluginEvents: setup.pluginEvents ?? noPluginEvents,
     newId: () => 'd1',
     acceptsAll: () => setup.acceptsAll ?? true,
     log,

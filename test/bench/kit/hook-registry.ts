@@ -3,6 +3,7 @@
  */
 import { join } from 'node:path'
 import { hooksConfig } from '../../../src/hooks/config.ts'
+import { noPluginEvents } from '../../../src/hooks/plugin-events.ts'
 import { createHookRegistry, type HookRegistry } from '../../../src/hooks/registry.ts'
 import { createHost } from '../../../src/hosts/host.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -31,6 +32,7 @@ export function registryOn({ home, path, python, send = () => undefined }: Hooks
     resolveCommand: (name) => name,
     services: { send: async () => send(), startAgent: async () => '' },
     fetch,
+    pluginEvents: noPluginEvents,
     newId: () => '',
     acceptsAll: () => false,
     clock: Date.now,
