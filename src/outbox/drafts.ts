@@ -108,8 +108,8 @@ interface DraftState {
   /** The message cannot show more text. */
   isFull: boolean
   failures: number
-  /** The first message may have been sent without its address being known. */
-  maybeSent: boolean
+  /** The first message, when it may have been sent without its address being known. */
+  unconfirmed: OutboundMessage | undefined
   /** Whether the platform was asked for such a message. */
   lookedUp: boolean
   nextUpdateAt: number
@@ -129,7 +129,7 @@ function createDraft(registry: DraftRegistry, options: DraftOptions): Draft {
     shown: undefined,
     isFull: false,
     failures: 0,
-    maybeSent: false,
+    unconfirmed: undefined,
     lookedUp: options.resumed !== true,
     nextUpdateAt: 0,
     backoffFactor: 1,
@@ -162,11 +162,31 @@ function createDraft(registry: DraftRegistry, options: DraftOptions): Draft {
       state.closed = true
       state.closing.abort()
       await running
+      await findBeforeReply(state)
       const platformId = registry.addresses.get(options.turnId)
       return platformId === undefined ? null : { platformId, shownText: state.shown ?? '' }
     },
   }
   return draft
+}
+
+/** A first message whose response was lost would stay in the chat with its cursor beside the reply. Never rejects. */
+async function findBeforeReply(state: DraftState): Promise<void> {
+  const { chat, options, registry, unconfirmed, lookedUp } = state
+  const { context } = registry
+  if (unconfirmed === undefined || lookedUp || registry.addresses.has(options.turnId)) return
+  const permit =
+    context.rateLimiter.tryAcquire(chat, 'draft') ??
+    (await context.rateLimiter.acquire(chat, 'draft', context.drainSignal))
+  if (permit === undefined) return
+  try {
+    const sender = context.availableSender(chat)
+    if (sender !== undefined) await findLostDraft(state, sender, unconfirmed)
+  } catch (error) {
+    stopUpdates(state, messageOf(error))
+  } finally {
+    permit.release()
+  }
 }
 
 function hasUpdate({ chat, closed, latest, processed, registry }: DraftState): boolean {
@@ -236,25 +256,16 @@ function formatDraftText(
 }
 
 async function show(state: DraftState, sender: Sender, text: string, permit: Permit): Promise<void> {
-  const { chat, options, registry } = state
+  const { options, registry } = state
   const { context } = registry
-  const { target, turnId, replyTo } = options
-  const address = registry.addresses.get(turnId)
-  const refersToQuestion = replyTo !== undefined && context.replyPolicy(chat).replyTo !== 'off'
-  const message: OutboundMessage = {
-    deliveryId: `draft:${turnId}`,
-    target,
-    text,
-    kind: 'draft',
-    turnId,
-    ...(refersToQuestion ? { replyTo } : {}),
-  }
+  const address = registry.addresses.get(options.turnId)
+  const message = toMessage(state, text)
   if (address === undefined && !state.lookedUp) return findLostDraft(state, sender, message)
   const intervalMs = sender.draftIntervalMs ?? context.settings().streaming.edit_interval * 1_000
   state.nextUpdateAt = context.clock() + intervalMs * state.backoffFactor
   const result = await sendOrEdit(context, sender, message, address)
   permit.record(result, context.clock())
-  if (!result.success) return handleFailure(state, result, address, sender)
+  if (!result.success) return handleFailure(state, result, address, sender, message)
   state.failures = 0
   state.shown = text
   if (address !== undefined) return
@@ -262,17 +273,30 @@ async function show(state: DraftState, sender: Sender, text: string, permit: Per
   await storeAddress(state, result.messageId)
 }
 
-/** Looks for a first message whose address was lost, so that no second one is sent. */
+function toMessage({ chat, options, registry }: DraftState, text: string): OutboundMessage {
+  const { target, turnId, replyTo } = options
+  const refersToQuestion = replyTo !== undefined && registry.context.replyPolicy(chat).replyTo !== 'off'
+  return {
+    deliveryId: `draft:${turnId}`,
+    target,
+    text,
+    kind: 'draft',
+    turnId,
+    ...(refersToQuestion ? { replyTo } : {}),
+  }
+}
+
+/** Looks for a first message whose address was lost, so that no second one is sent. Rejects when the lookup fails. */
 async function findLostDraft(state: DraftState, sender: Sender, message: OutboundMessage): Promise<void> {
-  state.lookedUp = true
   state.processed = undefined
   const found = await callWithTimeout(
     state.registry.context.abortSignal,
     async (signal) => (await sender.resolveUnknown?.(message, signal)) ?? 'unknown',
     callTimeoutMs,
   )
+  state.lookedUp = true
   if (found !== 'unknown' && found.sent && found.messageId !== undefined) await storeAddress(state, found.messageId)
-  else if (state.maybeSent && (found === 'unknown' || found.sent))
+  else if (state.unconfirmed !== undefined && (found === 'unknown' || found.sent))
     stopUpdates(state, 'it is unknown whether the draft was sent')
 }
 
@@ -300,6 +324,7 @@ function handleFailure(
   result: Exclude<SendResult, { success: true }>,
   address: string | undefined,
   sender: Sender,
+  message: OutboundMessage,
 ): void {
   state.failures += 1
   state.processed = undefined
@@ -310,7 +335,7 @@ function handleFailure(
     state.shown = undefined
   }
   if (address === undefined && result.maybeSent === true && sender.idempotentSends !== true) {
-    state.maybeSent = true
+    state.unconfirmed = message
     state.lookedUp = false
   }
   if (state.failures >= maxFailures || result.problem === 'unauthorised') stopUpdates(state, result.error)

@@ -245,6 +245,38 @@ test('a first draft that may have arrived is found if the platform can be querie
   )
 })
 
+test('a first draft whose response is lost while the turn ends is found, so that the reply replaces it', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 0, resolve: true })
+  const response = createDeferred<typeof lost>()
+  bench.sender.script.push(response.promise)
+  bench.sender.found = { sent: true, messageId: 'm3' }
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await bench.sender.reached(1)
+  draft.update(`${sentence} The end.`)
+  const closing = draft.close()
+  response.resolve(lost)
+  assert.deepEqual(await closing, { platformId: 'm3', shownText: '' })
+  assert.deepEqual(
+    bench.sender.calls.map(({ op, text }) => [op, text]),
+    [
+      ['send', `${sentence} ▉`],
+      ['resolve', `${sentence} ▉`],
+    ],
+  )
+})
+
+test('a failed search for a lost draft is repeated when the turn ends', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 0, resolve: true })
+  bench.sender.script.push(lost)
+  bench.sender.found = new Error('unreachable')
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await flushEventLoop()
+  bench.sender.found = { sent: true, messageId: 'm3' }
+  assert.deepEqual(await draft.close(), { platformId: 'm3', shownText: '' })
+})
+
 test('a draft ends when the token is rejected', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   bench.sender.script.push(unauthorised)

@@ -41,7 +41,7 @@ export interface FakeSender extends Sender {
   readonly shown: Map<string, string>
   /** The results of the next calls. Later calls succeed. */
   readonly script: ScriptedResult[]
-  found: ResolveResult
+  found: ResolveResult | Error
   /** Texts of sends and edits, in order. */
   texts(): string[]
   /** Resolves when this number of sends and edits has started. */
@@ -160,6 +160,7 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
   if (abilities.resolve === true) {
     sender.resolveUnknown = async (message) => {
       note('resolve', toCall(message))
+      if (sender.found instanceof Error) throw sender.found
       return sender.found
     }
   }

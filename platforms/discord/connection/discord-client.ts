@@ -3,9 +3,9 @@
  * passed on as Discord sends them; none reaches the caches of the `Client`.
  */
 import { Client, Events, GatewayIntentBits, type IIdentifyThrottler, type RESTOptions } from 'discord.js'
-import type { Logger } from '#sdk'
+import { type Logger, messageOf } from '#sdk'
 import { asRecord, numberAt } from '../inbound/payload.ts'
-import { createIdentifyThrottler } from './identify-throttler.ts'
+import { createIdentifyThrottler, type SessionLimit } from './identify-throttler.ts'
 import { createReplaceableStrategy, type Manager, type ReplaceableStrategy } from './sharding-strategy.ts'
 
 export interface ClientListener {
@@ -91,7 +91,7 @@ export function createDiscordClient(deps: DiscordClientDeps): DiscordClient {
       buildIdentifyThrottler(manager) {
         throttler ??= createIdentifyThrottler({
           gapMs: deps.identifyGapMs,
-          fetchLimit: async () => (await manager.fetchGatewayInformation(true)).session_start_limit,
+          fetchLimit: () => fetchSessionLimit(manager, deps.log),
           onLimit: listener.onSessionLimit,
         })
         return throttler
@@ -109,6 +109,15 @@ export function createDiscordClient(deps: DiscordClientDeps): DiscordClient {
     sendHeartbeat: () => void strategy?.sendHeartbeat(),
     replaceConnection: () => void strategy?.replace().catch(listener.onError),
     destroy: () => client.destroy(),
+  }
+}
+
+async function fetchSessionLimit(manager: Manager, log: Logger): Promise<SessionLimit | undefined> {
+  try {
+    return (await manager.fetchGatewayInformation(true)).session_start_limit
+  } catch (error) {
+    log.debug({ event: 'discord.session_limit_failed', reason: messageOf(error) }, 'session limit is unknown')
+    return undefined
   }
 }
 

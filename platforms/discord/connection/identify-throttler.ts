@@ -15,7 +15,8 @@ export interface SessionLimit {
 
 export interface IdentifyThrottlerDeps {
   readonly gapMs: number
-  fetchLimit(): Promise<SessionLimit>
+  /** Undefined when it cannot be determined: then the session is started. Must not reject. */
+  fetchLimit(): Promise<SessionLimit | undefined>
   /** Called before waiting for the limit to be reset. */
   onLimit(reason: string): void
 }
@@ -33,7 +34,7 @@ export function createIdentifyThrottler({ gapMs, fetchLimit, onLimit }: Identify
         for (;;) {
           signal.throwIfAborted()
           const limit = await fetchLimit()
-          if (limit.remaining > 0) break
+          if (limit === undefined || limit.remaining > 0) break
           onLimit(describeSessionLimit(limit))
           await sleep(Math.max(limit.reset_after, minWaitMs), signal)
         }

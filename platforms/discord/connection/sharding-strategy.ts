@@ -42,10 +42,7 @@ export function createReplaceableStrategy(manager: Manager, deps: ShardDeps): Re
 
   return {
     async spawn(ids) {
-      const { url, session_start_limit: limit } = await gatewayInfo.fetch()
-      if (!isGatewayUrl(url)) {
-        throw new HermesError('platform/connect-failed', 'The address of the gateway is missing: is api_url right?')
-      }
+      const { session_start_limit: limit } = await gatewayInfo.fetch()
       if (limit.remaining <= 0) throw new HermesError('platform/connect-failed', `${describeSessionLimit(limit)}.`)
       shard = create()
       await shard.strategy.spawn(ids)
@@ -82,7 +79,7 @@ function createGatewayInfoCache(manager: Manager, log: Logger): GatewayInfoCache
   return {
     async fetch(force) {
       try {
-        last = await manager.fetchGatewayInformation(force)
+        last = validateGatewayInfo(await manager.fetchGatewayInformation(force))
       } catch (error) {
         if (last === undefined) throw error
         log.debug({ event: 'discord.gateway_info_failed', reason: messageOf(error) }, 'gateway information is outdated')
@@ -91,6 +88,12 @@ function createGatewayInfoCache(manager: Manager, log: Logger): GatewayInfoCache
     },
     url: () => last?.url ?? '',
   }
+}
+
+/** discord.js throws into an unobserved promise, and stops, when it is given an address that cannot be parsed. */
+function validateGatewayInfo(info: GatewayInfo): GatewayInfo {
+  if (isGatewayUrl(info.url)) return info
+  throw new HermesError('platform/connect-failed', 'The address of the gateway is missing: is api_url right?')
 }
 
 function createShard(
@@ -112,7 +115,7 @@ function createShard(
     },
     updateSessionInfo(id, info) {
       if (isRetired) return
-      // discord.js throws into an unobserved promise, and stops, when it is given an address that cannot be parsed.
+      // As in `validateGatewayInfo`.
       const isUsable = info === null || isGatewayUrl(info.resumeURL)
       return manager.options.updateSessionInfo(id, isUsable ? info : { ...info, resumeURL: gatewayInfo.url() })
     },

@@ -3,7 +3,7 @@
  */
 import { createLruCache, messageOf, type OutboundMessage, type SendResult, type Target } from '#sdk'
 import type { Api } from '../connection/api.ts'
-import { codeOf, describeError, toSendResult } from '../errors.ts'
+import { codeOf, describeError, isRejected, toSendResult } from '../errors.ts'
 import { asRecord, idAt, isRecord, isSnowflake, type JsonRecord, recordAt, textAt } from '../inbound/payload.ts'
 import type { DiscordOptions } from '../options.ts'
 import { nonceOf, type OutboundFile, renderEdit, renderMessage } from './render.ts'
@@ -98,6 +98,7 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
       const echoed = echoes.get(nonce)
       if (echoed !== undefined) return { sent: true, messageId: echoed }
       if (!isValidTarget(message.target)) return { sent: false }
+      if (message.kind === 'draft') return await repeatDraft(message, signal)
       let isSure = true
       for (const channelId of threads.channelIdsOf(message.target)) {
         const found = await findInChannel(channelId, message, nonce, signal)
@@ -131,6 +132,23 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
   }
 
   /**
+   * Sends a draft again: for the same nonce Discord returns the earlier message. A draft that it does not know is created,
+   * which does no harm because the reply replaces it.
+   */
+  async function repeatDraft(message: OutboundMessage, signal: AbortSignal): Promise<ResolveUnknownResult> {
+    try {
+      const sent = await threads.withChannel(message.target, signal, (channelId) =>
+        post(message, channelId, undefined, signal),
+      )
+      const messageId = idAt(asRecord(sent), 'id')
+      return messageId === undefined ? 'unknown' : { sent: true, messageId }
+    } catch (error) {
+      if (isRejected(error)) return { sent: false }
+      throw lookupError(error)
+    }
+  }
+
+  /**
    * Returns the id of the message; 'unsure' when one of the bot's newest messages has the same text, or when none of the
    * searched messages is from the bot. Messages of one chat are sent in sequence, so none follows one whose response was lost.
    */
@@ -159,7 +177,7 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
       const code = codeOf(error)
       // The thread was never opened, or the bot has no access to the channel and cannot have written there.
       if (code === unknownChannelCode || code === missingAccessCode) return []
-      throw new Error(`it could not be checked whether the message was sent: ${describeError(error)}`, { cause: error })
+      throw lookupError(error)
     }
   }
 }
@@ -179,6 +197,10 @@ async function toSendResultOf(
     const detail = `the file ${file.name} has ${megabytes} MB; Discord usually accepts ${defaultUploadLimitMb} MB from a bot`
     return { ...result, error: `${detail}. ${result.error}` }
   }
+}
+
+function lookupError(error: unknown): Error {
+  return new Error(`it could not be checked whether the message was sent: ${describeError(error)}`, { cause: error })
 }
 
 function isFileTooLarge(error: unknown): boolean {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import { describeCloseCode } from '../../../../platforms/discord/errors.ts'
 import { HermesError } from '../../../../src/lib/errors.ts'
 import { acceptedTexts, neverAborted, startDiscordTest, until, waitForEvent } from '../support.ts'
@@ -128,6 +129,49 @@ describe('a connection to Discord', { concurrency: 8 }, () => {
     const { discord, createAnother } = await startDiscordTest(t, { connect: false })
     discord.faults.respond('GET /gateway/bot', { status: 200, body: { hello: 'world' } })
     await assert.rejects(createAnother().connect(neverAborted), /api_url/)
+  })
+
+  test('an answer without a usable address of the gateway fails the account, and no rejection stays unhandled', async (t) => {
+    const unhandled: unknown[] = []
+    const record = (error: unknown) => unhandled.push(error)
+    process.on('unhandledRejection', record)
+    t.after(() => process.off('unhandledRejection', record))
+    const { discord, createAnother } = await startDiscordTest(t, { connect: false })
+    const limit = { total: 1_000, remaining: 1_000, reset_after: 0, max_concurrency: 1 }
+    for (const body of [
+      null,
+      [],
+      {},
+      { url: 'ws://127.0.0.1' },
+      { url: 'not an address', session_start_limit: limit },
+    ]) {
+      discord.faults.respond('GET /gateway/bot', { status: 200, body })
+      await assert.rejects(createAnother().connect(neverAborted), { code: 'platform/connect-failed' })
+    }
+    await nextRound()
+    assert.deepEqual(unhandled, [])
+  })
+
+  test('a dead connection is replaced at the known address when Discord names an unusable one', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t, { timing: alert })
+    const limit = { total: 1_000, remaining: 1_000, reset_after: 0, max_concurrency: 1 }
+    discord.faults.respond('GET /gateway/bot', { status: 200, body: { url: '', session_start_limit: limit } }, 100)
+    discord.gateway.forgetSessions()
+    discord.gateway.freeze()
+    await until(() => discord.gateway.counts.identified === 2, discord)
+    discord.say(ada, dm, 'after')
+    await waitForEvent(gateway, 'after')
+  })
+
+  test('a new session starts once, although the limit of sessions cannot be read', async (t) => {
+    const { discord, gateway, ada, dm } = await startDiscordTest(t)
+    discord.faults.respond('GET /gateway/bot', { status: 502, body: 'bad gateway' }, 100)
+    discord.gateway.forgetSessions()
+    discord.gateway.invalidate(false)
+    await until(() => discord.gateway.counts.identified === 2, discord)
+    discord.say(ada, dm, 'after')
+    await waitForEvent(gateway, 'after')
+    assert.deepEqual([discord.gateway.counts.identified, discord.gateway.counts.resumed], [2, 0])
   })
 
   test('heartbeat acknowledgements count as activity', async (t) => {

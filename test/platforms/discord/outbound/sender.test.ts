@@ -277,3 +277,24 @@ test('an expired URL of a file is refreshed, and a configured API may be in a pr
   assert.equal((await adapter.locate?.({ kind: 'photo', ref: fresh }, neverAborted))?.url, fresh)
   assert.equal(discord.faults.calls('POST /attachments/refresh-urls'), 1)
 })
+
+test('a draft whose response was lost is found by its nonce, although its text has grown and no event arrived', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  const draft = messageTo(targetFor(dm.id), 'The answer ▉', { kind: 'draft' })
+  discord.gateway.freeze()
+  discord.faults.dropResponse('POST /channels/:id/messages')
+  const lost = await adapter.send(draft, neverAborted)
+  assert.ok(!lost.success && lost.maybeSent === true)
+  const found = await adapter.resolveUnknown?.({ ...draft, text: 'The answer is ▉' }, neverAborted)
+  assert.deepEqual(found, { sent: true, messageId: discord.sent(dm.id)[0]?.id })
+  assert.equal(discord.sent(dm.id).length, 1)
+})
+
+test('a draft that never arrived is created by the search for it', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  discord.faults.reset('POST /channels/:id/messages')
+  const draft = messageTo(targetFor(dm.id), 'The answer ▉', { kind: 'draft' })
+  await adapter.send(draft, neverAborted)
+  const found = await adapter.resolveUnknown?.(draft, neverAborted)
+  assert.deepEqual(found, { sent: true, messageId: discord.sent(dm.id)[0]?.id })
+})
