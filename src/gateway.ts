@@ -67,6 +67,10 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
   const { clock, log, secrets, redact, config, catalogue, store, degraded } = infrastructure
   const state: GatewayState = { phase: 'starting', initialConnectPending: true, url: '' }
   const stopping = new AbortController()
+  const memoryProblems = () => {
+    const problem = agentRuntime.plugins.memoryProblem()
+    return problem === undefined ? [] : [problem]
+  }
   const context: AppContext = {
     options,
     config,
@@ -88,7 +92,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
       health: () => endpoints.supervisor.health(),
     },
     store,
-    degraded,
+    degraded: () => [...degraded(), ...memoryProblems()],
     phase: () => state.phase,
     isOpen: () => state.phase === 'ready',
     isDraining: () => state.phase === 'draining',

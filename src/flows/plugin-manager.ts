@@ -12,6 +12,7 @@ import type { PluginRoot } from '../plugins/discovery.ts'
 import type { GatewayHooks } from '../plugins/gateway-hooks.ts'
 import type { PluginHooks } from '../plugins/hooks/plugin-hooks.ts'
 import type { PluginLoader } from '../plugins/loader.ts'
+import { explainMissingMemoryProvider } from '../plugins/missing-memory-provider.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import type { PluginFailure, PluginReport } from '../plugins/plugin-report.ts'
 import type { PluginToolEntry, PluginTools } from '../plugins/plugin-tools.ts'
@@ -29,7 +30,7 @@ export interface PluginManagerDeps {
   /** Imports the code that loads plugins. Called at most once. */
   openRuntime(): Promise<PluginRuntime>
   readonly hooks: Pick<PluginHooks, 'drain'>
-  readonly memory: Pick<PluginMemory, 'drain' | 'stop'>
+  readonly memory: Pick<PluginMemory, 'activeProviderName' | 'drain' | 'stop'>
   readonly daemons: Pick<Daemons, 'stop'>
   readonly middleware: Pick<Middleware, 'flush'>
   readonly gatewayHooks: Pick<GatewayHooks, 'gatewayStopping'>
@@ -46,6 +47,8 @@ export interface PluginManager {
   /** All installed plugins, including disabled ones. */
   list(): Promise<readonly PluginReport[]>
   failures(): readonly PluginFailure[]
+  /** Why the provider of `memory.provider` is not active; `undefined` if it is, if none is configured, or before the first `sync`. */
+  memoryProblem(): string | undefined
   /** In the order of registration. */
   tools(): readonly PluginToolEntry[]
   /** Delivers pending notifications for at most `drainMs`, then the stop, then unloads in reverse order. Never rejects. */
@@ -56,6 +59,7 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
   const { roots, settings, environment } = deps
   let runtime: PluginRuntime | undefined
   let opening: Promise<PluginRuntime> | undefined
+  let synced = false
   let stopped = false
 
   const isSafeMode = () => isEnabledFlag(environment().values['HERMES_SAFE_MODE'])
@@ -66,6 +70,7 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
     opening ??= deps.openRuntime()
     runtime = await opening
     await runtime.loader.sync(changedFiles)
+    synced = true
   }
 
   return {
@@ -87,6 +92,12 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
         return [{ id: 'all plugins', state: 'off', reason: 'HERMES_SAFE_MODE is set: none is loaded' }]
       }
       return runtime?.loader.failures() ?? []
+    },
+    memoryProblem() {
+      const { provider = '' } = settings().memory
+      if (!synced || runtime === undefined || provider === '' || deps.memory.activeProviderName() !== undefined)
+        return undefined
+      return explainMissingMemoryProvider(provider, runtime.loader.list())
     },
     tools: () => runtime?.tools.list() ?? [],
     async stop(drainMs, force) {

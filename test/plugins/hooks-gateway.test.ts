@@ -195,3 +195,23 @@ test('a daemon of a plugin runs while the gateway runs and is listed in the stat
   await gateway.stop()
   assert.deepEqual(gateway.notes(), ['up', 'look', 'down'])
 })
+
+test('memory.provider that names no plugin degrades the gateway and names the nearest one', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { memory: { provider: 'honhco' } },
+    prepare: (home) =>
+      writeFiles(home.plugins, { ...pluginFiles('memory/honcho', ''), ...pluginFiles('memory/plain', '') }),
+  })
+  const reasonOf = () =>
+    gateway
+      .current()
+      .status()
+      .degraded.find((reason) => reason.includes('memory.provider')) ?? ''
+  assert.match(reasonOf(), /"honhco".*"honcho"/)
+})
+
+test('memory.provider that names a plugin without a memory provider degrades the gateway', async (t) => {
+  const gateway = await withPlugin(t, '', { config: { memory: { provider: 'demo' } } })
+  const reasons = gateway.current().status().degraded
+  assert.ok(reasons.some((reason) => reason.includes('memory.provider') && reason.includes('demo')))
+})
