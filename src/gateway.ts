@@ -81,7 +81,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     accountDirectory: createAccountDirectory({
       catalogue,
       settings: config.current,
-      unresolvedVariables: config.unresolvedVariables,
+      unusableSettings: config.unusableSettings,
       usesDefaultsAfterFailure: () => config.state().source === 'defaults' && config.state().problems.length > 0,
       log,
       onlyPlatforms: options.onlyPlatforms,

@@ -13,10 +13,10 @@ export const agentConfig = {
     .default('')
     .describe('The name of the model at its provider, for example gpt-5.2 or claude-sonnet-5.'),
   provider: z
-    .enum(['openai', 'openai-responses', 'anthropic', 'demo'])
+    .enum(['openai', 'openai-responses', 'anthropic', 'demo', 'none'])
     .optional()
     .describe(
-      'The provider of the model. When omitted, the configured keys decide; without a key, the offline demonstration runs.',
+      'The provider of the model. When omitted, the configured keys decide; without a key, the offline demonstration runs. `none`: no model, every message is answered with an error.',
     ),
   base_url: z
     .string()
@@ -83,10 +83,10 @@ export const agentConfig = {
   terminal: z
     .object({
       backend: z
-        .enum(['local', 'docker', 'ssh', 'modal', 'daytona', 'singularity'])
+        .enum(['local', 'none', 'docker', 'ssh', 'modal', 'daytona', 'singularity'])
         .default('local')
         .describe(
-          'Where commands run. Only local is implemented; with any other value the model gets neither terminal nor file tools.',
+          'Where commands run. Only local is implemented; with any other value, such as none, the model gets neither terminal nor file tools.',
         ),
       cwd: z
         .string()

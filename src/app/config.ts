@@ -5,7 +5,7 @@ import { agentConfig } from '../agent/config.ts'
 import { approvalsConfig } from '../approvals/config.ts'
 import { type Config, type ConfigOptions, createConfig } from '../config/load.ts'
 import type { EnvironmentBinding } from '../config/overrides.ts'
-import type { UnusedKey } from '../config/unknown-keys.ts'
+import type { SafeValue } from '../config/replace-invalid.ts'
 import { hooksConfig } from '../hooks/config.ts'
 import { httpConfig } from '../http/config.ts'
 import { inboxConfig } from '../inbox/config.ts'
@@ -16,6 +16,7 @@ import { platformConfig, platformVariables } from '../platforms/config.ts'
 import type { PlatformManifest } from '../platforms/manifest.ts'
 import { pluginsConfig } from '../plugins/config.ts'
 import { sessionsConfig } from '../sessions/config.ts'
+import { keyAliases, unusedKeys } from './config-compatibility.ts'
 
 /** The sections of all modules and of the installed platforms. */
 export function gatewayShapes(platforms: readonly PlatformManifest[]) {
@@ -50,69 +51,24 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
 
 const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb', 'http.allowed_hosts'] as const
 
-/** Keys of Hermes that no module reads yet. Each one in the file is reported as a note. */
-const plannedKeys = [
-  'auxiliary.*',
-  'browser',
-  'code_execution',
-  'compression.min_tail_user_messages',
-  'compression.summary_base_url',
-  'compression.summary_provider',
-  'compression.tail_mode',
-  'compression.threshold_tokens',
-  'context_engine',
-  'credential_pool_strategies',
-  'cron',
-  'curator',
-  'delegation.*',
-  'display',
-  'fallback_model',
-  'fallback_providers',
-  'gateway.*',
-  'mcp_servers',
-  'profile',
-  'personalities',
-  'prefill_messages_file',
-  'profile_routes',
-  'providers',
-  'quick_commands',
-  'reset_triggers',
-  'session_reset',
-  'sessions_dir',
-  'skills',
-  'smart_model_routing',
-  'stt',
-  'timezone',
-  'toolsets',
-  'tts',
-  'voice',
-  'web',
-  'agent.restart_drain_timeout',
-  'approvals.gateway_timeout',
-  'approvals.mcp_reload_confirm',
-  'agent.gateway_timeout',
-  'terminal.docker_image',
-  'terminal.container_persistent',
-  'streaming.fresh_final_after_seconds',
-]
-
-/** Keys that restrict something in Hermes. Without their effect the gateway is degraded. */
-const unenforcedKeys = [
-  'approvals.mode',
-  'approvals.cron_mode',
-  'approvals.single_query_mode',
-  'approvals.unattended_mode',
-  'gateway.unauthorized_dm_behavior',
-  'platforms.*.unauthorized_dm_behavior',
-  'privacy',
-  'security',
-  'unauthorized_dm_behavior',
-]
-
-const unusedKeys: readonly UnusedKey[] = [
-  // The first matching key counts.
-  ...unenforcedKeys.map((key): UnusedKey => ({ key, kind: 'security' })),
-  ...plannedKeys.map((key): UnusedKey => ({ key, kind: 'planned' })),
+/** Where the default would permit more than the owner of an invalid value may have wanted. */
+const safeValues: readonly SafeValue[] = [
+  { key: 'provider', value: 'none' },
+  // A key must not be sent to another server than the configured one.
+  { key: 'base_url', set: 'provider', value: 'none' },
+  { key: 'api_key', set: 'provider', value: 'none' },
+  { key: 'terminal.backend', value: 'none' },
+  { key: 'terminal.cwd', set: 'terminal.backend', value: 'none' },
+  { key: 'approvals.deny', value: ['*'] },
+  { key: 'approvals.destructive_slash_confirm', value: true },
+  { key: 'agent.disabled_toolsets', value: ['terminal', 'file', 'todo', 'delegation'] },
+  { key: 'plugins.disabled', set: 'plugins.enabled', value: [] },
+  { key: 'plugins.env', value: 'declared' },
+  { key: 'plugins.pre_tool_call_errors', value: 'closed' },
+  { key: 'hooks.env', value: 'declared' },
+  { key: 'thread_sessions_per_user', value: true },
+  { key: 'retention.days', value: 36_500 },
+  { key: 'retention.media_days', value: 36_500 },
 ]
 
 type OpenConfigOptions = Required<
@@ -128,6 +84,8 @@ export function openConfig(options: OpenConfigOptions): Config<GatewayShapes> {
     environment,
     environmentBindings: gatewayVariables(platforms),
     unusedKeys,
+    keyAliases: keyAliases(platforms),
+    safeValues,
     restartPaths,
     secrets,
     saveLastGood,

@@ -2,7 +2,9 @@
  * Lists the configuration values in effect and their origin. Secrets are replaced with a placeholder.
  */
 import { gatewayShapes, gatewayVariables } from '../app/config.ts'
+import { keyAliases } from '../app/config-compatibility.ts'
 import { dottedPath } from '../config/issue.ts'
+import { applyKeyAliases } from '../config/key-aliases.ts'
 import { pathOf, typeAt } from '../config/overrides.ts'
 import { isWriteOnly } from '../config/schema-introspection.ts'
 import { isSecretName } from '../config/secrets.ts'
@@ -28,6 +30,7 @@ export function listEffectiveValues({ config, catalogue, secrets }: Settings, ho
   const shapes = gatewayShapes(catalogue.platforms)
   const redact = createRedactor({ secrets: secrets.all })
   const file = readEffectiveFile(config.state().source, home)
+  const aliased = file && applyKeyAliases(file.value, keyAliases(catalogue.platforms))
   const variables = gatewayVariables(catalogue.platforms).flatMap((name) => {
     const origin = config.environment().originOf(name.variable)
     return origin === undefined ? [] : [{ ...name, path: pathOf(name), origin }]
@@ -48,8 +51,9 @@ export function listEffectiveValues({ config, catalogue, secrets }: Settings, ho
       const { file: name, line } = variable.origin
       return `${variable.variable} in ${line === undefined ? name : `${name}:${line}`}`
     }
-    if (file === undefined || valueAt(file.value, path) === undefined) return 'default'
-    return `${file.file}:${file.positionOf(path, 'key').line}`
+    if (file === undefined || aliased === undefined || valueAt(aliased.tree, path) === undefined) return 'default'
+    const source = aliased.sourceOf(path).map(String)
+    return `${file.file}:${file.positionOf(source, 'key').line}`
   }
   return flattenValues(config.current(), []).map(([path, value]) => ({
     path: dottedPath(path),

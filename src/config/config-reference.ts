@@ -114,7 +114,8 @@ const introduction = [
   '',
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the notation that is explained
   'In strings, `${NAME}` is replaced by a variable, `${NAME:-default}` by a variable with a default, and `$${` by `${`.',
-  'A variable that is not set makes the file invalid. In a key of a chat account it disables only that account.',
+  'An invalid value, or a variable that is not set, does not affect other keys. The key has its default, or the strictest value where the default would permit more (`terminal.backend: none`, `approvals.deny: ["*"]`, `provider: none`), and the gateway is degraded. In a key of a chat account it disables only that account. If the file is not valid YAML, the last valid one is used.',
+  'The spellings of Hermes Agent are accepted, too: `model: {default, provider, base_url, api_key}`, `gateway.platforms.<platform>` and the name of a platform at the top level (`telegram:`). If a key has several spellings in the file, the one on this page takes precedence.',
   'Unknown keys are reported and ignored. `hermes config check` shows every issue with its line and column.',
   'Keys of Hermes Agent that have no effect in this version are notes in `hermes config check`, `hermes status`, `hermes doctor` and the log. If such a key restricts something (`security`, `approvals.mode`), the gateway is degraded.',
   'A running gateway applies changes of both files. The log and `hermes status` name the keys that require a restart.',

@@ -1,19 +1,22 @@
 /**
  * Evaluates the text of a configuration with an environment: returns the validated value or all issues.
  */
+import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { type ParsedYaml, type PathPart, type Position, parseYaml } from '../lib/yaml.ts'
 import type { Environment } from './environment.ts'
 import { interpolateVariables } from './interpolate-variables.ts'
 import { type ConfigIssue, dottedPath } from './issue.ts'
+import { type AliasedTree, applyKeyAliases, type KeyAlias } from './key-aliases.ts'
 import { applyOverrides, coerceText, type EnvironmentBinding, type Override, textKindAt, typeAt } from './overrides.ts'
+import { replaceInvalidValue, type SafeValue } from './replace-invalid.ts'
 import { isWriteOnly } from './schema-introspection.ts'
 import { findEnvironmentSecrets, findSecrets, isSecretName } from './secrets.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
-import { isTree, valueAt, withoutKey, withValue } from './tree.ts'
-import { splitUnknownKeys, type UnknownKey, type UnusedKey } from './unknown-keys.ts'
-import { accountKeyOf, type UnresolvedVariable } from './unresolved-variables.ts'
-import { validate } from './validate.ts'
+import { isTree, valueAt, withValue } from './tree.ts'
+import { findUnusedKey, splitUnknownKeys, type UnknownKey, type UnusedKey } from './unknown-keys.ts'
+import type { UnusableSetting } from './unusable-settings.ts'
+import { type RedactionOptions, validate } from './validate.ts'
 
 export interface EvaluationInput<Shape extends ConfigShape> {
   readonly text: string
@@ -24,13 +27,24 @@ export interface EvaluationInput<Shape extends ConfigShape> {
   readonly environmentBindings: readonly EnvironmentBinding[]
   /** Keys of Hermes that no module reads. */
   readonly unusedKeys: readonly UnusedKey[]
+  /** Other spellings of keys. */
+  readonly keyAliases: readonly KeyAlias[]
+  readonly safeValues: readonly SafeValue[]
+}
+
+interface ReplacedIssue {
+  readonly issue: ConfigIssue
+  /** What is used instead. Empty: the default. */
+  readonly safeValues: readonly SafeValue[]
 }
 
 export interface ConfigEvaluation<Shape extends ConfigShape> {
-  /** Absent if there are issues other than unresolved variables of accounts. */
+  /** Absent if the text is not a mapping in YAML. Invalid values are replaced. */
   readonly value?: ConfigOf<Shape>
-  /** Keys without a value because of an unset variable. Each one is also an issue. */
-  readonly unresolved: readonly UnresolvedVariable[]
+  /** Keys of accounts without a value because it is invalid. Each one is also an issue. */
+  readonly unusable: readonly UnusableSetting[]
+  /** Invalid values elsewhere. Each one is also an issue. */
+  readonly replaced: readonly ReplacedIssue[]
   readonly issues: readonly ConfigIssue[]
   readonly warnings: readonly ConfigIssue[]
   /** Known keys that have no effect. */
@@ -51,8 +65,10 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
   if (yaml.issues.length > 0) return failedEvaluation(yaml.issues.map(toSyntaxIssue), fromEnvironment)
   const root = yaml.value ?? {}
   if (!isTree(root)) return failedEvaluation([notMappingIssue(yaml)], fromEnvironment)
+  const aliased = applyKeyAliases(root, input.keyAliases)
+  const place: Place = { yaml, sourceOf: aliased.sourceOf, overrides: [] }
 
-  const { tree: resolved, references, undefinedVariables } = interpolateVariables(root, environment.values)
+  const { tree: resolved, references, undefinedVariables } = interpolateVariables(aliased.tree, environment.values)
   let tree = resolved
   for (const { path, whole } of references) {
     const kind = whole ? textKindAt(shapes, path) : undefined
@@ -62,79 +78,149 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
   // In a key that no module reads, ${X} may be part of a shell command or a template.
   const isRead = ({ path }: { path: readonly PathPart[] }) => typeAt(shapes, path) !== undefined
   const unread = undefinedVariables.filter((reference) => !isRead(reference))
-  const missing = undefinedVariables
-    .filter(isRead)
-    .map(({ path, name }) => ({ path, name, issue: unsetVariableIssue(yaml, path, name) }))
-  const unresolved = missing.flatMap(({ path, name, issue }): UnresolvedVariable[] => {
-    const key = accountKeyOf(path)
-    return key === undefined ? [] : [{ path: key, reason: unsetReason(issue, name), issue }]
+  const unset = undefinedVariables.filter(isRead).map(({ path, name }): InvalidValue => {
+    const issue = unsetVariableIssue(place, path, name)
+    return { path, issue, reason: `\${${name}} is not set` }
   })
-  for (const { path } of unresolved) tree = withoutKey(tree, path)
-  const separated = splitUnknownKeys(tree, shapes, unusedKeys)
+  const withoutUnset = replaceAll(tree, unset, input.safeValues)
+  const separated = splitUnknownKeys(withoutUnset.tree, shapes, unusedKeys)
   const overridden = applyOverrides(separated.tree, environmentBindings, environment, shapes)
   const isHidden = (path: readonly string[]) => {
     const type = typeAt(shapes, path)
     return type !== undefined && isWriteOnly(type)
   }
   // An unresolved reference is not a secret, and the user must see its name.
-  const unset = new Set(undefinedVariables.map(({ name }) => `\${${name}}`))
+  const unsetReferences = new Set(undefinedVariables.map(({ name }) => `\${${name}}`))
   const secrets = [
     ...fromEnvironment,
     ...findSecrets(resolved, isHidden),
     ...findSecrets(overridden.tree, isHidden),
-  ].filter((secret) => !unset.has(secret))
+  ].filter((secret) => !unsetReferences.has(secret))
   const fromSecrets = [
     ...references.filter(({ variables }) => variables.some(isSecretName)),
     ...overridden.overrides.filter(({ variable }) => isSecretName(variable)),
   ]
-  const checked = validate(overridden.tree, shapes, {
-    redact: createRedactor({ secrets: () => secrets }),
-    isHidden: (path) => fromSecrets.some((source) => source.path.every((part, index) => part === path[index])),
+  const valid = replaceInvalidValues(overridden.tree, {
+    shapes,
+    safeValues: input.safeValues,
+    place: { ...place, overrides: overridden.overrides },
+    redaction: {
+      redact: createRedactor({ secrets: () => secrets }),
+      isHidden: (path) => fromSecrets.some((source) => source.path.every((part, index) => part === path[index])),
+    },
   })
+  // These paths are those of the file.
+  const asWritten: Place = { ...place, sourceOf: (path) => path }
+  const leftOver = aliased.leftOver.map((key) => ({ ...key, unused: findUnusedKey(key.path, unusedKeys) }))
   const unusedIssues = (kind: UnusedKey['kind'], message: string): ConfigIssue[] =>
-    separated.unused
-      .filter((key) => key.kind === kind)
-      .map(({ path }) => ({
-        file: yaml.file,
-        ...yaml.positionOf(path, 'key'),
-        path: dottedPath(path),
-        message,
-      }))
-      .sort(byLocation)
-  // The unset variable is already an issue of this value.
-  const reported = new Set(undefinedVariables.map(({ path }) => dottedPath(path)))
-  const invalidValues = checked.ok ? [] : checked.issues.filter(({ path }) => !reported.has(dottedPath(path)))
-  const issues = [
-    ...missing.map(({ issue }) => issue),
-    ...invalidValues.map(({ path, expected, found }) => ({
-      ...locationOf(yaml, overridden.overrides, path),
-      path: dottedPath(path),
-      expected,
-      found,
-      message: `expected ${expected}, found ${found}`,
-    })),
-  ]
+    [
+      ...separated.unused.filter((key) => key.kind === kind).map(({ path }) => keyIssue(place, path, message)),
+      ...leftOver.filter((key) => key.unused?.kind === kind).map(({ path }) => keyIssue(asWritten, path, message)),
+    ].sort(byLocation)
   return {
-    ...(checked.ok && issues.length === unresolved.length ? { value: checked.value } : {}),
+    ...(valid.value === undefined ? {} : { value: valid.value }),
     // A variable of the environment may have set the value.
-    unresolved: unresolved.filter(({ path }) => valueAt(overridden.tree, path) === undefined),
-    issues: issues.sort(byLocation),
+    unusable: [
+      ...withoutUnset.unusable.filter(({ path }) => valueAt(overridden.tree, path) === undefined),
+      ...valid.unusable,
+    ],
+    replaced: [...withoutUnset.replaced, ...valid.replaced],
+    issues: [...unset.map(({ issue }) => issue), ...valid.issues].sort(byLocation),
     warnings: [
-      ...unread.map(({ path, name }) => unsetVariableIssue(yaml, path, name)),
-      ...separated.unknown.map((unknown) => unknownKeyWarning(yaml, unknown)),
+      ...unread.map(({ path, name }) => unsetVariableIssue(place, path, name)),
+      ...separated.unknown.map((key) => unknownKeyWarning(place, key)),
+      ...leftOver
+        .filter((key) => key.unused === undefined)
+        .map((key) => unknownKeyWarning(asWritten, unknownLeftOver(key))),
+      ...aliased.shadowed.map(({ path, by }) =>
+        keyIssue(asWritten, path, `has no effect, because \`${dottedPath(by)}\` takes precedence`),
+      ),
     ].sort(byLocation),
     notes: unusedIssues('planned', 'known to Hermes, but does nothing here yet'),
     unenforced: unusedIssues('security', 'a security setting of Hermes that is not enforced here'),
     secrets,
-    holdsSecrets: findSecrets(root, isHidden).some((secret) => !secret.includes('${')),
+    holdsSecrets: findSecrets(aliased.tree, isHidden).some((secret) => !secret.includes('${')),
   }
+}
+
+/** Where the values are: in the file, under a key or its alias, or in a variable. */
+interface Place {
+  readonly yaml: ParsedYaml
+  readonly sourceOf: AliasedTree['sourceOf']
+  readonly overrides: readonly Override[]
+}
+
+interface InvalidValue {
+  readonly path: readonly PropertyKey[]
+  readonly issue: ConfigIssue
+  /** For the state of an account, without the position. */
+  readonly reason: string
+}
+
+interface Replacements {
+  readonly tree: unknown
+  readonly unusable: readonly UnusableSetting[]
+  readonly replaced: readonly ReplacedIssue[]
+}
+
+function replaceAll(tree: unknown, invalid: readonly InvalidValue[], safeValues: readonly SafeValue[]): Replacements {
+  let current = tree
+  const unusable: UnusableSetting[] = []
+  const replaced: ReplacedIssue[] = []
+  for (const { path, issue, reason } of invalid) {
+    const result = replaceInvalidValue(current, path, safeValues)
+    // A value above it was invalid, too.
+    if (result === undefined) continue
+    current = result.tree
+    const { accountKey } = result
+    if (accountKey === undefined) replaced.push({ issue, safeValues: result.safeValues })
+    else unusable.push({ path: accountKey, reason: `${reason} (${positionText(issue)})`, issue })
+  }
+  return { tree: current, unusable, replaced }
+}
+
+interface ValidationInput<Shape extends ConfigShape> {
+  readonly shapes: Shape
+  readonly safeValues: readonly SafeValue[]
+  readonly place: Place
+  readonly redaction: RedactionOptions
+}
+
+/** A replacement can be invalid for the value above it, which is then replaced, too. */
+const maxReplacementRounds = 10
+
+/** There is no value if the defaults are invalid. */
+function replaceInvalidValues<Shape extends ConfigShape>(
+  tree: unknown,
+  { shapes, safeValues, place, redaction }: ValidationInput<Shape>,
+): Replacements & { readonly value?: ConfigOf<Shape>; readonly issues: readonly ConfigIssue[] } {
+  let current = tree
+  const unusable: UnusableSetting[] = []
+  const replaced: ReplacedIssue[] = []
+  const issues: ConfigIssue[] = []
+  for (let round = 0; round < maxReplacementRounds; round++) {
+    const checked = validate(current, shapes, redaction)
+    if (checked.ok) return { value: checked.value, tree: current, unusable, replaced, issues }
+    const invalid = checked.issues.map(({ path, expected, found }): InvalidValue => {
+      const message = `expected ${expected}, found ${found}`
+      const issue = { ...locationOf(place, path), path: dottedPath(place.sourceOf(path)), expected, found, message }
+      return { path, issue, reason: `${dottedPath(path.slice(-1))}: ${message}` }
+    })
+    issues.push(...invalid.map(({ issue }) => issue))
+    const result = replaceAll(current, invalid, safeValues)
+    if (result.unusable.length + result.replaced.length === 0) break
+    current = result.tree
+    unusable.push(...result.unusable)
+    replaced.push(...result.replaced)
+  }
+  return { tree: current, unusable, replaced, issues }
 }
 
 function failedEvaluation<Shape extends ConfigShape>(
   issues: ConfigIssue[],
   secrets: readonly string[],
 ): ConfigEvaluation<Shape> {
-  return { unresolved: [], issues, warnings: [], notes: [], unenforced: [], secrets, holdsSecrets: false }
+  return { unusable: [], replaced: [], issues, warnings: [], notes: [], unenforced: [], secrets, holdsSecrets: false }
 }
 
 function toSyntaxIssue({ file, line, column, message }: ParsedYaml['issues'][number]): ConfigIssue {
@@ -154,33 +240,41 @@ function notMappingIssue(yaml: ParsedYaml): ConfigIssue {
   }
 }
 
-function unsetVariableIssue(yaml: ParsedYaml, path: readonly PathPart[], name: string): ConfigIssue {
+function unsetVariableIssue(place: Place, path: readonly PathPart[], name: string): ConfigIssue {
   const expected = `the variable ${name} to be set`
   const message = `\${${name}} is not set in the environment or in .env; set it, or write \${${name}:-default}`
-  return { file: yaml.file, ...yaml.positionOf(path), path: dottedPath(path), expected, found: 'nothing', message }
+  return { ...locationOf(place, path), path: dottedPath(place.sourceOf(path)), expected, found: 'nothing', message }
 }
 
-function unsetReason({ file, line, column }: ConfigIssue, name: string): string {
-  return `\${${name}} is not set (${[file, line, column].filter((part) => part !== undefined).join(':')})`
+function positionText({ file, line, column, variable }: ConfigIssue): string {
+  return variable ?? [file, line, column].filter((part) => part !== undefined).join(':')
 }
 
-function unknownKeyWarning(yaml: ParsedYaml, { path, key, suggestion }: UnknownKey): ConfigIssue {
+function unknownKeyWarning(place: Place, { path, key, suggestion }: UnknownKey): ConfigIssue {
   const question = suggestion === null ? '' : `; did you mean "${suggestion}"?`
-  const position = yaml.positionOf(path, 'key')
-  return {
-    file: yaml.file,
-    ...position,
-    path: dottedPath(path),
-    message: `unknown key "${key.slice(0, 60)}"${question}`,
-  }
+  return keyIssue(place, path, `unknown key "${key.slice(0, 60)}"${question}`)
+}
+
+function unknownLeftOver({ path, known }: AliasedTree['leftOver'][number]): UnknownKey {
+  const key = String(path.at(-1))
+  return { path, key, suggestion: findClosestMatch(key, known) }
+}
+
+/** An issue about a key instead of its value. */
+function keyIssue({ yaml, sourceOf }: Place, path: readonly PathPart[], message: string): ConfigIssue {
+  const source = sourceOf(path)
+  return { file: yaml.file, ...yaml.positionOf(toParts(source), 'key'), path: dottedPath(source), message }
 }
 
 /** The variable that set a value, or its position in the file. */
-function locationOf(yaml: ParsedYaml, overrides: readonly Override[], path: readonly PropertyKey[]): IssueLocation {
+function locationOf({ yaml, sourceOf, overrides }: Place, path: readonly PropertyKey[]): IssueLocation {
   const override = overrides.find((set) => set.path.every((part, index) => part === String(path[index])))
   if (override !== undefined) return { ...override.origin, variable: override.variable }
-  const parts = path.map((part) => (typeof part === 'symbol' ? String(part) : part))
-  return { file: yaml.file, ...yaml.positionOf(parts) }
+  return { file: yaml.file, ...yaml.positionOf(toParts(sourceOf(path))) }
+}
+
+function toParts(path: readonly PropertyKey[]): PathPart[] {
+  return path.map((part) => (typeof part === 'symbol' ? String(part) : part))
 }
 
 type IssueLocation = Pick<ConfigIssue, 'file' | 'variable'> & Partial<Position>

@@ -1,6 +1,6 @@
 /**
  * The configuration of the running process: loaded at the start and reloaded on changes. An invalid file never stops the
- * gateway.
+ * gateway, and an invalid value turns no other key off.
  */
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
@@ -9,12 +9,14 @@ import type { SecretRegistry } from '../lib/redact.ts'
 import { type FileWatcher, watchFiles } from '../lib/watch-files.ts'
 import type { Environment } from './environment.ts'
 import { type ConfigIssue, dottedPath, formatIssue } from './issue.ts'
+import type { KeyAlias } from './key-aliases.ts'
 import type { EnvironmentBinding } from './overrides.ts'
 import { type ConfigInput, loadFallback, readConfig } from './read-config.ts'
+import type { SafeValue } from './replace-invalid.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
 import { changedPaths, overlaps } from './tree.ts'
 import type { UnusedKey } from './unknown-keys.ts'
-import type { UnresolvedVariable } from './unresolved-variables.ts'
+import type { UnusableSetting } from './unusable-settings.ts'
 
 export interface ConfigOptions<Shape extends ConfigShape> {
   readonly home: HomeLayout
@@ -26,6 +28,10 @@ export interface ConfigOptions<Shape extends ConfigShape> {
   readonly environmentBindings: readonly EnvironmentBinding[]
   /** Keys of Hermes that no module reads. */
   readonly unusedKeys?: readonly UnusedKey[]
+  /** Other spellings of keys. The first one with a value counts. */
+  readonly keyAliases?: readonly KeyAlias[]
+  /** What replaces invalid values. Default: the default of the key. */
+  readonly safeValues?: readonly SafeValue[]
   /** Dotted paths that apply only after a restart. */
   readonly restartPaths?: readonly string[]
   /** Receives the secrets of the configuration, for the redactor. */
@@ -56,8 +62,8 @@ export interface Config<Shape extends ConfigShape> {
   current(): ConfigOf<Shape>
   /** The environment that belongs to `current`. */
   environment(): Environment
-  /** Keys of chat accounts without a value, because their variable is not set. */
-  unresolvedVariables(): readonly UnresolvedVariable[]
+  /** Keys of chat accounts without a value, because it is invalid or its variable is not set. */
+  unusableSettings(): readonly UnusableSetting[]
   state(): ConfigState
   /** Calls the listener after each applied change. Returns a function that removes it. Errors of a listener are logged. */
   onChange(listener: ConfigListener<Shape>): () => void
@@ -72,7 +78,7 @@ export interface Config<Shape extends ConfigShape> {
 /** What the modules currently use. */
 interface LoadedConfig<Shape extends ConfigShape> {
   readonly value: ConfigOf<Shape>
-  readonly unresolved: readonly UnresolvedVariable[]
+  readonly unusable: readonly UnusableSetting[]
   readonly environment: Environment
 }
 
@@ -109,7 +115,7 @@ export function createConfig<Shape extends ConfigShape>(options: ConfigOptions<S
   return {
     current: () => running.loaded.value,
     environment: () => running.loaded.environment,
-    unresolvedVariables: () => running.loaded.unresolved,
+    unusableSettings: () => running.loaded.unusable,
     state: () => running.state,
     onChange: (listener) => {
       running.listeners.add(listener)
@@ -132,8 +138,8 @@ function inputOf<Shape extends ConfigShape>(
   options: ConfigOptions<Shape>,
   environment: Environment,
 ): ConfigInput<Shape> {
-  const { home, shapes, environmentBindings, unusedKeys = [] } = options
-  return { home, shapes, environment, environmentBindings, unusedKeys }
+  const { home, shapes, environmentBindings, unusedKeys = [], keyAliases = [], safeValues = [] } = options
+  return { home, shapes, environment, environmentBindings, unusedKeys, keyAliases, safeValues }
 }
 
 /** Reads the files, or falls back to the last valid configuration and then to the defaults. */
@@ -142,19 +148,19 @@ function loadAtStart<Shape extends ConfigShape>(
 ): { loaded: LoadedConfig<Shape>; state: ConfigState } {
   const environment = options.environment()
   const input = inputOf(options, environment)
-  const { value, unresolved, secrets, issues, warnings, notes, ignored, text, reason } = readConfig(input)
+  const { value, unusable, secrets, issues, warnings, notes, ignored, text, reason, complete } = readConfig(input)
   options.secrets?.set('config', secrets)
   const found = { problems: issues, warnings, notes, pendingRestart: [] }
   if (value !== undefined) {
-    if (text !== undefined) writeLastGood(options, text)
+    if (text !== undefined && complete) writeLastGood(options, text)
     const source = text === undefined ? 'defaults' : 'file'
-    return { loaded: { value, unresolved, environment }, state: { ...found, source, degraded: ignored } }
+    return { loaded: { value, unusable, environment }, state: { ...found, source, degraded: ignored } }
   }
   const fallback = loadFallback(input)
   options.secrets?.set('config', [...secrets, ...fallback.secrets])
   const degraded = [...new Set([`${reason}; ${fallback.description}`, ...ignored, ...fallback.ignored])]
   return {
-    loaded: { value: fallback.value, unresolved: fallback.unresolved, environment },
+    loaded: { value: fallback.value, unusable: fallback.unusable, environment },
     state: { ...found, source: fallback.source, degraded },
   }
 }
@@ -163,7 +169,7 @@ function reloadFiles<Shape extends ConfigShape>(running: RunningConfig<Shape>): 
   const { options, report, loaded: before, state: stateBefore } = running
   const { log, restartPaths = [] } = options
   const environment = options.environment()
-  const { value, unresolved, secrets, issues, warnings, notes, ignored, text, reason } = readConfig(
+  const { value, unusable, secrets, issues, warnings, notes, ignored, text, reason, complete } = readConfig(
     inputOf(options, environment),
   )
   options.secrets?.set('config', secrets)
@@ -175,8 +181,8 @@ function reloadFiles<Shape extends ConfigShape>(running: RunningConfig<Shape>): 
     report(running.state)
     return running.state
   }
-  running.loaded = { value, unresolved, environment }
-  if (text !== undefined) writeLastGood(options, text)
+  running.loaded = { value, unusable, environment }
+  if (text !== undefined && complete) writeLastGood(options, text)
   running.state = {
     source: text === undefined ? 'defaults' : 'file',
     problems: issues,
@@ -246,20 +252,17 @@ function createIssueReporter(log: Logger): IssueReporter {
   }
 }
 
-/** Dotted paths of changed values and of keys that became unresolved or resolved, and `environment.NAME` for variables. */
+/** Dotted paths of changed values and of keys that became unusable or resolved, and `environment.NAME` for variables. */
 function changesBetween<Shape extends ConfigShape>(before: LoadedConfig<Shape>, after: LoadedConfig<Shape>): string[] {
   const values = changedPaths(before.value, after.value)
-  const variables = changedUnresolvedVariables(before.unresolved, after.unresolved)
+  const variables = changedUnusableSettings(before.unusable, after.unusable)
   const environment = changedPaths(before.environment.values, after.environment.values, 'environment')
   return [...new Set([...values, ...variables]), ...environment]
 }
 
-/** Dotted paths of keys that became unresolved or resolved, which a comparison of the values does not find. */
-function changedUnresolvedVariables(
-  before: readonly UnresolvedVariable[],
-  after: readonly UnresolvedVariable[],
-): string[] {
-  const pathsOf = (variables: readonly UnresolvedVariable[]) => variables.map(({ path }) => dottedPath(path))
+/** Dotted paths of keys that became unusable or resolved, which a comparison of the values does not find. */
+function changedUnusableSettings(before: readonly UnusableSetting[], after: readonly UnusableSetting[]): string[] {
+  const pathsOf = (variables: readonly UnusableSetting[]) => variables.map(({ path }) => dottedPath(path))
   const [one, other] = [pathsOf(before), pathsOf(after)]
   return [...one.filter((path) => !other.includes(path)), ...other.filter((path) => !one.includes(path))]
 }

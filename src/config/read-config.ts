@@ -9,10 +9,12 @@ import type { HomeLayout } from '../lib/home.ts'
 import { checkFilePermissions, type Environment } from './environment.ts'
 import { type ConfigEvaluation, evaluateConfig } from './evaluate-config.ts'
 import { type ConfigIssue, formatIssue, formatIssues } from './issue.ts'
+import type { KeyAlias } from './key-aliases.ts'
 import { type EnvironmentBinding, pathOf } from './overrides.ts'
+import type { SafeValue } from './replace-invalid.ts'
 import type { ConfigOf, ConfigShape } from './section.ts'
 import type { UnusedKey } from './unknown-keys.ts'
-import type { UnresolvedVariable } from './unresolved-variables.ts'
+import type { UnusableSetting } from './unusable-settings.ts'
 
 export interface ConfigInput<Shape extends ConfigShape> {
   readonly home: HomeLayout
@@ -20,14 +22,17 @@ export interface ConfigInput<Shape extends ConfigShape> {
   readonly environment: Environment
   readonly environmentBindings: readonly EnvironmentBinding[]
   readonly unusedKeys: readonly UnusedKey[]
+  /** Other spellings of keys. */
+  readonly keyAliases: readonly KeyAlias[]
+  readonly safeValues: readonly SafeValue[]
 }
 
 /** The current content of the files and variables. */
 export interface ConfigReadResult<Shape extends ConfigShape> {
-  /** Absent if they are invalid. */
+  /** Absent if config.yaml cannot be read or is not a mapping in YAML. */
   readonly value?: ConfigOf<Shape>
-  /** Keys without a value because of an unset variable. */
-  readonly unresolved: readonly UnresolvedVariable[]
+  /** Keys of accounts without a value because it is invalid. */
+  readonly unusable: readonly UnusableSetting[]
   /** Text of config.yaml. Absent if it does not exist or cannot be read. */
   readonly text?: string
   /** Why there is no value, as the beginning of a sentence. '' if there is one. */
@@ -37,7 +42,9 @@ export interface ConfigReadResult<Shape extends ConfigShape> {
   readonly warnings: readonly ConfigIssue[]
   /** Known keys that have no effect. */
   readonly notes: readonly ConfigIssue[]
-  /** Messages about variables and lines that were ignored, and about restrictions that are not enforced. */
+  /** Whether every value of the text is in use. */
+  readonly complete: boolean
+  /** Messages about values, variables and lines that are not used, and about restrictions that are not enforced. */
   readonly ignored: readonly string[]
   readonly secrets: readonly string[]
 }
@@ -60,9 +67,10 @@ export function readConfig<Shape extends ConfigShape>(input: ConfigInput<Shape>)
   const usable = file.issues.length === 0 && evaluation.value !== undefined
   return {
     ...(usable ? { value: evaluation.value } : {}),
-    unresolved: evaluation.unresolved,
+    unusable: evaluation.unusable,
     ...(file.text === undefined ? {} : { text: file.text }),
-    reason: usable ? '' : reasonOf([...file.issues, ...evaluation.issues], evaluation.unresolved),
+    complete: usable && evaluation.replaced.length === 0,
+    reason: usable ? '' : reasonOf([...file.issues, ...evaluation.issues], evaluation.unusable),
     issues: [...environment.issues, ...file.issues, ...evaluation.issues],
     warnings,
     notes: evaluation.notes,
@@ -73,7 +81,7 @@ export function readConfig<Shape extends ConfigShape>(input: ConfigInput<Shape>)
 
 export interface FallbackConfig<Shape extends ConfigShape> {
   readonly value: ConfigOf<Shape>
-  readonly unresolved: readonly UnresolvedVariable[]
+  readonly unusable: readonly UnusableSetting[]
   readonly source: 'last-good' | 'defaults'
   /** The fallback, as the end of a sentence. */
   readonly description: string
@@ -90,7 +98,7 @@ export function loadFallback<Shape extends ConfigShape>(input: ConfigInput<Shape
   const { home, environmentBindings } = input
   const copy = readFile(home.lastGoodConfigFile)
   if (copy.text !== undefined) {
-    const { value, unresolved, secrets, ignored } = evaluateWithEnvironment(
+    const { value, unusable, secrets, ignored } = evaluateWithEnvironment(
       input,
       copy.text,
       basename(home.lastGoodConfigFile),
@@ -100,7 +108,7 @@ export function loadFallback<Shape extends ConfigShape>(input: ConfigInput<Shape
     if (value !== undefined) {
       return {
         value,
-        unresolved,
+        unusable,
         secrets,
         ignored,
         source: 'last-good',
@@ -109,20 +117,15 @@ export function loadFallback<Shape extends ConfigShape>(input: ConfigInput<Shape
     }
   }
   const withoutPlatforms = environmentBindings.filter((name) => pathOf(name)[0] !== 'platforms')
-  const { value, unresolved, secrets, ignored, issues } = evaluateWithEnvironment(
-    input,
-    '',
-    'defaults',
-    withoutPlatforms,
-  )
+  const { value, unusable, secrets, ignored, issues } = evaluateWithEnvironment(input, '', 'defaults', withoutPlatforms)
   if (value === undefined) throw new HermesError('config/invalid', formatIssues(issues))
   const description = 'there is no copy of a valid one, so defaults are in use and no chat platform is connected'
-  return { value, unresolved, secrets, ignored, source: 'defaults', description }
+  return { value, unusable, secrets, ignored, source: 'defaults', description }
 }
 
-function reasonOf(issues: readonly ConfigIssue[], unresolved: readonly UnresolvedVariable[]): string {
+function reasonOf(issues: readonly ConfigIssue[], unusable: readonly UnusableSetting[]): string {
   const isTolerated = (issue: ConfigIssue) =>
-    issue.variable !== undefined || unresolved.some((key) => key.issue === issue)
+    issue.variable !== undefined || unusable.some((key) => key.issue === issue)
   const [first, ...more] = issues.filter((issue) => !isTolerated(issue))
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`
   return `the configuration is invalid: ${first === undefined ? 'unknown reason' : formatIssue(first)}${others}`
@@ -133,25 +136,37 @@ interface EnvironmentEvaluation<Shape extends ConfigShape> extends ConfigEvaluat
   readonly ignored: readonly string[]
 }
 
-/** Ignores invalid variables: the file without them is closer to the intention than a copy or defaults. */
+/** Ignores invalid variables: the file without them is closer to the intention than defaults. */
 function evaluateWithEnvironment<Shape extends ConfigShape>(
   input: ConfigInput<Shape>,
   text: string,
   file: string,
   environmentBindings: readonly EnvironmentBinding[],
 ): EnvironmentEvaluation<Shape> {
-  const { shapes, environment, unusedKeys } = input
-  const first = evaluateConfig({ text, file, shapes, environment, environmentBindings, unusedKeys })
-  const bad = first.issues.filter(({ variable }) => variable !== undefined)
-  if (bad.length === 0) return { ...first, ignored: [] }
+  const { shapes, environment, unusedKeys, keyAliases, safeValues } = input
+  const common = { text, file, shapes, environment, unusedKeys, keyAliases, safeValues }
+  const first = evaluateConfig({ ...common, environmentBindings })
+  // A safe value also replaces that of a variable.
+  const replacedSafely = first.replaced.filter((one) => one.safeValues.length > 0).map(({ issue }) => issue)
+  const bad = first.issues.filter((issue) => issue.variable !== undefined && !replacedSafely.includes(issue))
+  if (bad.length === 0) return { ...first, ignored: first.replaced.map(describeReplacement) }
   const usable = environmentBindings.filter((name) => bad.every(({ variable }) => variable !== name.variable))
-  const second = evaluateConfig({ text, file, shapes, environment, environmentBindings: usable, unusedKeys })
+  const second = evaluateConfig({ ...common, environmentBindings: usable })
   return {
     ...second,
     issues: [...bad, ...second.issues],
     secrets: first.secrets,
-    ignored: bad.map((issue) => `${formatIssue(issue)}; the variable is ignored`),
+    ignored: [
+      ...bad.map((issue) => `${formatIssue(issue)}; the variable is ignored`),
+      ...second.replaced.map(describeReplacement),
+    ],
   }
+}
+
+function describeReplacement({ issue, safeValues }: ConfigEvaluation<ConfigShape>['replaced'][number]): string {
+  if (safeValues.length === 0) return `${formatIssue(issue)}; the default is used`
+  const used = safeValues.map(({ key, set, value }) => `\`${set ?? key}\` is ${JSON.stringify(value)}`)
+  return `${formatIssue(issue)}; until it is corrected, ${used.join(' and ')}`
 }
 
 interface FileReadResult {

@@ -35,27 +35,32 @@ export interface UnknownKeysResult {
   readonly unused: readonly FoundUnusedKey[]
 }
 
+/** The first of the keys that has the path or one of its parents. */
+export function findUnusedKey(path: readonly PathPart[], keys: readonly UnusedKey[]): UnusedKey | undefined {
+  return keys.find(({ key }) => matchesPattern(key.split('.'), path))
+}
+
 export function splitUnknownKeys(
   tree: unknown,
   shapes: ConfigShape,
   unusedKeys: readonly UnusedKey[],
 ): UnknownKeysResult {
-  const patterns = unusedKeys.map(({ key, kind }) => ({ parts: key.split('.'), kind }))
+  const patterns = unusedKeys.map(({ key }) => key.split('.'))
   const unknown: UnknownKey[] = []
   const unused: FoundUnusedKey[] = []
 
   const keep = (key: string, path: readonly PathPart[], known: readonly string[]): boolean => {
     if (known.includes(key)) return true
     const within = [...path, key]
-    const pattern = patterns.find(({ parts }) => matchesPattern(parts, within))
-    if (pattern !== undefined) {
-      unused.push({ path: within, kind: pattern.kind })
+    const match = findUnusedKey(within, unusedKeys)
+    if (match !== undefined) {
+      unused.push({ path: within, kind: match.kind })
       return false
     }
     const matching = patterns.filter(
-      ({ parts }) => parts.length === path.length + 1 && matchesPattern(parts.slice(0, path.length), path),
+      (parts) => parts.length === path.length + 1 && matchesPattern(parts.slice(0, path.length), path),
     )
-    const candidates = [...known, ...matching.map(({ parts }) => parts[path.length] ?? '')]
+    const candidates = [...known, ...matching.map((parts) => parts[path.length] ?? '')]
     unknown.push({ path: within, key, suggestion: findClosestMatch(key, candidates) })
     return false
   }

@@ -46,7 +46,7 @@ export interface AccountDirectoryDeps {
   readonly settings: () => Pick<SessionsConfig, 'group_sessions_per_user' | 'thread_sessions_per_user'> &
     Pick<AccountsConfig, 'platforms' | 'gateway'>
   /** Settings that are missing because a variable is not set. */
-  readonly unresolvedVariables: () => NonNullable<AccountsConfig['unresolved']>
+  readonly unusableSettings: () => NonNullable<AccountsConfig['unusable']>
   /** The configuration is invalid and the defaults are in use. */
   readonly usesDefaultsAfterFailure: () => boolean
   readonly log: Logger
@@ -112,7 +112,7 @@ function readAccounts(deps: AccountDirectoryDeps): PlatformAccount[] {
   const { catalogue, onlyPlatforms } = deps
   const { platforms, gateway } = deps.settings()
   const chosen = catalogue.platforms.filter(({ name }) => onlyPlatforms === undefined || onlyPlatforms.includes(name))
-  const all = platformAccounts(chosen, { platforms, gateway, unresolved: deps.unresolvedVariables() })
+  const all = platformAccounts(chosen, { platforms, gateway, unusable: deps.unusableSettings() })
   return deps.usesDefaultsAfterFailure() ? all.filter(({ platform }) => platform.access === 'token') : all
 }
 

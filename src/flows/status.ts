@@ -139,7 +139,7 @@ export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[]
       reasons.push(`${replacedPath} was removed or replaced: no message is accepted; restart the daemon`)
     for (const { directory, reason } of deps.invalidPlatforms) reasons.push(`platform folder ${directory}: ${reason}`)
     const backend = deps.terminalBackend()
-    if (backend !== 'local') {
+    if (backend !== 'local' && backend !== 'none') {
       reasons.push(`terminal.backend: ${backend} is not available yet; the model has no terminal and no file tools`)
     }
     if (deps.slowCommits.hasRecent()) reasons.push(`disk: commits take longer than ${slowCommitThresholdMs} ms`)

@@ -36,10 +36,10 @@ export interface AccountsConfig {
   readonly platforms: Readonly<Record<string, unknown>>
   readonly gateway: unknown
   /** Keys of accounts without a value, because their variable is not set. */
-  readonly unresolved?: readonly UnresolvedSetting[]
+  readonly unusable?: readonly UnusableSetting[]
 }
 
-interface UnresolvedSetting {
+interface UnusableSetting {
   /** `platforms`, the platform, then optionally `accounts` and a name, then the key. */
   readonly path: readonly (string | number)[]
   readonly reason: string
@@ -50,9 +50,9 @@ export function platformAccounts(platforms: readonly InstalledPlatform[], config
   const gateway = gatewaySettingsSchema.parse(config.gateway ?? {})
   return platforms.flatMap((platform) => {
     const base = platformSettingsSchema.parse(config.platforms[platform.name] ?? {})
-    const unresolved = (config.unresolved ?? []).filter(({ path }) => path[1] === platform.name)
-    const names = accountNames(platform, base, unresolved)
-    const all = names.map((account) => toAccount(platform, account, base, gateway, unresolved))
+    const unusable = (config.unusable ?? []).filter(({ path }) => path[1] === platform.name)
+    const names = accountNames(platform, base, unusable)
+    const all = names.map((account) => toAccount(platform, account, base, gateway, unusable))
     return all.map((account, index) => withoutDuplicateCredentials(account, all.slice(0, index)))
   })
 }
@@ -92,10 +92,10 @@ type GatewaySettings = ReturnType<typeof gatewaySettingsSchema.parse>
 function accountNames(
   { accounts, required }: InstalledPlatform,
   base: PlatformSettings,
-  unresolved: readonly UnresolvedSetting[],
+  unusable: readonly UnusableSetting[],
 ): string[] {
   const named = accounts ? Object.keys(base.accounts ?? {}) : []
-  const absent = findMissing(required, base).filter((key) => unresolved.every(({ path }) => path[2] !== key))
+  const absent = findMissing(required, base).filter((key) => unusable.every(({ path }) => path[2] !== key))
   const complete = required.length > 0 && absent.length === 0
   return named.length === 0 || (complete && !named.includes('default')) ? ['default', ...named] : named
 }
@@ -105,13 +105,13 @@ function toAccount(
   account: string,
   base: PlatformSettings,
   gateway: GatewaySettings,
-  unresolved: readonly UnresolvedSetting[],
+  unusable: readonly UnusableSetting[],
 ): PlatformAccount {
   const own: AccountSettings | undefined = base.accounts?.[account]
   const settings = { ...inheritedSettings(platform, account, base), ...own }
   const home = settings.home_channel
-  const ownUnresolved = unresolved.filter(({ path }) => appliesToAccount(path, platform, account, own))
-  const blocked = blockReason(platform, base, own, settings, ownUnresolved)
+  const ownUnusable = unusable.filter(({ path }) => appliesToAccount(path, platform, account, own))
+  const blocked = blockReason(platform, base, own, settings, ownUnusable)
   return {
     platform,
     account,
@@ -144,7 +144,7 @@ function inheritedSettings(platform: InstalledPlatform, account: string, base: P
 
 /** Whether the key belongs to the account, or to its platform and is inherited. */
 function appliesToAccount(
-  path: UnresolvedSetting['path'],
+  path: UnusableSetting['path'],
   { required }: InstalledPlatform,
   account: string,
   own: AccountSettings | undefined,
@@ -160,20 +160,20 @@ function blockReason(
   base: PlatformSettings,
   own: AccountSettings | undefined,
   settings: AccountSettings,
-  unresolved: readonly UnresolvedSetting[],
+  unusable: readonly UnusableSetting[],
 ): PlatformAccount['blocked'] {
   if (base.enabled === false || own?.enabled === false) return { kind: 'off', reason: 'disabled in the configuration' }
   const missingKeys = findMissing(platform.required, settings)
   const hasCredentials = platform.required.length > 0 && missingKeys.length === 0
   // An unset variable in `enabled` or in a credential shows that the account is meant to be enabled.
-  const isIntended = unresolved.some(({ path }) => ['enabled', ...platform.required].includes(String(path.at(-1))))
+  const isIntended = unusable.some(({ path }) => ['enabled', ...platform.required].includes(String(path.at(-1))))
   const isEnabled = settings.enabled ?? (own !== undefined || platform.defaultEnabled || hasCredentials || isIntended)
   const notSet = `not set: ${missingKeys.map((key) => optionName(platform, key)).join(', ')}`
   if (!isEnabled && isPartiallyConfigured(platform, settings))
     return { kind: 'off', reason: `off, ${notSet}`, begun: true }
   if (!isEnabled) return { kind: 'off', reason: 'not configured' }
   // Also for optional keys: without its allow list or its proxy the account would behave differently.
-  if (unresolved.length > 0) return { kind: 'unusable', reason: unresolved.map(({ reason }) => reason).join('; ') }
+  if (unusable.length > 0) return { kind: 'unusable', reason: unusable.map(({ reason }) => reason).join('; ') }
   return missingKeys.length === 0 ? undefined : { kind: 'unusable', reason: notSet }
 }
 

@@ -17,7 +17,7 @@ test('config check lists every issue and warning with line and column, and exits
   assert.match(stdout, /^problem {2}config\.yaml:4:9 http\.port: .*"abc"$/m)
   assert.match(stdout, /^warning {2}config\.yaml:3:3 http\.prt: .*"port"/m)
   const checked = JSON.parse((await runInProcess(home.root, ['config', 'check', '--json'])).stdout)
-  assert.deepEqual([checked.problems.length, checked.warnings.length, checked.source], [2, 1, 'defaults'])
+  assert.deepEqual([checked.problems.length, checked.warnings.length, checked.source], [2, 1, 'file'])
 })
 
 test('config check reports a valid file as valid', async (t) => {
@@ -83,4 +83,50 @@ test('keys of Hermes without an effect are notes, and its security settings degr
     ({ subject, state }: { subject: string; state: string }) => subject === 'Config' && state === 'note',
   )
   assert.equal(about.length, 5)
+})
+
+const hermesHome = `model:
+  default: claude-sonnet-5
+  provider: anthropic
+  base_url: https://api.example
+gateway:
+  platforms:
+    telegram: {enabled: true, token: "1:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}
+discord:
+  require_mention: false
+  free_response_channels: ["1"]
+slack:
+  require_mention: maybe
+  reply_in_thread: false
+agent: {max_turns: 60, reasoning_effort: low}
+terminal: {backend: dokcer}
+toolsets: [hermes-cli]
+http: {port: 1234}
+`
+
+test('the spellings of a Hermes home are read, and one bad key turns no other key off', async (t) => {
+  const home = homeWith(t, hermesHome)
+  const shown = JSON.parse((await runInProcess(home.root, ['config', 'show', '--json'])).stdout)
+  const value = (path: string) => shown.find((one: { path: string }) => one.path === path)
+  assert.deepEqual(
+    ['model', 'provider', 'base_url', 'reasoning_effort', 'platforms.discord.require_mention', 'http.port'].map(
+      (path) => [value(path)?.shown, value(path)?.origin],
+    ),
+    [
+      ['"claude-sonnet-5"', 'config.yaml:2'],
+      ['"anthropic"', 'config.yaml:3'],
+      ['"https://api.example"', 'config.yaml:4'],
+      ['"low"', 'config.yaml:14'],
+      ['false', 'config.yaml:9'],
+      ['1234', 'config.yaml:17'],
+    ],
+  )
+  assert.equal(value('platforms.slack.reply_in_thread')?.shown, 'false')
+  assert.equal(value('terminal.backend')?.shown, '"none"', 'an unknown sandbox is not replaced by this machine')
+  const checked = JSON.parse((await runInProcess(home.root, ['config', 'check', '--json'])).stdout)
+  assert.deepEqual(
+    checked.problems.map(({ path }: { path: string }) => path),
+    ['slack.require_mention', 'terminal.backend'],
+  )
+  assert.equal(checked.source, 'file')
 })

@@ -18,8 +18,8 @@ const table: readonly [string, string | Uint8Array, readonly string[]][] = [
   ['a tab as indentation', 'http:\n\tport: 1\n', ['config.yaml:2:1']],
   ['tabs on several lines', 'a:\n\tb: 1\n\tc: 2\n', ['config.yaml:2:1', 'config.yaml:3:1']],
   ['two keys in one line', 'model: a: b\n', ['config.yaml:1:8']],
-  ['a quote that is not closed', 'model: "gpt\nhttp: {}\n', ['config.yaml:3:1']],
-  ['a bracket that is not closed', 'http: {port: 1\n', ['config.yaml:2:1']],
+  ['a quote that is not closed', 'model: "gpt\nhttp: {}\n', ['config.yaml:1:8']],
+  ['a bracket that is not closed', 'http: {port: 1\n', ['config.yaml:1:7']],
   ['a key that is there twice', 'model: a\nmodel: b\n', ['config.yaml:2:1']],
   ['a nested key that is there twice', 'http:\n  port: 1\n  port: 2\n', ['config.yaml:3:3']],
   ['a tag', 'model: !env MODEL\n', ['config.yaml:1:8']],
@@ -83,6 +83,50 @@ function summary({ file, line, column, path, found }: ConfigIssue): string {
 }
 
 describe('a start with', () => {
+  it('one bad key keeps all other values', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write('model: gpt\nhttp: {port: abc, host: h}\nlog: {level: warn}\nplatforms: {chat: {token: main}}\n')
+    const { config } = load()
+    const { source, problems, degraded } = config.state()
+    assert.deepEqual([source, problems.map(({ path }) => path), degraded.length], ['file', ['http.port'], 1])
+    const { model, http, log, platforms } = config.current()
+    assert.deepEqual([model, http.port, http.host, log.level], ['gpt', 8642, 'h', 'warn'])
+    assert.deepEqual(platforms.chat, { token: 'main' })
+  })
+
+  it('a bad value of an account disables that account, and no other one', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write('platforms: {chat: {token: main, accounts: {one: {token: [x]}, two: {token: t}, three: 5}}}\nmodel: gpt\n')
+    const { config } = load()
+    assert.equal(config.current().model, 'gpt')
+    assert.deepEqual(config.current().platforms.chat?.accounts, { one: {}, two: { token: 't' }, three: {} })
+    assert.deepEqual(
+      config.unusableSettings().map(({ path, reason }) => [path.slice(3).join('.'), /\((.*)\)$/.exec(reason)?.[1]]),
+      [
+        ['one.token', 'config.yaml:1:57'],
+        ['three.enabled', 'config.yaml:1:87'],
+      ],
+    )
+  })
+
+  it('a bad value whose default permits more uses the safe value instead', (t) => {
+    const { config: write, load } = createTestHome(t)
+    const safeValues = [
+      { key: 'provider', value: 'demo' },
+      { key: 'api_key', set: 'provider', value: 'demo' },
+      { key: 'http.allowed_hosts', value: ['none.invalid'] },
+    ]
+    const valuesFor = (text: string, variables = {}) => {
+      write(text)
+      const { provider, http } = load(variables, { safeValues }).config.current()
+      return [provider, http.allowed_hosts]
+    }
+    assert.deepEqual(valuesFor('provider: opanai\n'), ['demo', []])
+    assert.deepEqual(valuesFor(`api_key: "\${NOPE}"\nprovider: openai\n`), ['demo', []])
+    assert.deepEqual(valuesFor('http: {allowed_hosts: [a, 5]}\n'), [undefined, ['none.invalid']])
+    assert.deepEqual(valuesFor('http: 5\n'), [undefined, ['none.invalid']])
+  })
+
   for (const [what, content, expected] of table) {
     it(`${what} succeeds with defaults and reports the location`, (t) => {
       const { config: write, load } = createTestHome(t)
@@ -90,9 +134,12 @@ describe('a start with', () => {
       const { config, messages } = load()
       const state = config.state()
       assert.deepEqual(state.problems.map(summary), expected)
-      assert.equal(state.source, 'defaults')
+      const isSyntax = state.problems.some(({ path }) => path === '')
+      assert.equal(state.source, isSyntax ? 'defaults' : 'file')
       assert.equal(config.current().http.port, 8642)
-      assert.equal(state.degraded.length, 1)
+      const inAccount = state.problems.filter(({ path }) => path.startsWith('platforms.'))
+      assert.equal(state.degraded.length, inAccount.length === 0 ? 1 : 0)
+      assert.equal(config.unusableSettings().length, inAccount.length)
       for (const message of formatAll(state.problems)) assert.ok(messages().includes(message), 'every issue is logged')
     })
   }
@@ -122,14 +169,17 @@ describe('a start with', () => {
 
   it('a directory instead of .env and of the last good copy succeeds', (t) => {
     const { layout, config, load } = createTestHome(t)
-    config('http: 1\n')
+    config('http: [\n')
     mkdirSync(layout.envFile)
     mkdirSync(layout.lastGoodConfigFile, { recursive: true })
     const state = load().config.state()
-    assert.deepEqual(formatAll(state.problems), [
-      '.env  the file cannot be read: it is a folder, not a file',
-      'config.yaml:1:7  http: expected keys with values, found 1',
-    ])
+    assert.deepEqual(
+      state.problems.map(({ file, path }) => [file, path]),
+      [
+        ['.env', ''],
+        ['config.yaml', ''],
+      ],
+    )
     assert.equal(state.source, 'defaults')
   })
 

@@ -285,12 +285,12 @@ describe('the last good copy', () => {
     const { config: write, load } = createTestHome(t)
     write('model: good\nhttp: {port: 9000}\n')
     load()
-    write('model: bad\nhttp: {port: nine thousand}\n')
+    write('model: bad\nhttp: {port: [}\n')
     const { config } = load()
     assert.equal(config.current().model, 'good')
     assert.equal(config.current().http.port, 9000)
     assert.equal(config.state().source, 'last-good')
-    assert.match(config.state().degraded[0] ?? '', /\bconfig\.yaml:2:14 {2}http\.port: .*\b\d{4}-\d\d-\d\dT/)
+    assert.match(config.state().degraded[0] ?? '', /\bconfig\.yaml:2:.*\b\d{4}-\d\d-\d\dT/)
   })
 
   it('also uses variables, and keeps its references', (t) => {

@@ -41,13 +41,11 @@ describe('a reload', () => {
     write('model: one\n')
     const { config, lines, messages } = load()
     config.onChange(() => assert.fail('nothing may change'))
-    write('model: two\nhttp: {port: abc}\n')
+    write('model: two\nhttp: {port: [}\n')
     assert.equal(config.reload(), config.state())
     assert.equal(config.current().model, 'one')
     assert.equal(config.state().source, 'file')
-    assert.deepEqual(config.state().degraded, [
-      'the configuration is invalid: config.yaml:2:14  http.port: expected a whole number from 0 to 65535, found "abc"; the current configuration stays in use',
-    ])
+    assert.equal(config.state().degraded.length, 1)
     assert.equal(config.state().problems.length, 1)
     const before = messages().length
     config.reload()
@@ -56,6 +54,20 @@ describe('a reload', () => {
     config.reload()
     assert.deepEqual(config.state().degraded, [])
     assert.deepEqual(config.state().problems, [])
+    assert.ok(lines.some(({ event }) => event === 'config.recovered'))
+  })
+
+  it('of a file with one bad value applies the others', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write('model: one\nagent: {timeout: 5}\n')
+    const { config, lines } = load()
+    write('model: two\nagent: {timeout: never}\n')
+    config.reload()
+    assert.deepEqual([config.current().model, config.current().agent.timeout], ['two', 30])
+    assert.deepEqual([config.state().problems.length, config.state().degraded.length], [1, 1])
+    write('model: two\n')
+    config.reload()
+    assert.deepEqual(config.state().degraded, [])
     assert.ok(lines.some(({ event }) => event === 'config.recovered'))
   })
 

@@ -32,10 +32,10 @@ function installed(text: string): InstalledPlatform {
 function accounts(
   config: unknown,
   platforms: readonly InstalledPlatform[] = [telegram],
-  unresolved: NonNullable<AccountsConfig['unresolved']> = [],
+  unusable: NonNullable<AccountsConfig['unusable']> = [],
 ) {
   const { platforms: sections, gateway } = z.object(platformConfig(platforms)).parse(config)
-  return platformAccounts(platforms, { platforms: sections, gateway, unresolved })
+  return platformAccounts(platforms, { platforms: sections, gateway, unusable })
 }
 
 function only(config: unknown, platform: InstalledPlatform = telegram) {
@@ -250,25 +250,25 @@ config_schema:
 
 test('an unset variable makes the account that needs it unusable, and the reason names the variable and its line', () => {
   const reason = `\${X} is not set (config.yaml:4:12)`
-  const unresolved = (...path: string[]) => ({ path: ['platforms', 'telegram', ...path], reason })
+  const unusable = (...path: string[]) => ({ path: ['platforms', 'telegram', ...path], reason })
   const statesOf = (section: unknown, ...path: string[]) =>
-    accounts({ platforms: { telegram: section } }, [telegram], [unresolved(...path)]).map(({ account, blocked }) => [
+    accounts({ platforms: { telegram: section } }, [telegram], [unusable(...path)]).map(({ account, blocked }) => [
       account,
       blocked?.kind,
       blocked?.reason,
     ])
   const on = (account: string) => [account, undefined, undefined]
-  const unusable = (account: string) => [account, 'unusable', reason]
+  const blocked = (account: string) => [account, 'unusable', reason]
 
-  assert.deepEqual(statesOf({}, 'token'), [unusable('default')])
-  assert.deepEqual(statesOf({ token: 'a' }, 'allow_from'), [unusable('default')], 'the allow list is not optional here')
+  assert.deepEqual(statesOf({}, 'token'), [blocked('default')])
+  assert.deepEqual(statesOf({ token: 'a' }, 'allow_from'), [blocked('default')], 'the allow list is not optional here')
   const named = { token: 'a', accounts: { family: {}, work: { token: 'b' } } }
   const family = statesOf(named, 'accounts', 'family', 'token')
-  assert.deepEqual(family, [on('default'), unusable('family'), on('work')])
+  assert.deepEqual(family, [on('default'), blocked('family'), on('work')])
   const { token: _, ...rest } = { ...named, accounts: { work: { token: 'b' } } }
-  assert.deepEqual(statesOf(rest, 'token'), [unusable('default'), on('work')], 'credentials are not inherited')
+  assert.deepEqual(statesOf(rest, 'token'), [blocked('default'), on('work')], 'credentials are not inherited')
   const inherits = { token: 'a', accounts: { heir: { token: 'b' }, own: { token: 'c', allow_from: ['ann'] } } }
-  assert.deepEqual(statesOf(inherits, 'allow_from'), [unusable('default'), unusable('heir'), on('own')])
+  assert.deepEqual(statesOf(inherits, 'allow_from'), [blocked('default'), blocked('heir'), on('own')])
   const off = { enabled: false, token: 'a' }
   assert.deepEqual(statesOf(off, 'allow_from')[0]?.[1], 'off')
 })

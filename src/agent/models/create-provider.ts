@@ -26,6 +26,7 @@ export type CreateProviderResult =
 export function createProvider(settings: ProviderSettings, deps: ProviderDeps = {}): CreateProviderResult {
   const name = resolveProviderName(settings)
   if (name === 'demo') return { provider: createDemoProvider(deps), model: settings.model || DEMO_MODEL }
+  if (name === 'none') return { problem: noProvider() }
   const baseUrl = settings.baseUrl.replace(/\/+$/, '')
   const apiKey = settings.apiKey || (name === 'anthropic' ? settings.anthropicApiKey : settings.openaiApiKey)
   const problem = checkBaseUrl(baseUrl) ?? checkApiKey(name, apiKey, baseUrl) ?? checkModel(name, settings.model)
@@ -45,6 +46,16 @@ export function createProvider(settings: ProviderSettings, deps: ProviderDeps = 
     anthropic: createAnthropicProvider,
   }[name]
   return { provider: create(options), model: settings.model }
+}
+
+function noProvider(): HermesError {
+  return new HermesError(
+    'config/no-model',
+    'No provider is configured (`provider: none`, or an invalid setting of it).',
+    {
+      hint: 'Correct `provider`, `base_url` and `api_key` in config.yaml; `hermes config check` shows what is wrong.',
+    },
+  )
 }
 
 function checkBaseUrl(baseUrl: string): HermesError | undefined {

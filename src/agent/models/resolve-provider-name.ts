@@ -2,7 +2,7 @@
  * Determines the configured provider. Separate from the providers, so that the daemon can report the name without
  * loading them.
  */
-export type ProviderName = 'openai' | 'openai-responses' | 'anthropic' | 'demo'
+export type ProviderName = 'openai' | 'openai-responses' | 'anthropic' | 'demo' | 'none'
 
 export interface ProviderSelection {
   /** When omitted, the configured keys decide. */

@@ -43,7 +43,7 @@ export const checkPlatforms: Check = ({ settings: { config, catalogue } }) => {
   const findings = platformAccounts(catalogue.platforms, {
     platforms,
     gateway,
-    unresolved: config.unresolvedVariables(),
+    unusable: config.unusableSettings(),
   }).flatMap(resultsOf)
   return findings.length > 0
     ? findings

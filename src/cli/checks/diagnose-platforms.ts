@@ -21,7 +21,7 @@ export const checkPlatformConnections: Check = ({ settings: { config, catalogue 
   const accounts = platformAccounts(catalogue.platforms, {
     platforms,
     gateway,
-    unresolved: config.unresolvedVariables(),
+    unusable: config.unusableSettings(),
   })
   return diagnosePlatforms(accounts, daemon?.url)
 }

@@ -43,7 +43,10 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'gateway',
     'Compiled code, the `hermes` command for the agent, and the address of the gateway. May be deleted while the gateway is stopped.',
   ],
-  lastGoodConfigFile: ['gateway', 'The last valid configuration, used when `config.yaml` is invalid.'],
+  lastGoodConfigFile: [
+    'gateway',
+    'The last valid configuration, used when `config.yaml` cannot be read or is not valid YAML.',
+  ],
   bootFile: ['you', 'Tasks of the agent for every start.'],
   hooks: ['you', 'Your hooks, one folder each. Watched: an edited hook is reloaded. `.state.json` lists paused hooks.'],
   skills: ['you', 'Not used yet.'],

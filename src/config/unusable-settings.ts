@@ -1,14 +1,14 @@
 /**
- * A variable that is not set disables only the chat account that uses it.
+ * An invalid value or a variable that is not set disables only the chat account that uses it.
  */
 import type { PathPart } from '../lib/yaml.ts'
 import type { ConfigIssue } from './issue.ts'
 
-/** A key of an account that was omitted because a variable in its value is not set. */
-export interface UnresolvedVariable {
+/** A key of an account that was omitted because its value is invalid or refers to a variable that is not set. */
+export interface UnusableSetting {
   /** `platforms`, the platform, perhaps `accounts` and a name, and the key. */
   readonly path: readonly PathPart[]
-  /** The variable and its position: `${NAME} is not set (config.yaml:4:12)`. */
+  /** With the position: `${NAME} is not set (config.yaml:4:12)`. */
   readonly reason: string
   /** The same issue as in the list of all issues. */
   readonly issue: ConfigIssue

@@ -31,7 +31,7 @@ describe('an unset variable', () => {
     const accounts = { family: {}, work: { token: 'work-token' } }
     assert.deepEqual(config.current().platforms.chat, { token: 'main-token', accounts })
     assert.deepEqual(
-      config.unresolvedVariables().map(({ path, reason }) => [path, reason]),
+      config.unusableSettings().map(({ path, reason }) => [path, reason]),
       [[['platforms', 'chat', 'accounts', 'family', 'token'], `\${FAMILY_TOKEN} is not set (config.yaml:6:23)`]],
     )
   })
@@ -42,7 +42,7 @@ describe('an unset variable', () => {
     const { config } = load()
     assert.deepEqual(config.current().platforms.chat, { token: 'main' })
     assert.deepEqual(
-      config.unresolvedVariables().map(({ path }) => path),
+      config.unusableSettings().map(({ path }) => path),
       [['platforms', 'chat', 'allow_from']],
     )
   })
@@ -52,24 +52,39 @@ describe('an unset variable', () => {
     write(`platforms: {chat: {token: "\${NOPE}"}}\n`)
     const { config } = load({ CHAT_TOKEN: 'from-outside' })
     assert.equal(config.current().platforms.chat?.token, 'from-outside')
-    assert.deepEqual(config.unresolvedVariables(), [])
+    assert.deepEqual(config.unusableSettings(), [])
   })
 
-  for (const [where, text] of [
-    ['elsewhere', `platforms: {chat: {token: main}}\nmodel: "\${NOPE}"\n`],
-    ['instead of a whole account', `platforms: {chat: {token: main, accounts: {family: "\${NOPE}"}}}\n`],
-    ['instead of a whole platform', `platforms: {chat: "\${NOPE}"}\n`],
+  it('elsewhere leaves the default, and degrades the state', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write(`platforms: {chat: {token: main}}\nmodel: "\${NOPE}"\n`)
+    const { config } = load()
+    assert.deepEqual([config.state().source, config.current().model], ['file', ''])
+    assert.equal(config.current().platforms.chat?.token, 'main')
+    assert.match(config.state().degraded[0] ?? '', /config\.yaml:2:8 .*\$\{NOPE\}/)
+  })
+
+  for (const [where, text, unusable] of [
+    [
+      'a whole account',
+      `platforms: {chat: {token: main, accounts: {family: "\${NOPE}"}}}\n`,
+      'platforms.chat.accounts.family.enabled',
+    ],
+    ['a whole platform', `platforms: {chat: "\${NOPE}"}\n`, 'platforms.chat.enabled'],
   ] as const) {
-    it(`${where} makes the whole file invalid`, (t) => {
+    it(`instead of ${where} makes only that unusable`, (t) => {
       const { config: write, load } = createTestHome(t)
       write(text)
       const { config } = load()
-      assert.equal(config.state().source, 'defaults')
-      assert.match(config.state().degraded[0] ?? '', /config\.yaml:\d+:\d+ .*\$\{NOPE\}/)
+      assert.deepEqual([config.state().source, config.state().degraded], ['file', []])
+      assert.deepEqual(
+        config.unusableSettings().map(({ path }) => path.join('.')),
+        [unusable],
+      )
     })
   }
 
-  it('is not reported as the reason when another issue makes the file invalid', (t) => {
+  it('is not reported as the reason of another issue', (t) => {
     const { config: write, load } = createTestHome(t)
     write(`${two}http: {port: abc}\n`)
     const { config } = load()
@@ -89,7 +104,7 @@ describe('an unset variable', () => {
     config.onChange((_, changed) => changes.push(changed))
     env('FAMILY_TOKEN=family-token\n')
     assert.deepEqual(config.reload().problems, [])
-    assert.deepEqual(config.unresolvedVariables(), [])
+    assert.deepEqual(config.unusableSettings(), [])
     assert.equal(config.current().platforms.chat?.accounts?.['family']?.token, 'family-token')
     assert.ok(changes[0]?.some((path) => path.startsWith('platforms.chat.accounts.family')))
   })
@@ -111,13 +126,10 @@ describe('an unset variable', () => {
     const { config: write, load } = createTestHome(t)
     write(two)
     load({ FAMILY_TOKEN: 'family-token' })
-    write('http: 1\n')
+    write('http: [\n')
     const { config } = load()
     assert.equal(config.state().source, 'last-good')
     assert.equal(config.current().platforms.chat?.token, 'main-token')
-    assert.match(
-      config.unresolvedVariables()[0]?.reason ?? '',
-      /^\$\{FAMILY_TOKEN\}.*\(config\.last-good\.yaml:6:23\)$/,
-    )
+    assert.match(config.unusableSettings()[0]?.reason ?? '', /^\$\{FAMILY_TOKEN\}.*\(config\.last-good\.yaml:6:23\)$/)
   })
 })

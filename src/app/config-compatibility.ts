@@ -1,0 +1,125 @@
+/**
+ * What the configuration accepts for the sake of a file of Hermes Agent: other spellings of keys, and keys without effect.
+ */
+import type { KeyAlias } from '../config/key-aliases.ts'
+import type { UnusedKey } from '../config/unknown-keys.ts'
+import type { PlatformManifest } from '../platforms/manifest.ts'
+
+const modelAliases: readonly KeyAlias[] = [
+  { from: 'model.default', to: 'model' },
+  { from: 'model.model', to: 'model' },
+  { from: 'model.provider', to: 'provider' },
+  { from: 'model.base_url', to: 'base_url' },
+  { from: 'model.api_key', to: 'api_key' },
+  { from: 'model.context_length', to: 'context_length' },
+  { from: 'model.max_tokens', to: 'max_output_tokens' },
+  { from: 'agent.reasoning_effort', to: 'reasoning_effort' },
+]
+
+/** A platform can be configured under `platforms`, under `gateway.platforms` and at the top level. */
+export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
+  return [
+    ...modelAliases,
+    { from: 'gateway.platforms', to: 'platforms' },
+    ...platforms.map(({ name }): KeyAlias => ({ from: name, to: `platforms.${name}` })),
+  ]
+}
+
+/** Keys that no module reads yet. Each one in the file is reported as a note. */
+const plannedKeys = [
+  'agent.gateway_timeout',
+  'agent.restart_drain_timeout',
+  'agent.system_prompt',
+  'always_log_local',
+  'approvals.gateway_timeout',
+  'approvals.mcp_reload_confirm',
+  'auxiliary.*',
+  'browser',
+  'code_execution',
+  'compression.min_tail_user_messages',
+  'compression.summary_base_url',
+  'compression.summary_provider',
+  'compression.tail_mode',
+  'compression.threshold_tokens',
+  'context_engine',
+  'credential_pool_strategies',
+  'cron',
+  'curator',
+  'custom_providers',
+  'delegation.*',
+  'delivery_ledger',
+  'display',
+  'fallback_model',
+  'fallback_providers',
+  'filter_silence_narration',
+  'gateway.*',
+  'loop_watchdog',
+  'max_concurrent_sessions',
+  'mcp_servers',
+  'message_timestamps',
+  'model.api_mode',
+  'multiplex_profiles',
+  'personalities',
+  'platform_toolsets',
+  'platforms.*.channel_overrides',
+  'platforms.*.channel_prompts',
+  'platforms.*.channel_skill_bindings',
+  'platforms.*.gateway_restart_notification',
+  'platforms.*.model',
+  'platforms.*.provider',
+  'platforms.*.proxy_url',
+  'prefill_messages_file',
+  'profile',
+  'profile_routes',
+  'providers',
+  'quick_commands',
+  'reset_triggers',
+  'session_reset',
+  'session_store_max_age_days',
+  'sessions_dir',
+  'skills',
+  'smart_model_routing',
+  'streaming.fresh_final_after_seconds',
+  'stt',
+  'stt_echo_transcripts',
+  'systemd_watchdog_seconds',
+  'terminal.container_cpu',
+  'terminal.container_disk',
+  'terminal.container_memory',
+  'terminal.container_persistent',
+  'terminal.daytona_image',
+  'terminal.docker_forward_env',
+  'terminal.docker_image',
+  'terminal.docker_mount_cwd_to_workspace',
+  'terminal.docker_volumes',
+  'terminal.lifetime_seconds',
+  'terminal.modal_image',
+  'terminal.persistent_shell',
+  'terminal.singularity_image',
+  'timezone',
+  'toolsets',
+  'trust_env',
+  'tts',
+  'voice',
+  'web',
+  'write_sessions_json',
+]
+
+/** Keys that restrict something in Hermes. Without their effect the gateway is degraded. */
+const unenforcedKeys = [
+  'approvals.mode',
+  'approvals.cron_mode',
+  'approvals.single_query_mode',
+  'approvals.unattended_mode',
+  'gateway.unauthorized_dm_behavior',
+  'platforms.*.unauthorized_dm_behavior',
+  'privacy',
+  'security',
+  'unauthorized_dm_behavior',
+]
+
+/** The first matching key counts. */
+export const unusedKeys: readonly UnusedKey[] = [
+  ...unenforcedKeys.map((key): UnusedKey => ({ key, kind: 'security' })),
+  ...plannedKeys.map((key): UnusedKey => ({ key, kind: 'planned' })),
+]

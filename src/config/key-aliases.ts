@@ -1,0 +1,86 @@
+/**
+ * Moves values from other spellings of Hermes to the keys that the modules read: `model: {default: …}`, `telegram:` at the
+ * top level, `gateway.platforms`.
+ */
+import type { PathPart } from '../lib/yaml.ts'
+import { isTree, valueAt, withoutKey, withValue } from './tree.ts'
+
+/** Two dotted keys. `model.default` may move to `model` itself, which then is no mapping any more. */
+export interface KeyAlias {
+  readonly from: string
+  readonly to: string
+}
+
+interface ShadowedKey {
+  readonly path: readonly PathPart[]
+  /** The key that takes precedence. */
+  readonly by: readonly PathPart[]
+}
+
+export interface AliasedTree {
+  readonly tree: unknown
+  /** Where the value of a path is in the file. */
+  sourceOf(path: readonly PropertyKey[]): readonly PropertyKey[]
+  /** Keys without effect, because another spelling has a value, too. */
+  readonly shadowed: readonly ShadowedKey[]
+  /** Keys of a mapping that became a value, and that have no alias. `known`: the keys that have one. */
+  readonly leftOver: readonly { readonly path: readonly PathPart[]; readonly known: readonly string[] }[]
+}
+
+interface Move {
+  readonly from: readonly string[]
+  readonly to: readonly string[]
+}
+
+/** The main spelling takes precedence, then the first alias. */
+export function applyKeyAliases(root: unknown, aliases: readonly KeyAlias[]): AliasedTree {
+  const moves = aliases.map(({ from, to }): Move => ({ from: from.split('.'), to: to.split('.') }))
+  const present = moves.filter(({ from }) => valueAt(root, from) !== undefined)
+  const moved: { readonly from: readonly PathPart[]; readonly to: readonly PathPart[] }[] = []
+  const shadowed: ShadowedKey[] = []
+  let tree = present.reduce<unknown>((rest, { from }) => withoutMovedKey(rest, from), root)
+
+  // A mapping under a key that is a value itself.
+  const dissolved = moves.filter(({ from, to }) => from.length === to.length + 1 && startsWith(from, to))
+  const leftOver = [...new Set(dissolved.map(({ to }) => to.join('.')))].flatMap((key) => {
+    const path = key.split('.')
+    const mapping = valueAt(tree, path)
+    if (!isTree(mapping)) return []
+    tree = withoutKey(tree, path)
+    const known = moves
+      .filter(({ from }) => from.length === path.length + 1 && startsWith(from, path))
+      .map(({ from }) => from.at(-1) ?? '')
+    return Object.keys(mapping).map((inner) => ({ path: [...path, inner], known }))
+  })
+
+  const merge = (value: unknown, from: readonly PathPart[], to: readonly PathPart[]): void => {
+    const existing = valueAt(tree, to)
+    if (value === null || value === undefined) return
+    if (existing === undefined || existing === null) {
+      tree = withValue(tree, to, value)
+      moved.push({ from, to })
+    } else if (isTree(existing) && isTree(value)) {
+      for (const [key, inner] of Object.entries(value)) merge(inner, [...from, key], [...to, key])
+    } else shadowed.push({ path: from, by: to })
+  }
+  for (const { from, to } of present) merge(valueAt(root, from), from, to)
+
+  const sourceOf = (path: readonly PropertyKey[]): readonly PropertyKey[] => {
+    const fitting = moved.filter(({ to }) => startsWith(path, to))
+    const longest = fitting.sort((one, other) => other.to.length - one.to.length)[0]
+    return longest === undefined ? path : [...longest.from, ...path.slice(longest.to.length)]
+  }
+  return { tree, sourceOf, shadowed, leftOver }
+}
+
+/** Also removes the mapping of the key if it is empty then. */
+function withoutMovedKey(tree: unknown, path: readonly string[]): unknown {
+  const rest = withoutKey(tree, path)
+  const parent = path.slice(0, -1)
+  const mapping = valueAt(rest, parent)
+  return parent.length > 0 && isTree(mapping) && Object.keys(mapping).length === 0 ? withoutKey(rest, parent) : rest
+}
+
+function startsWith(path: readonly PropertyKey[], prefix: readonly PropertyKey[]): boolean {
+  return prefix.length <= path.length && prefix.every((part, index) => String(part) === String(path[index]))
+}
