@@ -20,6 +20,7 @@ import {
   turnStartIndex,
 } from './flows/turn/claim.ts'
 import type { TurnJournal } from './flows/turn/journal.ts'
+import type { ModelOutages } from './flows/turn/model-outages.ts'
 import {
   buildReply,
   completedResult,
@@ -41,6 +42,7 @@ import { noUsage, type ToolCall } from './message/transcript.ts'
 import { type RunningTurn, type RunningTurns, StopRequested } from './sessions/running-turns.ts'
 
 export interface TurnDeps extends TurnProgressDeps {
+  readonly outages: ModelOutages
   readonly journal: TurnJournal
   readonly agent: Agent
   readonly turnResults: EventResults
@@ -100,6 +102,10 @@ async function runTurn(deps: TurnDeps, claim: ModelTurn | TurnWithoutModel, stop
       claim.kind === 'model'
         ? await runModelTurn(deps, turn, running, progress, log)
         : await deps.completeWithoutModel(claim, running.signal)
+    if (result === 'postponed') {
+      await progress.closeDraft()
+      return
+    }
     await commitTurn(deps, turn, result, progress, stopSignal)
     log.info({ event: 'turn.ended', state: result.state, iterations: result.iterations }, 'turn ended')
   } catch (error) {
@@ -116,14 +122,14 @@ async function runTurn(deps: TurnDeps, claim: ModelTurn | TurnWithoutModel, stop
   }
 }
 
-/** Resolves with how the turn ends. Rejects when it must be retried. */
+/** Resolves with how the turn ends, or after storing that it continues later. Rejects when it must be retried. */
 async function runModelTurn(
   deps: TurnDeps,
   turn: Turn,
   running: RunningTurn,
   progress: TurnProgress,
   log: Logger,
-): Promise<TurnRunResult> {
+): Promise<TurnRunResult | 'postponed'> {
   const journal = deps.journal.journalOf(turn)
   const initial = { usage: noUsage, model: '', provider: '', iterations: 0, announced: true }
   emitTurnStart(deps, turn)
@@ -143,6 +149,7 @@ async function runModelTurn(
       transcript: entries.map(({ message }) => message),
       turnStart: turnStartIndex(turn, entries),
       maxIterations: turn.event.task?.maxIterations,
+      outageSince: turn.outageSince,
       journal,
       listener: progress.listener,
       signal: running.signal,
@@ -155,6 +162,7 @@ async function runModelTurn(
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
       return { ...initial, ...stoppedResult(turn, progress.visibleText()), ord: journal.nextOrd() }
+    if (await deps.outages.postpone(turn, error)) return 'postponed'
     const failed = failedResult(error, deps.describeErrorOrigin)
     if (failed === undefined) throw error
     log.warn({ event: 'turn.failed', reason: failed.reason, err: error }, 'turn failed')

@@ -56,6 +56,7 @@ export function createCompletions(
     }
     if (outcome.status === 'done') return outcome
     const { text, errorCode = outcome.status === 'stopped' ? 'agent/stopped' : 'agent/failed' } = outcome
+    if (providerOutages.has(errorCode)) throw providerOutage(text, errorCode)
     throw new ApiError(502, text === '' ? 'The turn was stopped.' : text, { type: 'agent_incomplete', code: errorCode })
   }
 
@@ -154,6 +155,18 @@ function tooManyRequests(maxConcurrent: number): ApiError {
     code: 'rate_limit_exceeded',
     retryAfterSeconds: 1,
   })
+}
+
+/** The provider of the model does not answer. A program decides itself how long it waits. */
+const providerOutages: ReadonlySet<string> = new Set([
+  'provider/rate-limit',
+  'provider/overloaded',
+  'provider/network',
+  'provider/timeout',
+])
+
+function providerOutage(text: string, code: string): ApiError {
+  return new ApiError(503, text, { type: 'agent_incomplete', code, retryAfterSeconds: 30 })
 }
 
 function gatewayStopping(): ApiError {

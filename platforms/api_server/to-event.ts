@@ -34,6 +34,7 @@ export function toInboundMessage(context: PlatformContext, chat: ChatRequest): I
       timestamp: context.clock(),
       // The clients are programs, so a text that starts with a slash is not a command.
       allowGatewayControl: false,
+      metadata: { attended: 'no' },
       ...(hasSeed ? { seed: { messages: history, ...(instructions === '' ? {} : { instructions }) } } : {}),
     },
   }

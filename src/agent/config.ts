@@ -50,8 +50,34 @@ export const agentConfig = {
         .max(1000)
         .optional()
         .describe('The former name of `max_iterations`; takes precedence when both are set.'),
-      model_timeout: seconds.default(600).describe('Seconds without data from the model after which a call fails.'),
-      max_retries: z.int().min(0).max(20).default(4).describe('Maximum number of retries of a failed model call.'),
+      model_timeout: seconds
+        .default(600)
+        .describe(
+          'Seconds without output of the model after which a call fails. Comments and empty chunks of the stream are not output.',
+        ),
+      model_call_timeout: seconds
+        .default(1800)
+        .describe('Maximum number of seconds of a model call, however much the model sends.'),
+      retry_window: z
+        .number()
+        .min(0)
+        .default(120)
+        .describe('Seconds in which a failed model call is retried after its first transient failure.'),
+      max_retries: z
+        .int()
+        .min(0)
+        .max(1000)
+        .optional()
+        .describe(
+          'Maximum number of retries of a model call. When it is reached, the message fails at once, without waiting for the end of an outage.',
+        ),
+      outage_patience: z
+        .number()
+        .min(0)
+        .default(1800)
+        .describe(
+          'Seconds that a message waits for the provider of the model after its first failure. The waiting message is stored, so a restart changes nothing.',
+        ),
       max_concurrent_turns: z
         .int()
         .min(1)

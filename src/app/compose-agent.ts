@@ -8,6 +8,7 @@ import { createSessionCompression, type SessionCompression } from '../flows/sess
 import { createPromptFreezer } from '../flows/session-prompt.ts'
 import { createAttachmentPreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
+import { createModelOutages } from '../flows/turn/model-outages.ts'
 import { createPostponement } from '../flows/turn/postpone.ts'
 import { createWithoutModel } from '../flows/turn/without-model.ts'
 import { recordFailedAttempt } from '../inbox/attempts.ts'
@@ -45,7 +46,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     clock,
     log,
     random,
-    sleep,
+    pause: core.pauseTurn,
     settings,
     failpoint,
   })
@@ -60,6 +61,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     running: runningTurns,
     emit: events.emit,
     emitsEvents: accountDirectory.emitsEvents,
+    outages: createModelOutages({ store, notices: core.turnNotices, settings, clock, sleep, log }),
     adapter: platforms.adapter,
     prepareMessage: composeAttachmentPreparation(context, core, journal),
     completeWithoutModel: createWithoutModel({
@@ -133,7 +135,7 @@ function composeCompression(context: AppContext, core: Core): SessionCompression
     settings,
     clock,
     random,
-    sleep,
+    pause: core.pauseTurn,
     log,
     failpoint,
   })

@@ -3,7 +3,7 @@
  * plugins. What runs the queues is composed of these in compose-agent.ts and compose-commands.ts.
  */
 
-import { type AgentHooks, noopAgentHooks } from '../agent/agent-hooks.ts'
+import { type AgentHooks, noopAgentHooks, type TurnInfo } from '../agent/agent-hooks.ts'
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -16,10 +16,11 @@ import { createHookServices, type HookServicesDeps } from '../flows/hook-host-ap
 import { createSessionServices, type SessionServices } from '../flows/session-services.ts'
 import { createTurnInfoFactory, type TurnInfoFactory } from '../flows/turn/claim.ts'
 import { createTurnNotices, type TurnNotices } from '../flows/turn/turn-notices.ts'
-import { createTurnWait } from '../flows/turn/waiting.ts'
+import { createTurnWait, type TurnWait } from '../flows/turn/waiting.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import { createEventResults, type EventResults } from '../inbox/event-results.ts'
 import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
+import { brand } from '../lib/ids.ts'
 import { sleep } from '../lib/timers.ts'
 import { parseCommand } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -81,6 +82,8 @@ export interface Core {
   /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
   readonly turnNotices: TurnNotices
+  /** Waits within a turn, which does not count as running meanwhile. */
+  pauseTurn(turn: Pick<TurnInfo, 'sessionKey'>, ms: number, signal: AbortSignal): Promise<void>
   /** The session of a terminal with an embedded gateway. */
   embeddedSessionKey(): SessionKey | undefined
 }
@@ -113,7 +116,8 @@ export function composeCore(context: AppContext): Core {
     timeoutMs: () => settings().hooks.command_timeout * 1_000,
   })
   const { gatewayHooks } = pluginRegistries
-  const approvals = composeApprovals(context, { outbox, engine, events, gatewayHooks, runningTurns })
+  const waitInTurn = createTurnWait({ store, engine, isDraining: context.isDraining })
+  const approvals = composeApprovals(context, { waitInTurn, outbox, engine, events, gatewayHooks, runningTurns })
   const sessionServices = createSessionServices({
     store,
     engine,
@@ -140,6 +144,7 @@ export function composeCore(context: AppContext): Core {
       turnResults.publish(seq, result)
     },
     onControlEvent: commandDecisions.onEnqueued,
+    stopEvent: sessionServices.stopEvent,
     wake(key, queue) {
       lastSession = key
       engine.wake(key, queue)
@@ -163,6 +168,8 @@ export function composeCore(context: AppContext): Core {
     backgroundTasks,
     turnInfoOf: createTurnInfoFactory(accountDirectory.pluginRouteOf),
     turnNotices: createTurnNotices({ store, outbox, clock }),
+    pauseTurn: ({ sessionKey }, ms, signal) =>
+      waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
     embeddedSessionKey: () => (options.onlyPlatforms === undefined ? undefined : lastSession),
   }
 }
@@ -254,11 +261,11 @@ function composePluginRegistries(context: AppContext): PluginRegistries {
 
 interface ApprovalParts extends Pick<Core, 'outbox' | 'engine' | 'events' | 'runningTurns'> {
   readonly gatewayHooks: GatewayHooks
+  readonly waitInTurn: TurnWait
 }
 
 function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals {
-  const { accountDirectory, platforms, settings, store, redact, stopping, isOpen, isDraining, clock, log, failpoint } =
-    context
+  const { accountDirectory, platforms, settings, store, redact, stopping, isOpen, clock, log, failpoint } = context
   return createApprovals({
     store,
     outbox: parts.outbox,
@@ -273,19 +280,19 @@ function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals 
     plugins: parts.gatewayHooks,
     redact,
     stopping,
-    waitInTurn: createTurnWait({ store, engine: parts.engine, isDraining }),
+    waitInTurn: parts.waitInTurn,
     abortTurn: parts.runningTurns.abort,
     failpoint,
   })
 }
 
 type InboxParts = Required<
-  Pick<InboxDeps, 'emit' | 'preDispatchHooks' | 'queueKindOf' | 'onWithdrawn' | 'onControlEvent' | 'wake'>
+  Pick<InboxDeps, 'emit' | 'preDispatchHooks' | 'queueKindOf' | 'onWithdrawn' | 'onControlEvent' | 'stopEvent' | 'wake'>
 >
 
 function composeInbox(context: AppContext, parts: InboxParts): Inbox {
   const { accountDirectory, settings, store, isOpen, clock, log, failpoint } = context
-  const { emit, preDispatchHooks, queueKindOf, onWithdrawn, onControlEvent, wake } = parts
+  const { emit, preDispatchHooks, queueKindOf, onWithdrawn, onControlEvent, stopEvent, wake } = parts
   return createInbox({
     store,
     clock,
@@ -302,6 +309,7 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     queueKindOf,
     onWithdrawn,
     onControlEvent,
+    stopEvent,
     wake,
   })
 }

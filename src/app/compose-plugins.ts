@@ -1,8 +1,10 @@
 /**
  * Composes the plugin manager. The code that loads plugins is imported with the first plugin.
  */
+
 import { fileURLToPath } from 'node:url'
 import type { Agent } from '../agent/agent.ts'
+import { retryRulesOf } from '../agent/models/retry-policy.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
 import { createPluginManager, type PluginManager } from '../flows/plugin-manager.ts'
 import type { HomeLayout } from '../lib/home.ts'
@@ -65,7 +67,8 @@ export function composePluginManager(context: AppContext, core: Core, parts: Plu
         currentTurn,
         approve: core.approvals.approveTool,
         rejectionReason: rejectionReasonOf,
-        maxRetries: () => settings().agent.max_retries,
+        retry: () => retryRulesOf(settings().agent),
+        pause: core.pauseTurn,
         toolsChanged: agentServices.toolsChanged,
         loadPython: createPythonLoader({ home, config, clock, random, sleep }),
         onPluginCall,
@@ -73,7 +76,6 @@ export function composePluginManager(context: AppContext, core: Core, parts: Plu
         stopping,
         clock,
         random,
-        sleep,
         log,
         failpoint,
       })

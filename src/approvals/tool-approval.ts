@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { ApproveTool, ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
 import { onAbort, raceAbort } from '../lib/timers.ts'
-import type { MessageEvent } from '../message/event.ts'
+import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
@@ -123,8 +123,9 @@ function ruleOf({ ruleKey }: ToolApprovalRequest): string {
 }
 
 /** Background tasks, programs and one-shot questions on the command line have no user who could answer. */
-function isAttended({ task, internal, allowGatewayControl, metadata }: MessageEvent): boolean {
-  if (task !== undefined || metadata?.['attended'] === 'no') return false
+function isAttended(event: MessageEvent): boolean {
+  const { task, internal, allowGatewayControl } = event
+  if (task !== undefined || !hasWaitingUser(event)) return false
   return internal === true || allowGatewayControl !== false
 }
 

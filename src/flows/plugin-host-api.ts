@@ -26,10 +26,9 @@ import type { ChosenModel } from './turn/claim.ts'
 
 export interface PluginHostApiDeps
   extends Pick<ToolCallDeps, 'agentHooks' | 'approve' | 'rejectionReason'>,
-    Omit<CompletionDeps, 'maxRetries'> {
+    CompletionDeps {
   readonly agents: Pick<AgentServices, 'model' | 'tools' | 'toolContext'>
   readonly inbox: Pick<Inbox, 'accept'>
-  maxRetries(): number
   readonly store: Store
   /** Whether a user may talk to the agent. */
   access(event: Pick<MessageEvent, 'source'>): { readonly allowed: boolean }
@@ -196,6 +195,7 @@ const noopListener: ProgressListener = {
   onToolStart: () => undefined,
   onToolEnd: () => undefined,
   onIteration: () => undefined,
+  onModelTrouble: () => ({ failed: () => undefined, end: () => undefined }),
 }
 
 /** Messages in the OpenAI format. Their `system` messages become the system prompt. */

@@ -9,6 +9,7 @@ import { createSummaryCooldown } from '../agent/compression/cooldown.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'
+import { retryRulesOf } from '../agent/models/retry-policy.ts'
 import type { CommandServices } from '../commands/command.ts'
 import type { Engine } from '../engine/engine.ts'
 import { acceptEvent } from '../inbox/queries.ts'
@@ -24,7 +25,7 @@ import { applyCompression } from '../sessions/transcript-compression.ts'
 import type { Store } from '../store/store.ts'
 import { type ChosenModel, type Turn, type TurnInfoFactory, turnStartIndex } from './turn/claim.ts'
 
-export interface SessionCompressionDeps extends Omit<CompletionDeps, 'maxRetries'> {
+export interface SessionCompressionDeps extends Omit<CompletionDeps, 'retry'> {
   readonly store: Store
   readonly engine: Pick<Engine, 'wake'>
   /** What plugins learn about the request for a summary. */
@@ -213,10 +214,10 @@ function createSummaryRequest(
     const { max_output_tokens: maxOutputTokens } = settings
     const length = maxOutputTokens === undefined ? {} : { maxOutputTokens }
     const input = { model, system, messages, tools: [], ...length }
-    const { middleware, clock, failpoint, log, random, sleep } = deps
-    const maxRetries = () => deps.settings().agent.max_retries
+    const { middleware, clock, failpoint, log, random, pause } = deps
+    const retry = () => retryRulesOf(deps.settings().agent)
     return complete(
-      { middleware, clock, failpoint, log, random, sleep, maxRetries },
+      { middleware, clock, failpoint, log, random, pause, retry },
       { provider, input, turn: deps.turnInfoOf(turn, { provider, model }), signal },
     )
   }

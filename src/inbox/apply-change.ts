@@ -14,7 +14,18 @@ import { addTraceEntry } from './trace.ts'
 const selectBySeq = query((db, p: { seq: number }) =>
   db
     .selectFrom('inbox')
-    .select(['seq', 'state', 'session_key', 'lane', 'platform', 'account', 'chat_id', 'turn_id', 'payload'])
+    .select([
+      'seq',
+      'state',
+      'session_key',
+      'lane',
+      'platform',
+      'account',
+      'chat_id',
+      'turn_id',
+      'payload',
+      'available_at',
+    ])
     .where('seq', '=', p.seq),
 )
 
@@ -29,6 +40,8 @@ export interface InboxRow {
   readonly chat_id: string
   readonly turn_id: string | null
   readonly payload: string
+  /** The event is not processed before this time, ms. */
+  readonly available_at: number
 }
 
 /** The event with this key; of several versions, the newest. */
@@ -163,7 +176,8 @@ const moveKeys = query((db, p: { from: number; to: number }) =>
 /** The effect of a deletion. */
 export type DeletionResult =
   | { readonly kind: 'unknown' }
-  | { readonly kind: 'duplicate' | 'withdrawn' | 'noted'; readonly seq: number }
+  /** `waiting`: its turn has begun and waits for its next attempt. */
+  | { readonly kind: 'duplicate' | 'withdrawn' | 'waiting' | 'noted'; readonly seq: number }
 
 /** Withdraws a queued message. For any other message, the deletion is only added to the trace. */
 export function* applyDeletion(
@@ -180,7 +194,8 @@ export function* applyDeletion(
   if (isQueued) yield* withdrawRow(seq, 'it was deleted before its processing began', withdrawnResult)
   const when = isQueued ? 'before its processing began; it is not answered' : 'after its processing began'
   yield* addTraceEntry(found, 'message:deleted', `message ${seq} was deleted ${when}`, now)
-  return { kind: isQueued ? 'withdrawn' : 'noted', seq }
+  if (isQueued) return { kind: 'withdrawn', seq }
+  return { kind: state === 'claimed' && found.available_at > now ? 'waiting' : 'noted', seq }
 }
 
 const markWithdrawn = query((db, p: { seq: number; reason: string; outcome: string }) =>

@@ -43,6 +43,19 @@ export function* recordFailedAttempt(seq: number, reason: string, isCounted: boo
   yield* exec(updateFailure, { seq, reason, failures: isCounted ? 1 : 0 })
 }
 
+const postpone = query((db, p: { seq: number; until: number; reason: string }) =>
+  db
+    .updateTable('inbox')
+    .set({ available_at: p.until, reason: p.reason, attempt_open: 0 })
+    .where('seq', '=', p.seq)
+    .where('state', '=', 'claimed'),
+)
+
+/** Ends an attempt without counting it. The next one begins at `until` or later. */
+export function* postponeAttempt(seq: number, until: number, reason: string): Transaction<void> {
+  yield* exec(postpone, { seq, until, reason })
+}
+
 const clearCounts = query((db, p: { seq: number }) =>
   db.updateTable('inbox').set({ tries: 0, crashes: 0 }).where('seq', '=', p.seq).where('state', '=', 'claimed'),
 )

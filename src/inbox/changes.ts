@@ -109,6 +109,7 @@ export function createChangeHandler(
     if (result.kind === 'duplicate') return { status: 'duplicate', seq: result.seq }
     log.info({ event: 'inbox.deleted', seq: result.seq, result: result.kind }, 'message deleted')
     if (result.kind === 'withdrawn') deps.onWithdrawn(result.seq, notAnsweredResult)
+    if (result.kind === 'waiting') await deps.stopEvent(result.seq)
     return { status: 'accepted', seq: result.seq }
   }
 

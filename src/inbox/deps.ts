@@ -30,6 +30,8 @@ export interface InboxDeps {
   onControlEvent?(key: SessionKey, event: MessageEvent): void
   /** Called after it was stored that a queued event will not be processed. */
   onWithdrawn(seq: number, result: TurnResult): void
+  /** Ends the turn of an event that was deleted while it waited for its next attempt. Rejects `store/…`. */
+  stopEvent(seq: number): Promise<void>
   readonly emit: HookEventListener
   /** Whether messages of this source cause gateway events. */
   emitsEvents(source: SessionSource): boolean

@@ -82,6 +82,11 @@ export interface ParsedCommand {
   readonly args: string
 }
 
+/** False for a program that waits for the reply of its request and reads no other message. */
+export function hasWaitingUser({ metadata }: Pick<MessageEvent, 'metadata'>): boolean {
+  return metadata?.['attended'] !== 'no'
+}
+
 /** Returns the command of a message, or null for plain text and file paths (contract §3.1). */
 export function parseCommand(event: Pick<MessageEvent, 'text' | 'allowGatewayControl'>): ParsedCommand | null {
   if (event.allowGatewayControl === false) return null

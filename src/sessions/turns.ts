@@ -153,6 +153,15 @@ export function* endTurn(id: string, final: FinalTurnState, now: number): Transa
   })
 }
 
+const setOutage = query((db, p: { id: string; since: number }) =>
+  db.updateTable('turns').set({ outage_since: p.since }).where('id', '=', p.id).where('outage_since', 'is', null),
+)
+
+/** The provider of the model does not answer this turn. A known beginning of the outage stays. */
+export function* beginOutage(id: string, since: number): Transaction<void> {
+  yield* exec(setOutage, { id, since })
+}
+
 const clearOutage = query((db, p: { id: string }) =>
   db.updateTable('turns').set({ outage_since: null }).where('id', '=', p.id),
 )

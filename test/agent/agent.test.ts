@@ -133,7 +133,7 @@ test('the output that a plugin transforms is sent and stored without the replace
 })
 
 test('a turn without text has no response: the output hooks do not run', async () => {
-  const { result, agentHooks, exits } = endingRun([{ chunks: [] }])
+  const { result, agentHooks, exits } = endingRun([{ chunks: [] }, { chunks: [] }, { chunks: [] }])
   assert.equal((await result).text, '')
   assert.ok(!agentHooks.events.includes('transform') && !agentHooks.events.includes('answered'))
   assert.deepEqual(exits, [{ completed: false, failed: false, interrupted: false, reason: 'stop' }])

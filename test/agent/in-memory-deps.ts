@@ -9,6 +9,7 @@ import type { Environment } from '../../src/agent/environments/environment.ts'
 import { createProcessTable } from '../../src/agent/environments/session-resources.ts'
 import type { AgentTools } from '../../src/agent/loop/agent-tools.ts'
 import type { Journal, ProgressListener } from '../../src/agent/loop/journal.ts'
+import type { ModelTrouble } from '../../src/agent/models/request-model.ts'
 import { decodeArguments } from '../../src/agent/tools/support/parse-arguments.ts'
 import type { ToolContext, ToolMode } from '../../src/agent/tools/tool.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -49,6 +50,8 @@ export function createInMemoryJournal(begun: readonly string[] = []): InMemoryJo
   }
 }
 
+const noTrouble: ModelTrouble = { failed: () => undefined, end: () => undefined }
+
 export interface RecordingListener extends ProgressListener {
   readonly texts: string[]
   readonly tools: string[]
@@ -64,6 +67,7 @@ export function createRecordingListener(): RecordingListener {
     tools,
     steps,
     onText: (full) => void texts.push(full),
+    onModelTrouble: () => noTrouble,
     onToolStart: (call, label) => void tools.push(`begin ${call.id} ${label}`),
     onToolEnd: (call, ok, summary) => void tools.push(`${ok ? 'ok' : 'failed'} ${call.id} ${summary}`),
     onIteration: (iteration, used) => void steps.push({ iteration, tools: used.map(({ name }) => name) }),

@@ -57,7 +57,7 @@ export function agentDeps() {
     clock: clock.now,
     log: silentLog,
     random: () => 1,
-    sleep: clock.sleep,
+    pause: (_turn: TurnInfo, ms: number, signal: AbortSignal) => clock.sleep(ms, signal),
     pauses: clock.pendingSleeps,
     failpoint: () => undefined,
   }

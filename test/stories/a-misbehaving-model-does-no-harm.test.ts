@@ -80,8 +80,11 @@ test('a model that keeps calling tools must reply at its iteration limit', async
   assert.equal(gateway.model.requestCount, 4)
 })
 
-test('an empty reply is reported', async (t) => {
-  const gateway = await startTestGateway(t, { replies: [{ text: '' }] })
+test('a model that keeps returning empty replies is reported', async (t) => {
+  const gateway = await startTestGateway(t, {
+    replies: [{ text: '' }, { text: '' }, { text: '' }],
+    config: { agent: { retry_window: 1 } },
+  })
   await gateway.say('hello')
   await gateway.waitForReply('The model returned an empty reply.')
 })

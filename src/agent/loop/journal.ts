@@ -2,6 +2,7 @@
  * The interfaces through which the agent loop persists and publishes its progress. `src/flows/turn/` implements them.
  */
 import type { AssistantMessage, ToolCall, Usage } from '../../message/transcript.ts'
+import type { ModelTrouble } from '../models/request-model.ts'
 import type { ToolMode } from '../tools/tool.ts'
 
 export interface Journal {
@@ -27,4 +28,6 @@ export interface ProgressListener {
   onToolEnd(call: ToolCall, ok: boolean, summary: string): void
   /** Called at the start of an iteration. Counts from 1 and continues after a resume. `tools` are those of the previous iteration. */
   onIteration(iteration: number, tools: readonly { readonly name: string; readonly result: string }[]): void
+  /** Called at the first failure of a model request that is retried. */
+  onModelTrouble(): ModelTrouble
 }

@@ -15,10 +15,16 @@ export interface LoopState {
   modelCalls: number
   /** The id of the last model call; '' if the process that made it has ended. */
   apiRequestId: string
+  /** When the provider stopped answering, ms; null while it answers. */
+  outageSince: number | null
 }
 
 /** An interrupted turn resumes at the first tool call without a result. Without such a call the model is called. */
-export function restoreLoopState(transcript: readonly ChatMessage[], turnStart: number): LoopState {
+export function restoreLoopState(
+  transcript: readonly ChatMessage[],
+  turnStart: number,
+  outageSince: number | null,
+): LoopState {
   const own = transcript.slice(turnStart)
   const responses = own.filter((message) => message.role === 'assistant')
   const completedCalls = new Set(own.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
@@ -31,6 +37,7 @@ export function restoreLoopState(transcript: readonly ChatMessage[], turnStart: 
     iteration: responses.length,
     modelCalls: responses.length,
     apiRequestId: '',
+    outageSince,
   }
 }
 

@@ -15,6 +15,7 @@ import type { TurnInfo } from '../agent-hooks.ts'
 import type { AgentConfig } from '../config.ts'
 import { ModelError, type ModelOutput, type Provider, type RequestInput } from '../models/provider.ts'
 import { type RequestModelDeps, type RequestModelResult, requestModel } from '../models/request-model.ts'
+import { retryRulesOf } from '../models/retry-policy.ts'
 import type { ToolContext } from '../tools/tool.ts'
 import type { AgentTools } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
@@ -39,6 +40,8 @@ export interface LoopInput {
   readonly transcript: readonly ChatMessage[]
   /** The index in the transcript at which this turn begins. */
   readonly turnStart: number
+  /** When the provider stopped answering this turn, ms; null or undefined while it answers. */
+  readonly outageSince?: number | null
   /** A lower limit of model calls than the configured one. */
   readonly maxIterations?: number | undefined
   readonly journal: Journal
@@ -66,11 +69,11 @@ export interface LoopResult {
 }
 
 /**
- * Rejects with `ModelError`, with errors of guardrails and plugins, with `store/fenced`, or with the signal's reason.
+ * Rejects with `ModelError`, also `ModelOutage`, with errors of guardrails and plugins, with `store/fenced`, or with the signal's reason.
  * @param context added to the user's message of this turn, only in requests
  */
 export async function runAgentLoop(deps: LoopDeps, input: LoopInput, context: string): Promise<LoopResult> {
-  const state = restoreLoopState(input.transcript, input.turnStart)
+  const state = restoreLoopState(input.transcript, input.turnStart, input.outageSince ?? null)
   const { max_iterations, agent } = deps.settings()
   const iterationLimit = Math.min(agent.max_turns ?? max_iterations, input.maxIterations ?? Number.POSITIVE_INFINITY)
   const inScope = (work: () => Promise<LoopResult | undefined>) =>
@@ -196,9 +199,14 @@ async function requestIteration(
     previousCalls: state.modelCalls,
     input: requestInput,
     signal,
-    maxRetries: () => deps.settings().agent.max_retries,
+    retry: () => retryRulesOf(deps.settings().agent),
+    outageSince: state.outageSince,
+    // After a text, a model may have nothing to add.
+    acceptsEmpty: state.texts.length > 0,
+    onTrouble: () => listener.onModelTrouble(),
     onText: (text) => listener.onText(before + stripPartialThinking(text)),
   })
+  state.outageSince = null
   state.modelCalls = result.totalCalls
   state.apiRequestId = result.apiRequestId
   return result

@@ -161,8 +161,8 @@ async function runSubagent(deps: AgentDeps, child: Subagent, runAgentTurn: RunAg
 
 /** The dependencies of the parent turn with another function for approvals. */
 function withApproval(deps: AgentDeps, approve: ApproveTool): AgentDeps {
-  const { middleware, agentHooks, clock, failpoint, log, random, sleep, rejectionReason, settings } = deps
-  return { middleware, agentHooks, clock, failpoint, log, random, sleep, rejectionReason, settings, approve }
+  const { middleware, agentHooks, clock, failpoint, log, random, pause, rejectionReason, settings } = deps
+  return { middleware, agentHooks, clock, failpoint, log, random, pause, rejectionReason, settings, approve }
 }
 
 function toSubagentResult({ text, finishReason }: AgentResult): SubagentResult {
@@ -190,6 +190,7 @@ function createSubagentListener(
   return {
     onText: () => undefined,
     onIteration: () => undefined,
+    onModelTrouble: () => listener.onModelTrouble(),
     onToolStart: (call, label) => listener.onToolStart(renamed(call), label),
     onToolEnd(call, ok, summary) {
       calls.push({ name: call.name, arguments: call.arguments, ok })

@@ -34,7 +34,7 @@ function withPluginError<Value>(work: () => Value): Value {
 }
 
 function pluginStreamError(reason: string, cause?: ModelError): ModelError {
-  const options = cause === undefined ? {} : { cause }
+  const options = cause === undefined ? { maxTries: 1 } : { cause, maxTries: 1 }
   return new ModelError(
     'bad-response',
     `A plugin changed the model's stream so that it cannot be read: ${reason}`,

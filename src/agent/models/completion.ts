@@ -5,10 +5,11 @@
 import { noopAgentHooks, type TurnInfo } from '../agent-hooks.ts'
 import type { ModelOutput, Provider, RequestInput } from './provider.ts'
 import { type RetryDeps, requestModel } from './request-model.ts'
+import type { RetryRules } from './retry-policy.ts'
 import type { ModelCallDeps } from './run-model-call.ts'
 
 export interface CompletionDeps extends RetryDeps, Omit<ModelCallDeps, 'agentHooks'> {
-  readonly maxRetries: () => number
+  readonly retry: () => RetryRules
 }
 
 export interface CompletionRequest {
@@ -21,7 +22,7 @@ export interface CompletionRequest {
 
 /** Rejects with `ModelError`, with what a guardrail or a plugin throws, or with the signal's reason. */
 export async function complete(deps: CompletionDeps, request: CompletionRequest): Promise<ModelOutput> {
-  const { middleware, clock, failpoint, log, random, sleep, maxRetries } = deps
+  const { middleware, clock, failpoint, log, random, pause, retry } = deps
   const { provider, turn, input, signal } = request
   const { output } = await requestModel(
     {
@@ -31,7 +32,7 @@ export async function complete(deps: CompletionDeps, request: CompletionRequest)
       failpoint,
       log,
       random,
-      sleep,
+      pause,
       rejectionReason: () => null,
     },
     {
@@ -41,7 +42,9 @@ export async function complete(deps: CompletionDeps, request: CompletionRequest)
       previousCalls: 0,
       input,
       signal,
-      maxRetries,
+      retry,
+      outageSince: null,
+      acceptsEmpty: true,
       onText: () => undefined,
     },
   )

@@ -122,7 +122,8 @@ export function mapProviderError(thrown: unknown, context: ProviderErrorContext)
   const detail = code === '' || message.includes(code) ? message : `${message} (${code})`
   if (/TIMEOUT|ETIMEDOUT/i.test(code)) return new ModelError('timeout', `${context.host} did not answer: ${detail}`)
   if (isInvalidRequestError(root)) return new ModelError('invalid-request', `The request cannot be sent: ${detail}`)
-  return new ModelError('network', `The connection to ${context.host} failed: ${detail}`)
+  const text = `The connection to ${context.host} failed: ${detail}`
+  return isCertificateError(code) ? new ModelError('network', text, { maxTries: 1 }) : new ModelError('network', text)
 }
 
 /** Both SDKs throw errors with `status`, `headers` and the parsed body as `error`. Read by shape, so that neither SDK is loaded. */
@@ -153,6 +154,11 @@ function isInvalidRequestError(error: Error): boolean {
     error instanceof TypeError &&
     /invalid (?:header|url|character)|header value|bytestring|parse url|credentials/i.test(error.message)
   )
+}
+
+/** A certificate does not become valid by itself within minutes. */
+function isCertificateError(code: string): boolean {
+  return /^(?:CERT_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_SELF_SIGNED)/.test(code)
 }
 
 const KEY_PATTERN = /\b(?:sk|pk|rk|gsk|xai|key|AIza)[-_][\w*-]{6,}|\bBearer\s+\S+/g

@@ -91,28 +91,65 @@ export type ModelErrorKind =
   | 'invalid-request'
   | 'bad-response'
 
+/** Tries after which a failure that occurs in a row is permanent. `Infinity`: only time limits the retries. */
+const defaultMaxTries: Readonly<Record<ModelErrorKind, number>> = {
+  'rate-limit': Number.POSITIVE_INFINITY,
+  overloaded: Number.POSITIVE_INFINITY,
+  network: Number.POSITIVE_INFINITY,
+  timeout: Number.POSITIVE_INFINITY,
+  'bad-response': 3,
+  auth: 1,
+  billing: 1,
+  context: 1,
+  'content-filter': 1,
+  'invalid-request': 1,
+}
+
+export interface ModelErrorOptions {
+  readonly cause?: unknown
+  readonly status?: number | undefined
+  readonly retryAfterMs?: number | undefined
+  readonly maxTries?: number
+}
+
 export class ModelError extends Error {
   readonly kind: ModelErrorKind
   /** The HTTP status, if there was one. */
   readonly status: number | undefined
   /** The delay that the vendor requested in `retry-after`. */
   readonly retryAfterMs: number | undefined
+  /** Calls that may fail like this in a row before the failure is permanent. 1: a retry cannot succeed. */
+  readonly maxTries: number
 
-  constructor(
-    kind: ModelErrorKind,
-    message: string,
-    options: { cause?: unknown; status?: number | undefined; retryAfterMs?: number | undefined } = {},
-  ) {
+  constructor(kind: ModelErrorKind, message: string, options: ModelErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ModelError'
     this.kind = kind
     this.status = options.status
     this.retryAfterMs = options.retryAfterMs
+    this.maxTries = options.maxTries ?? defaultMaxTries[kind]
   }
 
   get retryable(): boolean {
-    return (
-      this.kind === 'rate-limit' || this.kind === 'overloaded' || this.kind === 'network' || this.kind === 'timeout'
-    )
+    return this.maxTries > 1
+  }
+}
+
+/** The provider did not recover while a call was retried. The turn can wait for it. */
+export class ModelOutage extends ModelError {
+  /** When the calls began to fail, ms. */
+  readonly since: number
+  /** The host of the provider. */
+  readonly server: string
+
+  constructor(failure: ModelError, server: string, since: number) {
+    super(failure.kind, failure.message, {
+      cause: failure,
+      status: failure.status,
+      retryAfterMs: failure.retryAfterMs,
+      maxTries: failure.maxTries,
+    })
+    this.server = server
+    this.since = since
   }
 }

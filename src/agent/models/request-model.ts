@@ -6,23 +6,33 @@ import { messageOf } from '../../lib/errors.ts'
 import { uuid7 } from '../../lib/ids.ts'
 import { isRecord } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
-import { backoffMs } from '../../lib/timers.ts'
-import { addUsage, type Usage } from '../../message/transcript.ts'
+import { addUsage, noUsage, type Usage } from '../../message/transcript.ts'
 import type { AgentHooks, RequestInfo, TurnInfo } from '../agent-hooks.ts'
 import {
   type JsonObject,
   ModelError,
+  ModelOutage,
   type ModelOutput,
   type ModelRequest,
   type Provider,
   type RequestInput,
 } from './provider.ts'
-import { type ModelCallDeps, type ModelCallResult, runModelCall } from './run-model-call.ts'
+import { decideRetry, type FailedCalls, type RetryRules } from './retry-policy.ts'
+import { EmptyResponseError, type ModelCallDeps, type ModelCallResult, runModelCall } from './run-model-call.ts'
 
 export interface RetryDeps {
   readonly log: Logger
   readonly random: () => number
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  /** Waits before a retry. Meanwhile the turn does not count as running. */
+  pause(turn: TurnInfo, ms: number, signal: AbortSignal): Promise<void>
+}
+
+/** The failures of one request, until a call succeeds. */
+export interface ModelTrouble {
+  /** A call has failed and is retried. */
+  failed(server: string, failure: ModelError): void
+  /** The provider answers, or the request has ended. */
+  end(): void
 }
 
 export interface RequestModelDeps extends ModelCallDeps, RetryDeps {
@@ -39,14 +49,20 @@ export interface RequestModelOptions {
   readonly previousCalls: number
   readonly input: RequestInput
   readonly signal: AbortSignal
-  readonly maxRetries: () => number
+  readonly retry: () => RetryRules
+  /** When the provider stopped answering this turn, ms; null while it answers. */
+  readonly outageSince: number | null
+  /** A response without text and tool calls is accepted. Otherwise it is retried. */
+  readonly acceptsEmpty: boolean
+  /** Called at the first failure of a request. */
+  onTrouble?(): ModelTrouble
   /** Receives the text so far, and '' before a retry. Not called while a plugin may still change the text. */
   onText(textSoFar: string): void
 }
 
 export interface RequestModelResult {
   readonly output: ModelOutput
-  /** Of all responses, including one that a reissue replaced. */
+  /** Of all responses, including empty ones and one that a reissue replaced. */
   readonly usage: Usage
   /** The id of the call that produced the output. */
   readonly apiRequestId: string
@@ -67,7 +83,7 @@ export async function requestModel(deps: RequestModelDeps, options: RequestModel
   })
   return {
     output,
-    usage: second === null ? output.usage : addUsage(first.output.usage, output.usage),
+    usage: second === null ? first.usage : addUsage(first.usage, second.usage),
     apiRequestId: info.apiRequestId,
     totalCalls: info.apiCallCount,
   }
@@ -78,7 +94,7 @@ async function runReissue(
   deps: RequestModelDeps,
   options: RequestModelOptions,
   first: ModelCallResult,
-): Promise<ModelCallResult | null> {
+): Promise<RetriedCallResult | null> {
   const request = await deps.agentHooks.reissue(first.info, first.request, first.response)
   if (request === null) return null
   try {
@@ -96,12 +112,14 @@ async function runReissue(
   }
 }
 
-/** A vendor may request a long delay. Beyond this limit the turn fails instead, and the user is notified. */
-const maxRetryDelayMs = 120_000
+interface RetriedCallResult extends ModelCallResult {
+  /** Of the response and of empty ones before. */
+  readonly usage: Usage
+}
 
 /**
- * The retries of the SDKs are disabled; only this function retries. Rejects with the last `ModelError`, with any other
- * error at once, or with the signal's reason when it aborts.
+ * The retries of the SDKs are disabled; only this function retries. Rejects with the last `ModelError`, with `ModelOutage`
+ * when the provider did not recover in time, with any other error at once, or with the signal's reason when it aborts.
  * @param reissue the request of a plugin; without it the request is built from the input
  */
 async function runWithRetries(
@@ -109,39 +127,100 @@ async function runWithRetries(
   options: RequestModelOptions,
   apiCallCount: number,
   reissue?: ModelRequest,
-): Promise<ModelCallResult> {
+): Promise<RetriedCallResult> {
   const { provider, turn, iteration, signal } = options
   const built = reissue ?? provider.buildRequest(options.input)
+  const failures = createFailures(deps, options)
+  let usage = noUsage
   let showsText = false
   const onText = (text: string) => {
     if (showsText) options.onText(text)
   }
-  for (let retryCount = 0; ; retryCount++) {
-    signal.throwIfAborted()
-    try {
-      const request = reissue ?? (await withFilteredTools(deps.agentHooks, options, built))
-      const info: RequestInfo = { turn, apiRequestId: uuid7(deps.clock()), iteration, apiCallCount, retryCount }
-      showsText = !outputMayChange(deps)
-      return await runModelCall(deps, { provider, info, request, isReissue: reissue !== undefined, signal, onText })
-    } catch (error) {
+  try {
+    for (let retryCount = 0; ; retryCount++) {
       signal.throwIfAborted()
-      if (!(error instanceof ModelError) || !error.retryable || retryCount >= options.maxRetries()) throw error
-      const waitMs = error.retryAfterMs ?? backoffMs(retryCount + 1, 1_000, 30_000, deps.random)
-      if (waitMs > maxRetryDelayMs) throw error
-      deps.log.warn(
-        {
-          event: 'model.call_retried',
-          turn: turn.turnId,
-          attempt: retryCount + 1,
-          problem: error.kind,
-          waitMs: Math.round(waitMs),
-        },
-        `model call failed, trying again: ${error.message}`,
-      )
-      onText('')
-      await deps.sleep(waitMs, signal)
+      try {
+        const request = reissue ?? (await withFilteredTools(deps.agentHooks, options, built))
+        const info: RequestInfo = { turn, apiRequestId: uuid7(deps.clock()), iteration, apiCallCount, retryCount }
+        showsText = !outputMayChange(deps)
+        const result = await runModelCall(deps, {
+          provider,
+          info,
+          request,
+          isReissue: reissue !== undefined,
+          acceptsEmpty: options.acceptsEmpty || failures.isLastEmpty(),
+          signal,
+          onText,
+          ...(retryCount === 0 ? {} : { onDelta: failures.recovered }),
+        })
+        return { ...result, usage: addUsage(usage, result.output.usage) }
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!(error instanceof ModelError)) throw error
+        if (error instanceof EmptyResponseError) usage = addUsage(usage, error.usage)
+        const waitMs = failures.waitAfter(error)
+        onText('')
+        await deps.pause(turn, waitMs, signal)
+      }
     }
+  } finally {
+    failures.recovered()
   }
+}
+
+/** Counts the failures of one request and decides what follows each of them. */
+function createFailures(deps: RequestModelDeps, options: RequestModelOptions) {
+  const { turn, provider, outageSince } = options
+  let failed: FailedCalls | undefined
+  let last: ModelError | undefined
+  let trouble: ModelTrouble | undefined
+
+  function add(failure: ModelError, now: number): FailedCalls {
+    const isSame = last?.kind === failure.kind && last.maxTries === failure.maxTries
+    last = failure
+    failed = {
+      count: (failed?.count ?? 0) + 1,
+      sameInRow: isSame ? (failed?.sameInRow ?? 0) + 1 : 1,
+      since: failed?.since ?? now,
+      isOutage: outageSince !== null,
+    }
+    return failed
+  }
+
+  return {
+    /** How long to wait before the next call. Throws the failure when there is none. */
+    waitAfter(failure: ModelError): number {
+      const now = deps.clock()
+      const counted = add(failure, now)
+      const decision = decideRetry(failure, counted, options.retry(), now, deps.random)
+      if (decision.kind === 'fail') throw failure
+      if (decision.kind === 'outage') throw new ModelOutage(failure, serverOf(provider), outageSince ?? counted.since)
+      const { waitMs } = decision
+      trouble ??= options.onTrouble?.()
+      trouble?.failed(serverOf(provider), failure)
+      deps.log.warn(
+        { event: 'model.call_retried', turn: turn.turnId, attempt: counted.count, problem: failure.kind, waitMs },
+        `model call failed, trying again: ${failure.message}`,
+      )
+      return waitMs
+    },
+    /** Another empty response would not be retried. */
+    isLastEmpty(): boolean {
+      const { maxRetries, windowMs } = options.retry()
+      const count = failed?.count ?? 0
+      const isSame = last instanceof EmptyResponseError && (failed?.sameInRow ?? 0) >= last.maxTries - 1
+      return isSame || outageSince !== null || windowMs === 0 || (maxRetries !== undefined && count >= maxRetries)
+    },
+    recovered(): void {
+      trouble?.end()
+      trouble = undefined
+    },
+  }
+}
+
+/** The host, or the name of a provider without an address. */
+function serverOf({ baseUrl, name }: Pick<Provider, 'baseUrl' | 'name'>): string {
+  return URL.parse(baseUrl)?.host || name
 }
 
 /** Whether plugins may still change the text, so that it must not be shown while it is streamed. */

@@ -17,9 +17,22 @@ export function createResponseSizeLimit(maxChars: number): CountChars {
   return (chars) => {
     kept += chars
     if (kept > maxChars) {
-      throw new ModelError('bad-response', `The model sent more than ${maxChars} characters and did not stop.`)
+      throw new ModelError('bad-response', `The model sent more than ${maxChars} characters and did not stop.`, {
+        maxTries: 1,
+      })
     }
   }
+}
+
+/** Fields that identify a part of the response in each of its deltas. */
+const IDENTIFYING_FIELDS = new Set(['id', 'index', 'type', 'role', 'format', 'object'])
+
+/** Whether a delta contains more than white space. */
+export function hasOutput(delta: unknown): boolean {
+  if (typeof delta === 'string') return /\S/.test(delta)
+  if (Array.isArray(delta)) return delta.some(hasOutput)
+  if (!isRecord(delta)) return false
+  return Object.entries(delta).some(([key, value]) => !IDENTIFYING_FIELDS.has(key) && hasOutput(value))
 }
 
 /** Fields that are repeated with each fragment instead of being continued. */

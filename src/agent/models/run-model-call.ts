@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/json.ts'
+import type { Usage } from '../../message/transcript.ts'
 import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
 import type { AgentHooks, RequestFailure, RequestInfo } from '../agent-hooks.ts'
 import { type JsonObject, ModelError, type ModelOutput, type ModelRequest, type Provider } from './provider.ts'
@@ -24,8 +25,12 @@ export interface RunModelCallOptions {
   /** A plugin wrote the request of a reissue, so `pre_api_request_mutable` does not run for it. */
   readonly isReissue: boolean
   readonly signal: AbortSignal
+  /** A response without text and tool calls is returned. Otherwise it is an error. */
+  readonly acceptsEmpty: boolean
   /** Receives the text of the response so far. */
   onText(textSoFar: string): void
+  /** Called with each text or reasoning of the response. */
+  onDelta?(): void
 }
 
 export interface ModelCallResult {
@@ -43,6 +48,21 @@ interface StartedRequest {
   readonly request: ModelRequest
   readonly trace: RewriteTrace
   text: string
+}
+
+/** The model ended its response regularly, but without text and tool calls. */
+export class EmptyResponseError extends ModelError {
+  readonly usage: Usage
+
+  constructor({ name }: Provider, usage: Usage) {
+    super('bad-response', `The model of ${name} returned an empty response.`)
+    this.usage = usage
+  }
+}
+
+/** A response that was cut off or filtered is complete: another call would end in the same way. */
+function isEmpty({ text, toolCalls, finishReason }: ModelOutput): boolean {
+  return finishReason === 'stop' && toolCalls.length === 0 && text.trim() === ''
 }
 
 /**
@@ -76,6 +96,7 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
     if (started === undefined) throw new Error('the model call ended without a request')
     const { request, trace, text } = started
     const { output, json } = parseModelResponse(provider, response, mayChange)
+    if (!options.acceptsEmpty && isEmpty(output)) throw new EmptyResponseError(provider, output.usage)
     agentHooks.onStreamEnd(info, text, null)
     return { info, request, trace, response: json, output, durationMs: deps.clock() - startedAt }
   } catch (error) {
@@ -98,6 +119,7 @@ function publishDelta(
 ): void {
   const delta = options.provider.parseDelta(chunk)
   if (delta === null) return
+  options.onDelta?.()
   agentHooks.onStreamDelta(options.info, delta.kind, delta.text)
   if (delta.kind !== 'text') return
   started.text += delta.text
@@ -115,6 +137,7 @@ function parseModelResponse(
     throw new ModelError(
       'bad-response',
       `A plugin returned a model response that is not a JSON object (${provider.apiMode}).`,
+      { maxTries: 1 },
     )
   }
   try {
@@ -124,7 +147,7 @@ function parseModelResponse(
     throw new ModelError(
       'bad-response',
       `The response is not in the format ${provider.apiMode}; a plugin may have changed it: ${error.message}`,
-      { cause: error },
+      { cause: error, maxTries: 1 },
     )
   }
 }

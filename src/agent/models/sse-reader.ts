@@ -93,5 +93,5 @@ function isUnknownLine(text: string): boolean {
 }
 
 function limitExceeded(what: string, chars: number): ModelError {
-  return new ModelError('bad-response', `The model sent ${what} of more than ${chars} characters.`)
+  return new ModelError('bad-response', `The model sent ${what} of more than ${chars} characters.`, { maxTries: 1 })
 }

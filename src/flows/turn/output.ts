@@ -18,12 +18,14 @@ import type { DraftAddress, Outbox, Reply } from '../../outbox/outbox.ts'
 import type { PlatformAdapter, TurnActivity } from '../../platforms/adapter.ts'
 import type { Turn } from './claim.ts'
 import type { TurnCompletion } from './journal.ts'
+import type { ModelOutages } from './model-outages.ts'
 
 export interface TurnProgressDeps {
   readonly outbox: Outbox
   readonly emit: HookEventListener
   /** Whether the platform has its gateway events emitted. */
   emitsEvents(source: SessionSource): boolean
+  readonly outages: Pick<ModelOutages, 'watch'>
   /** The adapter of a connected account. A platform without `activity` shows no tools. */
   adapter(target: Target): Pick<PlatformAdapter, 'activity'> | undefined
   readonly log: Logger
@@ -49,6 +51,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const replyTo = messageId === undefined ? {} : { replyTo: messageId }
   const draft = outbox.openDraft({ target, turnId, resumed: turn.resumed, ...replyTo })
   const answered = messageId === undefined ? {} : { messageId }
+  const trouble = deps.outages.watch(turn)
   const publish = (activity: TurnActivity) => publishActivity(deps, target, activity)
   let text = ''
 
@@ -61,6 +64,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
         text = fullText
         draft?.update(fullText)
       },
+      onModelTrouble: trouble.begin,
       onToolStart: (call, label) => publish({ kind: 'tool-started', turnId, callId: call.id, tool: call.name, label }),
       onToolEnd: (call, ok, summary) =>
         publish({ kind: 'tool-ended', turnId, callId: call.id, tool: call.name, ok, summary }),
@@ -80,6 +84,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
     closeDraft: async () => (draft === null ? null : await draft.close()),
     publishEnd: (status) => publish({ kind: 'turn-ended', turnId, status, ...answered }),
     close() {
+      trouble.close()
       typing.release()
       // Without a reason, abort() would create an error with a stack for each turn.
       typing.abort('the turn has ended')

@@ -2,7 +2,7 @@
  * Notices about a turn that does not end soon. Each is stored and sent once, whatever the number of restarts.
  */
 import { formatDuration } from '../../lib/duration.ts'
-import type { MessageEvent } from '../../message/event.ts'
+import { hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import { targetOf } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import type { Store } from '../../store/store.ts'
@@ -47,8 +47,8 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
 }
 
 /** A background task and a program have no user who waits in a chat. */
-function hasReader({ task, metadata }: MessageEvent): boolean {
-  return task === undefined && metadata?.['attended'] !== 'no'
+function hasReader(event: MessageEvent): boolean {
+  return event.task === undefined && hasWaitingUser(event)
 }
 
 function inWholeMinutes(ms: number): number {

@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ModelError, type ModelErrorKind, type Provider } from '../../../src/agent/models/provider.ts'
+import { ModelError, type ModelErrorKind, ModelOutage, type Provider } from '../../../src/agent/models/provider.ts'
 import { type RequestModelDeps, requestModel } from '../../../src/agent/models/request-model.ts'
-import { type ScriptStep, scriptedProvider } from '../../kit/scripted-provider.ts'
+import { type ScriptStep, scriptedProvider, usagePerCall } from '../../kit/scripted-provider.ts'
 import { agentDeps, question, turnInfo } from '../run-test-agent.ts'
 
 const yes: ScriptStep = { chunks: ['y', 'es'] }
 
 interface Options extends Partial<RequestModelDeps> {
   readonly wrapped?: Provider
-  readonly maxRetries?: () => number
+  readonly maxRetries?: number
+  readonly outageSince?: number
+  readonly acceptsEmpty?: boolean
 }
 
 function modelCall(script: readonly ScriptStep[], options: Options = {}, stop = new AbortController()) {
-  const { wrapped, maxRetries = () => 4, ...overrides } = options
+  const { wrapped, maxRetries, outageSince = null, acceptsEmpty = false, ...overrides } = options
   const provider = scriptedProvider(script)
   const texts: string[] = []
+  const trouble: string[] = []
   const { pauses, ...deps } = agentDeps()
   const input = { model: 'm', system: '', messages: [question], tools: [] }
   const result = requestModel(
@@ -27,11 +30,17 @@ function modelCall(script: readonly ScriptStep[], options: Options = {}, stop = 
       previousCalls: 0,
       input,
       signal: stop.signal,
-      maxRetries,
+      retry: () => ({ windowMs: 120_000, maxRetries }),
+      outageSince,
+      acceptsEmpty,
+      onTrouble: () => ({
+        failed: (server, failure) => trouble.push(`${server} ${failure.kind}`),
+        end: () => trouble.push('end'),
+      }),
       onText: (text) => texts.push(text),
     },
   )
-  return { output: result.then(({ output }) => output), provider, pauses, texts, stop }
+  return { result, output: result.then(({ output }) => output), provider, pauses, texts, trouble, stop }
 }
 
 test('the text is shown while it is streamed', async () => {
@@ -50,7 +59,7 @@ for (const kind of ['rate-limit', 'overloaded', 'network', 'timeout'] satisfies 
   })
 }
 
-for (const kind of ['auth', 'billing', 'context', 'invalid-request', 'bad-response'] satisfies ModelErrorKind[]) {
+for (const kind of ['auth', 'billing', 'context', 'invalid-request'] satisfies ModelErrorKind[]) {
   test(`${kind}: the call is not retried, because a retry cannot succeed`, async () => {
     const failure = new ModelError(kind, 'no')
     const { output, pauses, provider } = modelCall([failure, yes])
@@ -67,19 +76,109 @@ test('the delay that a vendor requests is respected', async () => {
   assert.deepEqual(pauses, [17_000])
 })
 
-test('the call fails when the vendor requests a delay of many minutes', async () => {
+test('a delay beyond the window is an outage at once', async () => {
   const failure = new ModelError('rate-limit', 'in an hour', { retryAfterMs: 3_600_000 })
   const { output, pauses } = modelCall([failure, yes])
-  await assert.rejects(output, (error) => error === failure)
+  await assert.rejects(output, isOutage('rate-limit'))
   assert.deepEqual(pauses, [])
 })
 
+test('a failure that lasts longer than the window is an outage; its beginning is the first failure', async () => {
+  const failures = Array.from({ length: 30 }, () => new ModelError('overloaded', 'later'))
+  const { output, pauses, trouble } = modelCall(failures)
+  await assert.rejects(output, (error) => {
+    assert.ok(error instanceof ModelOutage)
+    assert.equal(error.since, Date.UTC(2026, 0, 2, 3, 4, 5))
+    assert.equal(error.server, '127.0.0.1')
+    return true
+  })
+  assert.equal(
+    pauses.reduce((sum, ms) => sum + ms, 0),
+    120_000,
+  )
+  assert.deepEqual([trouble[0], trouble.at(-1)], ['127.0.0.1 overloaded', 'end'])
+})
+
+test('during an outage each attempt makes one call, and the beginning of the outage stays', async () => {
+  const { output, provider } = modelCall([new ModelError('network', 'no')], { outageSince: 17 })
+  await assert.rejects(output, (error) => error instanceof ModelOutage && error.since === 17)
+  assert.equal(provider.calls(), 1)
+})
+
+test('a single response that cannot be used is retried; the third one in a row is permanent', async () => {
+  const unusable = () => new ModelError('bad-response', 'a page')
+  assert.equal((await modelCall([unusable(), unusable(), yes]).output).text, 'yes')
+  const last = unusable()
+  const { output, pauses, provider } = modelCall([unusable(), unusable(), last, yes])
+  await assert.rejects(output, (error) => error === last)
+  assert.equal(provider.calls(), 3)
+  assert.ok(pauses.reduce((sum, ms) => sum + ms, 0) > 8_000, 'a server has time to restart')
+})
+
+test('another failure in between starts the count of unusable responses again', async () => {
+  const unusable = () => new ModelError('bad-response', 'a page')
+  const busy = new ModelError('overloaded', 'later')
+  const { output } = modelCall([unusable(), unusable(), busy, unusable(), unusable(), yes])
+  assert.equal((await output).text, 'yes')
+})
+
+test('a response that a plugin made unusable is not retried', async () => {
+  const failure = new ModelError('bad-response', 'a plugin', { maxTries: 1 })
+  const { output, provider } = modelCall([failure, yes])
+  await assert.rejects(output, (error) => error === failure)
+  assert.equal(provider.calls(), 1)
+})
+
+test('a call that exceeds its total limit is retried once', async () => {
+  const tooLong = () => new ModelError('timeout', 'too long', { maxTries: 2 })
+  const { output, provider } = modelCall([tooLong(), tooLong(), yes])
+  await assert.rejects(output, (error) => error instanceof ModelError && !(error instanceof ModelOutage))
+  assert.equal(provider.calls(), 2)
+})
+
+test('an empty response is retried and its tokens are counted', async () => {
+  const { result } = modelCall([{ chunks: [] }, yes])
+  const { output, usage } = await result
+  assert.equal(output.text, 'yes')
+  assert.equal(usage.inputTokens, 2 * usagePerCall.inputTokens)
+})
+
+test('the third empty response in a row is accepted, and at once where nothing has to be said', async () => {
+  const { output, provider } = modelCall([{ chunks: [] }, { chunks: [' '] }, { chunks: [] }])
+  assert.equal((await output).text, '')
+  assert.equal(provider.calls(), 3)
+  const allowed = modelCall([{ chunks: [] }, yes], { acceptsEmpty: true })
+  assert.equal((await allowed.output).text, '')
+})
+
+test('a response without text that was cut off or filtered is not retried', async () => {
+  for (const finishReason of ['length', 'content_filter']) {
+    const { output } = modelCall([{ chunks: [], finishReason }, yes])
+    assert.equal((await output).text, '')
+  }
+})
+
+test('the trouble ends with the first output, not with the end of the response', async () => {
+  const { output, trouble, provider, stop } = modelCall([
+    new ModelError('overloaded', 'no'),
+    { chunks: ['half'], hang: true },
+  ])
+  await provider.hanging
+  assert.deepEqual(trouble, ['127.0.0.1 overloaded', 'end'])
+  stop.abort(new Error('stop'))
+  await assert.rejects(output)
+})
+
+function isOutage(kind: ModelErrorKind) {
+  return (error: unknown) => error instanceof ModelOutage && error.kind === kind
+}
+
 test('after the last retry the call rejects with the last error', async () => {
   const failures = [1, 2, 3].map((number) => new ModelError('overloaded', `failure ${number}`))
-  const { output, provider } = modelCall(failures, { maxRetries: () => 2 })
+  const { output, provider } = modelCall(failures, { maxRetries: 2 })
   await assert.rejects(output, (error) => error === failures[2])
   assert.equal(provider.calls(), 3)
-  const once = modelCall(failures, { maxRetries: () => 0 })
+  const once = modelCall(failures, { maxRetries: 0 })
   await assert.rejects(once.output, (error) => error === failures[0])
 })
 
@@ -137,8 +236,8 @@ test('the reason of an abort takes precedence over the error of the stream', asy
 test('an abort during the delay before a retry prevents the retry', async () => {
   const stop = new AbortController()
   const reason = new Error('stop')
-  const sleep = async () => stop.abort(reason)
-  const { output, provider } = modelCall([new ModelError('overloaded', 'no'), yes], { sleep }, stop)
+  const pause = async () => stop.abort(reason)
+  const { output, provider } = modelCall([new ModelError('overloaded', 'no'), yes], { pause }, stop)
   await assert.rejects(output, (error) => error === reason)
   assert.equal(provider.calls(), 1)
 })

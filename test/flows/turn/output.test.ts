@@ -36,6 +36,9 @@ function activitiesOf(t: TestContext, turn: Turn): TurnActivity[] {
     outbox,
     emit: () => undefined,
     emitsEvents: () => true,
+    outages: {
+      watch: () => ({ begin: () => ({ failed: () => undefined, end: () => undefined }), close: () => undefined }),
+    },
     adapter: () => ({ activity: (_: Target, activity: TurnActivity) => void seen.push(activity) }),
     log: silentLog,
   }
