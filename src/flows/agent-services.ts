@@ -125,7 +125,8 @@ function providerSettings({ settings, environment }: ProviderDeps) {
   const { provider, model, base_url, api_key, agent } = settings()
   const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = environment().values
   const keys = { apiKey: api_key, openaiApiKey: OPENAI_API_KEY, anthropicApiKey: ANTHROPIC_API_KEY }
-  return { provider, model, baseUrl: base_url, ...keys, idleTimeoutMs: agent.model_timeout * 1_000 }
+  const timeouts = { idleTimeoutMs: agent.model_timeout * 1_000, totalTimeoutMs: agent.model_call_timeout * 1_000 }
+  return { provider, model, baseUrl: base_url, ...keys, ...timeouts }
 }
 
 function workingDirectory({ home, settings, environment }: AgentServicesDeps): string {

@@ -36,6 +36,7 @@ export function createProvider(settings: ProviderSettings, deps: ProviderDeps = 
     apiKey,
     baseUrl: address,
     idleTimeoutMs: settings.idleTimeoutMs,
+    totalTimeoutMs: settings.totalTimeoutMs,
     maxChars: settings.maxChars,
     fetch: deps.fetch,
     now: deps.now,

@@ -5,13 +5,19 @@ import { type FetchFunction, httpFetch } from './http-fetch.ts'
 import type { ProviderErrorContext } from './map-provider-error.ts'
 
 export interface StreamLimits {
-  /** Milliseconds without data from the vendor after which the call fails. */
+  /** Milliseconds without output of the model after which the call fails. */
   readonly idleTimeoutMs: number
+  /** Milliseconds after which the call fails, however much the model sends. */
+  readonly totalTimeoutMs: number
   /** Characters of one response: text, reasoning and tool arguments together. */
   readonly maxChars: number
 }
 
-export const defaultStreamLimits: StreamLimits = { idleTimeoutMs: 600_000, maxChars: 8_000_000 }
+export const defaultStreamLimits: StreamLimits = {
+  idleTimeoutMs: 600_000,
+  totalTimeoutMs: 1_800_000,
+  maxChars: 8_000_000,
+}
 
 export interface ProviderOptions {
   /** '' for a server without authentication. */
@@ -28,6 +34,7 @@ export interface ProviderOverrides {
   readonly apiKey: string
   readonly baseUrl: string
   readonly idleTimeoutMs?: number | undefined
+  readonly totalTimeoutMs?: number | undefined
   readonly maxChars?: number | undefined
   readonly fetch?: FetchFunction | undefined
   readonly now?: (() => number) | undefined
@@ -37,11 +44,12 @@ export function createProviderOptions({
   apiKey,
   baseUrl,
   idleTimeoutMs = defaultStreamLimits.idleTimeoutMs,
+  totalTimeoutMs = defaultStreamLimits.totalTimeoutMs,
   maxChars = defaultStreamLimits.maxChars,
   fetch = httpFetch,
   now = Date.now,
 }: ProviderOverrides): ProviderOptions {
-  return { apiKey, baseUrl, limits: { idleTimeoutMs, maxChars }, fetch, now }
+  return { apiKey, baseUrl, limits: { idleTimeoutMs, totalTimeoutMs, maxChars }, fetch, now }
 }
 
 export function providerErrorContext({ baseUrl, apiKey, now }: ProviderOptions): ProviderErrorContext {

@@ -3,7 +3,7 @@
  * return the aggregated response, and map every failure to one `ModelError`.
  */
 import { exceedsDepth, isRecord, parseJson } from '../../lib/json.ts'
-import { linkAbortSignal } from '../../lib/timers.ts'
+import { startCallTimeout } from './call-timeout.ts'
 import { createChunkCollector } from './chunk-collector.ts'
 import { readBodyPrefix } from './http-fetch.ts'
 import {
@@ -34,7 +34,15 @@ export function createStreamingProvider(
     apiMode: format.apiMode,
     buildRequest: format.buildRequest,
     stream: (request, signal) =>
-      streamResponse({ send, request, signal, limits, aggregator: createAggregator(), context }),
+      streamResponse({
+        send,
+        request,
+        signal,
+        limits,
+        aggregator: createAggregator(),
+        isProgress: format.isProgress,
+        context,
+      }),
     createCollector: () => createChunkCollector(createAggregator()),
     parseDelta: format.parseDelta,
     parseResponse: format.parseResponse,
@@ -53,6 +61,7 @@ interface StreamResponseOptions {
   readonly signal: AbortSignal
   readonly limits: StreamLimits
   readonly aggregator: ResponseAggregator
+  readonly isProgress: WireFormat['isProgress']
   readonly context: ProviderErrorContext
 }
 
@@ -63,18 +72,22 @@ async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<J
   const wire = toWireRequest(options.request)
   const idleMs = wire.timeoutMs ?? limits.idleTimeoutMs
   const context = withHeaderSecrets(options.context, wire)
-  const idleTimeout = startIdleTimeout(signal, idleMs)
+  const totalMs = limits.totalTimeoutMs
+  const timeout = startCallTimeout(signal, { idleMs, totalMs })
   let reader: SseReader | undefined
   try {
-    const response = await options.send(wire, { signal: idleTimeout.signal, timeoutMs: idleMs + 60_000 })
+    const response = await options.send(wire, { signal: timeout.signal, timeoutMs: idleMs + 60_000 })
     reader = await openSseReader(response, limits, context)
-    for await (const chunk of readChunks(reader, idleTimeout, aggregator)) {
+    timeout.progress()
+    for await (const chunk of readChunks(reader, aggregator)) {
       if (isFailureChunk(chunk)) throw failureToModelError(parseChunkFailure(chunk), context)
       aggregator.add(chunk)
-      idleTimeout.pause()
+      if (options.isProgress(chunk)) timeout.progress()
+      timeout.pause()
       yield chunk
       if (signal.aborted) throw toAbortError(signal)
-      idleTimeout.restart()
+      timeout.resume()
+      timeout.signal.throwIfAborted()
     }
     const result = aggregator.result()
     if (result === null) throw incompleteStreamError(context, reader)
@@ -84,26 +97,29 @@ async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<J
     return result
   } catch (error) {
     if (signal.aborted) throw toAbortError(signal)
-    if (idleTimeout.timedOut) {
-      throw new ModelError('timeout', `${context.host} sent nothing for ${Math.round(idleMs / 1000)} seconds.`)
+    if (timeout.exceeded === 'idleMs') {
+      throw new ModelError('timeout', `${context.host} sent no output for ${inSeconds(idleMs)}.`)
+    }
+    if (timeout.exceeded === 'totalMs') {
+      const message = `${context.host} did not complete its response within ${inSeconds(totalMs)} (agent.model_call_timeout).`
+      throw new ModelError('timeout', message, { maxTries: 2 })
     }
     throw mapProviderError(error, context)
   } finally {
-    idleTimeout.stop()
+    timeout.stop()
     // Also reached when the consumer leaves the loop. Cancelling an incomplete body closes its connection.
     await reader?.cancel()
   }
 }
 
-async function* readChunks(
-  reader: SseReader,
-  idleTimeout: IdleTimeout,
-  aggregator: ResponseAggregator,
-): AsyncGenerator<JsonObject> {
+function inSeconds(ms: number): string {
+  return `${Math.round(ms / 1000)} seconds`
+}
+
+async function* readChunks(reader: SseReader, aggregator: ResponseAggregator): AsyncGenerator<JsonObject> {
   for (;;) {
     const events = await reader.read()
     if (events === null) return
-    idleTimeout.restart()
     for (const data of events) {
       if (data === '[DONE]') aggregator.markDone()
       else yield parseChunk(data)
@@ -172,61 +188,6 @@ function withHeaderSecrets(context: ProviderErrorContext, { headers }: WireReque
   if (secrets.length === 0) return context
   const { host, now } = context
   return { host, now, secrets: [...context.secrets, ...secrets.map(([, value]) => value)] }
-}
-
-const MAX_TIMER_MS = 2 ** 31 - 1
-
-export interface IdleTimeout {
-  /** Aborts with the turn, or when the vendor sends nothing for too long. */
-  readonly signal: AbortSignal
-  /** Whether the vendor, not the turn, caused the abort. */
-  readonly timedOut: boolean
-  /** Starts counting again. */
-  restart(): void
-  /** Stops counting while the caller handles a chunk: that time is not the vendor's. */
-  pause(): void
-  /** Releases the timer and the turn's signal. */
-  stop(): void
-}
-
-/** `now` is a monotonic clock in milliseconds. The timeout starts at once. */
-export function startIdleTimeout(
-  turnSignal: AbortSignal,
-  idleMs: number,
-  now: () => number = () => performance.now(),
-): IdleTimeout {
-  const linked = linkAbortSignal(turnSignal)
-  let isWaiting = true
-  let since = now()
-  let timedOut = false
-  // One timer that reads the clock when it fires: chunks arrive too often to reset a timer for each of them.
-  const checkElapsed = (): void => {
-    const leftMs = isWaiting ? idleMs - (now() - since) : idleMs
-    if (leftMs > 0) {
-      timer = setTimeout(checkElapsed, Math.min(leftMs, MAX_TIMER_MS))
-      return
-    }
-    timedOut = true
-    linked.abort()
-  }
-  let timer = setTimeout(checkElapsed, Math.min(idleMs, MAX_TIMER_MS))
-  return {
-    signal: linked.signal,
-    get timedOut() {
-      return timedOut
-    },
-    restart() {
-      isWaiting = true
-      since = now()
-    },
-    pause() {
-      isWaiting = false
-    },
-    stop() {
-      clearTimeout(timer)
-      linked.release()
-    },
-  }
 }
 
 /** The reason of an abort as an `Error`, so that the thrown value has a stack. */

@@ -9,6 +9,11 @@ export interface WireFormat {
   buildRequest(input: RequestInput): ModelRequest
   /** `maxChars` limits the characters of one response. */
   createAggregator(maxChars: number): ResponseAggregator
+  /**
+   * Whether a chunk contains output of the model: text, reasoning, a tool call, or the end of a part. Signs of life, empty
+   * deltas and white space are no output. Pure.
+   */
+  isProgress(chunk: JsonObject): boolean
   /** See `Provider.parseDelta`. */
   parseDelta(chunk: JsonObject): TextDelta | null
   /** See `Provider.parseResponse`. */

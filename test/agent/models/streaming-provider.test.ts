@@ -1,53 +1,14 @@
-/** The idle timeout and the connection of a streamed call. */
+/** The connection of a streamed call. */
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
-import { after, before, describe, it, mock } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { httpFetch } from '../../../src/agent/models/http-fetch.ts'
 import { createOpenAiChatProvider } from '../../../src/agent/models/openai/openai-providers.ts'
-import { createProviderOptions } from '../../../src/agent/models/provider-options.ts'
-import { startIdleTimeout } from '../../../src/agent/models/streaming-provider.ts'
+import { ModelError } from '../../../src/agent/models/provider.ts'
+import { createProviderOptions, type StreamLimits } from '../../../src/agent/models/provider-options.ts'
 import { contractInput, matchesProviderError, runCall } from '../../kit/contracts/provider-run.ts'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
 import type { ModelServer } from '../../kit/servers/sse.ts'
-
-describe('the idle timeout', () => {
-  it('counts only the time in which the vendor sends nothing, not the time of the consumer', () => {
-    mock.timers.enable({ apis: ['setTimeout'] })
-    try {
-      let time = 0
-      const pass = (ms: number) => {
-        time += ms
-        mock.timers.tick(ms)
-      }
-      const timeout = startIdleTimeout(new AbortController().signal, 1000, () => time)
-      timeout.pause()
-      pass(5000)
-      assert.equal(timeout.timedOut, false)
-      timeout.restart()
-      pass(600)
-      timeout.restart()
-      pass(999)
-      assert.equal(timeout.timedOut, false)
-      pass(1)
-      assert.equal(timeout.timedOut, true)
-      assert.equal(timeout.signal.aborted, true)
-      timeout.stop()
-    } finally {
-      mock.timers.reset()
-    }
-  })
-
-  it('forwards the reason of the turn and removes its listener', () => {
-    const turn = new AbortController()
-    const [first, second] = [startIdleTimeout(turn.signal, 1000), startIdleTimeout(turn.signal, 1000)]
-    first.stop()
-    turn.abort(new Error('stopped'))
-    assert.equal(first.signal.aborted, false)
-    assert.equal(second.signal.reason, turn.signal.reason)
-    assert.equal(second.timedOut, false)
-    second.stop()
-  })
-})
 
 describe('a call over a real connection', () => {
   let server: ModelServer
@@ -56,7 +17,40 @@ describe('a call over a real connection', () => {
   })
   after(() => server.stop())
 
-  const build = (baseUrl: string, apiKey = '') => createOpenAiChatProvider(createProviderOptions({ apiKey, baseUrl }))
+  const build = (baseUrl: string, apiKey = '', limits: Partial<StreamLimits> = {}) =>
+    createOpenAiChatProvider(createProviderOptions({ apiKey, baseUrl, ...limits }))
+
+  const chat = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`
+  const withoutOutput = {
+    'comments of the stream': ': keep-alive\n\n',
+    'empty deltas': chat({ role: 'assistant', content: '' }),
+    'endless white space': chat({ content: '   \n' }),
+    'white space as the arguments of a tool': chat({ tool_calls: [{ index: 0, function: { arguments: '\n' } }] }),
+  }
+  for (const [what, frame] of Object.entries(withoutOutput)) {
+    it(`${what} do not keep a call alive that has no output`, async () => {
+      const plain = await repeating(frame)
+      const provider = build(plain.url, '', { idleTimeoutMs: 200 })
+      await assert.rejects(runCall(provider, provider.buildRequest(contractInput)), matchesProviderError('timeout'))
+      await plain.stop()
+    })
+  }
+
+  const withOutput = {
+    reasoning: chat({ reasoning_content: 'hm' }),
+    'the arguments of a tool': chat({ tool_calls: [{ index: 0, function: { name: 'terminal', arguments: '{' } }] }),
+  }
+  for (const [what, frame] of Object.entries(withOutput)) {
+    it(`${what} counts as output; the total limit ends the call, however much the model sends`, async () => {
+      const plain = await repeating(frame)
+      const provider = build(plain.url, '', { idleTimeoutMs: 300, totalTimeoutMs: 1_000 })
+      await assert.rejects(runCall(provider, provider.buildRequest(contractInput)), (error) => {
+        matchesProviderError('timeout', undefined, /agent\.model_call_timeout/)(error)
+        return error instanceof ModelError && error.maxTries === 2
+      })
+      await plain.stop()
+    })
+  }
 
   it('sends no key when none is configured', async () => {
     const provider = build(server.baseUrl)
@@ -175,4 +169,13 @@ async function listen(answer: RequestListener): Promise<{ url: string; stop(): P
     await new Promise((resolve) => server.close(resolve))
   }
   return { url: `http://127.0.0.1:${address.port}`, stop }
+}
+
+/** A server that sends the same frame every 20 ms and never ends its stream. */
+function repeating(frame: string): ReturnType<typeof listen> {
+  return listen((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const timer = setInterval(() => response.write(frame), 20)
+    response.once('close', () => clearInterval(timer))
+  })
 }

@@ -8,7 +8,12 @@ import { createSdkTransport } from '../sdk-transport.ts'
 import { createStreamingProvider } from '../streaming-provider.ts'
 import type { WireFormat } from '../wire-format.ts'
 import { buildAnthropicRequest } from './request.ts'
-import { createAnthropicAggregator, parseAnthropicDelta, parseAnthropicResponse } from './response.ts'
+import {
+  createAnthropicAggregator,
+  isAnthropicProgress,
+  parseAnthropicDelta,
+  parseAnthropicResponse,
+} from './response.ts'
 
 export const ANTHROPIC_URL = 'https://api.anthropic.com'
 
@@ -16,6 +21,7 @@ const messagesFormat: WireFormat = {
   apiMode: 'anthropic_messages',
   buildRequest: buildAnthropicRequest,
   createAggregator: createAnthropicAggregator,
+  isProgress: isAnthropicProgress,
   parseDelta: parseAnthropicDelta,
   parseResponse: parseAnthropicResponse,
 }

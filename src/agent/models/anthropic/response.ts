@@ -8,6 +8,7 @@ import {
   type CountChars,
   createResponseSizeLimit,
   extractUsage,
+  hasOutput,
   isIndex,
   type MutableJsonObject,
   mergeDelta,
@@ -22,6 +23,10 @@ export function parseAnthropicDelta(chunk: JsonObject): TextDelta | null {
   if (text !== '') return { kind: 'text', text }
   const thinking = asString(delta['thinking'])
   return thinking === '' ? null : { kind: 'reasoning', text: thinking }
+}
+
+export function isAnthropicProgress({ type, delta }: JsonObject): boolean {
+  return type === 'content_block_delta' ? hasOutput(delta) : type !== 'ping'
 }
 
 export function parseAnthropicResponse(response: JsonObject): ModelOutput {

@@ -21,6 +21,7 @@ import {
   type CountChars,
   createResponseSizeLimit,
   extractUsage,
+  hasOutput,
   isIndex,
   type MutableJsonObject,
   mergeDelta,
@@ -34,6 +35,7 @@ export function createChatFormat(isOfficial: boolean): WireFormat {
     apiMode: 'chat_completions',
     buildRequest: (input) => buildChatRequest(input, isOfficial),
     createAggregator: createChatAggregator,
+    isProgress: isChatProgress,
     parseDelta: parseChatDelta,
     parseResponse: parseChatResponse,
   }
@@ -101,6 +103,13 @@ function parseChatDelta(chunk: JsonObject): TextDelta | null {
   // The field is not standardised; servers use these two names.
   const reasoning = asString(delta['reasoning_content']) || asString(delta['reasoning'])
   return reasoning === '' ? null : { kind: 'reasoning', text: reasoning }
+}
+
+function isChatProgress({ choices, usage }: JsonObject): boolean {
+  if (isRecord(usage)) return true
+  return asArray(choices)
+    .map(asRecord)
+    .some(({ delta, finish_reason }) => asString(finish_reason) !== '' || hasOutput(delta))
 }
 
 function parseChatResponse(response: JsonObject): ModelOutput {

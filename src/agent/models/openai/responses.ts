@@ -13,13 +13,14 @@ import {
   type RequestInput,
   type TextDelta,
 } from '../provider.ts'
-import { createResponseSizeLimit, extractUsage, valuesByIndex } from '../response-json.ts'
+import { createResponseSizeLimit, extractUsage, hasOutput, valuesByIndex } from '../response-json.ts'
 import type { ResponseAggregator, WireFormat } from '../wire-format.ts'
 
 export const responsesFormat: WireFormat = {
   apiMode: 'codex_responses',
   buildRequest: buildResponsesRequest,
   createAggregator: createResponsesAggregator,
+  isProgress: isResponsesProgress,
   parseDelta: parseResponsesDelta,
   parseResponse: parseResponsesResponse,
 }
@@ -100,6 +101,13 @@ function parseResponsesDelta(chunk: JsonObject): TextDelta | null {
     default:
       return null
   }
+}
+
+/** Servers repeat these events while the response is being prepared. */
+const WAITING_EVENTS = new Set(['response.created', 'response.in_progress', 'response.queued', 'keepalive', 'ping'])
+
+function isResponsesProgress({ type, delta }: JsonObject): boolean {
+  return delta === undefined ? !WAITING_EVENTS.has(asString(type)) : hasOutput(delta)
 }
 
 function parseResponsesResponse(response: JsonObject): ModelOutput {
