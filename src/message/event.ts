@@ -28,6 +28,8 @@ export interface Attachment {
   readonly bytes?: number
   /** The reason why the download failed, for the model. */
   readonly problem?: string
+  /** It belongs to the message that is replied to, not to this one. */
+  readonly quoted?: true
 }
 
 export interface MessageEvent {
@@ -118,7 +120,7 @@ export function formatUserText(event: MessageEvent, shared: boolean): string {
 /** One line about a file: its path and type, or the reason why it is missing. */
 function attachmentLine(file: Attachment): string {
   const { kind, path, fileName = '', mimeType, bytes, problem, url } = file
-  const what = kind === 'voice' ? 'The user sent a voice message' : `Attached ${kind}`
+  const what = attachmentLabel(file)
   const name = oneLine(baseName(fileName), 200)
   if (path === undefined) {
     const reason = problem === undefined ? '' : ` (could not be fetched: ${oneLine(problem, 300)})`
@@ -129,6 +131,11 @@ function attachmentLine(file: Attachment): string {
   )
   // Scripts rely on this form of voice messages.
   return `[${what}: ${path}${kind === 'voice' || details.length === 0 ? '' : ` (${details.join(', ')})`}]`
+}
+
+function attachmentLabel({ kind, quoted }: Attachment): string {
+  if (quoted === true) return `${kind === 'voice' ? 'Voice message' : `Attached ${kind}`} of the quoted message`
+  return kind === 'voice' ? 'The user sent a voice message' : `Attached ${kind}`
 }
 
 /** Removes directories from the name, so that the model cannot mistake it for a path. */

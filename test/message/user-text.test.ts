@@ -57,6 +57,20 @@ test('the text contains the quoted message and the attachments', () => {
   )
 })
 
+test('a file of the quoted message is told apart from those of the message itself', () => {
+  const attachments = [
+    { kind: 'photo', path: '/media/1.jpg', quoted: true },
+    { kind: 'voice', path: '/media/2.ogg', quoted: true },
+    { kind: 'photo', path: '/media/3.jpg' },
+  ] as const
+  assert.equal(
+    formatUserText(message({ text: '', attachments }), false),
+    '[Attached photo of the quoted message: /media/1.jpg]\n' +
+      '[Voice message of the quoted message: /media/2.ogg]\n' +
+      '[Attached photo: /media/3.jpg]',
+  )
+})
+
 test('a voice message keeps the form that scripts rely on', () => {
   const voice = { kind: 'voice', path: '/media/1.ogg', mimeType: 'audio/ogg', bytes: 9_000 } as const
   const lost = { kind: 'voice', problem: 'it did not arrive in time' } as const

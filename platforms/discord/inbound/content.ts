@@ -24,16 +24,34 @@ export interface NameResolver {
 }
 
 const voiceFlag = 1 << 13
+/** Discord's type of a message that replies to another one. */
+export const replyType = 19
+const richEmbed = 'rich'
+const maxEmbeds = 10
+const textDisplayType = 10
+/** A text is in a section of a container at most. */
+const maxComponentDepth = 4
 /** `message_reference.type` of a forwarded message. */
 const forwardReferenceType = 1
 
-/** The text of a message, including polls, forwarded messages and the embeds of bots. '' without text. */
+/** The text of a message, including polls, forwarded messages, and the embeds and components of bots. '' without text. */
 export function messageText(message: JsonRecord, names: NameResolver): string {
-  const own = replaceMarkup(textAt(message, 'content') ?? '', recordsAt(message, 'mentions'), names)
-  const parts = [own, ...forwardsOf(message).map((one) => forwardText(one, names)), pollText(message)]
-  const text = parts.filter((part) => part !== '').join('\n\n')
-  // The embeds of a user are previews of links; a message of a bot is often an embed only.
-  return text === '' && isBotMessage(message) ? embedText(message) : text
+  const parts = [
+    bodyText(message, isBotMessage(message), names),
+    ...forwardsOf(message).map((one) => forwardText(one, names)),
+    pollText(message),
+  ]
+  return parts.filter((part) => part !== '').join('\n\n')
+}
+
+/** `showsEmbeds`: the embeds of a user are previews of links, those of a bot are its message. */
+function bodyText(message: JsonRecord, showsEmbeds: boolean, names: NameResolver): string {
+  const mentions = recordsAt(message, 'mentions')
+  const readable = (text: string) => replaceMarkup(text, mentions, names)
+  const own = [readable(textAt(message, 'content') ?? ''), readable(componentText(message))]
+  const text = own.filter((part) => part !== '').join('\n\n')
+  const embeds = showsEmbeds ? readable(embedText(message, text === '')) : ''
+  return [text, embeds].filter((part) => part !== '').join('\n\n')
 }
 
 /** The text of a quoted message, or the kinds of its attachments. */
@@ -53,6 +71,12 @@ export function attachmentsOf(message: JsonRecord): readonly Attachment[] {
   ])
 }
 
+/** The files of the message that is replied to. */
+export function quotedAttachmentsOf(message: JsonRecord): readonly Attachment[] {
+  const quoted = numberAt(message, 'type') === replyType ? recordAt(message, 'referenced_message') : undefined
+  return quoted === undefined ? [] : attachmentsOf(quoted).map((file) => ({ ...file, quoted: true }))
+}
+
 export function isBotMessage(message: JsonRecord): boolean {
   return recordAt(message, 'author')?.['bot'] === true || idAt(message, 'webhook_id') !== undefined
 }
@@ -65,8 +89,9 @@ function forwardsOf(message: JsonRecord): readonly JsonRecord[] {
   return recordsAt(message, 'message_snapshots').map((snapshot) => asRecord(snapshot['message']))
 }
 
+/** A forward has no author. An embed that is not a preview shows that a bot wrote it. */
 function forwardText(message: JsonRecord, names: NameResolver): string {
-  const text = replaceMarkup(textAt(message, 'content') ?? '', recordsAt(message, 'mentions'), names)
+  const text = bodyText(message, true, names)
   return text === '' ? '' : `Forwarded message:\n${text.replace(/^/gm, '> ')}`
 }
 
@@ -80,18 +105,47 @@ function pollText(message: JsonRecord): string {
   return [`Poll: ${question}`, ...answers].join('\n')
 }
 
-function embedText(message: JsonRecord): string {
+/** Previews of links, to which Discord gives other types, are included only `withPreviews`. */
+function embedText(message: JsonRecord, withPreviews: boolean): string {
   return recordsAt(message, 'embeds')
-    .slice(0, 10)
+    .filter((embed) => withPreviews || (textAt(embed, 'type') ?? richEmbed) === richEmbed)
+    .slice(0, maxEmbeds)
     .flatMap((embed) => {
       const fields = recordsAt(embed, 'fields').map(
         (field) => `${textAt(field, 'name') ?? ''}: ${textAt(field, 'value') ?? ''}`,
       )
-      return [nonEmptyTextAt(embed, 'title') ?? '', nonEmptyTextAt(embed, 'description') ?? '', ...fields].filter(
-        (line) => line !== '',
-      )
+      const lines = [
+        nonEmptyTextAt(recordAt(embed, 'author'), 'name') ?? '',
+        embedTitle(embed),
+        nonEmptyTextAt(embed, 'description') ?? '',
+        ...fields,
+        nonEmptyTextAt(recordAt(embed, 'footer'), 'text') ?? '',
+      ]
+      return lines.filter((line) => line !== '')
     })
     .join('\n')
+}
+
+function embedTitle(embed: JsonRecord): string {
+  const title = nonEmptyTextAt(embed, 'title')
+  const url = nonEmptyTextAt(embed, 'url')
+  return title === undefined ? '' : url === undefined ? title : `${title} (${url})`
+}
+
+/** The texts of a message that consists of components (Components V2): those of containers and sections too. */
+function componentText(message: JsonRecord): string {
+  return componentTexts(recordsAt(message, 'components'), maxComponentDepth)
+    .filter((text) => text.trim() !== '')
+    .join('\n')
+}
+
+function componentTexts(components: readonly JsonRecord[], depth: number): string[] {
+  if (depth === 0) return []
+  return components.flatMap((component) =>
+    numberAt(component, 'type') === textDisplayType
+      ? [textAt(component, 'content') ?? '']
+      : componentTexts(recordsAt(component, 'components'), depth - 1),
+  )
 }
 
 /** Users, roles, channels, emojis, timestamps and commands in Discord's notation. */

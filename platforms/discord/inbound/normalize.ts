@@ -14,7 +14,17 @@ import {
 } from '#sdk'
 import type { DiscordOptions } from '../options.ts'
 import { type BotIdentity, isAddressedToBot, isChannelAllowed, opensThread } from './addressing.ts'
-import { attachmentsOf, isBotMessage, isForward, messageText, type NameResolver, nameOf, quoteOf } from './content.ts'
+import {
+  attachmentsOf,
+  isBotMessage,
+  isForward,
+  messageText,
+  type NameResolver,
+  nameOf,
+  quotedAttachmentsOf,
+  quoteOf,
+  replyType,
+} from './content.ts'
 import type { GuildCache } from './guild-cache.ts'
 import {
   type Dispatch,
@@ -53,7 +63,6 @@ export type InboundEvent =
 
 /** Discord's types of messages from users: plain, reply, and the two for commands. */
 const userMessageTypes: readonly number[] = [0, 19, 20, 23]
-const replyType = 19
 
 export function normalize(event: Dispatch, view: NormalizeContext): readonly InboundEvent[] {
   switch (event.t) {
@@ -183,7 +192,8 @@ function toMessageEvent(
 ): MessageEvent {
   const names = nameResolverOf(view)
   const text = messageText(message, names)
-  const attachments = attachmentsOf(message)
+  const own = attachmentsOf(message)
+  const attachments = [...own, ...quotedAttachmentsOf(message)]
   const isCommand = parseCommand({ text }) !== null
   const replyTo = replyOf(message, names)
   return {
@@ -194,7 +204,7 @@ function toMessageEvent(
       messageId: id,
     },
     text,
-    messageType: isCommand ? 'command' : toMessageType(attachments[0]?.kind),
+    messageType: isCommand ? 'command' : toMessageType(own[0]?.kind),
     messageId: id,
     timestamp: timestampOf(message, id),
     ...(attachments.length === 0 ? {} : { attachments }),

@@ -3,6 +3,7 @@
  * messages (a member joined, the title changed) have no content.
  */
 import type { Attachment, MessageType } from '#sdk'
+import { toMarkdown } from './markdown.ts'
 import { asId, asNumber, asRecord, asRecords, asText, type JsonRecord } from './payload.ts'
 
 export interface MessageContent {
@@ -14,7 +15,7 @@ export interface MessageContent {
 }
 
 export function nonTextContentOf(message: JsonRecord): MessageContent | undefined {
-  return mediaOf(message) ?? describeContent(message)
+  return mediaOf(message) ?? paidMediaOf(message) ?? describeContent(message)
 }
 
 interface MediaKind {
@@ -24,6 +25,9 @@ interface MediaKind {
   /** The format into which Telegram converts every file of this kind. */
   readonly mimeType?: string
 }
+
+/** Telegram allows ten. */
+const maxPaidItems = 10
 
 /** The order matters: an animation also has a `document`. */
 const mediaKinds: readonly MediaKind[] = [
@@ -36,7 +40,7 @@ const mediaKinds: readonly MediaKind[] = [
 ]
 
 function mediaOf(message: JsonRecord): MessageContent | undefined {
-  const caption = { text: asText(message['caption']) ?? '', entities: asRecords(message['caption_entities']) }
+  const caption = captionOf(message)
   const photo = attachmentOf(largestOf(message['photo']), 'photo', 'image/jpeg')
   if (photo !== undefined) return { ...caption, messageType: 'photo', attachments: [photo] }
   const sticker = asRecord(message['sticker'])
@@ -46,6 +50,31 @@ function mediaOf(message: JsonRecord): MessageContent | undefined {
     if (file !== undefined) return { ...caption, messageType: type, attachments: [file] }
   }
   return undefined
+}
+
+function captionOf(message: JsonRecord) {
+  return toMarkdown({ text: asText(message['caption']) ?? '', entities: asRecords(message['caption_entities']) })
+}
+
+/** Of media for which the bot has not paid only a preview without a file is sent. */
+function paidMediaOf(message: JsonRecord): MessageContent | undefined {
+  const { star_count: stars, paid_media: items } = asRecord(message['paid_media'])
+  if (asNumber(stars) === undefined) return undefined
+  const kinds = asRecords(items)
+    .slice(0, maxPaidItems)
+    .map((item) => oneLine(asText(item['type']) ?? 'unknown', 20))
+  const attachments = asRecords(items)
+    .slice(0, maxPaidItems)
+    .flatMap((item) => [
+      attachmentOf(largestOf(item['photo']), 'photo', 'image/jpeg') ?? [],
+      attachmentOf(asRecord(item['video']), 'video') ?? [],
+    ])
+    .flat()
+  const { text: caption, entities } = captionOf(message)
+  const line = `[Paid media for ${stars} stars: ${kinds.join(', ') || 'no preview'}]`
+  // Behind the caption, so that the offsets of its entities stay valid.
+  const text = caption === '' ? line : `${caption}\n${line}`
+  return { text, entities, messageType: attachments[0]?.kind ?? 'text', attachments }
 }
 
 function attachmentOf(file: JsonRecord, kind: Attachment['kind'], usualType?: string): Attachment | undefined {
@@ -86,6 +115,7 @@ function describeContent(message: JsonRecord): MessageContent | undefined {
     describePoll(message) ??
     describeDice(message) ??
     describeChecklist(message) ??
+    describeWebAppData(message) ??
     describeGameOrStory(message)
   return text === undefined ? undefined : { text, entities: [], messageType: 'text', attachments: [] }
 }
@@ -131,6 +161,13 @@ function toTextList(title: string, items: readonly JsonRecord[]): string {
 function describeDice(message: JsonRecord): string | undefined {
   const { emoji, value } = asRecord(message['dice'])
   return asNumber(value) === undefined ? undefined : `[Dice ${asText(emoji) ?? '🎲'}: ${value}]`
+}
+
+/** What a mini app of a keyboard button sent. */
+function describeWebAppData(message: JsonRecord): string | undefined {
+  const { data, button_text: button } = asRecord(message['web_app_data'])
+  if (asText(data) === undefined) return undefined
+  return `[Data of the web app: ${oneLine(asText(button) ?? 'no name')}]\n${data}`
 }
 
 function describeGameOrStory(message: JsonRecord): string | undefined {

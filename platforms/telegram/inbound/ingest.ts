@@ -3,6 +3,7 @@
  */
 import {
   isHermesError,
+  isRecord,
   messageOf,
   type PlatformContext,
   type PressResult,
@@ -60,6 +61,10 @@ export function createIngest(deps: IngestDeps): Ingest {
 
 /** An update that cannot be parsed is skipped. Otherwise Telegram would deliver it, and nothing after it, forever. */
 function readUpdates(deps: IngestDeps, updates: readonly unknown[]): readonly InboundEvent[] {
+  if (updates.some((update) => isRecord(update) && 'business_message' in update)) {
+    // An answer would be sent in the name of the owner of the business account, to people on no allow list.
+    deps.context.log.info({ event: 'telegram.business_message_ignored' }, 'message of a business account is ignored')
+  }
   try {
     return normalize(updates, deps.normalizeContext)
   } catch (error) {

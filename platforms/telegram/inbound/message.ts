@@ -2,9 +2,10 @@
  * Reads a Telegram message: the chat, the author, the message it replies to, and its text. Everything that a plain text
  * message needs is here; `content.ts` reads the other kinds.
  */
-import { type ChatType, isRecord, type MessageEvent, type SessionSource } from '#sdk'
+import { type Attachment, type ChatType, isRecord, type MessageEvent, type SessionSource } from '#sdk'
 import type { GroupRules } from '../options.ts'
-import { type MessageContent, nonTextContentOf } from './content.ts'
+import { type MessageContent, nonTextContentOf, oneLine } from './content.ts'
+import { toMarkdown } from './markdown.ts'
 import { asId, asNumber, asRecord, asRecords, asText, type JsonRecord } from './payload.ts'
 
 /** Account data that is needed to read a payload. */
@@ -101,8 +102,9 @@ function topicNameOf(message: JsonRecord): string | undefined {
 export function contentOf(message: JsonRecord): MessageContent | undefined {
   const text = asText(message['text'])
   if (text === undefined) return nonTextContentOf(message)
-  const messageType = text.trimStart().startsWith('/') ? 'command' : 'text'
-  return { text, entities: asRecords(message['entities']), messageType, attachments: [] }
+  const formatted = toMarkdown({ text, entities: asRecords(message['entities']) })
+  const messageType = formatted.text.trimStart().startsWith('/') ? 'command' : 'text'
+  return { ...formatted, messageType, attachments: [] }
 }
 
 /** The message that this one replies to, or the quoted part of it. `undefined` when it is not a reply. */
@@ -135,10 +137,37 @@ function repliedMessageOf(message: JsonRecord): JsonRecord | undefined {
   return repliedTo
 }
 
-/** A quote from another chat, whose messages the bot cannot see. */
+/** A message of another chat, which the bot cannot see. Its id is missing when that chat is private. */
 function externalReplyOf(message: JsonRecord, quote: string | undefined): MessageEvent['replyTo'] {
-  const messageId = asId(asRecord(message['external_reply'])['message_id'])
-  return messageId === undefined || quote === undefined ? undefined : { messageId, text: quote }
+  const external = asRecord(message['external_reply'])
+  const messageId = asId(external['message_id'])
+  const text = quote ?? quotableText(external)
+  return messageId === undefined || text === undefined ? undefined : { messageId, text }
+}
+
+/** One line about a message of another chat that has no id, so that it cannot be named in `replyTo`. */
+export function externalQuoteOf(message: JsonRecord): string | undefined {
+  const external = message['external_reply']
+  if (!isRecord(external) || asId(external['message_id']) !== undefined) return undefined
+  const text = asText(asRecord(message['quote'])['text']) ?? quotableText(external)
+  const quote = text === undefined ? '' : `: "${oneLine(text)}"`
+  return `[In reply to a message of another chat, from ${originOf(external['origin']) ?? 'unknown user'}${quote}]`
+}
+
+/** The files of the message that this one replies to, also when that is in another chat. */
+export function quotedAttachmentsOf(message: JsonRecord): readonly Attachment[] {
+  const repliedTo = repliedMessageOf(message) ?? message['external_reply']
+  if (!isRecord(repliedTo)) return []
+  const attachments = contentOf(repliedTo)?.attachments ?? []
+  return attachments.map((file) => ({ ...file, quoted: true }))
+}
+
+/** The author of a forwarded or quoted message (`MessageOrigin`). `undefined` without an origin. */
+export function originOf(origin: unknown): string | undefined {
+  if (!isRecord(origin)) return undefined
+  const { sender_user: user, sender_user_name: name, sender_chat: group, chat: channel } = origin
+  const from = nameOf(asRecord(user)) ?? asText(name) ?? asText(asRecord(group ?? channel)['title'])
+  return from === undefined ? 'unknown user' : oneLine(from, 80)
 }
 
 function quotableText(message: JsonRecord): string | undefined {

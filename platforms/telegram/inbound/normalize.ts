@@ -2,6 +2,7 @@
  * Converts updates of the Bot API into what the gateway accepts: messages, changes of messages, button presses. Pure.
  */
 import {
+  type Attachment,
   type ButtonPress,
   brand,
   type EventKey,
@@ -13,8 +14,17 @@ import {
 import { type Addressee, addresseeOf, shouldProcess, withoutMention } from './addressing.ts'
 import { groupAlbums } from './albums.ts'
 import { toButtonPress, toReactionChanges } from './changes.ts'
-import { type MessageContent, oneLine } from './content.ts'
-import { contentOf, type NormalizeContext, nameOf, replyOf, sourceOf, timeOf } from './message.ts'
+import type { MessageContent } from './content.ts'
+import {
+  contentOf,
+  externalQuoteOf,
+  type NormalizeContext,
+  originOf,
+  quotedAttachmentsOf,
+  replyOf,
+  sourceOf,
+  timeOf,
+} from './message.ts'
 import { asId, asRecord, asText, isAlbumPart, type JsonRecord, newMessageOf } from './payload.ts'
 
 type EventKeys = readonly [EventKey, ...EventKey[]]
@@ -83,8 +93,14 @@ function normalizeMessages(updates: readonly JsonRecord[], context: NormalizeCon
   if (others.length === 0) return [{ kind: 'event', ...head }]
   const all = single.map(({ event }) => event)
   const text = all.flatMap((event) => (event.text === '' ? [] : [event.text])).join('\n')
-  const event = { ...head.event, text, attachments: all.flatMap((one) => one.attachments ?? []) }
+  const event = { ...head.event, text, attachments: mergeAttachments(all) }
   return [{ kind: 'event', event, keys: [...head.keys, ...others.flatMap(({ keys }) => keys)], parts: single }]
+}
+
+/** Each message of an album replies to the same message, whose files belong to the event once. */
+function mergeAttachments(parts: readonly MessageEvent[]): readonly Attachment[] {
+  const own = parts.flatMap(({ attachments = [] }) => attachments.filter(({ quoted }) => quoted !== true))
+  return [...own, ...(parts[0]?.attachments ?? []).filter(({ quoted }) => quoted === true)]
 }
 
 function toAlbumParts(update: JsonRecord, context: NormalizeContext): AlbumPart[] {
@@ -102,28 +118,26 @@ function toMessageEvent(
 ): MessageEvent {
   const messageId = asId(message['message_id'])
   const replyTo = replyOf(message, context.botId)
-  const origin = forwardedFrom(message)
+  const origin = originOf(message['forward_origin'])
+  const attachments = [...content.attachments, ...quotedAttachmentsOf(message)]
   const text = source.chatType === 'dm' ? content.text : withoutMention(content, context)
+  const ownText = withLine(origin === undefined ? undefined : `[Forwarded from ${origin}]`, text)
   const isCommand = content.messageType === 'command' || (content.messageType === 'text' && text.startsWith('/'))
   return {
     source: { ...source, ...(messageId === undefined ? {} : { messageId }) },
-    text: origin === undefined ? text : `[Forwarded from ${origin}]\n${text}`,
+    text: isCommand ? ownText : withLine(externalQuoteOf(message), ownText),
     messageType: origin !== undefined && isCommand ? 'text' : isCommand ? 'command' : content.messageType,
     ...(messageId === undefined ? {} : { messageId }),
     timestamp: timeOf(message['edit_date'] ?? message['date']),
-    ...(content.attachments.length === 0 ? {} : { attachments: content.attachments }),
+    ...(attachments.length === 0 ? {} : { attachments }),
     ...(replyTo === undefined ? {} : { replyTo }),
     // The author of a forwarded text is a different person, so it must not run commands.
     ...(origin === undefined ? {} : { allowGatewayControl: false }),
   }
 }
 
-function forwardedFrom(message: JsonRecord): string | undefined {
-  const origin = message['forward_origin']
-  if (!isRecord(origin)) return undefined
-  const { sender_user: user, sender_user_name: name, sender_chat: group, chat: channel } = origin
-  const from = nameOf(asRecord(user)) ?? asText(name) ?? asText(asRecord(group ?? channel)['title'])
-  return from === undefined ? 'unknown user' : oneLine(from, 80)
+function withLine(line: string | undefined, text: string): string {
+  return line === undefined ? text : `${line}\n${text}`
 }
 
 function normalizeEdit(updateId: string, message: JsonRecord, context: NormalizeContext): InboundEvent[] {
