@@ -5,6 +5,7 @@
  * arrive within a few milliseconds belong together, and a last line without a line break waits for Enter.
  */
 import { clearLine, createInterface, cursorTo } from 'node:readline'
+import { Writable } from 'node:stream'
 import { sleep as realSleep } from '../lib/timers.ts'
 
 export interface ChatInputOptions {
@@ -22,6 +23,8 @@ export interface ChatInputOptions {
 export interface ChatInput {
   /** Shows the prompt and the text typed so far. */
   prompt(): void
+  /** Hides the prompt and what is typed, until `prompt`. Otherwise it would be mixed into an answer that is being printed. */
+  hide(): void
   /** Prints above the prompt and shows the prompt again. */
   printAbove(print: () => void): void
   /** Restores the terminal. May be called twice. */
@@ -35,7 +38,14 @@ const disableBracketedPaste = '\u001b[?2004l'
 
 export function createChatInput(options: ChatInputOptions): ChatInput {
   const { input, output, sleep = realSleep } = options
-  const terminal = createInterface({ input, output, terminal: true, prompt: '› ', crlfDelay: Number.POSITIVE_INFINITY })
+  const screen = createPromptScreen(output)
+  const terminal = createInterface({
+    input,
+    output: screen.output,
+    terminal: true,
+    prompt: '› ',
+    crlfDelay: Number.POSITIVE_INFINITY,
+  })
   let lines: string[] = []
   let pasting = false
   let closed = false
@@ -57,7 +67,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     // Ctrl-E and Ctrl-U move to the end of the line and delete it.
     terminal.write(null, { ctrl: true, name: 'e' })
     terminal.write(null, { ctrl: true, name: 'u' })
-    if (!empty) output.write('\n')
+    if (!empty && !screen.hidden()) output.write('\n')
     options.onInterrupt(empty)
   })
   terminal.once('close', () => {
@@ -69,7 +79,11 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
   })
 
   return {
-    prompt: () => terminal.prompt(true),
+    prompt() {
+      screen.show()
+      terminal.prompt(true)
+    },
+    hide: screen.hide,
     printAbove(print) {
       cursorTo(output, 0)
       clearLine(output, 0)
@@ -89,6 +103,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     const text = lines.join('\n').trimEnd()
     lines = []
     if (text.trim() !== '') options.onMessage(text)
+    else if (screen.hidden()) return
     else if (!closed) terminal.prompt()
   }
 
@@ -98,5 +113,31 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     input.off('keypress', onKey)
     output.write(disableBracketedPaste)
     terminal.close()
+  }
+}
+
+/** The output of the prompt. While it is hidden, it has one endless row, so that a long line moves the cursor of no row. */
+function createPromptScreen(output: NodeJS.WritableStream & { readonly columns?: number }) {
+  let hidden = false
+  const screen = new Writable({
+    decodeStrings: false,
+    write(chunk, _encoding, done) {
+      if (!hidden) output.write(chunk)
+      done()
+    },
+  })
+  Object.defineProperty(screen, 'columns', {
+    get: () => (hidden ? Number.POSITIVE_INFINITY : (output.columns ?? Number.POSITIVE_INFINITY)),
+  })
+  output.on('resize', () => screen.emit('resize'))
+  return {
+    output: screen,
+    hidden: () => hidden,
+    hide() {
+      hidden = true
+    },
+    show() {
+      hidden = false
+    },
   }
 }

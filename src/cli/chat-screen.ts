@@ -111,6 +111,9 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
 
   async function ask(text: string): Promise<void> {
     let seq: number | undefined
+    // What is typed while an answer is printed is not shown; the message is, when it is sent.
+    if (pendingMessages > 0 && isTerminal) printer.aside(`› ${text}`)
+    prompt?.hide()
     pendingMessages += 1
     printer.onSent()
     try {

@@ -1,6 +1,7 @@
 /**
  * `hermes chat`: uses the running daemon, or a gateway in this process when none is running.
  */
+import { text } from 'node:stream/consumers'
 import { HermesError } from '../lib/errors.ts'
 import { createChatClient } from './chat-client.ts'
 import { runInteractive, runQuery } from './chat-screen.ts'
@@ -11,8 +12,8 @@ import { startEmbeddedGateway } from './embedded-gateway.ts'
 import { readSettings } from './settings.ts'
 
 export interface ChatOptions {
-  /** One question; only its answer is written to stdout. */
-  readonly query?: string
+  /** One question; only its answer is written to stdout. `true` or `-`: the question is read from stdin. */
+  readonly query?: string | true
   /** The conversation to continue. Default: a new one. */
   readonly session?: string
 }
@@ -29,7 +30,8 @@ interface ChatEndpoint {
 }
 
 /** Sets the exit code: 0, 1 for a failure, 130 when interrupted. Throws when the chat cannot start. */
-export async function chat(context: CliContext, { query, session }: ChatOptions): Promise<void> {
+export async function chat(context: CliContext, { query: requested, session }: ChatOptions): Promise<void> {
+  const query = requested === true || requested === '-' ? await text(context.input) : requested
   if (query?.trim() === '') throw new HermesError('cli/usage', 'The question is empty.')
   if (session !== undefined && !/^[\w.@-]{1,128}$/.test(session)) {
     throw new HermesError('cli/usage', 'A session name has at most 128 letters, digits and the characters . - _ @.')
@@ -46,6 +48,7 @@ export async function chat(context: CliContext, { query, session }: ChatOptions)
       })
       const { signal } = signals
       const { input, output, errors } = context
+      if (endpoint.model === 'demo') reportDemonstration(context, query === undefined)
       if (query === undefined) {
         printGreeting(context, endpoint)
         context.exitCode = await runInteractive({ client, input, output, signal })
@@ -85,6 +88,12 @@ function printGreeting(context: CliContext, { model, degraded }: ChatEndpoint): 
   const name = model === 'demo' ? 'the offline demonstration (no model is configured)' : toSingleLine(model)
   display.line(display.tone('dim', `Connected to ${name}. /help lists commands, Ctrl-C stops a turn, Ctrl-D exits.`))
   for (const reason of degraded) display.line(display.tone('warn', `! ${toSingleLine(reason)}`))
+}
+
+/** A script must not take the answers of the demonstration for those of a model. The greeting of a terminal names it, too. */
+function reportDemonstration({ input, output, errors }: CliContext, interactive: boolean): void {
+  if (interactive && input.isTTY === true && output.isTTY === true) return
+  errors.write('hermes: no model is configured: the offline demonstration answers (config/no-model)\n')
 }
 
 function printResumeHint(context: CliContext, session: string): void {

@@ -4,12 +4,13 @@
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor, type Redactor } from '../lib/redact.ts'
 import { type Check, type CheckContext, type CheckResult, problem, problemFromError } from './checks/check-result.ts'
-import { checkConfig, checkModel, checkPlatforms } from './checks/configuration.ts'
+import { checkConfig, checkPlatforms } from './checks/configuration.ts'
 import { checkDaemon, checkDeadLetters, checkPort } from './checks/daemon.ts'
 import { checkPlatformConnections } from './checks/diagnose-platforms.ts'
 import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
 import { checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
+import { checkModel } from './checks/model.ts'
 import { checkPlugins } from './checks/plugins.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon } from './daemon.ts'
@@ -49,7 +50,7 @@ export async function doctor(context: CliContext, { json, offline }: DoctorOptio
   const settings = await readSettings(context)
   const redact = createRedactor({ secrets: settings.secrets.all })
   const lookup = await findDaemonOrFailure(context, settings.token)
-  const checkContext: CheckContext = { context, settings, daemon: lookup.daemon }
+  const checkContext: CheckContext = { context, settings, daemon: lookup.daemon, offline }
   const results: CheckResult[] = []
   for (const check of checks) {
     if (check === checkPlatformConnections && offline) continue

@@ -76,14 +76,19 @@ export async function gatewayRun(
 /** The address with the token is only printed on a terminal, because others may read a log or a pipe. */
 function printWelcome(context: CliContext, gateway: Gateway): void {
   const display = createDisplay(context.output, context.environment)
+  const { provider, model, degraded } = gateway.status()
+  const isDemo = provider === 'demo'
+  if (isDemo)
+    gateway.log.warn(
+      { event: 'model.demonstration' },
+      'no model is configured: the offline demonstration answers; set OPENAI_API_KEY or ANTHROPIC_API_KEY, and `model`',
+    )
   if (context.output.isTTY !== true) {
     display.line(
       `hermes-gateway ${context.version} is ready at ${gateway.url}; \`hermes web url\` prints the address of the page.`,
     )
     return
   }
-  const { provider, model, degraded } = gateway.status()
-  const isDemo = provider === 'demo'
   display.line()
   display.line(`  ${display.tone('good', `hermes-gateway ${context.version} is ready.`)}`)
   display.line()

@@ -70,9 +70,12 @@ function addChatCommands(root: Command, context: CliContext): void {
   root
     .command('chat')
     .description('hold a conversation in the terminal, or ask one question')
-    .option('-q, --query <text>', 'ask one question, print only the answer, and exit')
+    .option(
+      '-q, --query [text]',
+      'ask one question, print only the answer, and exit; without a text, or with -, the question is read from stdin',
+    )
     .option('--session <name>', 'continue or start the conversation with this name')
-    .action(async (options: { query?: string; session?: string }) => {
+    .action(async (options: { query?: string | true; session?: string }) => {
       const { chat } = await import('./chat.ts')
       await chat(context, options)
     })
@@ -95,7 +98,7 @@ function addInspectCommands(root: Command, context: CliContext): void {
     .description(
       'Checks everything the gateway needs and suggests a fix for each problem. Exit code 1 when there is a problem.',
     )
-    .option('--offline', 'do not connect to the platforms', false)
+    .option('--offline', 'do not connect to the model or the platforms', false)
     .option(...json)
     .action(async (options: JsonOption & { readonly offline: boolean }) => {
       const { doctor } = await import('./doctor.ts')

@@ -241,3 +241,19 @@ test('SIGTERM stops the turn before the process exits', async (t) => {
   assert.equal(await done, 130)
   assert.deepEqual(gateway.stopped, [1])
 })
+
+test('what is typed during an answer is not mixed into it, and is in the prompt afterwards', async (t) => {
+  const { gateway, adapter, keys, output } = await chatting(t)
+  const asked = gateway.nextEvent()
+  keys.write('count\r')
+  const { accepted } = await asked
+  assert.ok(accepted.status === 'accepted')
+  await adapter.send({ deliveryId: 'd', target, text: 'one two ', kind: 'draft', turnId: 't' }, signal)
+  await output.until(/one two /)
+  keys.write(`typed ${'x'.repeat(200)} early`)
+  gateway.completeTurn(accepted.seq, { text: 'one two three' })
+  await output.until(/› typed x+ early/)
+  const text = output.text()
+  assert.ok(text.includes('one two three\n'), JSON.stringify(text))
+  assert.equal(text.split('typed').length, 2, 'it is printed once')
+})

@@ -56,7 +56,7 @@ test('doctor reports problems with advice and exits with 1', async (t) => {
 test('doctor --json prints the same results for scripts', async (t) => {
   const home = homeWith(t, `${quietConfig}model: gpt-5\napi_key: sk-secret-0123456789\n`)
   chmodSync(home.configFile, 0o600)
-  const { code, stdout } = await runInProcess(home.root, ['doctor', '--json'])
+  const { code, stdout } = await runInProcess(home.root, ['doctor', '--json', '--offline'])
   const { ok, findings }: { ok: boolean; findings: { subject: string; state: string; text: string }[] } =
     JSON.parse(stdout)
   assert.deepEqual([code, ok], [0, true])

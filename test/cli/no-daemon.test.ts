@@ -32,6 +32,22 @@ test('chat --query works without a daemon, logs only to the file and releases th
   assert.match(stdout, /^\S+ {2}\S+ {2}cli {2}How are you\?$/m)
 })
 
+test('chat --query without a text reads the question from stdin', async (t) => {
+  const { home, server } = await homeWithModel(t, { text: 'fine' })
+  const asked = startHermes(t, ['chat', '-q'], { home: home.root, input: 'How are\nyou?\n' })
+  const dash = await hermes(t, ['chat', '-q', '-'], { home: home.root, input: '' })
+  assertFailed(dash, 'cli/usage')
+  assert.deepEqual(await asked.exited, { code: 0, stdout: 'fine\n', stderr: '' })
+  assert.match(JSON.stringify(server.requests[0]?.body['messages']), /How are\\nyou\?/)
+})
+
+test('chat --query reports on stderr that the demonstration answers', async (t) => {
+  const home = homeWith(t)
+  const { code, stdout, stderr } = await hermes(t, ['chat', '-q', 'Reply exactly ok'], { home: home.root })
+  assert.deepEqual([code, stdout], [0, 'ok\n'])
+  assert.ok(stderr.includes('(config/no-model)'), stderr)
+})
+
 test('a failed chat --query prints the reason and a hint on stderr, and nothing on stdout', async (t) => {
   const { home } = await homeWithModel(t, { error: { status: 401, body: { error: { message: 'no such key' } } } })
   const failed = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })

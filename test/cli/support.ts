@@ -55,7 +55,11 @@ export function assertFailed(
   ...data: readonly (string | RegExp)[]
 ): void {
   assert.ok(stderr.includes(`(${errorCode})`), stderr)
-  assert.equal(code, configErrors.some((prefix) => errorCode.startsWith(prefix)) ? 78 : 1, stderr)
+  assert.equal(
+    code,
+    configErrors.some((prefix) => errorCode.startsWith(prefix)) ? 78 : errorCode === 'cli/usage' ? 2 : 1,
+    stderr,
+  )
   for (const part of data) {
     if (part instanceof RegExp) assert.match(stderr, part)
     else assert.ok(stderr.includes(part), `${part} is missing in: ${stderr}`)

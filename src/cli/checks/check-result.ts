@@ -15,6 +15,8 @@ export interface CheckResult {
   readonly text: string
   /** How to fix it. */
   readonly advice?: string
+  /** The error code, for scripts. */
+  readonly code?: string
 }
 
 /** The input of the checks. */
@@ -23,6 +25,8 @@ export interface CheckContext {
   readonly settings: Settings
   /** `undefined` when no daemon is running. */
   readonly daemon: Daemon | undefined
+  /** The network must not be used. */
+  readonly offline: boolean
 }
 
 /** Changes nothing. An exception is shown as a problem. */
@@ -38,7 +42,7 @@ export function note(subject: string, text: string, advice?: string): CheckResul
 
 /** With the code of the error after its message. */
 export function problemFromError(subject: string, error: HermesError): CheckResult {
-  return problem(subject, `${error.message} (${error.code})`, error.hint)
+  return { ...problem(subject, `${error.message} (${error.code})`, error.hint), code: error.code }
 }
 
 export function problem(subject: string, text: string, advice: string): CheckResult {

@@ -1,7 +1,6 @@
 /**
- * Checks the configuration files, the model and the platforms.
+ * Checks the configuration files and the platforms.
  */
-import { createProvider } from '../../agent/models/create-provider.ts'
 import { type PlatformAccount, platformAccounts } from '../../platforms/accounts.ts'
 import { type ConfigFinding, configFindings } from '../config-findings.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
@@ -15,27 +14,6 @@ export const checkConfig: Check = ({ settings, context: { home }, daemon }) => {
 
 function configResult({ kind, text }: ConfigFinding): CheckResult {
   return kind === 'problem' ? problem('Config', text, 'Fix it and run hermes config check.') : note('Config', text)
-}
-
-export const checkModel: Check = ({ settings: { config } }) => {
-  const { model, provider, base_url, api_key, agent } = config.current()
-  const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = config.environment().values
-  const choice = createProvider({
-    provider,
-    model,
-    baseUrl: base_url,
-    apiKey: api_key,
-    openaiApiKey: OPENAI_API_KEY,
-    anthropicApiKey: ANTHROPIC_API_KEY,
-    idleTimeoutMs: agent.model_timeout * 1_000,
-  })
-  if ('problem' in choice) return [problem('Model', choice.problem.message, choice.problem.hint)]
-  if (choice.provider.name !== 'demo') {
-    const at = base_url === '' ? '' : ` at ${base_url}`
-    return [ok('Model', `${choice.model} (${choice.provider.name})${at}; the key was not tested`)]
-  }
-  const advice = 'Add OPENAI_API_KEY or ANTHROPIC_API_KEY to .env and `model` to config.yaml.'
-  return [note('Model', 'no model is configured: the offline demonstration answers', advice)]
 }
 
 export const checkPlatforms: Check = ({ settings: { config, catalogue } }) => {

@@ -1,0 +1,86 @@
+/**
+ * Checks the model: its settings, and with one small request whether the provider accepts the key.
+ */
+import { createProvider } from '../../agent/models/create-provider.ts'
+import { ModelError, type Provider } from '../../agent/models/provider.ts'
+import type { ErrorCode } from '../../lib/error-catalogue.ts'
+import { HermesError, messageOf } from '../../lib/errors.ts'
+import type { Settings } from '../settings.ts'
+import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
+
+/** The time that the provider has to answer, ms. */
+const answerTimeoutMs = 20_000
+/** The smallest limit that every provider accepts. */
+const maxAnswerTokens = 16
+
+export const checkModel: Check = async ({ settings: { config }, offline }) => {
+  const { model, provider, base_url, api_key } = config.current()
+  const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = config.environment().values
+  const choice = createProvider({
+    provider,
+    model,
+    baseUrl: base_url,
+    apiKey: api_key,
+    openaiApiKey: OPENAI_API_KEY,
+    anthropicApiKey: ANTHROPIC_API_KEY,
+    idleTimeoutMs: answerTimeoutMs,
+  })
+  if ('problem' in choice) {
+    return [{ ...problem('Model', choice.problem.message, choice.problem.hint), code: choice.problem.code }]
+  }
+  if (choice.provider.name === 'demo') {
+    const advice = 'Add OPENAI_API_KEY or ANTHROPIC_API_KEY to .env and `model` to config.yaml.'
+    return [
+      {
+        ...note('Model', 'no model is configured: the offline demonstration answers', advice),
+        code: 'config/no-model',
+      },
+    ]
+  }
+  const name = `${choice.model} (${choice.provider.name}) at ${hostOf(choice.provider)}`
+  const key = keyName(config.current(), choice.provider.name, { OPENAI_API_KEY, ANTHROPIC_API_KEY })
+  if (offline) return [ok('Model', `${name}; ${key} was not tested`)]
+  return [await tryModel(choice.provider, choice.model, name, key)]
+}
+
+/** Where the key is configured, without the key itself. */
+function keyName(
+  { api_key }: Pick<ReturnType<Settings['config']['current']>, 'api_key'>,
+  provider: string,
+  variables: Readonly<Record<'OPENAI_API_KEY' | 'ANTHROPIC_API_KEY', string>>,
+): string {
+  if (api_key !== '') return '`api_key`'
+  const name = provider === 'anthropic' ? 'ANTHROPIC_API_KEY' : 'OPENAI_API_KEY'
+  return variables[name] === '' ? 'no key' : name
+}
+
+function hostOf({ baseUrl }: Provider): string {
+  return URL.parse(baseUrl)?.host ?? baseUrl
+}
+
+async function tryModel(provider: Provider, model: string, name: string, key: string): Promise<CheckResult> {
+  const request = provider.buildRequest({
+    model,
+    system: '',
+    messages: [{ role: 'user', content: 'Reply with: ok' }],
+    tools: [],
+    maxOutputTokens: maxAnswerTokens,
+  })
+  try {
+    const chunks = provider.stream(request, AbortSignal.timeout(answerTimeoutMs))
+    for (let step = await chunks.next(); step.done !== true; ) step = await chunks.next()
+    return ok('Model', `${name} answers (${key})`)
+  } catch (error) {
+    return failedCall(error, name, key)
+  }
+}
+
+function failedCall(error: unknown, name: string, key: string): CheckResult {
+  const code: ErrorCode = error instanceof ModelError ? `provider/${error.kind}` : 'provider/timeout'
+  const status = error instanceof ModelError && error.status !== undefined ? `, status ${error.status}` : ''
+  const text = `${name} does not answer with ${key}: ${messageOf(error)} (${code}${status})`
+  const { hint } = new HermesError(code)
+  // The key was accepted; the provider is busy.
+  const isBusy = code === 'provider/rate-limit' || code === 'provider/overloaded'
+  return { ...(isBusy ? note('Model', text, hint) : problem('Model', text, hint)), code }
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { ModelReply } from '../kit/servers/model-script.ts'
+import { startOpenAiServer } from '../kit/servers/openai-server.ts'
+import { homeWith, runInProcess } from './support.ts'
+
+const key = 'sk-secret-0123456789'
+
+async function doctor(t: TestContext, reply: ModelReply, words: readonly string[] = []) {
+  const server = await startOpenAiServer({ defaultReply: () => reply })
+  t.after(() => server.stop())
+  const home = homeWith(t, `model: gpt-5\nprovider: openai\nbase_url: ${server.baseUrl}\nhttp: {port: 0}\n`)
+  const { stdout } = await runInProcess(home.root, ['doctor', '--json', ...words], {
+    environment: { OPENAI_API_KEY: key },
+  })
+  const { findings }: { findings: { subject: string; state: string; text: string; code?: string }[] } =
+    JSON.parse(stdout)
+  const model = findings.find(({ subject }) => subject === 'Model')
+  assert.ok(!stdout.includes(key))
+  return { model, requests: server.requests, host: new URL(server.baseUrl).host }
+}
+
+test('doctor tries the key with one small request, and names the key and the host', async (t) => {
+  const { model, requests, host } = await doctor(t, { text: 'ok' })
+  assert.equal(model?.state, 'ok')
+  assert.ok(model?.text.includes(host) && model.text.includes('OPENAI_API_KEY'), model?.text)
+  assert.equal(requests.length, 1)
+  assert.ok(Number(requests[0]?.body['max_completion_tokens'] ?? requests[0]?.body['max_tokens']) <= 16)
+})
+
+test('doctor reports a key that the provider refuses', async (t) => {
+  const { model, host } = await doctor(t, { error: { status: 401 } })
+  assert.deepEqual([model?.state, model?.code], ['problem', 'provider/auth'])
+  assert.ok(model?.text.includes(host) && model.text.includes('OPENAI_API_KEY'), model?.text)
+})
+
+test('doctor only notes that a provider is busy, because the key works', async (t) => {
+  const { model } = await doctor(t, { error: { status: 429 } })
+  assert.deepEqual([model?.state, model?.code], ['note', 'provider/rate-limit'])
+})
+
+test('doctor --offline sends no request', async (t) => {
+  const { model, requests } = await doctor(t, { text: 'ok' }, ['--offline'])
+  assert.deepEqual([model?.state, requests.length], ['ok', 0])
+})
