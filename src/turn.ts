@@ -22,7 +22,6 @@ import {
 import type { TurnJournal } from './flows/turn/journal.ts'
 import type { ModelOutages } from './flows/turn/model-outages.ts'
 import {
-  buildReply,
   completedResult,
   failedResult,
   startTurnProgress,
@@ -130,7 +129,7 @@ async function runModelTurn(
   progress: TurnProgress,
   log: Logger,
 ): Promise<TurnRunResult | 'postponed'> {
-  const journal = deps.journal.journalOf(turn)
+  const journal = deps.journal.journalOf(turn, progress.prepareInterim)
   const initial = { usage: noUsage, model: '', provider: '', iterations: 0, announced: true }
   emitTurnStart(deps, turn)
   log.info({ event: 'turn.started', seq: turn.seq }, 'turn started')
@@ -178,8 +177,7 @@ async function commitTurn(
   progress: TurnProgress,
   signal: AbortSignal,
 ): Promise<void> {
-  const draft = await progress.closeDraft()
-  const reply = deps.outbox.prepare(buildReply(turn, result, draft))
+  const reply = await progress.prepareReply(result)
   deps.failpoint('turn:before-finish')
   try {
     const stored = await retryUntilStored(deps, signal, () =>

@@ -24,8 +24,9 @@ export function createApiServer(context: PlatformContext, options: Partial<Compl
   const created = Math.floor(context.clock() / 1000)
   const model = () => context.info().model || context.info().provider
 
-  const show = (messageId: string, { kind, turnId, replyTo, text }: OutboundMessage): SendResult => {
+  const show = (messageId: string, { kind, turnId, replyTo, text, interim }: OutboundMessage): SendResult => {
     if (kind === 'draft') waiting.publishText(turnId, replyTo, text)
+    if (interim === true) waiting.publishInterimText(turnId, replyTo, text)
     // The client receives the reply with the result of the turn. Without a client it stays in the session.
     return { success: true, messageId }
   }

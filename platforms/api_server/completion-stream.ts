@@ -19,8 +19,10 @@ import { createTextDelta } from './text-delta.ts'
 
 export interface CompletionStream {
   readonly body: ReadableStream<Uint8Array>
-  /** The complete text of the reply so far. */
+  /** The complete text of the current response so far. */
   setText(text: string): void
+  /** A text before tool calls is complete. The next text follows as a separate paragraph. */
+  endText(text: string): void
   sendToolProgress(progress: ToolProgress): void
   /** Sends the rest and ends the stream. */
   finish(outcome: TurnResult): void
@@ -47,6 +49,9 @@ export function createCompletionStream({
   const encoder = new TextEncoder()
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   let newest: string | undefined
+  /** The texts before tool calls. */
+  let before = ''
+  let current = ''
 
   const send = (event: string) => controller?.enqueue(encoder.encode(event))
   // With `include_usage` every chunk has the field; it is `null` except in the last one.
@@ -85,7 +90,15 @@ export function createCompletionStream({
   return {
     body,
     setText(text) {
-      newest = text
+      current = text
+      newest = before + text
+      flush()
+    },
+    endText(text) {
+      // The stored text lacks the media tags, which are sent already.
+      before += `${(text.startsWith(current) ? text : current).trim()}\n\n`
+      current = ''
+      newest = before
       flush()
     },
     sendToolProgress(progress) {
@@ -95,7 +108,7 @@ export function createCompletionStream({
     finish({ text, usage }) {
       const open = controller
       if (open === undefined) return
-      sendText(answer.finish(text))
+      sendText(answer.finish(before + text))
       sendChunk({}, 'stop')
       if (includeUsage) send(sseEvent(usageChunk(completion, usage)))
       send(sseDone)

@@ -90,6 +90,7 @@ export function createCompletions(
       chatId,
       messageId: message.key,
       onText: (text) => answer?.setText(text),
+      onInterimText: (text) => answer?.endText(text),
       onToolProgress: (progress) => answer?.sendToolProgress(progress),
     })
     const done = () => {

@@ -11,6 +11,7 @@ export interface PendingRequest {
   /** The event's own message id; requests with the same idempotency key share it. */
   readonly messageId: string
   onText(text: string): void
+  onInterimText(text: string): void
   onToolProgress(progress: ToolProgress): void
 }
 
@@ -20,6 +21,8 @@ export interface PendingRequests {
   /** Whether a request waits for this event. */
   has(messageId: string): boolean
   publishText(turnId: string | undefined, replyTo: string | undefined, text: string): void
+  /** A text before tool calls is complete. */
+  publishInterimText(turnId: string | undefined, replyTo: string | undefined, text: string): void
   publishToolProgress(turnId: string, progress: ToolProgress): void
   turnStarted(chatId: string, turnId: string): void
   turnEnded(turnId: string): void
@@ -32,6 +35,12 @@ export function createPendingRequests(): PendingRequests {
 
   const waitingFor = (messageId: string | undefined) =>
     messageId === undefined ? [] : [...(requests.get(messageId) ?? [])]
+
+  /** The requests that wait for a message of a turn. */
+  const receiversOf = (turnId: string | undefined, replyTo: string | undefined) => {
+    if (turnId !== undefined && replyTo !== undefined && requests.has(replyTo)) turns.set(turnId, replyTo)
+    return waitingFor(replyTo ?? (turnId === undefined ? undefined : turns.get(turnId)))
+  }
 
   return {
     add(request) {
@@ -47,9 +56,10 @@ export function createPendingRequests(): PendingRequests {
     },
     has: (messageId) => requests.has(messageId),
     publishText(turnId, replyTo, text) {
-      if (turnId !== undefined && replyTo !== undefined && requests.has(replyTo)) turns.set(turnId, replyTo)
-      const messageId = replyTo ?? (turnId === undefined ? undefined : turns.get(turnId))
-      for (const request of waitingFor(messageId)) request.onText(text)
+      for (const request of receiversOf(turnId, replyTo)) request.onText(text)
+    },
+    publishInterimText(turnId, replyTo, text) {
+      for (const request of receiversOf(turnId, replyTo)) request.onInterimText(text)
     },
     publishToolProgress(turnId, progress) {
       for (const request of waitingFor(turns.get(turnId))) request.onToolProgress(progress)

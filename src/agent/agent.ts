@@ -106,7 +106,7 @@ async function runAgentTurn(deps: AgentDeps, input: AgentTurnInput): Promise<Age
   }
 }
 
-/** `transform_llm_output` gets the whole text of the turn. Its result is stored and sent. */
+/** `transform_llm_output` gets the final answer of the turn. Its result is stored and sent. */
 async function transformOutput(
   { agentHooks }: AgentDeps,
   { turn, signal }: AgentTurnInput,
@@ -116,12 +116,9 @@ async function transformOutput(
   if (text === '') return result
   const changed = await raceAbort(agentHooks.transformOutput(turn, text), signal)
   if (changed === text) return result
-  // The text before the last tool calls is in the transcript already. If it is unchanged, it is not stored twice.
-  const before = text.slice(0, text.length - message.content.length)
-  const content = changed.startsWith(before) ? changed.slice(before.length) : changed
   // The vendor's own items contain the text before the change, so they are removed.
   const { providerData: _providerData, ...plain } = message
-  return { ...result, text: changed, message: { ...plain, content } }
+  return { ...result, text: changed, message: { ...plain, content: changed } }
 }
 
 function toTurnEndInfo(error: unknown, signal: AbortSignal): TurnEndInfo {

@@ -7,6 +7,7 @@ import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
 import { createPromptFreezer } from '../flows/session-prompt.ts'
 import { createAttachmentPreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
+import { showsInterimMessages } from '../flows/turn/config.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
 import { createPostponement } from '../flows/turn/postpone.ts'
@@ -63,6 +64,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     emitsEvents: accountDirectory.emitsEvents,
     outages: createModelOutages({ store, notices: core.turnNotices, settings, clock, sleep, log }),
     adapter: platforms.adapter,
+    showsInterimMessages: (platform) => showsInterimMessages(settings(), platform),
     prepareMessage: composeAttachmentPreparation(context, core, journal),
     completeWithoutModel: createWithoutModel({
       compressOnRequest: compression.compressOnRequest,

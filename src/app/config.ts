@@ -6,6 +6,7 @@ import { approvalsConfig } from '../approvals/config.ts'
 import { type Config, type ConfigOptions, createConfig } from '../config/load.ts'
 import type { EnvironmentBinding } from '../config/overrides.ts'
 import type { SafeValue } from '../config/replace-invalid.ts'
+import { displayConfig } from '../flows/turn/config.ts'
 import { hooksConfig } from '../hooks/config.ts'
 import { httpConfig } from '../http/config.ts'
 import { inboxConfig } from '../inbox/config.ts'
@@ -23,6 +24,7 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
   return {
     ...agentConfig,
     ...approvalsConfig,
+    ...displayConfig,
     ...hooksConfig,
     ...httpConfig,
     ...inboxConfig,

@@ -13,6 +13,8 @@ export interface OutboundMessage {
   readonly kind: 'reply' | 'notice' | 'draft'
   /** The platform's id of the message that this one replies to. */
   readonly replyTo?: string
+  /** A text before tool calls: the final reply of the turn follows. */
+  readonly interim?: true
   /** The turn of the message; absent outside a turn. */
   readonly turnId?: string
   /** A file to send; only adapters with `sendsAttachments` receive it. */

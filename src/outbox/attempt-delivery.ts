@@ -14,6 +14,7 @@ import { callWithTimeout } from './platform-calls.ts'
 import { type AttachmentLimits, prepareAttachment } from './prepare-attachment.ts'
 import type { DeliveryResult, OutboxRow } from './queries.ts'
 import { retryAt } from './rate-limiter.ts'
+import { isInterimKey } from './reply-keys.ts'
 import { formatUnsentLine, parseAttachment } from './stored-attachment.ts'
 
 /** Precedes a message that may have been delivered before. */
@@ -91,6 +92,7 @@ function toOutboundMessage(row: OutboxRow, sender: Sender, file: AttachmentPaylo
     kind: row.kind,
     ...(row.reply_to === null ? {} : { replyTo: row.reply_to }),
     ...(row.turn_id === null ? {} : { turnId: row.turn_id }),
+    ...(isInterimKey(row.key) ? { interim: true as const } : {}),
     ...(file === undefined ? {} : { attachment: file.attachment }),
     ...(row.buttons === null || sender.showsButtons !== true ? {} : { buttons: parseButtons(row.buttons) }),
   }

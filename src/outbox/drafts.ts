@@ -10,7 +10,7 @@ import type { OutboxContext, Sender } from './context.ts'
 import { visibleDraftText } from './extract-media.ts'
 import { fitEnd, graphemeBoundary, measureOf } from './measure.ts'
 import { callWithTimeout } from './platform-calls.ts'
-import { type Chat, chatOf, storeDraft } from './queries.ts'
+import { type Chat, chatOf, type StoredDraft, storeDraft } from './queries.ts'
 import type { Permit } from './rate-limiter.ts'
 
 /** The message that shows a draft, for the final reply to replace it. */
@@ -18,6 +18,8 @@ export interface DraftAddress {
   readonly platformId: string
   /** The text that the message shows now, including the cursor; '' when it is not known. */
   readonly shownText: string
+  /** The part of the turn that the draft shows. Default: 0. */
+  readonly part?: number
 }
 
 export interface Draft {
@@ -30,6 +32,8 @@ export interface Draft {
 export interface DraftOptions {
   readonly target: Target
   readonly turnId: string
+  /** The number of texts of the turn that were shown before. Each has a draft of its own. Default: 0. */
+  readonly part?: number
   /** The platform's id of the message that is being answered. */
   readonly replyTo?: string
   /** The turn began before a restart: it may have a draft whose address was not stored. */
@@ -39,11 +43,11 @@ export interface DraftOptions {
 export interface Drafts {
   /** `null` when drafts cannot be shown and the turn has no earlier draft to replace. */
   open(options: DraftOptions): Draft | null
-  addressOf(turnId: string): DraftAddress | null
+  addressOf(turnId: string, part: number): DraftAddress | null
   /** Adds the addresses that were stored before a restart. */
-  restore(stored: readonly { turn_id: string; platform_id: string }[]): void
-  /** Called when the final reply has taken the address over. */
-  forget(turnId: string): void
+  restore(stored: readonly StoredDraft[]): void
+  /** Called when a reply has taken the address over. */
+  forget(turnId: string, part: number): void
   /** Ends all drafts; resolves after their last calls. */
   close(): Promise<void>
 }
@@ -51,7 +55,7 @@ export interface Drafts {
 /** The state that all drafts share. */
 interface DraftRegistry {
   readonly context: OutboxContext
-  /** By turn id: the platform's id of the draft. */
+  /** By `draftKey`: the platform's id of the draft. */
   readonly addresses: Map<string, string>
   /** Drafts that are calling the platform or waiting to do so. */
   readonly active: Set<Draft>
@@ -62,9 +66,9 @@ interface DraftRegistry {
 export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boolean): Drafts {
   const registry: DraftRegistry = { context, addresses: new Map(), active: new Set(), isBusy }
 
-  function addressOf(turnId: string): DraftAddress | null {
-    const platformId = registry.addresses.get(turnId)
-    return platformId === undefined ? null : { platformId, shownText: '' }
+  function addressOf(turnId: string, part: number): DraftAddress | null {
+    const platformId = registry.addresses.get(draftKey({ turnId, part }))
+    return platformId === undefined ? null : toAddress(platformId, '', part)
   }
 
   return {
@@ -75,17 +79,27 @@ export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boo
       const canShow = isEnabled && context.availableSender(chatOf(options.target))?.edit !== undefined
       if (canShow) return createDraft(registry, options)
       // The turn showed a draft before a restart, which the final reply must still replace.
-      if (addressOf(options.turnId) === null) return null
-      return { update: () => undefined, close: async () => addressOf(options.turnId) }
+      const { turnId, part = 0 } = options
+      if (addressOf(turnId, part) === null) return null
+      return { update: () => undefined, close: async () => addressOf(turnId, part) }
     },
     restore(stored) {
-      for (const { turn_id, platform_id } of stored) registry.addresses.set(turn_id, platform_id)
+      for (const { turn_id: turnId, part, platform_id } of stored)
+        registry.addresses.set(draftKey({ turnId, part }), platform_id)
     },
-    forget: (turnId) => void registry.addresses.delete(turnId),
+    forget: (turnId, part) => void registry.addresses.delete(draftKey({ turnId, part })),
     async close() {
       await Promise.all([...registry.active].map((draft) => draft.close()))
     },
   }
+}
+
+function toAddress(platformId: string, shownText: string, part = 0): DraftAddress {
+  return { platformId, shownText, ...(part === 0 ? {} : { part }) }
+}
+
+function draftKey({ turnId, part = 0 }: Pick<DraftOptions, 'turnId' | 'part'>): string {
+  return part === 0 ? turnId : `${turnId}:${part}`
 }
 
 /** Consecutive failures after which a draft is no longer updated. */
@@ -163,8 +177,8 @@ function createDraft(registry: DraftRegistry, options: DraftOptions): Draft {
       state.closing.abort()
       await running
       await findBeforeReply(state)
-      const platformId = registry.addresses.get(options.turnId)
-      return platformId === undefined ? null : { platformId, shownText: state.shown ?? '' }
+      const platformId = registry.addresses.get(draftKey(options))
+      return platformId === undefined ? null : toAddress(platformId, state.shown ?? '', options.part)
     },
   }
   return draft
@@ -174,7 +188,7 @@ function createDraft(registry: DraftRegistry, options: DraftOptions): Draft {
 async function findBeforeReply(state: DraftState): Promise<void> {
   const { chat, options, registry, unconfirmed, lookedUp } = state
   const { context } = registry
-  if (unconfirmed === undefined || lookedUp || registry.addresses.has(options.turnId)) return
+  if (unconfirmed === undefined || lookedUp || registry.addresses.has(draftKey(options))) return
   const permit =
     context.rateLimiter.tryAcquire(chat, 'draft') ??
     (await context.rateLimiter.acquire(chat, 'draft', context.drainSignal))
@@ -220,7 +234,7 @@ function selectText(state: DraftState, sender: Sender): string | undefined {
   const { buffer_threshold: threshold, cursor } = context.settings().streaming
   const text = keepsMediaTags(sender) ? latest : visibleDraftText(latest)
   if (text === '') return undefined
-  if (!registry.addresses.has(state.options.turnId)) {
+  if (!registry.addresses.has(draftKey(state.options))) {
     // A new message must not overtake earlier ones. The next update tries again.
     if (text.trim().length < threshold || registry.isBusy(chat)) return undefined
   }
@@ -258,7 +272,7 @@ function formatDraftText(
 async function show(state: DraftState, sender: Sender, text: string, permit: Permit): Promise<void> {
   const { options, registry } = state
   const { context } = registry
-  const address = registry.addresses.get(options.turnId)
+  const address = registry.addresses.get(draftKey(options))
   const message = toMessage(state, text)
   if (address === undefined && !state.lookedUp) return findLostDraft(state, sender, message)
   const intervalMs = sender.draftIntervalMs ?? context.settings().streaming.edit_interval * 1_000
@@ -275,14 +289,15 @@ async function show(state: DraftState, sender: Sender, text: string, permit: Per
 
 function toMessage({ chat, options, registry }: DraftState, text: string): OutboundMessage {
   const { target, turnId, replyTo } = options
-  const refersToQuestion = replyTo !== undefined && registry.context.replyPolicy(chat).replyTo !== 'off'
+  const policy = registry.context.replyPolicy(chat).replyTo
+  const refersToQuestion = policy === 'all' || (policy === 'first' && (options.part ?? 0) === 0)
   return {
-    deliveryId: `draft:${turnId}`,
+    deliveryId: `draft:${draftKey(options)}`,
     target,
     text,
     kind: 'draft',
     turnId,
-    ...(refersToQuestion ? { replyTo } : {}),
+    ...(refersToQuestion && replyTo !== undefined ? { replyTo } : {}),
   }
 }
 
@@ -345,8 +360,9 @@ function handleFailure(
 async function storeAddress({ chat, options, registry }: DraftState, messageId: string): Promise<void> {
   const { context } = registry
   context.failpoint('draft:sent')
-  registry.addresses.set(options.turnId, messageId)
-  await context.store.run(() => storeDraft(options.turnId, chat, messageId, context.clock()))
+  const { turnId, part = 0 } = options
+  registry.addresses.set(draftKey(options), messageId)
+  await context.store.run(() => storeDraft({ turn_id: turnId, part, platform_id: messageId }, chat, context.clock()))
   context.failpoint('draft:stored')
 }
 

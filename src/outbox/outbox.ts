@@ -31,8 +31,8 @@ export interface Outbox {
    * platform is disconnected or cannot edit. If the turn showed a draft before, the result only knows its address.
    */
   openDraft(options: DraftOptions): Draft | null
-  /** The draft of a turn, also from before a restart; `null` when there is none. Complete after `recover`. */
-  draftAddressOf(turnId: string): DraftAddress | null
+  /** The draft of a part of a turn, also from before a restart; `null` when there is none. Complete after `recover`. */
+  draftAddressOf(turnId: string, part?: number): DraftAddress | null
   /** Shows a typing indicator until the signal aborts. Failures are ignored. */
   showTyping(target: Target, signal: AbortSignal): void
   /**
@@ -96,7 +96,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   return {
     prepare: (reply) => prepareReply(context, delivery, drafts, reply),
     openDraft: (draftOptions) => drafts.open(draftOptions),
-    draftAddressOf: (turnId) => drafts.addressOf(turnId),
+    draftAddressOf: (turnId, part = 0) => drafts.addressOf(turnId, part),
     showTyping: (target, signal) => void showTyping(context, target, signal),
     rateLimited: (target, signal, call) => callRateLimited(context, target, signal, call),
     async recover() {

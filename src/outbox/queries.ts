@@ -253,15 +253,24 @@ export function* pruneOutbox(olderThan: number, limit: number): Transaction<numb
   return last === undefined ? 0 : (yield* rows(deleteRows, { id: last.id })).length
 }
 
-const selectDrafts = query((db, _: Record<never, never>) => db.selectFrom('drafts').select(['turn_id', 'platform_id']))
+/** The address of a draft. A turn has one for each text that it shows. */
+export interface StoredDraft {
+  readonly turn_id: string
+  readonly part: number
+  readonly platform_id: string
+}
+
+const selectDrafts = query((db, _: Record<never, never>) =>
+  db.selectFrom('drafts').select(['turn_id', 'part', 'platform_id']),
+)
 
 const upsertDraft = query(
-  (db, p: { turn_id: string; platform: string; account: string; chat_id: string; platform_id: string; now: number }) =>
+  (db, p: { [Field in keyof StoredDraft]: StoredDraft[Field] } & ChatParams & { now: number }) =>
     db
       .insertInto('drafts')
       .values({
         turn_id: p.turn_id,
-        part: 0,
+        part: p.part,
         platform: p.platform,
         account: p.account,
         chat_id: p.chat_id,
@@ -273,26 +282,21 @@ const upsertDraft = query(
       ),
 )
 
-const deleteDraftByTurn = query((db, p: { turn_id: string }) =>
-  db.deleteFrom('drafts').where('turn_id', '=', p.turn_id),
+const deleteDraftByPart = query((db, p: { turn_id: string; part: number }) =>
+  db.deleteFrom('drafts').where('turn_id', '=', p.turn_id).where('part', '=', p.part),
 )
 
 /** The addresses of all drafts whose turns have not ended. */
-export function* listDrafts(): Transaction<readonly { turn_id: string; platform_id: string }[]> {
+export function* listDrafts(): Transaction<readonly StoredDraft[]> {
   return yield* rows(selectDrafts, {})
 }
 
 /** Stores the address of a draft, not its text: the final reply replaces the draft also after a crash. */
-export function* storeDraft(
-  turnId: string,
-  { platform, account, chatId }: Chat,
-  messageId: string,
-  now: number,
-): Transaction<void> {
-  yield* exec(upsertDraft, { turn_id: turnId, platform, account, chat_id: chatId, platform_id: messageId, now })
+export function* storeDraft(draft: StoredDraft, { platform, account, chatId }: Chat, now: number): Transaction<void> {
+  yield* exec(upsertDraft, { ...draft, platform, account, chat_id: chatId, now })
 }
 
-/** Called when the final reply has taken the address over. */
-export function* deleteDraft(turnId: string): Transaction<void> {
-  yield* exec(deleteDraftByTurn, { turn_id: turnId })
+/** Called when a reply has taken the address over. */
+export function* deleteDraft(turnId: string, part: number): Transaction<void> {
+  yield* exec(deleteDraftByPart, { turn_id: turnId, part })
 }

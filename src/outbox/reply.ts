@@ -28,6 +28,8 @@ export interface Reply {
   readonly buttons?: readonly Button[]
   /** The platform's id of the message that is answered. The account's settings decide which messages refer to it. */
   readonly replyTo?: string
+  /** Earlier messages answer the same message, so this one refers to it only if all messages do. */
+  readonly isContinuation?: boolean
   /** The live draft of the turn; the first message replaces it. */
   readonly draft?: DraftAddress
 }
@@ -54,7 +56,8 @@ export function prepareReply(context: OutboxContext, delivery: Delivery, drafts:
   return {
     *write(now) {
       releaseClaim()
-      if (reply.draft !== undefined && reply.turnId !== undefined) yield* deleteDraft(reply.turnId)
+      if (reply.draft !== undefined && reply.turnId !== undefined)
+        yield* deleteDraft(reply.turnId, reply.draft.part ?? 0)
       const mayCall =
         rows.length > 0 && context.availableSender(chat) !== undefined && context.rateLimiter.isAvailable(chat)
       let mayClaim = mayCall && !delivery.isBusy(chat) && (yield* findHeadOfChat(chat)) === undefined
@@ -73,7 +76,7 @@ export function prepareReply(context: OutboxContext, delivery: Delivery, drafts:
       }
     },
     committed() {
-      if (reply.draft !== undefined && reply.turnId !== undefined) drafts.forget(reply.turnId)
+      if (reply.draft !== undefined && reply.turnId !== undefined) drafts.forget(reply.turnId, reply.draft.part ?? 0)
       const message = alreadyShown === undefined ? undefined : toSentMessage(alreadyShown, alreadyShown.target)
       if (message !== undefined) context.onFinished?.(message)
       if (rows.length > 0) delivery.start(chat, claimed)
@@ -109,7 +112,7 @@ function toRows(context: OutboxContext, reply: Reply): NewOutboxRow[] {
   ]
   const { replyTo } = context.replyPolicy(chat)
   return contents.map((content, index) => {
-    const refersToQuestion = replyTo === 'all' || (replyTo === 'first' && index === 0)
+    const refersToQuestion = replyTo === 'all' || (replyTo === 'first' && index === 0 && reply.isContinuation !== true)
     const draft = index === 0 && content.attachment === null ? reply.draft : undefined
     return toRow(reply, index, { ...content, draft, replyTo: refersToQuestion ? reply.replyTo : undefined })
   })

@@ -111,7 +111,7 @@ test('plugins get a copy of the conversation in the format of OpenAI', async () 
   assert.deepEqual(histories, [
     { isFirstTurn: true, userMessage: question.content, history: [user] },
     {
-      response: 'Let me look.\n\ndone',
+      response: 'done',
       history: [
         user,
         { role: 'assistant', content: 'Let me look.', tool_calls: calls },
@@ -126,7 +126,7 @@ test('the output that a plugin transforms is sent and stored without the replace
   const script = [asksForTool, { chunks: ['the key is 1234'], providerItems: [{ sealed: 'the key is 1234' }] }]
   const masked = async (_turn: unknown, text: string) => text.replace('1234', '****')
   const one = await runTestAgent(script, look, { hooks: { transformOutput: masked } }).result
-  assert.equal(one.text, 'Let me look.\n\nthe key is ****')
+  assert.equal(one.text, 'the key is ****')
   assert.deepEqual(one.message, { role: 'assistant', content: 'the key is ****' })
   const whole = await runTestAgent(script, look, { hooks: { transformOutput: async () => 'something else' } }).result
   assert.deepEqual([whole.text, whole.message.content], ['something else', 'something else'])

@@ -66,8 +66,8 @@ test('no statement of a running outbox reads the whole table', (t) => {
     listDeadLetters(10),
     retryDeadLetter(1, 0),
     dropDeadLetter(1, 0),
-    storeDraft('turn', chat, 'm1', 0),
-    deleteDraft('turn'),
+    storeDraft({ turn_id: 'turn', part: 0, platform_id: 'm1' }, chat, 0),
+    deleteDraft('turn', 0),
   ].flatMap(plansOf)
   assert.ok(plans.some((plan) => plan.includes('outbox_open (platform=? AND account=? AND chat_id=?)')))
   assert.deepEqual(

@@ -120,7 +120,11 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   assert.ok(claim?.kind === 'model')
   const writes = journal.journalOf(claim.turn)
   const call = { id: 'a', name: 'tool', arguments: '{}' }
-  await writes.recordAssistantMessage({ role: 'assistant', content: 'x'.repeat(70_000), toolCalls: [call] }, noUsage)
+  await writes.recordAssistantMessage(
+    { role: 'assistant', content: 'x'.repeat(70_000), toolCalls: [call] },
+    noUsage,
+    true,
+  )
   await writes.recordToolStart(call, 'effect')
   await watched.run(() => requestTurnStop(key))
   const again = await journal.claim(key)

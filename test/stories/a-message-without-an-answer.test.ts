@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { conversation, rowsIn, waitForCommandReply } from './support.ts'
+import { conversation, rowsIn, terminalCall, waitForCommandReply } from './support.ts'
 
 const streaming = { streaming: { buffer_threshold: 4, edit_interval: 0 } }
 
@@ -34,6 +34,17 @@ test('a turn that is stopped before its answer begins stays in the conversation 
     'assistant: [stopped by the user]',
     'user: what is the time?',
   ])
+})
+
+test('a turn that is stopped while a tool runs ends with the result of the tool and a note', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ ...terminalCall('sleep 60'), text: 'I wait a minute.' }] })
+  await gateway.say('wait')
+  await gateway.until(({ text }) => text === 'I wait a minute.')
+  await gateway.say('/stop')
+  await waitForCommandReply(gateway)
+  await gateway.say('and now?')
+  const roles = conversation(await gateway.modelRequest(1)).map((line) => line.split(':', 1)[0])
+  assert.deepEqual(roles, ['user', 'assistant', 'tool', 'assistant', 'user'])
 })
 
 const rejections: readonly { what: string; reply: ModelReply; code: string }[] = [

@@ -6,8 +6,11 @@ import type { ModelTrouble } from '../models/request-model.ts'
 import type { ToolMode } from '../tools/tool.ts'
 
 export interface Journal {
-  /** Persists a response with tool calls before the first of them runs. Rejects `store/fenced` when the turn was superseded. */
-  recordAssistantMessage(message: AssistantMessage, usage: Usage): Promise<void>
+  /**
+   * Persists a response with tool calls before the first of them runs. Rejects `store/fenced` when the turn was superseded.
+   * `isFinalText`: no plugin may change the text any more, so it can be shown.
+   */
+  recordAssistantMessage(message: AssistantMessage, usage: Usage, isFinalText: boolean): Promise<void>
   /** Whether the call was started before a restart and has an effect, so that it must not run again. */
   wasStarted(call: ToolCall): Promise<boolean>
   /**
@@ -22,8 +25,8 @@ export interface Journal {
 
 /** Progress callbacks for the live view. They must neither throw nor block. */
 export interface ProgressListener {
-  /** Receives the whole text of the turn so far. */
-  onText(fullText: string): void
+  /** Receives the text of the current response so far. */
+  onText(text: string): void
   onToolStart(call: ToolCall, label: string): void
   onToolEnd(call: ToolCall, ok: boolean, summary: string): void
   /** Called at the start of an iteration. Counts from 1 and continues after a resume. `tools` are those of the previous iteration. */

@@ -5,8 +5,8 @@ import type { ChatMessage, ToolCall } from '../../message/transcript.ts'
 
 export interface LoopState {
   readonly messages: ChatMessage[]
-  /** The texts of the earlier responses of this turn. */
-  readonly texts: string[]
+  /** The newest text of the earlier responses of this turn; '' if there is none. */
+  lastText: string
   /** Tool calls without a result. */
   pendingCalls: readonly ToolCall[]
   lastToolResults: readonly { readonly name: string; readonly result: string }[]
@@ -31,7 +31,7 @@ export function restoreLoopState(
   const pendingCalls = (responses.at(-1)?.toolCalls ?? []).filter((call) => !completedCalls.has(call.id))
   return {
     messages: [...transcript],
-    texts: responses.map(({ content }) => content).filter((text) => text !== ''),
+    lastText: responses.map(({ content }) => content).findLast((text) => text.trim() !== '') ?? '',
     pendingCalls,
     lastToolResults: collectLastToolResults(own),
     iteration: responses.length,

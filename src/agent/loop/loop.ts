@@ -55,7 +55,7 @@ export interface LoopInput {
 }
 
 export interface LoopResult {
-  /** The text of all responses of this turn. */
+  /** The final answer: the last text of the turn. It is the text of `message`, or an earlier one if that is blank. */
   readonly text: string
   /** The last response. It is not in the transcript yet, because it is stored with the end of the turn. */
   readonly message: AssistantMessage
@@ -108,18 +108,15 @@ async function runIteration(
   const toolCalls = withUniqueIds(output.toolCalls, state)
   const message = toAssistantMessage({ ...output, toolCalls }, input.provider.apiMode, isFinal)
   if (message.toolCalls === undefined) {
-    const text = [...state.texts, message.content].filter((part) => part !== '').join('\n\n')
+    const text = message.content.trim() === '' ? state.lastText : message.content
     const finishReason = isFinal ? 'max_iterations' : output.finishReason
     return { text, message, usage, iterations: state.iteration, finishReason, messages: state.messages }
   }
   deps.failpoint('agent:answered')
-  await input.journal.recordAssistantMessage(message, usage)
+  await input.journal.recordAssistantMessage(message, usage, !deps.agentHooks.outputMayChange())
   deps.failpoint('agent:answer-stored')
   state.messages.push(message)
-  if (message.content !== '') state.texts.push(message.content)
-  // Middleware prevented the live view of this text. Now it is final, unless a hook transforms the output of the turn.
-  if (deps.middleware.canChangeModelOutput() && !deps.agentHooks.outputMayChange())
-    input.listener.onText(state.texts.join('\n\n'))
+  if (message.content.trim() !== '') state.lastText = message.content
   state.pendingCalls = message.toolCalls
   await runToolCalls(deps, input, state, iterationLimit)
   return undefined
@@ -191,7 +188,6 @@ async function requestIteration(
     ...(settings.reasoning_effort === undefined ? {} : { reasoningEffort: settings.reasoning_effort }),
     ...(settings.max_output_tokens === undefined ? {} : { maxOutputTokens: settings.max_output_tokens }),
   }
-  const before = state.texts.map((text) => `${text}\n\n`).join('')
   const result = await requestModel(deps, {
     provider,
     turn,
@@ -202,9 +198,9 @@ async function requestIteration(
     retry: () => retryRulesOf(deps.settings().agent),
     outageSince: state.outageSince,
     // After a text, a model may have nothing to add.
-    acceptsEmpty: state.texts.length > 0,
+    acceptsEmpty: state.lastText !== '',
     onTrouble: () => listener.onModelTrouble(),
-    onText: (text) => listener.onText(before + stripPartialThinking(text)),
+    onText: (text) => listener.onText(stripPartialThinking(text)),
   })
   state.outageSince = null
   state.modelCalls = result.totalCalls

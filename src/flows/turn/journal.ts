@@ -14,6 +14,7 @@ import type { Attachment } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { type AssistantMessage, addUsage, type ToolCall, type Usage } from '../../message/transcript.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
+import type { PreparedReply } from '../../outbox/outbox.ts'
 import { addSessionUsage, checkFence, revokeEpoch } from '../../sessions/session-state.ts'
 import {
   appendMessage,
@@ -49,10 +50,16 @@ export interface TurnJournal {
   /** Stores the paths or the failures of downloaded attachments. A message that no longer waits is left unchanged. */
   storeAttachments(seq: number, files: readonly Attachment[]): Promise<void>
   /** What the agent loop writes while it works. */
-  journalOf(turn: Turn): Journal & { readonly nextOrd: () => number }
+  journalOf(turn: Turn, prepareInterim?: PrepareInterim): Journal & { readonly nextOrd: () => number }
   /** Ends the turn: transcript, outbox rows and inbox in one transaction. Rejects `store/fenced` when superseded. */
   finish(turn: Turn, completion: TurnCompletion): Promise<TurnResult>
 }
+
+/**
+ * Prepares the text of a response with tool calls as a message of its own, which is stored together with the response.
+ * Resolves with null when the text is not shown. `ord` is the ordinal of the response.
+ */
+export type PrepareInterim = (text: string, ord: number) => Promise<PreparedReply | null>
 
 export interface TurnCompletion extends FinalTurnState {
   readonly text: string
@@ -82,13 +89,26 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
 
     storeAttachments: (seq, files) => store.run(() => attachFiles(seq, files)),
 
-    journalOf(turn) {
+    journalOf(turn, prepareInterim = async () => null) {
       const ordinals = createMessageOrdinals(turn)
       const runWithProgress = createProgressWriter(deps, turn)
       return {
         nextOrd: ordinals.next,
-        recordAssistantMessage: (message, usage) =>
-          runWithProgress(() => appendAssistantMessage(turn, ordinals.reserve(message), message, usage, clock())),
+        async recordAssistantMessage(message, usage, isFinalText) {
+          const ord = ordinals.reserve(message)
+          const reply = isFinalText ? await prepareInterim(message.content, ord) : null
+          const now = clock()
+          try {
+            await runWithProgress(function* () {
+              yield* appendAssistantMessage(turn, ord, message, usage, now)
+              if (reply !== null) yield* reply.write(now)
+            })
+          } catch (error) {
+            reply?.rolledBack()
+            throw error
+          }
+          reply?.committed()
+        },
         wasStarted: (call) => store.run(() => wasEffectStarted(turn.id, call.id)),
         recordToolStart(call, mode) {
           const started = { turnId: turn.id, callId: call.id, name: call.name, argsHash: hashToolCall(call), mode }

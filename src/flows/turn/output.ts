@@ -14,10 +14,12 @@ import { isSilence } from '../../message/silence.ts'
 import { type SessionSource, type Target, targetOf } from '../../message/source.ts'
 import type { TurnStatus } from '../../message/turn-result.ts'
 import { GuardrailRejected } from '../../middleware/guardrail-rejected.ts'
-import type { DraftAddress, Outbox, Reply } from '../../outbox/outbox.ts'
+import type { DraftAddress, Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
+import { finalReplyKey, interimReplyKey } from '../../outbox/reply-keys.ts'
 import type { PlatformAdapter, TurnActivity } from '../../platforms/adapter.ts'
+import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from './claim.ts'
-import type { TurnCompletion } from './journal.ts'
+import type { PrepareInterim, TurnCompletion } from './journal.ts'
 import type { ModelOutages } from './model-outages.ts'
 
 export interface TurnProgressDeps {
@@ -26,6 +28,8 @@ export interface TurnProgressDeps {
   /** Whether the platform has its gateway events emitted. */
   emitsEvents(source: SessionSource): boolean
   readonly outages: Pick<ModelOutages, 'watch'>
+  /** Whether the text before tool calls is sent as a message of its own. */
+  showsInterimMessages(platform: string): boolean
   /** The adapter of a connected account. A platform without `activity` shows no tools. */
   adapter(target: Target): Pick<PlatformAdapter, 'activity'> | undefined
   readonly log: Logger
@@ -33,10 +37,13 @@ export interface TurnProgressDeps {
 
 export interface TurnProgress {
   readonly listener: ProgressListener
-  /** The text of the reply that the user has seen so far. */
+  /** The text of the current response that the user has seen so far. */
   visibleText(): string
-  /** Ends the draft; the final reply replaces it at this address. Null when there is none. */
-  closeDraft(): Promise<DraftAddress | null>
+  readonly prepareInterim: PrepareInterim
+  /** Prepares the reply that ends the turn, in place of the draft. */
+  prepareReply(result: TurnRunResult): Promise<PreparedReply>
+  /** Ends the draft of a turn that continues later. */
+  closeDraft(): Promise<void>
   publishEnd(status: TurnStatus): void
   /** Ends typing. May be called twice. */
   close(): void
@@ -49,7 +56,13 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const turnId = turn.id
   const typing = linkAbortSignal(signal)
   const replyTo = messageId === undefined ? {} : { replyTo: messageId }
-  const draft = outbox.openDraft({ target, turnId, resumed: turn.resumed, ...replyTo })
+  const showsInterim = turn.event.task === undefined && deps.showsInterimMessages(source.platform)
+  const earlier = ownTexts(turn)
+  /** The number of texts that were sent as messages of their own. Each text has a draft of its own. */
+  let part = showsInterim ? earlier.length : 0
+  /** The ordinal of the newest text before tool calls. */
+  let lastOrd = earlier.at(-1)?.ord
+  let draft = outbox.openDraft({ target, turnId, part, resumed: turn.resumed, ...replyTo })
   const answered = messageId === undefined ? {} : { messageId }
   const trouble = deps.outages.watch(turn)
   const publish = (activity: TurnActivity) => publishActivity(deps, target, activity)
@@ -60,9 +73,9 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
 
   return {
     listener: {
-      onText(fullText) {
-        text = fullText
-        draft?.update(fullText)
+      onText(newest) {
+        text = newest
+        draft?.update(newest)
       },
       onModelTrouble: trouble.begin,
       onToolStart: (call, label) => publish({ kind: 'tool-started', turnId, callId: call.id, tool: call.name, label }),
@@ -81,7 +94,30 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
       },
     },
     visibleText: () => text,
-    closeDraft: async () => (draft === null ? null : await draft.close()),
+    async prepareInterim(interim, ord) {
+      if (!showsInterim || interim.trim() === '') return null
+      const reply = toInterimReply(turn, interim, ord, (await draft?.close()) ?? null)
+      const prepared = outbox.prepare({ ...reply, isContinuation: part > 0 })
+      return {
+        ...prepared,
+        committed() {
+          prepared.committed()
+          text = ''
+          lastOrd = ord
+          part += 1
+          draft = outbox.openDraft({ target, turnId, part, ...replyTo })
+        },
+      }
+    },
+    async prepareReply(result) {
+      const reply = buildReply(turn, result, (await draft?.close()) ?? null)
+      // The key of a text that was sent before tool calls, so that it is not sent again.
+      const key = result.isEarlierText === true && lastOrd !== undefined ? interimReplyKey(turnId, lastOrd) : reply.key
+      return outbox.prepare({ ...reply, key, isContinuation: part > 0 })
+    },
+    async closeDraft() {
+      await draft?.close()
+    },
     publishEnd: (status) => publish({ kind: 'turn-ended', turnId, status, ...answered }),
     close() {
       trouble.close()
@@ -104,9 +140,18 @@ function publishActivity({ adapter, log }: TurnProgressDeps, target: Target, act
   }
 }
 
+/** The responses of an interrupted turn that have a text. */
+function ownTexts({ id, transcript }: Turn): TranscriptEntry[] {
+  return transcript.filter(
+    ({ turnId, message }) => turnId === id && message.role === 'assistant' && message.content.trim() !== '',
+  )
+}
+
 export interface ReplyContent extends Pick<TurnCompletion, 'state' | 'text' | 'message'> {
   /** The text is the gateway's, not the model's. */
   readonly notice: boolean
+  /** The last response has no text: the final answer is the text before the last tool calls. */
+  readonly isEarlierText?: boolean
 }
 
 /** How a turn ends. */
@@ -123,7 +168,10 @@ export function completedResult(result: AgentResult) {
     const failed = failedModelResult(new ModelError('content-filter', 'The response is empty.'))
     return { ...failed, usage, iterations }
   }
-  if (text !== '') return { state: 'done' as const, reason: null, text, message, usage, iterations, notice: false }
+  if (text.trim() !== '') {
+    const isEarlierText = message.content.trim() === ''
+    return { state: 'done' as const, reason: null, text, message, usage, iterations, notice: false, isEarlierText }
+  }
   return { state: 'done' as const, reason: 'empty reply', text: emptyReplyText, usage, iterations, notice: true }
 }
 
@@ -197,12 +245,27 @@ function nonRetryableError(
   return new HermesError('middleware/failed', `It was ${origin}, with “${text}”.`, { cause: error })
 }
 
+/** The text of a response with tool calls, as a message above the tools. */
+function toInterimReply({ id, sessionKey, event }: Turn, text: string, ord: number, draft: DraftAddress | null): Reply {
+  const { source, messageId } = event
+  return {
+    key: interimReplyKey(id, ord),
+    target: targetOf(source),
+    sessionKey,
+    turnId: id,
+    kind: 'reply',
+    text,
+    ...(messageId === undefined ? {} : { replyTo: messageId }),
+    ...(draft === null ? {} : { draft }),
+  }
+}
+
 /** The reply that ends a turn. A blank text sends nothing. */
-export function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | null): Reply {
+function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | null): Reply {
   const { event } = turn
   const { task, messageId } = event
   return {
-    key: `turn:${turn.id}`,
+    key: finalReplyKey(turn.id),
     target: task?.deliver ?? targetOf(event.source),
     sessionKey: turn.sessionKey,
     turnId: turn.id,
@@ -213,18 +276,12 @@ export function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddres
   }
 }
 
-/** The last message only: no user followed the task, so earlier text stays in the session. A failure names the task. */
-function taskReplyText(
-  task: BackgroundTask,
-  { source }: MessageEvent,
-  { state, text, message, notice }: ReplyContent,
-): string {
+/** A failure names the task, because no user followed it. */
+function taskReplyText(task: BackgroundTask, { source }: MessageEvent, { state, text, notice }: ReplyContent): string {
   if (task.deliver === null || text === '') return ''
   if (notice || state !== 'done') {
     const reason = state === 'done' ? 'The model returned an empty reply.' : text
     return `⚠️ A background task (${source.userName ?? 'unnamed'}, ${task.id}) was not completed.\n\n${reason}`
   }
-  const last = message?.content ?? ''
-  const reply = last.trim() === '' ? text : last
-  return isSilence(reply) ? '' : reply
+  return isSilence(text) ? '' : text
 }

@@ -32,7 +32,7 @@ test('a message that needs no tool is one model call', async () => {
   assert.deepEqual(journal.events, [], 'the last response is stored with the end of the turn')
 })
 
-test('the model calls tools, reads their results and replies; the reply is the text of all responses', async () => {
+test('the model calls tools, reads their results and replies; the final answer is the last text', async () => {
   const { result, provider, journal, listener } = runTestAgent(
     [
       { chunks: ['Let me look.'], calls: [call('a', 'read'), call('b', 'read')] },
@@ -42,7 +42,7 @@ test('the model calls tools, reads their results and replies; the reply is the t
     { read: async ({ id }) => `found ${id}` },
   )
   const { text, iterations, usage } = await result
-  assert.equal(text, 'Let me look.\n\nIt is empty.')
+  assert.equal(text, 'It is empty.')
   assert.equal(iterations, 3)
   assert.deepEqual(usage, usagePerCall, 'the usage of earlier responses is in the journal already')
   assert.deepEqual(shape(provider.requests[2]?.messages), [
@@ -59,7 +59,7 @@ test('the model calls tools, reads their results and replies; the reply is the t
     { iteration: 2, tools: ['read', 'read'] },
     { iteration: 3, tools: ['read'] },
   ])
-  assert.equal(listener.texts.at(-1), 'Let me look.\n\nIt is empty.')
+  assert.deepEqual(listener.texts, ['Let me look.', 'It is empty.'])
 })
 
 test('the model gets tool results in the order of the calls, whichever completes first', async () => {
@@ -192,6 +192,13 @@ test('items that the vendor needs again are stored with the response and its API
   assert.deepEqual(message.providerData, { apiMode: 'chat_completions', items: [{ sealed: 2 }] })
 })
 
+test('the final answer is the text before the last tool calls if the last response has none', async () => {
+  const { result } = runTestAgent([{ chunks: ['It is empty.'], calls: [call('a', 'look')] }, { chunks: ['\n'] }], {
+    look: async () => 'seen',
+  })
+  assert.equal((await result).text, 'It is empty.')
+})
+
 test('a failed model call is retried within the turn, and its text is cleared', async () => {
   const { result, listener, pauses, provider } = runTestAgent(
     [
@@ -201,10 +208,10 @@ test('a failed model call is retried within the turn, and its text is cleared', 
     ],
     { look: async () => 'seen' },
   )
-  assert.equal((await result).text, 'first part\n\nsecond')
+  assert.equal((await result).text, 'second')
   assert.deepEqual(pauses, [1_000])
   assert.equal(provider.calls(), 3)
-  assert.deepEqual(listener.texts, ['first part', 'first part\n\n', 'first part\n\nsecond'])
+  assert.deepEqual(listener.texts, ['first part', '', 'second'])
 })
 
 test('an error that is not retryable ends the turn', async () => {
@@ -265,7 +272,7 @@ test('an interrupted turn resumes with the tool calls without a result, before i
     { transcript: cutOff, turnStart: 2 },
   )
   const { text, iterations } = await result
-  assert.equal(text, 'Let me look.\n\ndone')
+  assert.equal(text, 'done')
   assert.equal(iterations, 2)
   assert.deepEqual(journal.events.toSorted(), ['end a done', 'end c done', 'start a', 'start c'])
   assert.equal(provider.calls(), 1)

@@ -39,6 +39,7 @@ function activitiesOf(t: TestContext, turn: Turn): TurnActivity[] {
     outages: {
       watch: () => ({ begin: () => ({ failed: () => undefined, end: () => undefined }), close: () => undefined }),
     },
+    showsInterimMessages: () => true,
     adapter: () => ({ activity: (_: Target, activity: TurnActivity) => void seen.push(activity) }),
     log: silentLog,
   }
