@@ -75,7 +75,11 @@ test('a queued message that is edited to /stop stops the running turn', async (t
   await waitForCommandReply(gateway)
   await gateway.say('and now?')
   await gateway.waitForReply('and now?')
-  assert.deepEqual(conversation(gateway.model.requests[1]), ['user: busy\n\nand now?'])
+  assert.deepEqual(conversation(gateway.model.requests[1]), [
+    'user: busy',
+    'assistant: [stopped by the user]',
+    'user: and now?',
+  ])
 })
 
 test('edits, deletions and reactions of an unauthorised user are ignored', async (t) => {
