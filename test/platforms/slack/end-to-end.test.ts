@@ -111,6 +111,24 @@ test('without streams a reply grows by edits, with a cursor until it is done', a
   assert.equal(server.faults.calls('chat.startStream'), 1)
 })
 
+for (const offered of ['no', 'everywhere'] as const) {
+  test(`a draft whose response was lost becomes the reply (streams: ${offered})`, async (t) => {
+    const gate = createGate()
+    const { server, shown, said } = await startSlackGateway(t, {
+      server: { streaming: offered },
+      // No further update of the draft follows.
+      config: { streaming: { buffer_threshold: 4, edit_interval: 3_600 } },
+      replies: [{ text: words, gate: gate.hold(6) }],
+    })
+    server.faults.dropResponse(offered === 'no' ? 'chat.postMessage' : 'chat.startStream')
+    await server.say(channel, ada, `${mention} tell me`)
+    await server.until(() => (said(channel).length > 0 ? true : undefined))
+    gate.open()
+    await shown(channel, words)
+    assert.deepEqual(said(channel), [words])
+  })
+}
+
 test('a reply whose stream was open at a stop is completed in the same message', async (t) => {
   const { server, gateway, shown, said } = await startSlackGateway(t, {
     server: { streaming: 'everywhere' },
