@@ -238,7 +238,7 @@ async function runRandomFaults(
 
 /** Lets the gateway run until everything is answered, or until nothing has changed for too long. */
 async function waitForLastAnswers(
-  { log, platforms: testPlatforms, inboxDeadLetters: setAside }: TestSystem,
+  { log, platforms: testPlatforms, inboxDeadLetters: setAside, hasPostponedMessages }: TestSystem,
   progress: (line: string) => void,
 ): Promise<void> {
   for (const { faults } of testPlatforms) faults.clear()
@@ -249,7 +249,7 @@ async function waitForLastAnswers(
     await pause(200)
     log.dropDeadLetters(setAside())
     const now = log.pending().length
-    if (now !== pendingCount) progressAt = performance.now()
+    if (now !== pendingCount || hasPostponedMessages()) progressAt = performance.now()
     pendingCount = now
   }
   if (pendingCount > 0) progress(`${pendingCount} messages have no answer`)

@@ -21,6 +21,8 @@ export interface TestSystem {
   readonly log: MessageLog
   /** Starts the daemon and resolves when it is ready. Throws with its log when it exited instead. */
   start(): Promise<void>
+  /** Starts the daemon, sends SIGKILL after `ms` whether it is ready or not, and resolves after the exit. */
+  startAndKill(ms: number): Promise<void>
   /** Resolves when the daemon reports all platforms as connected. Throws after a timeout. */
   waitUntilConnected(): Promise<void>
   /** Sends SIGKILL and resolves after the exit. Throws when the daemon had exited before. */
@@ -33,6 +35,10 @@ export interface TestSystem {
   outboxDeadLetters(): readonly { readonly id: number; readonly platform: string; readonly text: string }[]
   /** As `hermes outbox retry`. */
   retryDeadLetters(): Promise<void>
+  /** The texts of all messages that were accepted, in order. */
+  acceptedTexts(): readonly string[]
+  /** Whether a message waits because several crashes interrupted it. */
+  hasPostponedMessages(): boolean
   /** The texts of the inbox dead chatLetters after three crashes. */
   inboxDeadLetters(): readonly string[]
   close(keepHome: boolean): Promise<void>
@@ -116,6 +122,11 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
       if (!started.log().includes('"event":"gateway.ready"'))
         throw new Error(`the daemon did not start: ${started.log()}`)
     },
+    async startAndKill(ms) {
+      daemon = startDaemonProcess(home)
+      await pause(ms)
+      await end('SIGKILL', 'SIGKILL')
+    },
     kill: () => end('SIGKILL', 'SIGKILL'),
     stop: () => end('SIGTERM', 0),
     async reconfigure(platform) {
@@ -136,6 +147,10 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
       const found = await connectDaemon()
       for (const { id } of deadLetters()) await found.post('/api/outbox/retry', { id })
     },
+    acceptedTexts: () =>
+      query("select json_extract(payload, '$.text') as text from inbox order by seq").map(({ text }) => String(text)),
+    hasPostponedMessages: () =>
+      query(`select seq from inbox where state in ('queued', 'claimed') and available_at > ${Date.now()}`).length > 0,
     inboxDeadLetters: () =>
       query("select json_extract(payload, '$.text') as text from inbox where state = 'dead'").map(({ text }) =>
         String(text),
