@@ -2,6 +2,7 @@
  * The failures of calls into a host. Each failure states which handler caused it and whether the call may be repeated.
  */
 import { HermesError } from '../lib/errors.ts'
+import type { RaisedErrorOrigin } from './raised-error.ts'
 
 export type HostFailureKind =
   /** The handler threw. */
@@ -41,6 +42,8 @@ export interface HostFailure {
   readonly thrown?: unknown
   /** The error that the handler threw, if the host reports it: in Python its class and its text. */
   readonly raised?: { readonly name: string; readonly message: string }
+  /** Where the object of that error is. */
+  readonly origin?: RaisedErrorOrigin
   /** The known files of a module that cannot be loaded, so that they can be watched for a fix. */
   readonly files: readonly string[]
 }

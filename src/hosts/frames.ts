@@ -7,6 +7,7 @@ import { endedAfterCancel } from './exit-failures.ts'
 import { createHostFailure } from './failure.ts'
 import type { PendingCall, PendingLoad } from './pending-calls.ts'
 import type { ArgumentReference, FrameFromHost, FrameToHost, RequestError } from './protocol.ts'
+import { RaisedError } from './raised-error.ts'
 
 export function entryNameOf({ entry = 'handle' }: HostModule): string {
   return entry
@@ -75,6 +76,7 @@ export function resultFrame(id: number, value: unknown, one: PendingCall | undef
  */
 export function errorFrame(id: number, thrown: unknown, one: PendingCall | undefined, cancelled: boolean): string {
   const ref = one?.references?.referenceOf(thrown)
+  const raised = thrown instanceof RaisedError && one !== undefined ? thrown.numberIn(one.process) : undefined
   const code = thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
   const error: RequestError = {
     name: thrown instanceof Error ? thrown.name : 'Error',
@@ -82,6 +84,7 @@ export function errorFrame(id: number, thrown: unknown, one: PendingCall | undef
     ...(code === undefined ? {} : { code }),
     ...(cancelled ? { cancelled } : {}),
     ...(ref === undefined ? {} : { ref }),
+    ...(raised === undefined ? {} : { raised }),
   }
   return serializeFrame({ t: 'error', id, error })
 }
@@ -116,7 +119,13 @@ export function toCallResult(one: PendingCall, frame: HostResponse): HostResult<
   if (frame.t === 'callResult')
     return { ok: true, value: original === undefined ? (frame.value ?? null) : original.value }
   const { kind, message, stack, error } = frame
-  const details = { stack, started: kind !== 'unloadable', ...(error === undefined ? {} : { raised: error }) }
+  const origin = error?.id === undefined ? {} : { origin: { process: one.process, number: error.id } }
+  const details = {
+    stack,
+    started: kind !== 'unloadable',
+    ...(error === undefined ? {} : { raised: { name: error.name, message: error.message } }),
+    ...origin,
+  }
   const thrown = original === undefined ? {} : { thrown: original.value, cause: original.value }
   return { ok: false, failure: createHostFailure(kind, `${one.title}: ${message}`, { ...details, ...thrown }) }
 }

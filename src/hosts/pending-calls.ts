@@ -30,6 +30,8 @@ export interface PendingCall extends PendingEntry {
   readonly kind: 'call'
   settle(result: HostResult<unknown>): void
   readonly references: ObjectReferences | undefined
+  /** Identifies the process of the host. */
+  readonly process: object
   /** `HostCall.cancelGraceMs`. */
   readonly cancelGraceMs: number
   /** Serves a request in the async context of the call. */

@@ -45,6 +45,8 @@ export interface RequestError {
   readonly code?: string
   readonly cancelled?: true
   readonly ref?: number
+  /** The number under which this host has the error, if one of its handlers raised it. */
+  readonly raised?: number
 }
 
 const id = z.int().nonnegative()
@@ -72,8 +74,8 @@ const frameFromHostSchema = z.discriminatedUnion('t', [
     message: boundedText,
     stack: boundedText,
     ref: id.optional(),
-    /** Class and text of the error. */
-    error: z.object({ name, message: boundedText }).optional(),
+    /** Class and text of the error, and its number in the host. */
+    error: z.object({ name, message: boundedText, id: id.optional() }).optional(),
   }),
   /** Acknowledges a cancellation. `stack` is the current stack of the handler. */
   z.object({ t: z.literal('cancelAck'), id, stack: boundedText }),

@@ -128,6 +128,7 @@ function callModule(session: SessionState, module: HostModule, call: HostCall): 
       settle: resolve,
       fail: (failure) => resolve({ ok: false, failure }),
       references: call.byReference === true ? createObjectReferences() : undefined,
+      process: session,
       cancelGraceMs: call.cancelGraceMs ?? deps.limits.graceMs,
       serve: (method, args) => serveInContext({ module: module.name, method, args, signal: doneController.signal }),
       requests: 0,

@@ -45,16 +45,82 @@ suite('a plugin in Python that cannot be loaded', options, () => {
     assert.match(await reasonOf(t, `async ${hooked}    raise OSError("no")\n`), /__init__\.py:3: OSError: no/)
   })
 
-  test('is told which register functions exist', async (t) => {
-    const reason = await reasonOf(t, 'def register(ctx):\n    ctx.register_everything(1)\n')
+  test('is told which register functions exist when it misspells one', async (t) => {
     assert.match(
-      reason,
-      /^\/snake\/__init__\.py:2: AttributeError: .*\bctx\.register_everything\b.* register_background_daemon, register_command, register_hook, register_middleware, register_system_prompt_section, register_tool$/,
+      await reasonOf(t, 'def register(ctx):\n    ctx.register_hooks("pre_tool_call", print)\n'),
+      /^\/snake\/__init__\.py:2: AttributeError: .*\bctx\.register_hooks\b.* register_background_daemon, register_command, register_hook, register_middleware, register_system_prompt_section, register_tool$/,
     )
     assert.match(
       await reasonOf(t, 'def register(ctx):\n    ctx.register_hook("pre_tool_call", 7)\n'),
       /^\/snake\/__init__\.py:2: TypeError: .*\bint\b/,
     )
+  })
+
+  test('is loaded with a warning when it uses registrations of Hermes that do not exist here', async (t) => {
+    const { report, hooks } = await startPythonPlugins(t, {
+      plugins: {
+        snake: `def register(ctx):
+    handle = ctx.register_cli_command("weather", help="Weather", setup_fn=print, handler_fn=print)
+    assert handle.name == "weather" and handle.remove() is False
+    @ctx.register_skill("weather", "SKILL.md")
+    def decorated():
+        pass
+    assert ctx.register_platform(name="irc", label="IRC").name == "irc"
+    assert ctx.has_capability("anything") is False
+    ctx.register_hook("pre_tool_call", lambda **_: {"action": "block", "message": "checked"})
+`,
+      },
+    })
+    const { state, warnings, registered } = report('snake')
+    assert.deepEqual([state, warnings.length, registered.length], ['loaded', 3, 1])
+    assert.equal(hooks.hasListeners('pre_tool_call'), true)
+  })
+
+  test('gets a ValueError for a name that is taken', async (t) => {
+    const { report } = await startPythonPlugins(t, {
+      plugins: {
+        snake: `def register(ctx):
+    nothing = lambda: None
+    ctx.register_background_daemon("clock", nothing, nothing)
+    try:
+        ctx.register_background_daemon("clock", nothing, nothing)
+    except ValueError as error:
+        ctx.register_hook(error.code, print)
+`,
+      },
+    })
+    const names = report('snake').registered.map(({ name }) => name)
+    assert.deepEqual(names, ['clock', 'plugins/daemon-taken'], report('snake').reason)
+  })
+
+  test('finds the modules of Hermes that plugins use, unless it has its own', async (t) => {
+    const { report, home } = await startPythonPlugins(t, {
+      plugins: {
+        snake: `import json
+from hermes_constants import get_hermes_home, get_config_path
+from hermes_cli.config import get_hermes_home as same
+from hermes_cli.plugins import PluginContext
+from tools.registry import tool_error, tool_result
+from agent.memory_provider import MemoryProvider
+def register(ctx):
+    assert isinstance(ctx, PluginContext) and same is get_hermes_home
+    assert json.loads(tool_error("no", code=1)) == {"error": "no", "code": 1}
+    assert json.loads(tool_result({"a": 1})) == {"a": 1}
+    class Own(MemoryProvider):
+        pass
+    ctx.register_hook(str(get_hermes_home()), print)
+    ctx.register_hook(str(get_config_path()), print)
+`,
+        own: `def register(ctx):
+    import agent, tools
+    ctx.register_hook(tools.OWN + agent.OWN, print)
+`,
+      },
+      files: { 'own/tools.py': 'OWN = "mine"\n', 'own/agent/__init__.py': 'OWN = " too"\n' },
+    })
+    const names = (id: string) => report(id).registered.map(({ name }) => name)
+    assert.deepEqual(names('snake'), [home, join(home, 'config.yaml')], report('snake').reason)
+    assert.deepEqual(names('own'), ['mine too'], report('own').reason)
   })
 
   test('is stopped after the timeout for loading', async (t) => {

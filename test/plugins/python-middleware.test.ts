@@ -79,6 +79,51 @@ suite('middleware in Python', options, () => {
     }
   })
 
+  test('receives the very error that a callback of the same plugin raised', async (t) => {
+    const { middleware } = await startPythonPlugins(t, {
+      plugins: {
+        snake: `class Full(Exception):
+    def __init__(self, disk):
+        super().__init__(f"{disk} is full")
+        self.disk = disk
+RAISED = []
+def around(args, next_call, **_):
+    try:
+        return next_call(args)
+    except Full as error:
+        return {"same": error is RAISED[0], "disk": error.disk}
+def inner(args, next_call, **_):
+    try:
+        return next_call(args)
+    except Exception:
+        RAISED.append(Full("sda"))
+        raise RAISED[0]
+def register(ctx):
+    ctx.register_middleware("tool_execution", around)
+    ctx.register_middleware("tool_execution", inner)
+`,
+      },
+    })
+    const { handler } = terminal(() => Promise.reject(new Error('wet')))
+    assert.deepEqual(await middleware.tool(toolCall({ handler })), { same: true, disk: 'sda' })
+  })
+
+  test('gets a RuntimeError from a second next_call', async (t) => {
+    const { tool } = await around(
+      t,
+      `def around(args, next_call, **_):
+    next_call(args)
+    try:
+        next_call(args)
+    except RuntimeError as error:
+        return {"code": error.code}
+`,
+    )
+    const { given, handler } = terminal()
+    assert.deepEqual(await tool(toolCall({ handler })), { code: 'middleware/next-called-twice' })
+    assert.equal(given.length, 1)
+  })
+
   test('converts an exception into an error with its class name and message', async (t) => {
     const { tool } = await around(
       t,

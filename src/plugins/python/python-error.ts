@@ -2,12 +2,13 @@
  * Converts exceptions of Python callbacks into errors.
  */
 import type { HostFailure } from '../../hosts/failure.ts'
+import { RaisedError } from '../../hosts/raised-error.ts'
 import { HermesError } from '../../lib/errors.ts'
 
 /** An exception of Python: `name` is the class, `stack` contains the traceback. */
-export class PythonError extends Error {
-  constructor({ raised, stack }: HostFailure) {
-    super(raised?.message ?? '')
+export class PythonError extends RaisedError {
+  constructor({ raised, origin, stack }: HostFailure) {
+    super(raised?.message ?? '', origin)
     this.name = raised?.name ?? 'PythonError'
     this.stack = `${this.name}: ${this.message}\n${stack}`
   }

@@ -17,6 +17,7 @@ export function createPythonPlugins(deps: PythonPluginsDeps): PythonPlugins {
       const serve = async ({ method, args, signal }: HostRequest): Promise<unknown> => {
         if (method === 'register') return registry.register(args[0])
         if (method === 'remove') return registry.remove(args[0])
+        if (method === 'warn') return process.addWarning(String(args[0]))
         if (method === 'registered') return registry.finishRegistration(args[0])
         const pending = handleRequest(method, args, signal)
         if (pending === undefined) throw new Error(`unknown method ${method}`)

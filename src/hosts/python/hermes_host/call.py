@@ -154,7 +154,12 @@ class Call:
     def _send_error(self, error):
         self._has_ended = True
         self._release()
-        self._send_failure("threw", message_of(error), stack_of(error), self.references.error_reference(error), error_info(error))
+        reference = self.references.error_reference(error)
+        info = error_info(error)
+        number = self._requests.remember_raised(error) if reference is None else None
+        if number is not None:
+            info["id"] = number
+        self._send_failure("threw", message_of(error), stack_of(error), reference, info)
 
     def _send_failure(self, kind, message, stack, ref=None, parts=None):
         frame = {"t": "callError", "id": self.id, "kind": kind, "message": message, "stack": stack}

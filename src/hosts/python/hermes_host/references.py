@@ -1,5 +1,4 @@
 """The references of one call to objects of the gateway."""
-from .requests import GatewayError
 from .channel import encode
 
 
@@ -23,9 +22,8 @@ class ReferenceTable:
         except (TypeError, ValueError, RecursionError):
             return None
 
-    def create_error(self, error):
-        """Creates an exception from an error of the gateway."""
-        raised = GatewayError(error["name"], error["message"], error.get("code"))
+    def track_error(self, raised, error):
+        """Stores that an exception stands for an error of the gateway."""
         if error.get("ref") is not None:
             self._tracked[id(raised)] = (raised, error["ref"], None)
         return raised

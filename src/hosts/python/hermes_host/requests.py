@@ -12,8 +12,36 @@ class GatewayError(Exception):
         self.code = code
 
 
+class GatewayRuntimeError(GatewayError, RuntimeError):
+    """A call at the wrong time, such as a second `next_call`."""
+
+
+class GatewayValueError(GatewayError, ValueError):
+    """A name that is taken."""
+
+
+_CLASS_BY_CODE = {
+    "middleware/next-called-twice": GatewayRuntimeError,
+    "middleware/next-revoked": GatewayRuntimeError,
+    "middleware/name-taken": GatewayValueError,
+    "plugins/tool-taken": GatewayValueError,
+    "plugins/command-taken": GatewayValueError,
+    "plugins/daemon-taken": GatewayValueError,
+}
+
+
+def create_gateway_error(error):
+    """The exception for an error of the gateway."""
+    code = error.get("code")
+    return _CLASS_BY_CODE.get(code, GatewayError)(error["name"], error["message"], code)
+
+
 class Cancelled(BaseException):
     """The call was cancelled or its deadline has passed. Not caught by ``except Exception``."""
+
+
+# More errors of callbacks than this are not kept while requests are waiting.
+MAX_RAISED = 256
 
 
 class PendingRequests:
@@ -24,6 +52,31 @@ class PendingRequests:
         self._lock = threading.Lock()
         self._waiting = {}
         self._next = 1
+        # Errors of callbacks, by number. A waiting request may fail with one of them, and then raises the same object.
+        self._raised = {}
+        self._next_raised = 1
+
+    def remember_raised(self, error):
+        """The number of an error that a callback raised; None if no request can fail with it."""
+        with self._lock:
+            if not self._waiting:
+                return None
+            number = self._next_raised
+            self._next_raised += 1
+            self._raised[number] = error
+            if len(self._raised) > MAX_RAISED:
+                del self._raised[next(iter(self._raised))]
+            return number
+
+    def raised(self, number):
+        return self._raised.get(number)
+
+    def _take(self, number):
+        with self._lock:
+            waiter = self._waiting.pop(number, None)
+            if not self._waiting:
+                self._raised = {}
+            return waiter
 
     def send_request(self, call, method, args, refs, block=False):
         """Sends a request. In a coroutine returns an awaitable, elsewhere (or with `block`) waits for the response."""
@@ -36,15 +89,16 @@ class PendingRequests:
         try:
             self._channel.send({"t": "request", "id": number, **call.request_target, "method": method, "args": args, "refs": refs})
         except BaseException:
-            self._waiting.pop(number, None)
+            self._take(number)
             raise
         return waiter.wait()
 
     def resolve(self, frame):
         """Handles a response. Runs on the reader thread."""
-        waiter = self._waiting.pop(frame["id"], None)
+        raised = self.raised(frame["error"].get("raised")) if frame["t"] == "error" else None
+        waiter = self._take(frame["id"])
         if waiter is not None:
-            waiter.settle(frame)
+            waiter.settle(frame if raised is None else {**frame, "raised": raised})
 
     def cancel(self, call):
         """Cancels the pending requests of a call."""
@@ -64,7 +118,8 @@ def _read_response(call, frame):
     error = frame["error"]
     if error.get("cancelled"):
         raise Cancelled()
-    raise call.references.create_error(error)
+    raised = frame.get("raised")
+    raise call.references.track_error(create_gateway_error(error) if raised is None else raised, error)
 
 
 class _BlockingWaiter:

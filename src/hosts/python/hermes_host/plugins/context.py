@@ -4,8 +4,12 @@
 Requests to the gateway block; `dispatch_tool`, `inject_message` and `llm.complete` are awaited in coroutines.
 """
 import logging
+from difflib import get_close_matches
 
 from ..requests import GatewayError
+
+# Registrations of Hermes that this gateway does not support, as far as their names resemble supported ones.
+UNSUPPORTED = frozenset(["register_cli_command", "register_slack_action_handler", "register_telegram_handler"])
 
 
 class PeriodicTaskSpec:
@@ -25,6 +29,19 @@ class Registration:
     def remove(self):
         """Returns whether the registration existed."""
         return self._module.send_request("remove", [self._key], block=True)
+
+
+class InertRegistration:
+    """A registration that this gateway does not support. It has no effect."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, decorated=None, *_, **__):
+        return decorated
+
+    def remove(self):
+        return False
 
 
 class State:
@@ -89,9 +106,21 @@ class PluginContext:
         self.llm = Llm(module)
 
     def __getattr__(self, name):
-        names = ", ".join(sorted(one for one in dir(PluginContext) if one.startswith("register_")))
-        advice = f"; there are {names}" if name.startswith("register_") else ""
-        raise AttributeError(f"ctx.{name} does not exist here{advice}")
+        if not name.startswith("register_"):
+            raise AttributeError(f"ctx.{name} does not exist here")
+        if name not in UNSUPPORTED:
+            own = [one for one in dir(PluginContext) if one.startswith("register_")]
+            # A misspelled check must not disappear with a warning.
+            if get_close_matches(name, own, 1, 0.8):
+                raise AttributeError(f"ctx.{name} does not exist here; there are {', '.join(sorted(own))}")
+        return lambda *args, **keywords: self._ignore(name, args, keywords)
+
+    def _ignore(self, method, args, keywords):
+        """A plugin whose other registrations work must not fail because of one that does not exist here."""
+        given = keywords.get("name", args[0] if args else None)
+        label = given if isinstance(given, str) else ""
+        self._module.send_request("warn", [f"ctx.{method}({label!r}) has no effect: this gateway does not support it"], block=True)
+        return InertRegistration(label)
 
     # Information
 
@@ -103,6 +132,10 @@ class PluginContext:
     def get_config(self, key, default=None):
         value = self.config.get(key)
         return default if value is None else value
+
+    def has_capability(self, capability):
+        """Whether the gateway grants an optional capability of Hermes. There is none."""
+        return False
 
     def has_plugin(self, plugin_id):
         return self._module.send_request("hasPlugin", [plugin_id], block=True)

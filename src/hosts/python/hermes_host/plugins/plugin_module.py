@@ -6,6 +6,7 @@ from ..call import CURRENT_CALL
 from ..references import ReferenceTable
 from ..loader import Module
 from .callback import Callback
+from . import hermes_modules
 from .context import PluginContext
 from .gateway_event import prepare_arguments
 from .logs import forward_logging
@@ -34,6 +35,7 @@ class PluginModule(Module):
         self._counts = {}
         self._loaded = False
         forward_logging(channel, name)
+        hermes_modules.install()
 
     def load(self):
         """Imports the package and calls `register`. Raises their errors."""

@@ -1,0 +1,5 @@
+"""The base class of memory providers, which can be defined but not registered."""
+
+
+class MemoryProvider:
+    pass

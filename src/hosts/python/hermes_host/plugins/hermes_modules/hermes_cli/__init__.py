@@ -1,0 +1,1 @@
+"""Substitute for the package of Hermes; see `hermes_modules`."""

@@ -1,0 +1,2 @@
+"""The class of ``ctx``, for annotations."""
+from hermes_host.plugins.context import PluginContext
