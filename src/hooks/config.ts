@@ -47,7 +47,7 @@ const settings = {
     .number()
     .positive()
     .max(300)
-    .default(5)
+    .default(60)
     .describe('Time limit of a handler in seconds, unless its HOOK.yaml sets `timeout_ms`.'),
   command_timeout: z
     .number()

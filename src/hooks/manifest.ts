@@ -2,7 +2,9 @@
  * Parses `HOOK.yaml`, the manifest of a hook (contract §1.1). Reports all issues at once, with their location in the file.
  */
 import { z } from 'zod'
+import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { formatYamlIssues } from '../lib/format-yaml-issues.ts'
+import { isRecord } from '../lib/json.ts'
 import { type ParsedYaml, parseYaml } from '../lib/yaml.ts'
 
 export interface HookManifest {
@@ -36,7 +38,7 @@ export interface ManifestOptions {
 
 const maxTimeoutMs = 300_000
 
-/** Validates a manifest and adds defaults. Unknown keys are ignored. Never throws. */
+/** Validates a manifest and adds defaults. Keys with an invalid value that a hook can do without only warn. Never throws. */
 export function parseHookManifest(text: string, file: string, options: ManifestOptions): ManifestResult {
   const yaml = parseYaml(text, file)
   if (yaml.issues.length > 0) {
@@ -45,7 +47,7 @@ export function parseHookManifest(text: string, file: string, options: ManifestO
       issues: yaml.issues.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`),
     }
   }
-  const parsed = manifestSchema.safeParse(yaml.value)
+  const { parsed, ignored } = parseLeniently(yaml.value)
   if (!parsed.success) return { ok: false, issues: formatYamlIssues(yaml, parsed.error.issues) }
   const { name, description, events, enabled, timeout_ms, env, priority, requires_file } = parsed.data
   const manifest: HookManifest = {
@@ -58,7 +60,45 @@ export function parseHookManifest(text: string, file: string, options: ManifestO
     ...(env === undefined ? {} : { env }),
     ...(requires_file === undefined ? {} : { requiresFile: requires_file }),
   }
-  return { ok: true, manifest, warnings: warningsOf(yaml, events, options) }
+  const warnings = [
+    ...formatYamlIssues(yaml, ignored).map((issue) => `${issue}; the key is ignored`),
+    ...unknownKeys(yaml),
+    ...eventWarnings(yaml, events, options),
+  ]
+  return { ok: true, manifest, warnings }
+}
+
+/** Without these keys a hook works, except that it may run in another order or under another name. */
+const dispensableKeys: ReadonlySet<PropertyKey> = new Set(['name', 'description', 'enabled', 'priority', 'timeout_ms'])
+
+function parseLeniently(value: unknown) {
+  const parsed = manifestSchema.safeParse(value)
+  const issues = parsed.error?.issues ?? []
+  const isDispensable = issues.every(({ path: [key] }) => key !== undefined && dispensableKeys.has(key))
+  if (issues.length === 0 || !isDispensable || !isRecord(value)) return { parsed, ignored: [] }
+  const kept = Object.entries(value).filter(([key]) => !issues.some(({ path }) => path[0] === key))
+  return { parsed: manifestSchema.safeParse(Object.fromEntries(kept)), ignored: issues }
+}
+
+/** Keys that authors add and that no part of the gateway reads. */
+const descriptiveKeys = ['author', 'version', 'license', 'homepage', 'tags']
+
+function unknownKeys(yaml: ParsedYaml): string[] {
+  const known = Object.keys(manifestSchema.shape)
+  return Object.keys(isRecord(yaml.value) ? yaml.value : {}).flatMap((key) => {
+    if (known.includes(key) || descriptiveKeys.includes(key)) return []
+    const { line, column } = yaml.positionOf([key])
+    const suggestion = findClosestMatch(key, known)
+    const advice = suggestion === null ? '' : `; did you mean ${suggestion}?`
+    return [`${yaml.file}:${line}:${column}: unknown key ${JSON.stringify(key)}${advice}`]
+  })
+}
+
+/** YAML 1.1, which Hermes reads, has more words for true and false than YAML 1.2. */
+function toBoolean(value: unknown): unknown {
+  const word = String(value).toLowerCase()
+  if (['true', 'yes', 'on', '1'].includes(word)) return true
+  return ['false', 'no', 'off', '0'].includes(word) ? false : value
 }
 
 const textSchema = z.string({ error: 'expected text' })
@@ -81,20 +121,26 @@ function listSchema<Item extends z.ZodType>(item: Item, error: string) {
 
 const manifestSchema = z.looseObject(
   {
-    name: hookNameSchema.optional(),
+    name: z.preprocess((value) => (typeof value === 'number' ? String(value) : value), hookNameSchema.optional()),
     description: textSchema.default(''),
     events: listSchema(eventNameSchema, 'expected a list of events, for example [agent:start, agent:end]').refine(
       (events) => events.length > 0,
       { error: 'expected at least one event' },
     ),
-    enabled: z.boolean({ error: 'expected true or false' }).default(true),
+    enabled: z.preprocess(
+      (value) => (value === undefined ? true : toBoolean(value)),
+      z.boolean({ error: 'expected true or false' }),
+    ),
     timeout_ms: z
       .int({ error: 'expected milliseconds as a whole number' })
       .min(1, { error: 'expected a number above 0' })
       .max(maxTimeoutMs, { error: `expected at most ${maxTimeoutMs} (5 minutes)` })
       .optional(),
     env: listSchema(variableNameSchema, 'expected a list of variable names').optional(),
-    priority: z.int({ error: 'expected a whole number' }).default(0),
+    priority: z.preprocess(
+      (value) => (typeof value === 'string' && /^[+-]?\d+$/.test(value) ? Number(value) : value),
+      z.number({ error: 'expected a number' }).default(0),
+    ),
     requires_file: textSchema
       .regex(/^(?!\/)(?!.*(?:^|\/)\.\.(?:\/|$))[^\0\\]{1,255}$/, {
         error: 'expected a path within the home, for example BOOT.md',
@@ -104,7 +150,7 @@ const manifestSchema = z.looseObject(
   { error: 'expected the keys name, description and events' },
 )
 
-function warningsOf(yaml: ParsedYaml, events: readonly string[], options: ManifestOptions): string[] {
+function eventWarnings(yaml: ParsedYaml, events: readonly string[], options: ManifestOptions): string[] {
   return events.flatMap((event, index) => {
     const issue =
       events.indexOf(event) < index ? `${event} is listed twice and is handled twice` : options.eventIssue(event)

@@ -91,9 +91,19 @@ const wipesDisk = forbid('wipe-disk', 'erases a disk or its partition table')
 const triggersKernel = forbid('kernel-trigger', 'makes the kernel reboot or crash')
 const writesDevice = forbid('write-device', 'writes directly to a disk or another device')
 
+/** Names of file systems, so that a script such as `mkfs_helper` is not one of them. */
+const formattingPrograms =
+  /^(?:mkfs(?:\.[a-z0-9-]+)?|mke2fs|mkdosfs|mkntfs|mkswap|mkreiserfs|newfs(?:[._](?:apfs|exfat|ext2fs|hfs|lfs|msdos|nandfs|udf|v7fs))?)$/
+
+/** Prints the version or the help only, whatever else would follow. */
+function isFormatInformation(args: SimpleCommand['args']): boolean {
+  const [only, ...more] = args.map((field) => literalText(field))
+  return more.length === 0 && /^(?:--version|--help|-h)$/.test(only ?? '')
+}
+
 export const devices: CommandRule = (command, paths) => {
   const { name, args } = command
-  if (/^(?:mkfs|mke2fs|mkdosfs|mkntfs|mkswap|newfs)(?:[._].*)?$/.test(name) || name === 'mkreiserfs') return formatsDisk
+  if (formattingPrograms.test(name)) return isFormatInformation(args) ? undefined : formatsDisk
   if (name === 'wipefs') return hasOption(args, 'a', ['all']) ? wipesDisk : undefined
   if (name === 'sgdisk') return hasOption(args, 'Zz', ['zap-all', 'zap']) ? wipesDisk : undefined
   if (name === 'blkdiscard') return wipesDisk
