@@ -49,14 +49,21 @@ export function createSdkTransport(path: string, loadClient: () => Promise<SdkCl
   }
 }
 
+const misnamedKeys = { headers: 'extra_headers', query: 'extra_query', body: 'extra_body' } as const
+
 /**
  * The JavaScript SDKs would send `extra_body`, `extra_headers`, `extra_query` and `timeout` as fields of the body;
  * plugins expect the meaning that these keys have in the Python SDKs. `extra_body` replaces top-level fields of the body
  * (no deep merge); `stream` stays true.
- * Throws `ModelError` (`invalid-request`) with the name of the key when one of them has a wrong type.
+ * Throws `ModelError` (`invalid-request`) with the name of the key when one of them has a wrong type, or when a request uses
+ * `headers` or `query`, which a vendor would receive as fields of the body.
  */
 export function toWireRequest(request: ModelRequest): WireRequest {
   const { extra_body: extraBody, extra_headers: extraHeaders, extra_query: extraQuery, timeout, ...body } = request
+  for (const [key, instead] of Object.entries(misnamedKeys)) {
+    if (Object.hasOwn(body, key))
+      throw new ModelError('invalid-request', `The request has the key ${key}. Use ${instead} instead.`)
+  }
   const extra = extraBody ?? {}
   if (!isRecord(extra)) throw wrongType('extra_body', 'an object')
   return {

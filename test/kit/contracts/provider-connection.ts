@@ -77,6 +77,20 @@ export function connectionRequirements({ build, server: serverOf }: ProviderTest
     }
   })
 
+  it('names the transport key to use instead of a misnamed one', async () => {
+    const provider = build()
+    for (const [key, instead] of [
+      ['headers', 'extra_headers'],
+      ['query', 'extra_query'],
+    ] as const) {
+      const request = { ...provider.buildRequest(contractInput), [key]: { 'x-trace': 'abc' } }
+      await assert.rejects(
+        runCall(provider, request),
+        matchesProviderError('invalid-request', undefined, new RegExp(`\\b${instead}\\b`)),
+      )
+    }
+  })
+
   it('sends the API key and exactly the request that was built', async () => {
     const provider = build()
     const request = provider.buildRequest(contractInput)
