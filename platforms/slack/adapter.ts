@@ -76,7 +76,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       status.posted(channel, threadTs)
     },
   })
-  const { botToken, trustedOrigin } = options
+  const { botToken, trustedOrigin, fileHosts } = options
 
   return {
     ...sender,
@@ -88,7 +88,8 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     showsButtons: true,
     typing: status.typing,
     activity: status.activity,
-    locate: (attachment, until) => resolveAttachmentUrl(attachment, { call, botToken, trustedOrigin }, until),
+    locate: (attachment, until) =>
+      resolveAttachmentUrl(attachment, { call, botToken, trustedOrigin, fileHosts }, until),
     connect: (until) => connect(account, sender, until),
     async disconnect() {
       stopping.abort()

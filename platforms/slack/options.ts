@@ -12,6 +12,8 @@ export interface SlackOptions {
   readonly apiUrl: string
   /** The origin of a configured `api_url`, which may be in a private network. */
   readonly trustedOrigin: string | undefined
+  /** Further origins of a self-hosted server, for files. */
+  readonly fileHosts: readonly string[]
   readonly rules: MessageRules
   readonly richBlocks: boolean
   readonly typingText: string
@@ -53,6 +55,7 @@ export function parseOptions(options: Readonly<Record<string, unknown>>, account
         : { mode: 'socket', appToken: required('app_token', 'SLACK_APP_TOKEN', 'mode: socket requires it') },
     apiUrl: configuredUrl === '' ? defaultApiUrl : parseBaseUrl(configuredUrl, `${path}.api_url`),
     trustedOrigin: configuredUrl === '' ? undefined : new URL(parseBaseUrl(configuredUrl, `${path}.api_url`)).origin,
+    fileHosts: textList(options['file_hosts']),
     rules: parseRules(options),
     richBlocks: options['rich_blocks'] === true,
     typingText: text('typing_status_text') || 'is thinking...',

@@ -144,7 +144,8 @@ function composeCompression(context: AppContext, core: Core): SessionCompression
 }
 
 function composeAttachmentPreparation(context: AppContext, core: Core, journal: TurnJournal): PrepareMessage {
-  const { options, settings, platforms, redact, stopping, isDraining, clock, log, failpoint } = context
+  const { options, settings, accountDirectory, platforms, redact, stopping, isDraining, clock, log, failpoint } =
+    context
   const media = createAttachmentDownloader({
     folder: options.home.media,
     clock,
@@ -152,6 +153,7 @@ function composeAttachmentPreparation(context: AppContext, core: Core, journal: 
     log,
     maxBytes: () => settings().media.max_mb * 1_048_576,
     adapter: platforms.adapter,
+    fileHosts: (target) => accountDirectory.policyOf(target).fileHosts,
     randomSuffix: () => Buffer.from(systemRandom(4)).toString('hex'),
     redact,
   })

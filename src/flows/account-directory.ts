@@ -54,7 +54,7 @@ export interface AccountDirectoryDeps {
   readonly onlyPlatforms: readonly string[] | undefined
 }
 
-const defaultPolicy: AccountPolicy = { edits: 'amend', replyTo: 'first', typing: false }
+const defaultPolicy: AccountPolicy = { edits: 'amend', replyTo: 'first', typing: false, fileHosts: [] }
 
 export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirectory {
   const { catalogue, settings } = deps

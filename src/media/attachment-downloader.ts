@@ -23,6 +23,8 @@ export interface AttachmentDownloaderDeps {
   readonly maxBytes: () => number
   /** `undefined` while the account is not connected. */
   adapter(target: Target): Pick<PlatformAdapter, 'locate'> | undefined
+  /** Origins of a self-hosted server, which may be in a private network (`file_hosts` of the account). */
+  fileHosts(target: Target): readonly string[]
   /** Random characters for file names, so that no file replaces another. */
   randomSuffix(): string
   /** Removes secrets from the error messages of adapters. */
@@ -68,7 +70,9 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
 
       async function download(file: Attachment, fileName: string): Promise<Attachment> {
         try {
-          return { ...file, ...(await fetchTo(await locateFile(file, locate, signal), file, fileName, signal)) }
+          const address = await locateFile(file, locate, signal)
+          const hosts = deps.fileHosts(targetOf(source))
+          return { ...file, ...(await fetchTo(address, hosts, file, fileName, signal)) }
         } catch (error) {
           if (signal.aborted) return file
           const problem = describeError(error)
@@ -113,6 +117,7 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
 
   async function fetchTo(
     address: AttachmentAddress,
+    hosts: readonly string[],
     file: Attachment,
     name: string,
     signal: AbortSignal,
@@ -132,7 +137,8 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
         bytes += more.length
         await target.write(more)
       }
-      const { url, headers, trusted } = address
+      const { url, headers } = address
+      const trusted = [...hosts, ...(address.trusted === undefined ? [] : [address.trusted])]
       await safeFetch({ url, headers, trusted, refusedType, maxBytes }, onChunk, signal, fetchTimeouts)
       const { mimeType, extension } = await detectFileType(head, file)
       if (mimeType === refusedType) throw credentialsRejectedError()

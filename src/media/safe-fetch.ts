@@ -17,8 +17,8 @@ export interface SafeFetchRequest {
   readonly url: string
   /** Sent only to the origin of `url`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** An origin that may be in a private network, because the operator has configured it. */
-  readonly trusted?: string | undefined
+  /** Origins that may be in a private network, because the operator has configured them. */
+  readonly trusted?: readonly string[] | undefined
   /** The content type of the response when the headers are rejected. */
   readonly refusedType?: string | undefined
   readonly maxBytes: number
@@ -109,7 +109,7 @@ function createSizeLimit(maxBytes: number): (more: number, announced?: number) =
 
 /** The first response that is no redirect. */
 async function followRedirects(
-  { url, headers, trusted }: SafeFetchRequest,
+  { url, headers, trusted = [] }: SafeFetchRequest,
   signal: AbortSignal,
   deps: SafeFetchOptions,
   idle: NodeJS.Timeout,
@@ -155,11 +155,11 @@ function addressNotAllowedError(reason: string): MediaError {
 /** A lookup function that returns only the checked addresses. */
 async function createPinnedLookup(
   { hostname, origin }: URL,
-  trusted: string | undefined,
+  trusted: readonly string[],
   signal: AbortSignal,
   deps: SafeFetchOptions,
 ): Promise<LookupFunction | undefined> {
-  if (trusted !== undefined && URL.parse(trusted)?.origin === origin) return undefined
+  if (trusted.some((address) => URL.parse(address)?.origin === origin)) return undefined
   const { resolve = resolveAllAddresses, isAllowed = isPublicAddress } = deps
   const name = hostname.replace(/^\[|\]$/g, '')
   const addresses =

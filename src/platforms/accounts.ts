@@ -11,7 +11,7 @@ export interface PlatformAccount {
   readonly platform: InstalledPlatform
   /** `default`, or the name under `accounts`. */
   readonly account: string
-  /** The options of the adapter, `allow_bots` and `extra`. */
+  /** The options of the adapter, `allow_bots`, `file_hosts` and `extra`. */
   readonly options: Readonly<Record<string, unknown>>
   readonly access: AccessRules
   readonly policy: AccountPolicy
@@ -29,6 +29,8 @@ export interface AccountPolicy {
   readonly edits: 'ignore' | 'amend' | 'rerun'
   readonly replyTo: 'off' | 'first' | 'all'
   readonly typing: boolean
+  /** Origins from which files are downloaded even if they are private. */
+  readonly fileHosts: readonly string[]
 }
 
 export interface AccountsConfig {
@@ -130,6 +132,7 @@ function toAccount(
       edits: settings.edits ?? 'amend',
       replyTo: settings.reply_to_mode ?? 'first',
       typing: settings.typing_indicator ?? true,
+      fileHosts: settings.file_hosts ?? [],
     },
     ...(home === undefined ? {} : { homeChannel: toHomeChannel(home) }),
     ...(blocked === undefined ? {} : { blocked }),
@@ -193,7 +196,11 @@ function optionName({ name, environment }: InstalledPlatform, key: string): stri
 }
 
 function optionsOf(platform: InstalledPlatform, settings: AccountSettings): Record<string, unknown> {
-  const values: Record<string, unknown> = { allow_bots: settings.allow_bots ?? 'none', extra: settings.extra ?? {} }
+  const values: Record<string, unknown> = {
+    allow_bots: settings.allow_bots ?? 'none',
+    extra: settings.extra ?? {},
+    ...(settings.file_hosts === undefined ? {} : { file_hosts: settings.file_hosts }),
+  }
   for (const { key } of platform.options) if (settings[key] !== undefined) values[key] = settings[key]
   return values
 }

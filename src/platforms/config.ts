@@ -20,6 +20,11 @@ const idListSchema = z.union(
   { error: 'expected a list of ids in quotes' },
 )
 
+/** Compared as an origin: scheme, host and port. */
+const originSchema = z
+  .url({ protocol: /^https?$/, error: 'expected an address such as https://files.example.org' })
+  .transform((address) => new URL(address).origin)
+
 /** The settings of every account. None has a default, because an account inherits missing settings from its platform. */
 const accountFields = {
   enabled: z.boolean().optional().describe('False disables it, even with credentials.'),
@@ -54,6 +59,12 @@ const accountFields = {
     .enum(['off', 'first', 'all'])
     .optional()
     .describe('Which messages of a reply are sent as a reply to the original message.'),
+  file_hosts: z
+    .array(originSchema)
+    .optional()
+    .describe(
+      'Addresses of a self-hosted server from which files are downloaded, and to which they are uploaded, even if they are private or not https.',
+    ),
   typing_indicator: z.boolean().optional().describe('Shows a typing indicator while the agent works.'),
   extra: z.record(z.string(), z.unknown()).optional().describe('Passed to the adapter unchanged.'),
 }

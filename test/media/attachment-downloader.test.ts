@@ -35,6 +35,7 @@ function createTestDownloader(t: TestContext, overrides: Partial<AttachmentDownl
     log,
     maxBytes: () => 1_000_000,
     adapter: () => undefined,
+    fileHosts: () => [],
     randomSuffix: () => `m${suffixes++}`,
     redact: (text) => text.replaceAll('secret', '[redacted]'),
     ...overrides,
@@ -64,6 +65,17 @@ function startServerWith(t: TestContext, body: string | Buffer, type = 'applicat
     response.setHeader('content-type', type).end(typeof body === 'string' ? Buffer.from(body, 'latin1') : body)
   })
 }
+
+test('a private host is used only when file_hosts of the account allows it', async (t) => {
+  const server = await startServerWith(t, png)
+  const adapter = () => ({ locate: async () => ({ url: `${server.origin}/f1`, trusted: 'https://api.example' }) })
+  const refused = createTestDownloader(t, { adapter })
+  await refused.fetched({ kind: 'photo', ref: 'f1' })
+  assert.deepEqual(refused.failures(), ['url-not-allowed'])
+  const fileHosts = ({ account }: { readonly account: string }) => (account === 'bot' ? [server.origin] : [])
+  const [photo] = await createTestDownloader(t, { adapter, fileHosts }).fetched({ kind: 'photo', ref: 'f1' })
+  assert.equal(photo?.mimeType, 'image/png')
+})
 
 test('a file is stored in the folder of its day under a generated name, readable only by the owner', async (t) => {
   const server = await startServerWith(t, png, 'text/plain')

@@ -8,16 +8,24 @@ import { startFileServer } from './file-server.ts'
 const longTimeouts: SafeFetchOptions = { idleTimeoutMs: 10_000, totalTimeoutMs: 10_000 }
 
 async function fetchText(
-  request: Partial<SafeFetchRequest> & { readonly url: string },
+  {
+    trusted,
+    ...request
+  }: Partial<Omit<SafeFetchRequest, 'trusted'>> & { readonly url: string; readonly trusted?: string },
   deps: Partial<SafeFetchOptions> = {},
   signal = new AbortController().signal,
 ) {
   const pieces: Uint8Array[] = []
   const take = async (bytes: Uint8Array) => void pieces.push(bytes)
-  const { contentType } = await safeFetch({ maxBytes: 1_048_576, ...request }, take, signal, {
-    ...longTimeouts,
-    ...deps,
-  })
+  const { contentType } = await safeFetch(
+    { maxBytes: 1_048_576, ...request, trusted: trusted === undefined ? [] : [trusted] },
+    take,
+    signal,
+    {
+      ...longTimeouts,
+      ...deps,
+    },
+  )
   return { contentType, text: Buffer.concat(pieces).toString() }
 }
 

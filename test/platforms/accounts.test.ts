@@ -54,6 +54,16 @@ test('a platform is enabled by its credentials or by default', () => {
   assert.equal(only({ platforms: { 'my-irc': { enabled: true } } }, irc).blocked, undefined)
 })
 
+test('file_hosts are origins, for the adapter and for downloads of this account', () => {
+  const file_hosts = ['http://10.0.0.5:9000/files/', 'https://Files.example.org']
+  const { options, policy } = only({ platforms: { telegram: { token: 'a', file_hosts } } })
+  assert.deepEqual(policy.fileHosts, ['http://10.0.0.5:9000', 'https://files.example.org'])
+  assert.deepEqual(options['file_hosts'], policy.fileHosts)
+  for (const host of ['10.0.0.5', 'ftp://files.example.org', '']) {
+    assert.throws(() => only({ platforms: { telegram: { token: 'a', file_hosts: [host] } } }), z.ZodError, host)
+  }
+})
+
 test('a partially configured platform stays disabled and names the missing setting', () => {
   const reason = 'off, not set: platforms.telegram.token (or TELEGRAM_BOT_TOKEN)'
   const { blocked } = only({ platforms: { telegram: { allow_from: [42] } } })

@@ -25,7 +25,7 @@ function accountOf(name: string, change: Partial<PlatformAccount> = {}): Platfor
   return { platform: installed(name), account: 'default', options: {}, access, policy, ...change }
 }
 
-const policy = { edits: 'amend', replyTo: 'first', typing: true } as const
+const policy = { edits: 'amend', replyTo: 'first', typing: true, fileHosts: [] } as const
 
 const access = {
   access: 'allowlist' as const,
@@ -563,7 +563,7 @@ test('a changed account policy needs no reconnect', async (t) => {
   supervisor.start()
   await time.flush()
   const before = [...events]
-  await supervisor.apply([accountOf('a', { policy: { edits: 'rerun', replyTo: 'off', typing: false } })])
+  await supervisor.apply([accountOf('a', { policy: { edits: 'rerun', replyTo: 'off', typing: false, fileHosts: [] } })])
   await time.flush()
   assert.deepEqual(events, before)
   await supervisor.apply([accountOf('a', { options: { mode: 'other' } })])

@@ -10,6 +10,8 @@ export interface AttachmentUrlDeps {
   readonly botToken: string
   /** The origin of a configured `api_url`. */
   readonly trustedOrigin: string | undefined
+  /** Further origins of a self-hosted server. */
+  readonly fileHosts: readonly string[]
 }
 
 /** Rejects when Slack returns no URL. */
@@ -19,10 +21,11 @@ export async function resolveAttachmentUrl(
   signal: AbortSignal,
 ): Promise<AttachmentAddress> {
   const url = URL.canParse(ref) ? ref : await fetchFileUrl(ref, deps.call, signal)
-  const { trustedOrigin, botToken } = deps
+  const { trustedOrigin, fileHosts, botToken } = deps
   const trusted = trustedOrigin === undefined ? {} : { trusted: trustedOrigin }
   // A file may be stored elsewhere (a shared drive). Only Slack receives the token.
-  if (!isSlackUrl(new URL(url), trustedOrigin)) return { url, ...trusted }
+  const address = new URL(url)
+  if (!isSlackUrl(address, trustedOrigin) && !fileHosts.includes(address.origin)) return { url, ...trusted }
   // Slack responds to a rejected token with the HTML of its sign-in page.
   return { url, headers: { authorization: `Bearer ${botToken}` }, refusedType: 'text/html', ...trusted }
 }

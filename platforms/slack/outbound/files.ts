@@ -7,12 +7,12 @@ import { toSendResult } from '../errors.ts'
 import { type JsonRecord, recordsAt, textAt } from '../inbound/payload.ts'
 import { type Post, renderCaption, renderImage, renderLink } from './render.ts'
 
-/** Uploads a file to the URL from Slack. Rejects as `fetch` does, and for a URL that is not trusted. */
+/** Uploads a file to the URL from Slack. `refused`: the URL may not be used. Rejects as `fetch` does. */
 export type UploadFile = (
   url: string,
   bytes: Blob,
   signal: AbortSignal,
-) => Promise<{ readonly ok: boolean; readonly status: number }>
+) => Promise<{ readonly ok: boolean; readonly status: number } | 'refused'>
 
 export interface SendFileDeps {
   readonly call: ApiCall
@@ -74,7 +74,12 @@ async function uploadFile(
   const id = textAt(slot.data, 'file_id')
   if (url === undefined || id === undefined) return temporaryFailure('Slack returned no URL for the upload')
   try {
-    const { ok, status } = await upload(url, bytes, signal)
+    const response = await upload(url, bytes, signal)
+    // Another attempt would get the same kind of address.
+    if (response === 'refused') {
+      return { success: false, problem: 'rejected', error: `the upload address is not https; ${fileHostsHint}` }
+    }
+    const { ok, status } = response
     if (!ok) return temporaryFailure(`the upload failed with status ${status}`)
   } catch (thrown) {
     return temporaryFailure(`the upload failed: ${messageOf(thrown)}`)
@@ -90,6 +95,8 @@ async function uploadFile(
   // Slack does not return the message of the file.
   return completed.ok ? { success: true } : toSendResult(completed.failure)
 }
+
+const fileHostsHint = 'the host of a self-hosted server can be allowed with `file_hosts`'
 
 function temporaryFailure(error: string): SendResult {
   return { success: false, problem: 'temporary', error }

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { displayed } from '../../../kit/servers/slack/slack-server.ts'
+import { startFileServer } from '../../../media/file-server.ts'
 import { ada, bob, channel, direct, neverAborted, reply, startSlackTest } from '../support.ts'
 
 test('a message to a user id opens the direct chat once', async (t) => {
@@ -129,6 +130,28 @@ describe('files', () => {
     server.faults.dropResponse('files.getUploadURLExternal')
     const result = await adapter.send(reply('', direct, { attachment }), neverAborted)
     assert.ok(!result.success && result.problem === 'temporary' && result.maybeSent !== true)
+  })
+
+  test('an upload address that is not https is rejected unless file_hosts allows its host', async (t) => {
+    const attachment = {
+      kind: 'document' as const,
+      fileName: 'a.txt',
+      mimeType: 'text/plain',
+      source: { kind: 'file' as const, bytes: 5, open: async () => new Blob(['hello']) },
+    }
+    const host = await startFileServer(t, (response) => response.end())
+    for (const [options, problem] of [
+      [{}, 'rejected'],
+      [{ file_hosts: [host.origin] }, undefined],
+    ] as const) {
+      const { server, adapter } = await startSlackTest(t, { options })
+      const body = { ok: true, upload_url: `${host.origin}/upload/F1`, file_id: 'F1' }
+      server.faults.respond('files.getUploadURLExternal', { status: 200, body })
+      server.faults.respond('files.completeUploadExternal', { status: 200, body: { ok: true } })
+      const result = await adapter.send(reply('', direct, { attachment }), neverAborted)
+      assert.equal(result.success ? undefined : result.problem, problem)
+    }
+    assert.equal(host.requests.length, 1)
   })
 
   test('only Slack and the configured server receive the token', async (t) => {
