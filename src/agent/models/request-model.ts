@@ -142,7 +142,7 @@ async function runWithRetries(
       try {
         const request = reissue ?? (await withFilteredTools(deps.agentHooks, options, built))
         const info: RequestInfo = { turn, apiRequestId: uuid7(deps.clock()), iteration, apiCallCount, retryCount }
-        showsText = !outputMayChange(deps)
+        showsText = !deps.agentHooks.outputMayChange()
         const result = await runModelCall(deps, {
           provider,
           info,
@@ -221,11 +221,6 @@ function createFailures(deps: RequestModelDeps, options: RequestModelOptions) {
 /** The host, or the name of a provider without an address. */
 function serverOf({ baseUrl, name }: Pick<Provider, 'baseUrl' | 'name'>): string {
   return URL.parse(baseUrl)?.host || name
-}
-
-/** Whether plugins may still change the text, so that it must not be shown while it is streamed. */
-function outputMayChange({ agentHooks, middleware }: Pick<RequestModelDeps, 'agentHooks' | 'middleware'>): boolean {
-  return agentHooks.outputMayChange() || middleware.canChangeModelOutput()
 }
 
 /** For this request only. Vendors reject an empty list, and some reject a history of calls without any tool. */

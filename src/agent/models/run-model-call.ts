@@ -34,6 +34,7 @@ export interface RunModelCallOptions {
 }
 
 export interface ModelCallResult {
+  /** With the model of the request that was sent. */
   readonly info: RequestInfo
   /** The request that was sent. */
   readonly request: ModelRequest
@@ -45,6 +46,7 @@ export interface ModelCallResult {
 
 /** The request as observers see it: known after the last rewrite. Every start is followed by an end. */
 interface StartedRequest {
+  readonly info: RequestInfo
   readonly request: ModelRequest
   readonly trace: RewriteTrace
   text: string
@@ -83,9 +85,15 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
       fields: () => eventFields(info),
       ...(options.isReissue ? {} : { rewrite: (request: ModelRequest) => agentHooks.rewriteRequest(info, request) }),
       onRequest(request, trace) {
-        started = { request, trace, text: '' }
-        agentHooks.onRequestStart(info, request, trace)
-        agentHooks.onStreamStart(info)
+        started = { info: withModel(info, request.model), request, trace, text: '' }
+        agentHooks.onRequestStart(started.info, request, trace)
+        agentHooks.onStreamStart(started.info)
+      },
+      onStreamStart() {
+        // A plugin calls the model again: the new stream replaces the text so far.
+        if (started === undefined || started.text === '') return
+        started.text = ''
+        options.onText('')
       },
       stream: (request, until) => provider.stream(request, until),
       collector: () => provider.createCollector(),
@@ -97,15 +105,17 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
     const { request, trace, text } = started
     const { output, json } = parseModelResponse(provider, response, mayChange)
     if (!options.acceptsEmpty && isEmpty(output)) throw new EmptyResponseError(provider, output.usage)
-    agentHooks.onStreamEnd(info, text, null)
-    return { info, request, trace, response: json, output, durationMs: deps.clock() - startedAt }
+    // The shown text is provisional while a plugin may return another response.
+    if (mayChange && output.text !== text) options.onText(output.text)
+    agentHooks.onStreamEnd(started.info, text, null)
+    return { info: started.info, request, trace, response: json, output, durationMs: deps.clock() - startedAt }
   } catch (error) {
     if (started !== undefined) {
       const { request, trace, text } = started
-      agentHooks.onStreamEnd(info, text, messageOf(error))
+      agentHooks.onStreamEnd(started.info, text, messageOf(error))
       // An interruption by the user is not a failure of the request.
       if (!signal.aborted)
-        agentHooks.onRequestError(info, request, trace, toRequestFailure(error, deps.clock() - startedAt))
+        agentHooks.onRequestError(started.info, request, trace, toRequestFailure(error, deps.clock() - startedAt))
     }
     throw error
   }
@@ -120,11 +130,16 @@ function publishDelta(
   const delta = options.provider.parseDelta(chunk)
   if (delta === null) return
   options.onDelta?.()
-  agentHooks.onStreamDelta(options.info, delta.kind, delta.text)
+  agentHooks.onStreamDelta(started.info, delta.kind, delta.text)
   if (delta.kind !== 'text') return
   started.text += delta.text
   failpoint('agent:streaming')
   options.onText(started.text)
+}
+
+/** A plugin may have changed the model of the request. Observers get the one that answers. */
+function withModel(info: RequestInfo, model: string): RequestInfo {
+  return model === info.turn.model ? info : { ...info, turn: { ...info.turn, model } }
 }
 
 /** A plugin may replace the response by any value. Anything but the vendor's format is an error that names the plugin as the cause. */

@@ -126,7 +126,7 @@ test('an iteration has at most one reissue, and its response replaces the first 
   })
   const { text, usage } = await result
   await middleware.flush()
-  assert.equal(text, 'Let me look.\n\nsure')
+  assert.equal(text, 'sure')
   assert.deepEqual(
     provider.sent.map(({ model }) => model),
     ['m', 'large', 'm', 'large'],
@@ -142,10 +142,10 @@ test('an iteration has at most one reissue, and its response replaces the first 
   )
   assert.deepEqual(spans, ['m', 'large', 'm', 'large'], 'both calls are recorded')
   assert.deepEqual(
-    agentHooks.requestEnds.map(({ info, request }) => [info.apiCallCount, request.model]),
+    agentHooks.requestEnds.map(({ info, request }) => [info.apiCallCount, info.turn.model, request.model]),
     [
-      [2, 'large'],
-      [4, 'large'],
+      [2, 'large', 'large'],
+      [4, 'large', 'large'],
     ],
     'observers of answers hear of the second one only',
   )
@@ -185,13 +185,45 @@ test('text that plugins may still change is not shown while it is streamed', asy
   const held = watchedRun([asksForTool, { chunks: ['do', 'ne'] }], { outputMayChange: () => true })
   await held.result
   assert.deepEqual(held.listener.texts, [], 'the text is transformed after the turn')
+})
+
+test('text is shown while it is streamed, with and without a wrapper around the call', async () => {
+  const free = watchedRun([asksForTool, { chunks: ['do', 'ne'] }])
   const wrapped = watchedRun([asksForTool, { chunks: ['do', 'ne'] }])
   wrapped.middleware.registerMiddleware('llm_execution', ({ next_call }) => next_call())
-  await wrapped.result
-  assert.deepEqual(wrapped.listener.texts, ['Let me look.'], 'chunks that a wrapper has passed on are final')
-  const free = watchedRun([asksForTool, { chunks: ['do', 'ne'] }])
-  await free.result
-  assert.deepEqual(free.listener.texts, ['Let me look.', 'Let me look.\n\ndo', 'Let me look.\n\ndone'])
+  for (const { result, listener } of [free, wrapped]) {
+    await result
+    assert.deepEqual(listener.texts, ['Let me look.', 'do', 'done'])
+  }
+})
+
+test('the text of another response that a wrapper returns replaces the streamed text', async () => {
+  const { result, middleware, listener } = watchedRun([{ chunks: ['my ', 'secret'] }])
+  middleware.registerMiddleware('llm_execution', async ({ next_call }) => {
+    const response = structuredClone(await next_call())
+    return JSON.parse(JSON.stringify(response).replace('my secret', 'hidden'))
+  })
+  assert.equal((await result).text, 'hidden')
+  assert.deepEqual(listener.texts, ['my ', 'my secret', 'hidden'])
+})
+
+test('the text of a second call of a wrapper replaces that of the first one', async () => {
+  const { result, middleware, listener } = watchedRun([{ chunks: ['vague'] }, { chunks: ['clear'] }])
+  middleware.registerIntercept('twice', 'model_execution', async (_call, next) => {
+    await next()
+    return next()
+  })
+  assert.equal((await result).text, 'clear')
+  assert.deepEqual(listener.texts, ['vague', '', 'clear'])
+})
+
+test('observers get the model of the rewritten request', async () => {
+  const { result, agentHooks } = watchedRun([{ chunks: ['sure'] }], {
+    rewriteRequest: async (_facts, request) => ({ ...request, model: 'small' }),
+  })
+  await result
+  const { requestStarts, requestEnds } = agentHooks
+  assert.deepEqual([requestStarts[0]?.info.turn.model, requestEnds[0]?.info.turn.model], ['small', 'small'])
 })
 
 test('chunks that a plugin changes are shown and aggregated', async () => {
