@@ -14,7 +14,16 @@ export type { ButtonPress, MessageChange, ReactionChange } from './message/chang
 export type { Attachment, BackgroundTask, MessageEvent, MessageType, ParsedCommand } from './message/event.ts'
 export { parseCommand } from './message/event.ts'
 export type { EventKey, SessionId, SessionKey, TurnId } from './message/ids.ts'
-export type { Button, OutboundAttachment, OutboundMessage, SendFailureKind, SendResult } from './message/outbound.ts'
+export type {
+  AlbumFile,
+  AlbumResult,
+  Button,
+  OutboundAlbum,
+  OutboundAttachment,
+  OutboundMessage,
+  SendFailureKind,
+  SendResult,
+} from './message/outbound.ts'
 export { type ChatType, type SessionSource, type Target, targetOf } from './message/source.ts'
 export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from './message/transcript.ts'
 export type { TurnResult, TurnStatus } from './message/turn-result.ts'
@@ -22,12 +31,15 @@ export type { TurnResult, TurnStatus } from './message/turn-result.ts'
 // Platforms
 
 export type {
+  AlbumLookup,
+  AlbumSupport,
   AttachmentAddress,
   ChatEntry,
   CommandEntry,
   DiagnosticContext,
   DiagnosticResult,
   GatewayInfo,
+  GroupableFile,
   HistoryQuery,
   HttpRoute,
   MessageLimits,

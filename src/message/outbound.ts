@@ -34,6 +34,18 @@ export interface OutboundAttachment {
     | { readonly kind: 'file'; readonly bytes: number; open(): Promise<Blob> }
 }
 
+/** Files of one reply that are sent by one call. */
+export interface OutboundAlbum extends Pick<OutboundMessage, 'deliveryId' | 'target' | 'kind' | 'replyTo' | 'turnId'> {
+  /** In the order of the reply; two at least. */
+  readonly files: readonly AlbumFile[]
+}
+
+export interface AlbumFile {
+  /** Markdown, or ''. */
+  readonly caption: string
+  readonly attachment: OutboundAttachment
+}
+
 /** A button. A press is reported to `PlatformContext.press` with its id. */
 export interface Button {
   /** At most 64 bytes, letters, digits, `:`, `_` and `-`. */
@@ -61,3 +73,7 @@ export type SendResult =
        */
       readonly maybeSent?: boolean
     }
+
+export type AlbumResult =
+  /** `messageIds`: one for each file in their order, or only one when a single message contains all files. */
+  { readonly success: true; readonly messageIds?: readonly string[] } | Extract<SendResult, { success: false }>

@@ -7,6 +7,7 @@ import { backoffMs } from '../lib/timers.ts'
 import type { OutboundAttachment, OutboundMessage, SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
+import { afterLostAlbum } from './albums.ts'
 import { parseButtons } from './buttons.ts'
 import type { Sender } from './context.ts'
 import { measureOf } from './measure.ts'
@@ -18,7 +19,7 @@ import { isInterimKey } from './reply-keys.ts'
 import { formatUnsentLine, parseAttachment } from './stored-attachment.ts'
 
 /** Precedes a message that may have been delivered before. */
-const duplicateLabel = '♻️ May be a duplicate:'
+export const duplicateLabel = '♻️ May be a duplicate:'
 
 export interface DeliveryAttempt {
   readonly result: SendResult
@@ -30,7 +31,7 @@ export interface DeliveryAttempt {
   readonly thrown?: unknown
 }
 
-interface AttemptContext {
+export interface AttemptContext {
   readonly sender: Sender
   readonly limits: MessageLimits
   /** Aborts when the grace period of a stop is over. */
@@ -50,7 +51,7 @@ export async function attemptDelivery(row: OutboxRow, context: AttemptContext): 
     if (row.op === 'edit') return { result: await editMessage(row.target, message, context), maybeSent: false }
     const attempt =
       row.doubt === 1 && !isIdempotent
-        ? await retryUncertain(message, context)
+        ? await retryUncertain(message, row.album !== afterLostAlbum, context)
         : toAttempt(await callWithTimeout(abortSignal, (signal) => sender.send(message, signal)), false, isIdempotent)
     const reason = attempt.result.success ? undefined : file?.openFailure()
     return reason === undefined ? attempt : toRejectedAttempt(row, reason)
@@ -72,7 +73,7 @@ type LoadedAttachment =
   | { readonly reason: string }
 
 /** `undefined` for a platform that takes no files; the row's text is sent instead. */
-async function loadAttachment(
+export async function loadAttachment(
   json: string,
   { sender, attachmentLimits }: AttemptContext,
 ): Promise<LoadedAttachment | undefined> {
@@ -98,7 +99,7 @@ function toOutboundMessage(row: OutboxRow, sender: Sender, file: AttachmentPaylo
   }
 }
 
-function toTarget({ platform, account, chat_id: chatId, thread_id: threadId }: OutboxRow): Target {
+export function toTarget({ platform, account, chat_id: chatId, thread_id: threadId }: OutboxRow): Target {
   return { platform, account, chatId, ...(threadId === '' ? {} : { threadId }) }
 }
 
@@ -127,12 +128,18 @@ function toAttempt(result: SendResult, maybeSentBefore: boolean, isIdempotent: b
 }
 
 /** Asks the platform whether it has the message. Where it does not know, the message is sent with a label. */
-async function retryUncertain(message: OutboundMessage, context: AttemptContext): Promise<DeliveryAttempt> {
+async function retryUncertain(
+  message: OutboundMessage,
+  canLookUp: boolean,
+  context: AttemptContext,
+): Promise<DeliveryAttempt> {
   const { sender, abortSignal } = context
-  const found = await callWithTimeout(
-    abortSignal,
-    async (signal) => (await sender.resolveUnknown?.(message, signal)) ?? 'unknown',
-  )
+  const found = canLookUp
+    ? await callWithTimeout(
+        abortSignal,
+        async (signal) => (await sender.resolveUnknown?.(message, signal)) ?? 'unknown',
+      )
+    : 'unknown'
   if (found === 'unknown') return toAttempt(await sendWithDuplicateLabel(message, context), true, false)
   if (!found.sent)
     return toAttempt(await callWithTimeout(abortSignal, (signal) => sender.send(message, signal)), false, false)
@@ -209,6 +216,6 @@ export function toUnclaimedResult(row: OutboxRow): DeliveryResult {
   return { ...unchangedFields(row), state: row.doubt === 1 ? 'unknown' : 'queued', doubt: row.doubt, error: null }
 }
 
-function unchangedFields({ id, op, target, tries, due_at }: OutboxRow) {
+export function unchangedFields({ id, op, target, tries, due_at }: OutboxRow) {
   return { id, op, target, tries, due_at, platform_id: null }
 }

@@ -24,6 +24,7 @@ export type Sender = Pick<
   | 'idempotentSends'
   | 'drawsCursor'
   | 'sendsAttachments'
+  | 'albums'
   | 'showsButtons'
 >
 

@@ -50,13 +50,15 @@ export interface OutboxRow {
   readonly attachment: string | null
   /** `Button[]`, JSON. */
   readonly buttons: string | null
+  /** Which call sends the file; see `albums.ts`. */
+  readonly album: string | null
   readonly state: OutboxState
   readonly doubt: number
   readonly tries: number
   readonly due_at: number
 }
 
-export type NewOutboxRow = Omit<OutboxRow, 'id' | 'doubt' | 'tries' | 'due_at'> & {
+export type NewOutboxRow = Omit<OutboxRow, 'id' | 'album' | 'doubt' | 'tries' | 'due_at'> & {
   readonly platform_id: string | null
 }
 /** `attachment` and `buttons` are optional. */
@@ -88,6 +90,7 @@ const insert = query((db, p: InsertParams) =>
       error: null,
       attachment: p.attachment,
       buttons: p.buttons,
+      album: null,
       created_at: p.now,
       updated_at: p.now,
     })
@@ -102,11 +105,15 @@ export function* insertRow(newRow: InsertableRow, now: number): Transaction<numb
 
 type ChatParams = { platform: string; account: string; chat_id: string }
 
+const rowColumns = [
+  ...(['id', 'key', 'platform', 'account', 'chat_id', 'thread_id', 'session_key', 'turn_id', 'kind', 'op'] as const),
+  ...(['target', 'text', 'reply_to', 'attachment', 'buttons', 'album', 'state', 'doubt', 'tries', 'due_at'] as const),
+]
+
 const selectHead = query((db, p: ChatParams) =>
   db
     .selectFrom('outbox')
-    .select(['id', 'key', 'platform', 'account', 'chat_id', 'thread_id', 'session_key', 'turn_id', 'kind', 'op'])
-    .select(['target', 'text', 'reply_to', 'attachment', 'buttons', 'state', 'doubt', 'tries', 'due_at'])
+    .select(rowColumns)
     .where('platform', '=', p.platform)
     .where('account', '=', p.account)
     .where('chat_id', '=', p.chat_id)
@@ -120,6 +127,27 @@ export function* findHeadOfChat({ platform, account, chatId }: Chat): Transactio
   return yield* row(selectHead, { platform, account, chat_id: chatId })
 }
 
+const selectFollowing = query((db, p: ChatParams & { id: number; limit: number }) =>
+  db
+    .selectFrom('outbox')
+    .select(rowColumns)
+    .where('platform', '=', p.platform)
+    .where('account', '=', p.account)
+    .where('chat_id', '=', p.chat_id)
+    .where('id', '>', p.id)
+    .where(openCondition)
+    .orderBy('id')
+    .limit(p.limit),
+)
+
+/** The open rows of the same chat behind a row, oldest first. */
+export function* listFollowingRows(
+  { id, platform, account, chat_id }: OutboxRow,
+  limit: number,
+): Transaction<readonly OutboxRow[]> {
+  return yield* rows(selectFollowing, { id, platform, account, chat_id, limit })
+}
+
 const markSending = query((db, p: { id: number; now: number }) =>
   db.updateTable('outbox').set({ state: 'sending', updated_at: p.now }).where('id', '=', p.id),
 )
@@ -127,6 +155,15 @@ const markSending = query((db, p: { id: number; now: number }) =>
 /** After this is stored, the platform may receive the row even if the gateway crashes. */
 export function* claimRow(id: number, now: number): Transaction<void> {
   yield* exec(markSending, { id, now })
+}
+
+const setAlbum = query((db, p: { id: number; album: string }) =>
+  db.updateTable('outbox').set({ album: p.album }).where('id', '=', p.id),
+)
+
+/** Stores which call sends the file of a row. */
+export function* assignAlbum(id: number, album: string): Transaction<void> {
+  yield* exec(setAlbum, { id, album })
 }
 
 /** The new values of a row after an attempt. */
@@ -142,8 +179,10 @@ export interface DeliveryResult {
   readonly error: string | null
   /** Replaces the text of a row whose file cannot be sent. */
   readonly replacementText?: string
+  /** Replaces the call of a row that leaves its album. */
+  readonly album?: string
 }
-type ResultParams = Omit<DeliveryResult, 'replacementText'> & { now: number }
+type ResultParams = Omit<DeliveryResult, 'replacementText' | 'album'> & { now: number }
 
 const updateResult = query((db, p: ResultParams) =>
   db
@@ -166,8 +205,12 @@ const replaceAttachment = query((db, p: { id: number; text: string }) =>
   db.updateTable('outbox').set({ text: p.text, attachment: null }).where('id', '=', p.id),
 )
 
-export function* storeDeliveryResult({ replacementText, ...columns }: DeliveryResult, now: number): Transaction<void> {
+export function* storeDeliveryResult(
+  { replacementText, album, ...columns }: DeliveryResult,
+  now: number,
+): Transaction<void> {
   yield* exec(updateResult, { ...columns, now })
+  if (album !== undefined) yield* assignAlbum(columns.id, album)
   if (replacementText !== undefined) yield* exec(replaceAttachment, { id: columns.id, text: replacementText })
 }
 

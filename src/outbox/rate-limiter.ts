@@ -4,7 +4,7 @@
  * calls that wait, the one with the highest priority goes first.
  */
 import { onAbort } from '../lib/timers.ts'
-import type { SendResult } from '../message/outbound.ts'
+import type { AlbumResult, SendResult } from '../message/outbound.ts'
 import { accountKey, type Chat, chatKey } from './queries.ts'
 
 /** From the highest priority to the lowest. A typing indicator is skipped instead of queued. */
@@ -15,7 +15,7 @@ const priorities: Readonly<Record<CallPriority, number>> = { final: 0, draft: 1,
 /** The right to call the platform for one chat. */
 export interface Permit {
   /** Evaluates a response received at `now`: a rate limit blocks the chat, or its whole account. */
-  record(result: SendResult, now: number): void
+  record(result: SendResult | AlbumResult, now: number): void
   /** Whether another call may follow under the same permit. */
   mayContinue(): boolean
   /** Ends the permit. May be called twice. */

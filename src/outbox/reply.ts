@@ -58,8 +58,13 @@ export function prepareReply(context: OutboxContext, delivery: Delivery, drafts:
       releaseClaim()
       if (reply.draft !== undefined && reply.turnId !== undefined)
         yield* deleteDraft(reply.turnId, reply.draft.part ?? 0)
+      // The worker decides which files are sent together.
+      const startsWithFiles = typeof rows[0]?.attachment === 'string' && typeof rows[1]?.attachment === 'string'
       const mayCall =
-        rows.length > 0 && context.availableSender(chat) !== undefined && context.rateLimiter.isAvailable(chat)
+        rows.length > 0 &&
+        !startsWithFiles &&
+        context.availableSender(chat) !== undefined &&
+        context.rateLimiter.isAvailable(chat)
       let mayClaim = mayCall && !delivery.isBusy(chat) && (yield* findHeadOfChat(chat)) === undefined
       for (const row of rows) {
         if (row.op === 'edit' && isAlreadyShown(context, reply, row)) {
@@ -69,7 +74,7 @@ export function prepareReply(context: OutboxContext, delivery: Delivery, drafts:
         }
         const id = yield* insertRow(mayClaim ? { ...row, state: 'sending' } : row, now)
         if (mayClaim && id !== undefined) {
-          claimed = { ...row, id, state: 'sending', doubt: 0, tries: 0, due_at: now }
+          claimed = { ...row, id, album: null, state: 'sending', doubt: 0, tries: 0, due_at: now }
           delivery.reserve(id)
         }
         mayClaim = false

@@ -1,20 +1,17 @@
 /**
- * Delivers the open rows of one chat, strictly in their order: a row that must wait delays the rows behind it.
+ * Delivers the open rows of one chat, strictly in their order: a row that must wait delays the rows behind it. Files that
+ * are sent together are one claim.
  */
 import { messageOf } from '../lib/errors.ts'
 import { backoffMs } from '../lib/timers.ts'
+import type { AlbumResult, SendResult } from '../message/outbound.ts'
 import type { Transaction } from '../store/query.ts'
-import { attemptDelivery, toDeliveryResult, toUnclaimedResult } from './attempt-delivery.ts'
+import { type Claim, type CountGroup, claimWithAlbum, countAlbumFiles, isAlbum } from './albums.ts'
+import { attemptAlbum, toAlbumResults } from './attempt-album.ts'
+import { type AttemptContext, attemptDelivery, toDeliveryResult, toUnclaimedResult } from './attempt-delivery.ts'
 import { type OutboxContext, toFinishedMessage, toSentMessage } from './context.ts'
 import { bytesPerMb } from './prepare-attachment.ts'
-import {
-  type Chat,
-  claimRow,
-  type DeliveryResult,
-  findHeadOfChat,
-  type OutboxRow,
-  storeDeliveryResult,
-} from './queries.ts'
+import { type Chat, type DeliveryResult, findHeadOfChat, type OutboxRow, storeDeliveryResult } from './queries.ts'
 import type { Permit } from './rate-limiter.ts'
 
 export interface Worker {
@@ -32,8 +29,9 @@ export interface Worker {
 }
 
 interface CompletedAttempt {
-  readonly row: OutboxRow
-  readonly result: DeliveryResult
+  readonly rows: Claim
+  /** One for each row. */
+  readonly results: readonly DeliveryResult[]
   /** What the adapter threw. */
   readonly thrown?: unknown
 }
@@ -60,7 +58,7 @@ export async function runWorker(context: OutboxContext, worker: Worker, claimed:
     lastReported: undefined,
   }
   try {
-    if (claimed !== undefined) state.unstored = await deliver(context, chat, claimed, state.permit)
+    if (claimed !== undefined) state.unstored = await deliver(context, chat, [claimed], state.permit)
     // Rows may have been added after the last query.
     while ((await runStep(context, worker, state)) || (worker.rowsAdded && !context.drainSignal.aborted));
   } finally {
@@ -117,56 +115,69 @@ async function handleNext(
     if (!worker.rowsAdded && next.waitMs > context.rateLimiter.throttledMs(worker.chat)) await worker.wait(next.waitMs)
     return true
   }
-  worker.onClaimed(next.id)
+  worker.onClaimed(next[0].id)
   state.unstored = await deliver(context, worker.chat, next, state.permit)
   return true
 }
 
-/** Makes one attempt for a claimed row. Never throws. */
+/** Makes one attempt for claimed rows. Never throws. */
 async function deliver(
   context: OutboxContext,
   chat: Chat,
-  row: OutboxRow,
+  rows: Claim,
   permit: Permit | undefined,
 ): Promise<CompletedAttempt> {
   const sender = context.availableSender(chat)
   // The platform may have limited the account while the claim was being stored.
   if (sender === undefined || permit?.mayContinue() !== true) {
-    return { row, result: { ...toUnclaimedResult(row), due_at: context.clock() } }
+    return { rows, results: rows.map((row) => ({ ...toUnclaimedResult(row), due_at: context.clock() })) }
   }
   context.failpoint('outbox:claimed')
   const { max_tries: maxTries, max_backoff: maxBackoff, max_attachment_mb: maxMb } = context.settings().outbox
-  const attempt = await attemptDelivery(row, {
+  const rules = { maxTries, maxBackoffMs: maxBackoff * 1_000, random: context.random }
+  const attemptContext: AttemptContext = {
     sender,
     limits: context.limits(chat),
     abortSignal: context.abortSignal,
     attachmentLimits: { policy: context.attachmentPolicy, maxBytes: maxMb * bytesPerMb },
-  })
-  const { result } = attempt
+  }
+  if (isAlbum(rows)) {
+    const attempt = await attemptAlbum(rows, attemptContext)
+    const now = recordResult(context, chat, permit, attempt.result)
+    return { rows, results: toAlbumResults(rows, attempt, now, rules), thrown: attempt.thrown }
+  }
+  const [row] = rows
+  const attempt = await attemptDelivery(row, attemptContext)
+  const now = recordResult(context, chat, permit, attempt.result)
+  return { rows, results: [toDeliveryResult(row, attempt, now, rules)], thrown: attempt.thrown }
+}
+
+/** Returns the time of the result. */
+function recordResult(context: OutboxContext, chat: Chat, permit: Permit, result: SendResult | AlbumResult): number {
   if (result.success) context.failpoint('outbox:accepted')
   else if (result.problem === 'unauthorised') context.block(chat)
   const now = context.clock()
   permit.record(result, now)
-  const rules = { maxTries, maxBackoffMs: maxBackoff * 1_000, random: context.random }
-  return { row, result: toDeliveryResult(row, attempt, now, rules), thrown: attempt.thrown }
+  return now
 }
 
 /** `failed`: the store has failed. */
-type NextStep = 'done' | 'failed' | { readonly waitMs: number } | OutboxRow
+type NextStep = 'done' | 'failed' | { readonly waitMs: number } | Claim
 
 /**
- * Stores the result of the last attempt and claims the next row, in one transaction. After `failed` it must be repeated
+ * Stores the results of the last attempt and claims the next rows, in one transaction. After `failed` it must be repeated
  * until it succeeds: the platform has the message, so losing the result would send it twice.
  */
 async function storeAndClaimNext(context: OutboxContext, { chat }: Worker, state: WorkerState): Promise<NextStep> {
   const { unstored, permit } = state
   const now = context.clock()
   const mayClaim = permit !== undefined && context.availableSender(chat) !== undefined
+  const countGroup = (rows: Claim) => countGroupOf(context, chat, rows)
   try {
-    const next = await context.store.run(() => storeAndClaim(chat, unstored?.result, now, mayClaim))
+    const next = await context.store.run(() => storeAndClaim(chat, unstored?.results ?? [], now, mayClaim, countGroup))
     if (unstored !== undefined) {
       context.failpoint('outbox:settled')
-      logResult(context, state, unstored, now)
+      logAttempt(context, state, unstored, now)
     }
     return next
   } catch (error) {
@@ -178,28 +189,67 @@ async function storeAndClaimNext(context: OutboxContext, { chat }: Worker, state
   }
 }
 
+/** An exception must not fail the transaction, which is repeated until it succeeds. */
+function countGroupOf(context: OutboxContext, chat: Chat, rows: Claim): number {
+  const sender = context.availableSender(chat)
+  if (sender?.albums === undefined || sender.sendsAttachments !== true) return 1
+  try {
+    return countAlbumFiles(sender.albums, rows)
+  } catch (error) {
+    context.log.error(
+      { event: 'outbox.album_failed', ...chat, err: error },
+      `files are sent one by one: ${messageOf(error)}`,
+    )
+    return 1
+  }
+}
+
 function* storeAndClaim(
   chat: Chat,
-  result: DeliveryResult | undefined,
+  results: readonly DeliveryResult[],
   now: number,
   mayClaim: boolean,
+  countGroup: CountGroup,
 ): Transaction<Exclude<NextStep, 'failed'>> {
-  if (result !== undefined) yield* storeDeliveryResult(result, now)
+  for (const result of results) yield* storeDeliveryResult(result, now)
   const head = yield* findHeadOfChat(chat)
   if (head === undefined) return 'done'
   // Claimed by the transaction of the reply, or by the result of an edit that became a send.
-  if (head.state === 'sending') return head
+  if (head.state === 'sending') return [head]
   const waitMs = Math.max(0, head.due_at - now)
   if (waitMs > 0 || !mayClaim) return { waitMs }
-  yield* claimRow(head.id, now)
-  return head
+  return yield* claimWithAlbum(head, countGroup, now)
 }
 
-/** Logs one line per attempt: a warning when the state of the row has changed, otherwise at level debug. */
+function logAttempt(
+  context: OutboxContext,
+  worker: WorkerState,
+  { rows, results, thrown }: CompletedAttempt,
+  now: number,
+): void {
+  const [first] = results
+  if (first?.album !== undefined) {
+    const [{ id, key, session_key, turn_id }] = rows
+    const fields = { outbox: id, key, session: session_key, turn: turn_id, files: rows.length }
+    context.log.warn(
+      { event: 'outbox.album_split', ...fields, err: thrown, reason: first.error },
+      'album not sent; its files are sent one by one',
+    )
+    return
+  }
+  for (const [index, row] of rows.entries()) {
+    const result = results[index]
+    if (result !== undefined) logResult(context, worker, row, result, thrown, now)
+  }
+}
+
+/** Logs one line per row: a warning when the state of the row has changed, otherwise at level debug. */
 function logResult(
   context: OutboxContext,
   worker: WorkerState,
-  { row, result, thrown }: CompletedAttempt,
+  row: OutboxRow,
+  result: DeliveryResult,
+  thrown: unknown,
   now: number,
 ): void {
   const { id, state, tries, error, due_at, replacementText } = result

@@ -7,7 +7,13 @@ import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
 import type { ButtonPress, MessageChange } from '../message/change.ts'
 import type { Attachment, MessageEvent } from '../message/event.ts'
 import type { EventKey } from '../message/ids.ts'
-import type { OutboundMessage, SendResult } from '../message/outbound.ts'
+import type {
+  AlbumResult,
+  OutboundAlbum,
+  OutboundAttachment,
+  OutboundMessage,
+  SendResult,
+} from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { TurnResult, TurnStatus } from '../message/turn-result.ts'
 
@@ -39,6 +45,8 @@ export interface PlatformAdapter {
   typing?(target: Target, signal: AbortSignal): Promise<SendResult>
   /** Attachments can be sent. Without it the outbox sends a line of text with the file name. */
   readonly sendsAttachments?: boolean
+  /** Several files of a reply can be sent together; needs `sendsAttachments`. Without it `send` is called for each file. */
+  readonly albums?: AlbumSupport
   /** Buttons can be sent. Without it users answer with commands, which the text lists. */
   readonly showsButtons?: boolean
   /**
@@ -63,6 +71,38 @@ export interface PlatformAdapter {
   readonly drawsCursor?: boolean
   /** A message may be sent twice without a label, for example to a page that reads the stored history. */
   readonly idempotentSends?: boolean
+}
+
+/** Sends several files as one album or one message. Its functions must not depend on `this`. */
+export interface AlbumSupport {
+  /** The most files of one album, from 2 to 100. */
+  readonly maxFiles: number
+  /**
+   * Consecutive files of a reply with the same group are sent together. `undefined` for a file that is always sent alone.
+   * Must be fast and not throw.
+   */
+  groupOf(file: GroupableFile): string | undefined
+  /**
+   * Sends all files or none. Errors of the platform are returned, never thrown. After `rejected` the outbox calls `send`
+   * for each file, so that one bad file does not prevent the others; return it also for a file that cannot be read.
+   */
+  send(album: OutboundAlbum, signal: AbortSignal): Promise<AlbumResult>
+  /**
+   * As `PlatformAdapter.resolveUnknown`. The album has the `deliveryId` of the call in question, and those of its files
+   * whose delivery is still open. Without it, or for 'unknown', the album is delivered once more with a visible label.
+   */
+  resolveUnknown?(album: OutboundAlbum, signal: AbortSignal): Promise<AlbumLookup>
+}
+
+/** `messageIds`: as in `AlbumResult`; leave them out when the album has fewer files than were sent. */
+export type AlbumLookup =
+  | { readonly sent: true; readonly messageIds?: readonly string[] }
+  | { readonly sent: false }
+  | 'unknown'
+
+/** What is known of a file before it is opened. */
+export interface GroupableFile extends Pick<OutboundAttachment, 'kind' | 'fileName' | 'mimeType'> {
+  readonly source: { readonly kind: 'file' | 'url' }
 }
 
 export interface AttachmentAddress {

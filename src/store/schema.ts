@@ -149,6 +149,8 @@ export interface Database {
     attachment: string | null
     /** `Button[]`, JSON. */
     buttons: string | null
+    /** The delivery id of the call that sends a file; see `outbox/albums.ts`. */
+    album: string | null
     created_at: number
     updated_at: number
   }

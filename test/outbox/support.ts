@@ -5,12 +5,19 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { z } from 'zod'
 import { type Logger, silentLog } from '../../src/lib/log.ts'
-import type { Button, OutboundAttachment, OutboundMessage, SendResult } from '../../src/message/outbound.ts'
+import type {
+  AlbumResult,
+  Button,
+  OutboundAlbum,
+  OutboundAttachment,
+  OutboundMessage,
+  SendResult,
+} from '../../src/message/outbound.ts'
 import { outboxConfig } from '../../src/outbox/config.ts'
 import type { ReplyPolicy } from '../../src/outbox/context.ts'
 import { createOutbox, type Outbox, type Reply, type Sender } from '../../src/outbox/outbox.ts'
 import type { AttachmentPolicy } from '../../src/outbox/prepare-attachment.ts'
-import type { MessageLimits } from '../../src/platforms/adapter.ts'
+import type { AlbumLookup, AlbumSupport, MessageLimits } from '../../src/platforms/adapter.ts'
 import { query, rows } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'
@@ -18,7 +25,7 @@ import { tempHome } from '../kit/temp-home.ts'
 
 /** One call that the platform received. */
 export interface Call {
-  readonly op: 'send' | 'edit' | 'remove' | 'typing' | 'resolve'
+  readonly op: 'send' | 'edit' | 'remove' | 'typing' | 'resolve' | 'album' | 'resolve-album'
   readonly chat: string
   readonly text: string
   readonly kind: string
@@ -30,6 +37,8 @@ export interface Call {
   readonly at: number
   readonly attachment?: OutboundAttachment
   readonly buttons?: readonly Button[]
+  /** The names of the files of an album. */
+  readonly files?: readonly string[]
 }
 
 export type ScriptedResult = SendResult | Error | Promise<SendResult>
@@ -42,6 +51,9 @@ export interface FakeSender extends Sender {
   /** The results of the next calls. Later calls succeed. */
   readonly script: ScriptedResult[]
   found: ResolveResult | Error
+  /** The results of the next albums. Later albums succeed. */
+  readonly albumScript: (AlbumResult | Error)[]
+  foundAlbum: AlbumLookup
   /** Texts of sends and edits, in order. */
   texts(): string[]
   /** Resolves when this number of sends and edits has started. */
@@ -56,6 +68,8 @@ export interface Capabilities {
   readonly idempotentSends?: boolean
   readonly drawsCursor?: boolean
   readonly attachments?: boolean
+  /** `resolve`: albums can be looked up. `oneMessage`: all files of an album are one message. */
+  readonly albums?: { readonly maxFiles: number; readonly resolve?: boolean; readonly oneMessage?: boolean }
   readonly buttons?: boolean
   readonly draftIntervalMs?: number
   readonly limits?: MessageLimits
@@ -126,6 +140,8 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
     shown,
     script,
     found: 'unknown',
+    albumScript: [],
+    foundAlbum: 'unknown',
     texts: () => calls.filter(({ op }) => op === 'send' || op === 'edit').map(({ text }) => text),
     reached: (count) =>
       new Promise((resolve) => {
@@ -147,6 +163,7 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
     ...(drawsCursor === undefined ? {} : { drawsCursor }),
     ...(attachments === undefined ? {} : { sendsAttachments: attachments }),
     ...(buttons === undefined ? {} : { showsButtons: buttons }),
+    ...(abilities.albums === undefined ? {} : { albums: albumSupport(abilities.albums) }),
   }
   if (abilities.edit !== false) {
     sender.edit = (messageId, message, final) => {
@@ -178,6 +195,39 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
     }
   }
   return sender
+
+  /** Images and videos form a group, as do documents; everything else is sent alone. */
+  function albumSupport({ maxFiles, resolve, oneMessage }: NonNullable<Capabilities['albums']>): AlbumSupport {
+    const groups: Readonly<Record<string, string>> = { image: 'visual', video: 'visual', document: 'documents' }
+    return {
+      maxFiles,
+      groupOf: ({ kind }) => groups[kind],
+      async send(album) {
+        const { deliveryId, target, kind, replyTo = '', files } = album
+        const text = files.map(({ caption }) => caption).join('|')
+        const names = files.map(({ attachment }) => attachment.fileName)
+        note('album', { chat: target.chatId, text, kind, deliveryId, replyTo, files: names })
+        for (const { attachment } of files) if (attachment.source.kind === 'file') await attachment.source.open()
+        const next = sender.albumScript.shift()
+        if (next instanceof Error) throw next
+        if (next !== undefined) return next
+        const messageIds = (oneMessage === true ? [''] : names).map(() => {
+          made += 1
+          return `m${made}`
+        })
+        return { success: true, messageIds }
+      },
+      ...(resolve === true
+        ? {
+            async resolveUnknown(album: OutboundAlbum) {
+              const names = album.files.map(({ attachment }) => attachment.fileName)
+              note('resolve-album', { deliveryId: album.deliveryId, files: names })
+              return sender.foundAlbum
+            },
+          }
+        : {}),
+    }
+  }
 }
 
 function toCall(message: OutboundMessage): Partial<Call> {
@@ -318,7 +368,7 @@ export function openOutbox(t: TestContext, options: OutboxFixtureOptions = {}): 
 /** After a crash no call arrives and no call returns. */
 function untilCrash(sender: FakeSender, dead: () => boolean): Sender {
   const never = () => new Promise<never>(() => undefined)
-  const { send, edit, resolveUnknown } = sender
+  const { send, edit, resolveUnknown, albums } = sender
   return {
     ...sender,
     send: (message, signal) => (dead() ? never() : send(message, signal)),
@@ -327,6 +377,9 @@ function untilCrash(sender: FakeSender, dead: () => boolean): Sender {
     }),
     ...(resolveUnknown && {
       resolveUnknown: (message, signal) => (dead() ? never() : resolveUnknown(message, signal)),
+    }),
+    ...(albums && {
+      albums: { ...albums, send: (album, signal) => (dead() ? never() : albums.send(album, signal)) },
     }),
   }
 }

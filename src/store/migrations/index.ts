@@ -11,6 +11,7 @@ import { dropAgeIndexes } from './005-drop-age-indexes.ts'
 import { approvals } from './006-approvals.ts'
 import { deadLetters } from './007-dead-letters.ts'
 import { attempts } from './008-attempts.ts'
+import { albums } from './009-albums.ts'
 
 export const migrations: readonly string[] = [
   initial,
@@ -21,4 +22,5 @@ export const migrations: readonly string[] = [
   approvals,
   deadLetters,
   attempts,
+  albums,
 ]
