@@ -100,18 +100,18 @@ test('the gateway starts with an invalid hook', async (t) => {
       writeFileSync(join(home.hooks, '.state.json'), 'no JSON')
     },
   })
-  await gateway.waitForLog({ event: 'hook.discovery_warning', reason: /HOOK\.yaml:2/ })
+  await gateway.waitForLog({ event: 'hook.discovery_warning', reason: /broken\/HOOK\.yaml:\d+:\d+/ })
   await gateway.say('hello')
   await gateway.waitForReply('works', 'there')
 })
 
-test('a gateway that is embedded in the terminal loads no hooks', async (t) => {
+test('a gateway that is embedded in the terminal loads no hook folders', async (t) => {
   const gateway = await startTestGateway(t, {
     gateway: { onlyPlatforms: ['fake'] },
     prepare: (home) => hook(home, 'any', '[agent:end]', `await gateway.send('fake:there', 'heard')`),
   })
   await gateway.say('hello')
   await gateway.waitForReply('You said: hello')
-  assert.equal((await gateway.http('/api/hooks')).status, 404)
+  assert.doesNotMatch(await (await gateway.http('/api/hooks')).text(), /"any"/)
   assert.deepEqual(gateway.replies('there'), [])
 })
