@@ -1,6 +1,5 @@
 /**
- * Decides what must be known before any other file is loaded: the version of Node, the V8 flags and the compile cache.
- * Plain JavaScript, so that an old Node can run it and report that it is too old.
+ * Decides what must be known before any other file is loaded: the V8 flags and the compile cache.
  */
 import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -14,23 +13,20 @@ const daemonFlags = ['--max-semi-space-size=4', '--max-old-space-size=512']
 
 /**
  * @typedef {object} RuntimeSetup
- * @property {string} [problem] why this Node cannot run the program, and what to do
  * @property {string[]} [restartWith] arguments (the program first) to start again with, in the same process
  * @property {Record<string, string>} environment for that start
  * @property {string} [compileCache] the directory of the compile cache
  */
 
 /**
- * @param {Pick<NodeJS.Process, 'versions' | 'argv' | 'execArgv' | 'execPath' | 'env'>} process
+ * @param {Pick<NodeJS.Process, 'argv' | 'execArgv' | 'execPath' | 'env'>} process
  * @param {string} installationCache the compile cache that the installation filled
  * @returns {RuntimeSetup}
  */
-export function runtimeSetup({ versions, argv, execArgv, execPath, env }, installationCache) {
+export function runtimeSetup({ argv, execArgv, execPath, env }, installationCache) {
   const environment = Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
-  const problem = tooOld(versions.node)
-  if (problem !== undefined) return { problem, environment }
   const daemon = argv[2] === 'gateway' && argv[3] === 'run'
   const flagged = execArgv.some((flag) => flag.startsWith('--max-semi-space-size'))
   if (daemon && !flagged) return { environment, restartWith: [execPath, ...daemonFlags, ...execArgv, ...argv.slice(1)] }
@@ -38,14 +34,6 @@ export function runtimeSetup({ versions, argv, execArgv, execPath, env }, instal
   if (env['NODE_COMPILE_CACHE'] !== undefined) return { environment }
   const compileCache = isUsableCache(installationCache) ? installationCache : compileCacheInHome(env, daemon)
   return compileCache === undefined ? { environment } : { environment, compileCache }
-}
-
-/** @param {string} version */
-function tooOld(version) {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  if (major > 24 || (major === 24 && minor >= 15)) return undefined
-  return `hermes needs Node 24.15 or newer; this is ${version}.
-In a checkout, \`npm ci\` installs a suitable one: run \`npm start\`, or \`npm run -s hermes -- <command>\`.`
 }
 
 /**

@@ -9,7 +9,7 @@ import { tempHome } from '../kit/temp-home.ts'
 
 interface RuntimeSetupModule {
   runtimeSetup(
-    process: Pick<NodeJS.Process, 'versions' | 'argv' | 'execArgv' | 'execPath' | 'env'>,
+    process: Pick<NodeJS.Process, 'argv' | 'execArgv' | 'execPath' | 'env'>,
     installationCache: string,
   ): { readonly compileCache?: string }
 }
@@ -23,7 +23,6 @@ const isRoot = process.getuid?.() === 0
 function setup(env: NodeJS.ProcessEnv, installationCache: string, args: readonly string[] = ['gateway', 'run']) {
   return runtimeSetup(
     {
-      versions: process.versions,
       argv: ['node', 'main.mjs', ...args],
       execArgv: ['--max-semi-space-size=4'],
       execPath: process.execPath,

@@ -1,0 +1,28 @@
+/**
+ * Sets the runtime up before the first TypeScript file is loaded: the V8 flags, the compile cache and the resolver.
+ */
+import { enableCompileCache, registerHooks } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { runtimeSetup } from '../config/runtime-setup.mjs'
+import { bundledPackageUrls, compileCacheDirectory } from '../packages/bundled-packages.mjs'
+import { missingPackageAdvice } from '../packages/missing-package.mjs'
+import { createResolver } from '../packages/resolver.mjs'
+
+/** @param {NodeJS.Process} process */
+export async function launch(process) {
+  const setup = runtimeSetup(process, fileURLToPath(compileCacheDirectory))
+  if (setup.restartWith !== undefined) process.execve?.(process.execPath, setup.restartWith, setup.environment)
+  if (setup.compileCache !== undefined) enableCompileCache(setup.compileCache)
+
+  registerHooks({ resolve: createResolver({ source: new URL('../', import.meta.url), packed: bundledPackageUrls() }) })
+
+  try {
+    const { main } = await import('./main.ts')
+    await main(process)
+  } catch (error) {
+    const advice = missingPackageAdvice(error)
+    if (advice === undefined) throw error
+    process.stderr.write(`hermes: ${advice}\n`)
+    process.exit(1)
+  }
+}
