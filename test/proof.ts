@@ -22,6 +22,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { killPoints } from './crash/scenario.ts'
 import { isLossless, type SoakResult, soakHooks } from './hooks/soak.ts'
+import { usageOf } from './kit/usage.ts'
 import { passesSoak, soakCalls } from './middleware/soak.ts'
 import { proveContract } from './proof/contract.ts'
 import { keepsPromises } from './proof/delivery-counts.ts'
@@ -53,8 +54,13 @@ const { values } = parseArgs({
     random: { type: 'string', default: '30' },
     keep: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
   },
 })
+if (values.help) {
+  process.stdout.write(usageOf(import.meta.url))
+  process.exit(0)
+}
 /** Limit for the heap growth during the hook events and the managed calls. */
 const maxHeapGrowthMb = 5
 const fault = values.fault ?? values.trouble

@@ -6,6 +6,7 @@
 import { cpus, loadavg } from 'node:os'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { usageOf } from '../kit/usage.ts'
 import type { Figure, Row } from './figure.ts'
 import { connect } from './figures/connect.ts'
 import { files } from './figures/files.ts'
@@ -45,14 +46,19 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     full: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
     json: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     soak: { type: 'string', default: '0' },
   },
 })
+const known = figures.map(({ name, about }) => `  ${name.padEnd(9)} ${about}\n`).join('')
+if (values.help) {
+  process.stdout.write(`${usageOf(import.meta.url)}\nFigures:\n${known}`)
+  process.exit(0)
+}
 const unknown = positionals.filter((name) => !figures.some((figure) => figure.name === name))
 if (unknown.length > 0) {
-  const known = figures.map(({ name, about }) => `  ${name.padEnd(8)} ${about}\n`).join('')
   process.stderr.write(`Unknown figure: ${unknown.join(', ')}. Known figures:\n${known}`)
   process.exit(2)
 }
