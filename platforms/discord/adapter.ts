@@ -97,6 +97,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
       rest.clearHandlerSweeper()
     },
     send: sender.send,
+    albums: sender.albums,
     edit: (messageId, message, _final, signal) => sender.edit(messageId, message, signal),
     remove: sender.remove,
     typing: sender.typing,

@@ -3,11 +3,14 @@
  * a request for updates after a number acknowledges all updates up to it.
  */
 import {
+  type AlbumResult,
+  type AlbumSupport,
   type Attachment,
   definePlatform,
   HermesError,
   isHermesError,
   messageOf,
+  type OutboundAlbum,
   type OutboundAttachment,
   type OutboundMessage,
   type PlatformAdapter,
@@ -61,6 +64,7 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
       ? { typing: ({ chatId: chat }: Target, signal: AbortSignal) => call('POST', '/typing', signal, { chat }) }
       : {}),
     ...(can('files') ? { sendsAttachments: true } : {}),
+    ...(can('albums') ? { albums: createAlbums() } : {}),
     locate: async ({ ref = '' }: Attachment) => ({
       url: `${url}/files/${encodeURIComponent(ref)}`,
       headers: { authorization: `Bearer ${token}` },
@@ -131,10 +135,47 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
     return call(method, path, signal, { key: deliveryId, chat, thread, text, kind, buttons, file })
   }
 
-  async function call(method: string, path: string, signal: AbortSignal, body?: unknown): Promise<SendResult> {
+  function createAlbums(): AlbumSupport {
+    return {
+      maxFiles: 10,
+      groupOf: ({ kind }) => (kind === 'voice' ? undefined : kind === 'document' ? 'documents' : 'media'),
+      send: sendAlbum,
+      ...(can('resolve')
+        ? {
+            async resolveUnknown({ deliveryId }: OutboundAlbum, signal: AbortSignal) {
+              const ids = await findIds(deliveryId, signal)
+              if (ids === 'unknown') return ids
+              return ids.length === 0 ? { sent: false as const } : { sent: true as const, messageIds: ids }
+            },
+          }
+        : {}),
+    }
+  }
+
+  async function sendAlbum(
+    { deliveryId, target, kind, files }: OutboundAlbum,
+    signal: AbortSignal,
+  ): Promise<AlbumResult> {
+    const { chatId: chat, threadId: thread } = target
+    const wireFiles: unknown[] = []
+    try {
+      for (const { caption: text, attachment } of files) wireFiles.push({ text, file: await wireFile(attachment) })
+    } catch (error) {
+      return { success: false, problem: 'rejected', error: messageOf(error) }
+    }
+    return call('POST', '/albums', signal, { key: deliveryId, chat, thread, kind, files: wireFiles })
+  }
+
+  async function call(
+    method: string,
+    path: string,
+    signal: AbortSignal,
+    body?: unknown,
+  ): Promise<SendResult & AlbumResult> {
     try {
       const response = await ask(method, path, signal, body)
-      if (response.ok) return { success: true, ...(await jsonOf<{ messageId?: string }>(response)) }
+      if (response.ok)
+        return { success: true, ...(await jsonOf<{ messageId?: string; messageIds?: string[] }>(response)) }
       const error = await response.text()
       // Not modified: the message already has the requested text.
       if (response.status === 409) return { success: true }
@@ -149,10 +190,17 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
   }
 
   async function resolveUnknown({ deliveryId }: OutboundMessage, signal: AbortSignal) {
+    const ids = await findIds(deliveryId, signal)
+    if (ids === 'unknown') return ids
+    const [id] = ids
+    return id === undefined ? { sent: false as const } : { sent: true as const, messageId: id }
+  }
+
+  async function findIds(deliveryId: string, signal: AbortSignal): Promise<readonly string[] | 'unknown'> {
     try {
       const response = await ask('GET', `/find?key=${encodeURIComponent(deliveryId)}`, signal)
-      const { id } = await jsonOf<{ id?: string }>(response)
-      return id === undefined ? { sent: false as const } : { sent: true as const, messageId: id }
+      const { ids } = await jsonOf<{ ids: string[] }>(response)
+      return ids
     } catch (error) {
       context.log.debug({ event: 'fake.resolve_failed', error }, 'the fake platform could not be queried')
       return 'unknown' as const

@@ -17,6 +17,8 @@ export interface ShownMessage {
   buttons: readonly Button[]
   /** Its file: the bytes or the URL. */
   readonly file?: { readonly fileName: string; readonly content: Uint8Array | string }
+  /** The key of the album that the file was sent in. */
+  readonly album?: string
 }
 
 /** A message as the adapter sends it. */
@@ -82,6 +84,16 @@ export function messageIn(body: unknown): WireMessage {
     ...(typeof thread === 'string' ? { thread } : {}),
     ...fileIn(fields.get('file')),
   }
+}
+
+/** The messages of an album. They share its key. */
+export function albumIn(body: unknown): readonly WireMessage[] {
+  const { files, ...common } = Object(body)
+  if (!Array.isArray(files)) throw new Error('an album needs files')
+  return files.map((file) => {
+    const message = messageIn({ ...common, ...file })
+    return { ...message, album: message.key }
+  })
 }
 
 function fileIn(wire: unknown): Pick<ShownMessage, 'file'> {

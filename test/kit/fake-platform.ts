@@ -9,7 +9,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import type { ChatType, PressResult, SendFailureKind } from '../../src/sdk.ts'
-import { createShownMessages, messageIn, type ShownMessage, type WireMessage } from './fake-platform-messages.ts'
+import {
+  albumIn,
+  createShownMessages,
+  messageIn,
+  type ShownMessage,
+  type WireMessage,
+} from './fake-platform-messages.ts'
 import type { FakeFile, FakeUpdate } from './fake-platform-updates.ts'
 
 export type { ShownMessage } from './fake-platform-messages.ts'
@@ -195,7 +201,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
       case 'GET /updates':
         return poll(Number(searchParams.get('after')), response)
       case 'GET /find':
-        return answer(response, 200, { id: messages.all.find(({ key }) => key === searchParams.get('key'))?.id })
+        return answer(response, 200, findIds(searchParams.get('key')))
       case 'GET /files':
         await fileAsked()
         return void response.end(files.get(id))
@@ -204,6 +210,8 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
         break
       case 'POST /messages':
         return write(messageIn(await json(request)), messages.post, response)
+      case 'POST /albums':
+        return writeAlbum(albumIn(await json(request)), response)
       case 'PUT /messages':
         if (notModified === 0)
           return write(messageIn(await json(request)), (body) => messages.rewrite(id, body), response)
@@ -220,15 +228,39 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     apply: (body: WireMessage) => ShownMessage | undefined,
     response: ServerResponse,
   ): void {
+    change(
+      body.chat,
+      () => apply(body),
+      response,
+      ({ id }) => ({ messageId: id }),
+    )
+  }
+
+  function writeAlbum(album: readonly WireMessage[], response: ServerResponse): void {
+    const post = () => album.map(messages.post)
+    change(album[0]?.chat ?? '', post, response, (posted) => ({ messageIds: posted.map(({ id }) => id) }))
+  }
+
+  function findIds(key: string | null) {
+    const ids = messages.all.filter((message) => message.key === key).map(({ id }) => id)
+    return { id: ids[0], ids }
+  }
+
+  function change<Shown>(
+    chat: string,
+    apply: () => Shown | undefined,
+    response: ServerResponse,
+    resultOf: (shown: Shown) => unknown,
+  ): void {
     const failure = failures.shift()
     if (failure !== undefined) {
       response.setHeader('retry-after-ms', failure.retryAfterMs)
       answer(response, statuses[failure.problem], `scripted failure: ${failure.problem}`)
       return
     }
-    const shown = lostChats.has(body.chat) ? undefined : apply(body)
+    const shown = lostChats.has(chat) ? undefined : apply()
     if (shown === undefined) answer(response, 400, 'there is no such chat or message')
-    else if (responsesToDrop === 0) answer(response, 200, { messageId: shown.id })
+    else if (responsesToDrop === 0) answer(response, 200, resultOf(shown))
     else {
       responsesToDrop -= 1
       response.socket?.destroy()
@@ -269,7 +301,7 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
 
 /**
  * Writes the platform `fake` into `<home>/platforms/fake`. The config then needs
- * `platforms: {fake: {url, token, allow_from, abilities?: [edit, resolve, buttons, receive, remove, typing, files]}}`.
+ * `platforms: {fake: {url, token, allow_from, abilities?: [edit, resolve, buttons, receive, remove, typing, files, albums]}}`.
  */
 export function installFakePlatform(home: string, name = 'fake'): void {
   const folder = join(home, 'platforms', name)

@@ -56,8 +56,8 @@ export function createApi(rest: RestClient) {
     },
     message: (channel: string, id: string, signal: AbortSignal) => rest.get(`${messages(channel)}/${id}`, { signal }),
 
-    createMessage: (channel: string, body: JsonRecord, file: Upload | undefined, signal: AbortSignal) =>
-      rest.post(messages(channel), file === undefined ? { body, signal } : { ...toFormData(body, file), signal }),
+    createMessage: (channel: string, body: JsonRecord, files: readonly Upload[], signal: AbortSignal) =>
+      rest.post(messages(channel), files.length === 0 ? { body, signal } : { ...toFormData(body, files), signal }),
     editMessage: (channel: string, id: string, body: JsonRecord, signal: AbortSignal) =>
       rest.patch(`${messages(channel)}/${id}`, { body, signal }),
     deleteMessage: (channel: string, id: string, signal: AbortSignal) =>
@@ -94,10 +94,10 @@ export function createApi(rest: RestClient) {
 }
 
 /** Uses Node's `FormData`: discord.js would use that of its own undici, which another undici in the process cannot send. */
-function toFormData(body: JsonRecord, { name, content }: Upload): RequestOptions {
+function toFormData(body: JsonRecord, files: readonly Upload[]): RequestOptions {
   const form = new FormData()
   form.append('payload_json', JSON.stringify(body))
-  form.append('files[0]', content, name)
+  for (const [index, { name, content }] of files.entries()) form.append(`files[${index}]`, content, name)
   return { body: form, passThroughBody: true }
 }
 

@@ -26,16 +26,17 @@ export async function renderMessage(
   message: OutboundMessage,
   channelId: string,
   mentions: AllowedMentions,
-  file?: OutboundFile,
+  files: readonly OutboundFile[] = [],
 ): Promise<JsonRecord> {
+  const isVoice = files.some(({ voice }) => voice !== undefined)
   const { replyTo, target, kind, attachment } = message
   const fileUrl = attachment?.source.kind === 'url' ? attachment.source.url : undefined
   const shown = fileUrl !== undefined && (attachment?.kind === 'image' || attachment?.kind === 'animation')
   const text = fileUrl === undefined || shown ? message.text : appendLine(message.text, fileUrl)
-  const flags = (kind === 'notice' ? suppressEmbedsFlag : 0) + (file?.voice === undefined ? 0 : voiceMessageFlag)
+  const flags = (kind === 'notice' ? suppressEmbedsFlag : 0) + (isVoice ? voiceMessageFlag : 0)
   const isReply = isSnowflake(replyTo) && channelOfMessage(target, replyTo) === channelId
   return {
-    ...(file?.voice === undefined ? { content: await renderContent(text) } : {}),
+    ...(isVoice ? {} : { content: await renderContent(text) }),
     allowed_mentions: allowedMentions(mentions),
     nonce: nonceOf(message.deliveryId),
     enforce_nonce: true,
@@ -45,7 +46,7 @@ export async function renderMessage(
     ...(message.buttons === undefined || message.buttons.length === 0
       ? {}
       : { components: renderButtons(message.buttons) }),
-    ...(file === undefined ? {} : { attachments: [attachmentFields(file)] }),
+    ...(files.length === 0 ? {} : { attachments: files.map(attachmentFields) }),
   }
 }
 
@@ -98,9 +99,9 @@ function renderButtons(buttons: readonly Button[]): readonly JsonRecord[] {
   return rows
 }
 
-function attachmentFields({ name, voice }: OutboundFile): JsonRecord {
+function attachmentFields({ name, voice }: OutboundFile, index: number): JsonRecord {
   const metadata = voice === undefined ? {} : { duration_secs: voice.durationSecs, waveform: voice.waveform }
-  return { id: 0, filename: name, ...metadata }
+  return { id: index, filename: name, ...metadata }
 }
 
 export function truncate(text: string, limit: number): string {

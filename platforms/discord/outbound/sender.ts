@@ -1,7 +1,16 @@
 /**
  * Sends, edits and deletes messages. Each call returns a result; only the outbox repeats calls.
  */
-import { createLruCache, messageOf, type OutboundMessage, type SendResult, type Target } from '#sdk'
+import {
+  type AlbumSupport,
+  createLruCache,
+  messageOf,
+  type OutboundAlbum,
+  type OutboundMessage,
+  type SendResult,
+  type Target,
+} from '#sdk'
+
 import type { Api } from '../connection/api.ts'
 import { codeOf, describeError, isRejected, toSendResult } from '../errors.ts'
 import { asRecord, idAt, isRecord, isSnowflake, type JsonRecord, recordAt, textAt } from '../inbound/payload.ts'
@@ -22,6 +31,7 @@ export type ResolveUnknownResult = { sent: true; messageId?: string } | { sent: 
 
 export interface Sender {
   send(message: OutboundMessage, signal: AbortSignal): Promise<SendResult>
+  readonly albums: AlbumSupport
   edit(messageId: string, message: OutboundMessage, signal: AbortSignal): Promise<SendResult>
   remove(target: Target, messageId: string, signal: AbortSignal): Promise<SendResult>
   typing(target: Target, signal: AbortSignal): Promise<SendResult>
@@ -31,6 +41,8 @@ export interface Sender {
   recordEcho(message: JsonRecord): void
 }
 
+/** Limit of Discord. */
+const maxFilesPerMessage = 10
 /** How many messages are searched for one whose response was lost. */
 const maxLookback = 100
 /** Drafts of other conversations in the same chat may follow it. */
@@ -56,20 +68,15 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
       if (message.text.trim() === '' && file === undefined && message.attachment === undefined) {
         return rejectedResult('the message is empty')
       }
-      return await toSendResultOf(true, file, async () => {
-        const sent = await threads.withChannel(message.target, signal, (channelId) =>
-          post(message, channelId, file, signal),
-        )
-        const messageId = idAt(asRecord(sent), 'id')
-        return { success: true, ...(messageId === undefined ? {} : { messageId }) }
-      })
+      return await sendWithFiles(message, file === undefined ? [] : [file], signal)
     },
+    albums: createAlbums(sendWithFiles, resolveUnknown),
     async edit(messageId, message, signal) {
       if (signal.aborted) return abortedResult
       if (!isSnowflake(messageId) || !isValidTarget(message.target))
         return rejectedResult('this is not the id of a message')
       if (message.text.trim() === '') return rejectedResult('the message is empty')
-      return await toSendResultOf(false, undefined, async () => {
+      return await toSendResultOf(false, [], async () => {
         const body = await renderEdit(message, options.allowedMentions)
         await threads.withChannel(message.target, signal, (channelId) =>
           api.editMessage(channelId, messageId, body, signal),
@@ -80,7 +87,7 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
     async remove(target, messageId, signal) {
       if (signal.aborted) return abortedResult
       if (!isSnowflake(messageId) || !isValidTarget(target)) return rejectedResult('this is not the id of a message')
-      return await toSendResultOf(false, undefined, async () => {
+      return await toSendResultOf(false, [], async () => {
         await threads.withChannel(target, signal, (channelId) => api.deleteMessage(channelId, messageId, signal))
         return { success: true }
       })
@@ -88,25 +95,12 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
     async typing(target, signal) {
       if (signal.aborted) return abortedResult
       if (!isValidTarget(target)) return rejectedResult('the target is not a channel of Discord')
-      return await toSendResultOf(false, undefined, async () => {
+      return await toSendResultOf(false, [], async () => {
         await api.typing(threads.currentChannelId(target), signal)
         return { success: true }
       })
     },
-    async resolveUnknown(message, signal) {
-      const nonce = nonceOf(message.deliveryId)
-      const echoed = echoes.get(nonce)
-      if (echoed !== undefined) return { sent: true, messageId: echoed }
-      if (!isValidTarget(message.target)) return { sent: false }
-      if (message.kind === 'draft') return await repeatDraft(message, signal)
-      let isSure = true
-      for (const channelId of threads.channelIdsOf(message.target)) {
-        const found = await findInChannel(channelId, message, nonce, signal)
-        if (found === 'unsure') isSure = false
-        else if (found !== undefined) return { sent: true, messageId: found }
-      }
-      return isSure ? { sent: false } : 'unknown'
-    },
+    resolveUnknown,
     recordEcho(message) {
       const nonce = textAt(message, 'nonce')
       const id = idAt(message, 'id')
@@ -115,19 +109,49 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
     },
   }
 
+  async function sendWithFiles(
+    message: OutboundMessage,
+    files: readonly OutboundFile[],
+    signal: AbortSignal,
+  ): Promise<SendResult> {
+    return await toSendResultOf(true, files, async () => {
+      const sent = await threads.withChannel(message.target, signal, (channelId) =>
+        post(message, channelId, files, signal),
+      )
+      const messageId = idAt(asRecord(sent), 'id')
+      return { success: true, ...(messageId === undefined ? {} : { messageId }) }
+    })
+  }
+
+  async function resolveUnknown(message: OutboundMessage, signal: AbortSignal): Promise<ResolveUnknownResult> {
+    const nonce = nonceOf(message.deliveryId)
+    const echoed = echoes.get(nonce)
+    if (echoed !== undefined) return { sent: true, messageId: echoed }
+    if (!isValidTarget(message.target)) return { sent: false }
+    if (message.kind === 'draft') return await repeatDraft(message, signal)
+    let isSure = true
+    for (const channelId of threads.channelIdsOf(message.target)) {
+      const found = await findInChannel(channelId, message, nonce, signal)
+      if (found === 'unsure') isSure = false
+      else if (found !== undefined) return { sent: true, messageId: found }
+    }
+    return isSure ? { sent: false } : 'unknown'
+  }
+
   async function post(
     message: OutboundMessage,
     channelId: string,
-    file: OutboundFile | undefined,
+    files: readonly OutboundFile[],
     signal: AbortSignal,
   ): Promise<unknown> {
     try {
-      const body = await renderMessage(message, channelId, options.allowedMentions, file)
-      return await api.createMessage(channelId, body, toUpload(file), signal)
+      const body = await renderMessage(message, channelId, options.allowedMentions, files)
+      return await api.createMessage(channelId, body, files.map(withoutVoice), signal)
     } catch (error) {
-      if (file?.voice === undefined || !voiceNotAllowedCodes.has(codeOf(error))) throw error
+      const isVoice = files.some(({ voice }) => voice !== undefined)
+      if (!isVoice || !voiceNotAllowedCodes.has(codeOf(error))) throw error
       // The recording can still be sent as a file.
-      return await post(message, channelId, { name: file.name, content: file.content }, signal)
+      return await post(message, channelId, files.map(withoutVoice), signal)
     }
   }
 
@@ -138,7 +162,7 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
   async function repeatDraft(message: OutboundMessage, signal: AbortSignal): Promise<ResolveUnknownResult> {
     try {
       const sent = await threads.withChannel(message.target, signal, (channelId) =>
-        post(message, channelId, undefined, signal),
+        post(message, channelId, [], signal),
       )
       const messageId = idAt(asRecord(sent), 'id')
       return messageId === undefined ? 'unknown' : { sent: true, messageId }
@@ -182,17 +206,52 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
   }
 }
 
+type SendWithFiles = (
+  message: OutboundMessage,
+  files: readonly OutboundFile[],
+  signal: AbortSignal,
+) => Promise<SendResult>
+
+function createAlbums(sendWithFiles: SendWithFiles, resolveUnknown: Sender['resolveUnknown']): AlbumSupport {
+  return {
+    maxFiles: maxFilesPerMessage,
+    // An image given by its URL is an embed, and a voice message can contain nothing else.
+    groupOf: ({ kind, source }) => (source.kind === 'file' && kind !== 'voice' ? 'files' : undefined),
+    async send(album, signal) {
+      if (signal.aborted) return abortedResult
+      if (!isValidTarget(album.target)) return rejectedResult('the target is not a channel of Discord')
+      const message = toMessage(album)
+      const files: OutboundFile[] = []
+      for (const { attachment } of album.files) {
+        const file = await openFile({ ...message, attachment })
+        if (file === undefined) return rejectedResult(`${attachment.fileName} is not a local file`)
+        if ('success' in file) return file
+        files.push(file)
+      }
+      const result = await sendWithFiles(message, files, signal)
+      if (!result.success) return result
+      return { success: true, ...(result.messageId === undefined ? {} : { messageIds: [result.messageId] }) }
+    },
+    async resolveUnknown(album, signal) {
+      const found = await resolveUnknown(toMessage(album), signal)
+      if (found === 'unknown' || !found.sent) return found
+      return { sent: true, ...(found.messageId === undefined ? {} : { messageIds: [found.messageId] }) }
+    },
+  }
+}
+
 /** Maps errors of Discord and of the network to a result. */
 async function toSendResultOf(
   creates: boolean,
-  file: OutboundFile | undefined,
+  files: readonly OutboundFile[],
   act: () => Promise<SendResult>,
 ): Promise<SendResult> {
   try {
     return await act()
   } catch (error) {
     const result = toSendResult(error, creates)
-    if (file === undefined || result.problem !== 'rejected' || !isFileTooLarge(error)) return result
+    const [file] = files
+    if (file === undefined || files.length > 1 || result.problem !== 'rejected' || !isFileTooLarge(error)) return result
     const megabytes = (file.content.size / 1_000_000).toFixed(1)
     const detail = `the file ${file.name} has ${megabytes} MB; Discord usually accepts ${defaultUploadLimitMb} MB from a bot`
     return { ...result, error: `${detail}. ${result.error}` }
@@ -223,8 +282,14 @@ async function openFile({ attachment, text }: OutboundMessage): Promise<Outbound
   }
 }
 
-function toUpload(file: OutboundFile | undefined) {
-  return file === undefined ? undefined : { name: file.name, content: file.content }
+function withoutVoice({ name, content }: OutboundFile): OutboundFile {
+  return { name, content }
+}
+
+/** The message that contains all files. Its text are the captions. */
+function toMessage({ files, ...album }: OutboundAlbum): OutboundMessage {
+  const captions = files.map(({ caption }) => caption.trim()).filter((caption) => caption !== '')
+  return { ...album, text: captions.join('\n') }
 }
 
 function isValidTarget({ chatId, threadId }: Target): boolean {

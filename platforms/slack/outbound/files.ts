@@ -1,7 +1,14 @@
 /**
  * Uploads files and posts the messages that contain them.
  */
-import { type LruCache, messageOf, type OutboundAttachment, type OutboundMessage, type SendResult } from '#sdk'
+import {
+  type LruCache,
+  messageOf,
+  type OutboundAlbum,
+  type OutboundAttachment,
+  type OutboundMessage,
+  type SendResult,
+} from '#sdk'
 import type { ApiCall } from '../connection/api.ts'
 import { toSendResult } from '../errors.ts'
 import { type JsonRecord, recordsAt, textAt } from '../inbound/payload.ts'
@@ -22,6 +29,12 @@ export interface SendFileDeps {
   readonly uploaded: LruCache<string>
 }
 
+/** A file to upload. */
+interface LocalFile {
+  readonly bytes: Blob
+  readonly fileName: string
+}
+
 export async function sendFile(
   deps: SendFileDeps,
   channel: string,
@@ -33,7 +46,7 @@ export async function sendFile(
   if (source.kind === 'file') {
     const file = await openFile(source.open)
     if (!(file instanceof Blob)) return file
-    return await uploadFile(deps, channel, message, { bytes: file, fileName, caption }, signal)
+    return await shareFiles(deps, channel, message, { files: [{ bytes: file, fileName }], caption }, signal)
   }
   const asLink: Post = { text: renderLink(source.url, fileName, caption) }
   const post = kind === 'image' || kind === 'animation' ? renderImage(source.url, fileName, caption) : asLink
@@ -41,6 +54,26 @@ export async function sendFile(
   // Slack could not download the image and has posted nothing.
   const isUnreadable = !sent.success && sent.problem === 'rejected' && sent.error.includes('invalid_')
   return isUnreadable && post !== asLink ? await deps.post(channel, message, asLink, signal) : sent
+}
+
+/** Sends several local files as one message. Its text are the captions. */
+export async function sendFiles(
+  deps: SendFileDeps,
+  channel: string,
+  album: OutboundAlbum,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const files: LocalFile[] = []
+  for (const { attachment } of album.files) {
+    const { source, fileName } = attachment
+    if (source.kind === 'url') return { success: false, problem: 'rejected', error: `${fileName} is not a local file` }
+    const bytes = await openFile(source.open)
+    if (!(bytes instanceof Blob)) return bytes
+    files.push({ bytes, fileName })
+  }
+  const captions = await Promise.all(album.files.map(({ caption }) => renderCaption(caption)))
+  const caption = captions.filter((text) => text !== '').join('\n')
+  return await shareFiles(deps, channel, album, { files, caption }, signal)
 }
 
 /** Whether a message contains this file. */
@@ -56,14 +89,38 @@ async function openFile(open: () => Promise<Blob>): Promise<Blob | SendResult> {
   }
 }
 
-async function uploadFile(
-  { call, upload, uploaded }: SendFileDeps,
+async function shareFiles(
+  deps: SendFileDeps,
   channel: string,
-  { target, deliveryId }: OutboundMessage,
-  file: { readonly bytes: Blob; readonly fileName: string; readonly caption: string },
+  { target, deliveryId }: Pick<OutboundMessage, 'target' | 'deliveryId'>,
+  { files, caption }: { readonly files: readonly LocalFile[]; readonly caption: string },
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const { bytes, fileName, caption } = file
+  const shared: { readonly id: string; readonly title: string }[] = []
+  for (const file of files) {
+    const uploaded = await uploadFile(deps, file, signal)
+    if (typeof uploaded !== 'string') return uploaded
+    shared.push({ id: uploaded, title: file.fileName })
+  }
+  const [first] = shared
+  if (first !== undefined) deps.uploaded.set(deliveryId, first.id)
+  const args = {
+    files: shared,
+    channel_id: channel,
+    ...(target.threadId === undefined ? {} : { thread_ts: target.threadId }),
+    ...(caption === '' ? {} : { initial_comment: caption }),
+  }
+  const completed = await deps.call('files.completeUploadExternal', args, signal)
+  // Slack does not return the message of the files.
+  return completed.ok ? { success: true } : toSendResult(completed.failure)
+}
+
+/** Returns the id of the file, which no one sees before it is shared. */
+async function uploadFile(
+  { call, upload }: SendFileDeps,
+  { bytes, fileName }: LocalFile,
+  signal: AbortSignal,
+): Promise<string | SendResult> {
   const slot = await call('files.getUploadURLExternal', { filename: fileName, length: bytes.size }, signal)
   if (!slot.ok) {
     // A file is visible only after the upload is complete, so a retry of this call is safe.
@@ -80,20 +137,10 @@ async function uploadFile(
       return { success: false, problem: 'rejected', error: `the upload address is not https; ${fileHostsHint}` }
     }
     const { ok, status } = response
-    if (!ok) return temporaryFailure(`the upload failed with status ${status}`)
+    return ok ? id : temporaryFailure(`the upload failed with status ${status}`)
   } catch (thrown) {
     return temporaryFailure(`the upload failed: ${messageOf(thrown)}`)
   }
-  uploaded.set(deliveryId, id)
-  const args = {
-    files: [{ id, title: fileName }],
-    channel_id: channel,
-    ...(target.threadId === undefined ? {} : { thread_ts: target.threadId }),
-    ...(caption === '' ? {} : { initial_comment: caption }),
-  }
-  const completed = await call('files.completeUploadExternal', args, signal)
-  // Slack does not return the message of the file.
-  return completed.ok ? { success: true } : toSendResult(completed.failure)
 }
 
 const fileHostsHint = 'the host of a self-hosted server can be allowed with `file_hosts`'

@@ -2,8 +2,11 @@
  * Posts messages, and finds out whether a message arrived after a lost response.
  */
 import {
+  type AlbumResult,
+  type AlbumSupport,
   createLruCache,
   type LruCache,
+  type OutboundAlbum,
   type OutboundMessage,
   type PlatformAdapter,
   type SendResult,
@@ -13,7 +16,7 @@ import { type ApiCall, type CallResult, toPostResult } from '../connection/api.t
 import { toSendResult } from '../errors.ts'
 import { type JsonRecord, recordAt, textAt, tsAt } from '../inbound/payload.ts'
 import { createEdits } from './edits.ts'
-import { containsFile, sendFile, type UploadFile } from './files.ts'
+import { containsFile, type SendFileDeps, sendFile, sendFiles, type UploadFile } from './files.ts'
 import { findDelivery } from './find-delivery.ts'
 import { type Post, renderDraft, renderPosts } from './render.ts'
 import { deliveryEventType, isStreaming, type Streams } from './stream.ts'
@@ -30,7 +33,7 @@ export interface SenderDeps {
   onPosted(channel: string, threadTs: string | undefined): void
 }
 
-export type Sender = Required<Pick<PlatformAdapter, 'send' | 'edit' | 'remove' | 'resolveUnknown'>>
+export type Sender = Required<Pick<PlatformAdapter, 'send' | 'albums' | 'edit' | 'remove' | 'resolveUnknown'>>
 
 interface SenderState {
   readonly deps: SenderDeps
@@ -57,11 +60,52 @@ export function createSender(deps: SenderDeps): Sender {
   return {
     send: (message, signal) =>
       inChannel(state, message.target, signal, (channel) => send(state, channel, message, signal)),
+    albums: createAlbums(state),
     edit: (ts, message, final, signal) =>
       inChannel(state, message.target, signal, (channel) => edits.edit(channel, ts, message, final, signal)),
     remove: (target, ts, signal) => inChannel(state, target, signal, (channel) => edits.remove(channel, ts, signal)),
     resolveUnknown: (message, signal) => resolveUnknown(state, message, signal),
   }
+}
+
+/** The limit of Discord and Telegram, so that answers look alike. Slack documents no limit. */
+const maxAlbumFiles = 10
+
+function createAlbums(state: SenderState): AlbumSupport {
+  return {
+    maxFiles: maxAlbumFiles,
+    // A file given by its URL is a block or a link, not a file of Slack.
+    groupOf: ({ source }) => (source.kind === 'file' ? 'files' : undefined),
+    async send(album, signal): Promise<AlbumResult> {
+      const result = await inChannel(state, album.target, signal, async (channel) => {
+        recordAttempt(state, album.deliveryId)
+        const sent = await sendFiles(fileDepsOf(state), channel, album, signal)
+        if (sent.success) state.deps.onPosted(channel, album.target.threadId)
+        return sent
+      })
+      return result.success ? { success: true } : result
+    },
+    async resolveUnknown(album, signal) {
+      const found = await resolveUnknown(state, firstMessageOf(album), signal)
+      if (found === 'unknown' || !found.sent) return found
+      return { sent: true, ...(found.messageId === undefined ? {} : { messageIds: [found.messageId] }) }
+    },
+  }
+}
+
+/** The message of an album contains its first file. */
+function firstMessageOf({ files, ...album }: OutboundAlbum): OutboundMessage {
+  const [first] = files
+  return { ...album, text: '', ...(first === undefined ? {} : { attachment: first.attachment }) }
+}
+
+function recordAttempt({ triedAt, deps }: SenderState, deliveryId: string): void {
+  if (!triedAt.has(deliveryId)) triedAt.set(deliveryId, deps.clock())
+}
+
+function fileDepsOf({ deps, uploaded }: SenderState): SendFileDeps {
+  const { call, upload } = deps
+  return { call, upload, uploaded, post: post.bind(undefined, call) }
 }
 
 async function send(
@@ -70,8 +114,8 @@ async function send(
   message: OutboundMessage,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const { triedAt, deps } = state
-  if (!triedAt.has(message.deliveryId)) triedAt.set(message.deliveryId, deps.clock())
+  const { deps } = state
+  recordAttempt(state, message.deliveryId)
   const result = await sendTo(state, channel, message, signal)
   if (result.success) deps.onPosted(channel, message.target.threadId)
   return result
@@ -128,13 +172,9 @@ async function sendTo(
   message: OutboundMessage,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const { call, upload, streams, richBlocks } = state.deps
+  const { call, streams, richBlocks } = state.deps
   const { attachment, kind } = message
-  if (attachment !== undefined) {
-    const { uploaded } = state
-    const fileDeps = { call, upload, uploaded, post: post.bind(undefined, call) }
-    return await sendFile(fileDeps, channel, message, attachment, signal)
-  }
+  if (attachment !== undefined) return await sendFile(fileDepsOf(state), channel, message, attachment, signal)
   if (kind === 'draft') {
     const streamed = await streams.start(message, channel, signal)
     return streamed ?? (await post(call, channel, message, await renderDraft(message), signal))

@@ -18,14 +18,14 @@ export const allowedUpdates = [
 export interface BotApi {
   /** Calls a method and returns its result. Throws `ApiError`, also when the signal aborts. */
   call(method: string, payload: JsonRecord, signal: AbortSignal): Promise<unknown>
-  /** Calls a method with a file, which is streamed from disk. Throws `ApiError`. */
-  upload(method: string, payload: JsonRecord, file: UploadedFile, signal: AbortSignal): Promise<unknown>
+  /** Calls a method with files, which are streamed from disk. Throws `ApiError`. */
+  upload(method: string, payload: JsonRecord, files: readonly UploadedFile[], signal: AbortSignal): Promise<unknown>
   /** The download URL of a path returned by `getFile`. It contains the token. */
   fileUrl(path: string): string
 }
 
 export interface UploadedFile {
-  /** The field of the payload, for example `photo`. */
+  /** The field of the form: `photo`, or the name that the payload refers to with `attach://`. */
   readonly field: string
   readonly name: string
   readonly blob: Blob
@@ -75,12 +75,12 @@ export function createBotApi(deps: BotApiDeps): BotApi {
         limit.release()
       }
     },
-    async upload(method, payload, { field, name, blob }, signal) {
+    async upload(method, payload, files, signal) {
       const form = new FormData()
       for (const [key, value] of Object.entries(payload)) {
         if (value !== undefined) form.append(key, typeof value === 'string' ? value : JSON.stringify(value))
       }
-      form.append(field, blob, name)
+      for (const { field, name, blob } of files) form.append(field, blob, name)
       throwIfAborted(signal)
       try {
         const limit = AbortSignal.any([signal, AbortSignal.timeout(uploadTimeoutMs)])

@@ -2,7 +2,7 @@
  * Sends files, each with the method of the Bot API for its type. A file that Telegram cannot display as a photo, video or
  * audio is sent as a document.
  */
-import { messageOf, type OutboundAttachment, type OutboundMessage, type SendResult } from '#sdk'
+import { type GroupableFile, messageOf, type OutboundAttachment, type OutboundMessage, type SendResult } from '#sdk'
 import type { UploadedFile } from '../connection/api.ts'
 import { ApiError } from '../errors.ts'
 import type { JsonRecord } from '../inbound/payload.ts'
@@ -66,7 +66,7 @@ async function callMediaMethod(
 ): Promise<SendResult> {
   const { source, fileName } = file
   if (source.kind === 'url') return await call({ method, payload: { ...payload, [field]: source.url } }, signal)
-  if (source.bytes > maxUploadBytes) throw fileTooLarge(fileName, source.bytes, maxUploadBytes)
+  checkUploadSize(file, maxUploadBytes)
   const blob = await openFile(file)
   return await upload({ method, payload }, { field, name: fileName, blob }, signal)
 }
@@ -91,14 +91,16 @@ function plainCaption({ text }: OutboundMessage): RenderedText {
   return { text: text.trim().slice(0, maxCaptionChars), isHtml: false }
 }
 
-function fileTooLarge(fileName: string, bytes: number, limit: number): ApiError {
+/** Throws `ApiError` for a file that a bot cannot send. */
+export function checkUploadSize({ source, fileName }: OutboundAttachment, limit: number): void {
+  if (source.kind !== 'file' || source.bytes <= limit) return
   const megabytes = (count: number) => `${Math.ceil(count / 1_000_000)} MB`
-  const message = `${fileName} has ${megabytes(bytes)}; bots can send files of at most ${megabytes(limit)}.`
-  return new ApiError(message, { code: 413, notExecuted: true })
+  const message = `${fileName} has ${megabytes(source.bytes)}; bots can send files of at most ${megabytes(limit)}.`
+  throw new ApiError(message, { code: 413, notExecuted: true })
 }
 
 /** A file may have been deleted since the message was queued, or may not be sendable. A retry would not help. */
-async function openFile({ source, fileName }: OutboundAttachment): Promise<Blob> {
+export async function openFile({ source, fileName }: OutboundAttachment): Promise<Blob> {
   if (source.kind !== 'file') throw new Error('a URL cannot be opened as a file')
   try {
     return await source.open()
@@ -118,12 +120,13 @@ const asDocument: MediaMethod = { method: 'sendDocument', field: 'document' }
 /** Telegram rejects larger photos. */
 const photoBytes = 10 * 1024 * 1024
 
-export function mediaMethodOf({ kind, fileName, mimeType, source }: OutboundAttachment): MediaMethod {
+/** The size of a file is considered where it is known. */
+export function mediaMethodOf({ kind, fileName, mimeType, source }: OutboundAttachment | GroupableFile): MediaMethod {
   const type = mimeType.toLowerCase().split(';', 1)[0]?.trim() ?? ''
   const is = (types: RegExp, endings: RegExp) => types.test(type) || endings.test(fileName)
   switch (kind) {
     case 'image':
-      if (source.kind === 'file' && source.bytes > photoBytes) return asDocument
+      if ('bytes' in source && source.bytes > photoBytes) return asDocument
       return is(/^image\/(jpeg|png|webp)$/, /\.(jpe?g|png|webp)$/i) ? method('Photo') : animationOr(is)
     case 'animation':
       return animationOr(is)

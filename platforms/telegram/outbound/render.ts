@@ -84,17 +84,19 @@ export function typingRequest(target: Target): ApiRequest {
 
 /** The fields of a message with a file; `caption` is absent when it does not fit. */
 export function mediaFields(
-  { target, replyTo, buttons }: OutboundMessage,
+  { target, replyTo, buttons }: Pick<OutboundMessage, 'target' | 'replyTo' | 'buttons'>,
   caption: RenderedText | undefined,
 ): JsonRecord {
   return {
     ...targetFields(target),
-    ...(caption === undefined || caption.text === ''
-      ? {}
-      : { caption: caption.text, ...(caption.isHtml ? { parse_mode: 'HTML' } : {}) }),
+    ...(caption === undefined ? {} : captionFields(caption)),
     ...replyFields(replyTo),
     ...keyboardFields(buttons),
   }
+}
+
+export function captionFields({ text, isHtml }: RenderedText): JsonRecord {
+  return text === '' ? {} : { caption: text, ...(isHtml ? { parse_mode: 'HTML' } : {}) }
 }
 
 /** The topic General (id 1) is addressed by omitting the thread. */

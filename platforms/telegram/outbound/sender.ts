@@ -6,6 +6,7 @@ import type { OutboundMessage, PlatformAdapter, SendResult, Target } from '#sdk'
 import type { BotApi } from '../connection/api.ts'
 import { ApiError, toSendResult } from '../errors.ts'
 import { asId, asRecord, type JsonRecord } from '../inbound/payload.ts'
+import { albumGroupOf, maxAlbumFiles, type SendAlbumDeps, sendAlbum } from './album.ts'
 import { type SendFileDeps, sendFile } from './media.ts'
 import {
   type ApiRequest,
@@ -17,7 +18,7 @@ import {
   typingRequest,
 } from './render.ts'
 
-export type Sender = Required<Pick<PlatformAdapter, 'send' | 'edit' | 'remove' | 'typing'>>
+export type Sender = Required<Pick<PlatformAdapter, 'send' | 'albums' | 'edit' | 'remove' | 'typing'>>
 
 export interface SenderDeps {
   readonly api: BotApi
@@ -43,12 +44,11 @@ export function createSender({ api, maxUploadBytes, now }: SenderDeps): Sender {
     })
   }
 
+  const upload: SendAlbumDeps['upload'] = ({ method, payload }, files, signal) =>
+    withMigratedChat(migratedChats, payload, (current) => api.upload(method, current, files, signal))
   const fileDeps: SendFileDeps = {
     call: async (request, signal) => sentResult(await callApi(request, signal)),
-    upload: async ({ method, payload }, file, signal) =>
-      sentResult(
-        await withMigratedChat(migratedChats, payload, (current) => api.upload(method, current, file, signal)),
-      ),
+    upload: async (request, file, signal) => sentResult(await upload(request, [file], signal)),
     sendText,
     maxUploadBytes,
   }
@@ -62,6 +62,14 @@ export function createSender({ api, maxUploadBytes, now }: SenderDeps): Sender {
           : catchApiError(() => sendFile(fileDeps, message, attachment, signal))
       return rateLimits.classify(target.chatId, await sending)
     },
+    albums: {
+      maxFiles: maxAlbumFiles,
+      groupOf: albumGroupOf,
+      async send(album, signal) {
+        const result = await catchApiError(() => sendAlbum({ upload, maxUploadBytes }, album, signal))
+        return result.success ? result : rateLimits.classify(album.target.chatId, result)
+      },
+    },
     async edit(messageId, message, _final, signal) {
       const result = await catchApiError(() => editText(callApi, messageId, message, signal))
       return rateLimits.classify(message.target.chatId, withoutMaybeSent(result))
@@ -71,7 +79,7 @@ export function createSender({ api, maxUploadBytes, now }: SenderDeps): Sender {
       return rateLimits.classify(target.chatId, withoutMaybeSent(result))
     },
     async typing(target, signal) {
-      const result = await catchApiError(async () => {
+      const result = await catchApiError<SendResult>(async () => {
         await callApi(typingRequest(target), signal)
         return { success: true }
       })
@@ -167,13 +175,15 @@ const noSuchMessageResult: SendResult = {
   error: 'Telegram has no message with this id.',
 }
 
+type SendFailure = Extract<SendResult, { success: false }>
+
 /** The result of a call that returns a message. */
 function sentResult(result: unknown, knownId?: string): SendResult {
   const messageId = asId(asRecord(result)['message_id']) ?? knownId
   return { success: true, ...(messageId === undefined ? {} : { messageId }) }
 }
 
-async function catchApiError(work: () => Promise<SendResult>): Promise<SendResult> {
+async function catchApiError<Result>(work: () => Promise<Result>): Promise<Result | SendFailure> {
   try {
     return await work()
   } catch (error) {

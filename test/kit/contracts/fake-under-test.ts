@@ -51,7 +51,10 @@ export async function fakeWith(create: (context: PlatformContext) => PlatformAda
       return next
     },
     sentCalls: () =>
-      ['POST /messages', 'PUT /messages', 'POST /typing'].reduce((sum, of) => sum + platform.calls(of), 0),
+      ['POST /messages', 'POST /albums', 'PUT /messages', 'POST /typing'].reduce(
+        (sum, of) => sum + platform.calls(of),
+        0,
+      ),
     sayAsStranger: (text, id) => acknowledged(platform.say(text, { id, user: 'another user' })),
     edit: (id, text) => acknowledged(platform.edit(id, text)),
     remove: (id) => acknowledged(platform.remove(id)),
@@ -70,6 +73,14 @@ export async function fakeWith(create: (context: PlatformContext) => PlatformAda
     async fileSeen(fileName) {
       const { file } = await platform.until((message) => message.file?.fileName === fileName)
       return file?.content ?? ''
+    },
+    albumsShown() {
+      const files = platform.shown().flatMap(({ album, file }) => {
+        return album === undefined || file === undefined || typeof file.content === 'string'
+          ? []
+          : [{ album, content: file.content }]
+      })
+      return [...Map.groupBy(files, ({ album }) => album).values()].map((group) => group.map(({ content }) => content))
     },
     async noticeSeen(text) {
       await platform.until((message) => text.test(message.text))

@@ -2,6 +2,7 @@
  * Adapters with one defect each. Every promise of the platform contract has at least one defect that breaks it.
  */
 
+import { albumDefects } from './platform-defects/albums.ts'
 import type { Defect } from './platform-defects/create-defect.ts'
 import { failureDefects } from './platform-defects/failures.ts'
 import { inboundDefects } from './platform-defects/inbound.ts'
@@ -16,5 +17,6 @@ export const defects: readonly Defect[] = [
   ...inboundDefects,
   ...interactionDefects,
   ...outboundDefects,
+  ...albumDefects,
   ...failureDefects,
 ]

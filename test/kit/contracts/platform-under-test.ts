@@ -87,6 +87,8 @@ export interface UserActions {
    * resolves with the newest file.
    */
   fileSeen?(fileName: string): Promise<Uint8Array | string>
+  /** The bytes of files that are shown together, as an album or in one message; a list for each group, oldest first. */
+  albumsShown?(): readonly (readonly Uint8Array[])[]
   /** Resolves as soon as a message of the bot matches. */
   noticeSeen?(text: RegExp): Promise<void>
 }

@@ -2,6 +2,7 @@
  * The platform contract: promises of every platform adapter, checked with the real adapter and a local server.
  */
 import { describe, it } from 'node:test'
+import { albumRequirements } from './platform/albums.ts'
 import { failureRequirements } from './platform/failures.ts'
 import { inboundRequirements } from './platform/inbound.ts'
 import { interactionRequirements } from './platform/interactions.ts'
@@ -18,6 +19,7 @@ export const platformRequirements: readonly PlatformRequirement[] = [
   ...inboundRequirements,
   ...interactionRequirements,
   ...outboundRequirements,
+  ...albumRequirements,
   ...failureRequirements,
 ]
 

@@ -106,6 +106,11 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
       if (typeof url !== 'string') return JSON.stringify(message.embeds)
       return discord.fileOf(url) ?? ''
     },
+    albumsShown: () =>
+      world
+        .messages(general.id)
+        .filter(({ attachments }) => attachments.length > 1)
+        .map(({ attachments }) => attachments.map(({ url }) => discord.fileOf(String(url)) ?? Buffer.of())),
     async noticeSeen(text) {
       await discord.until(({ content }) => text.test(content))
     },

@@ -80,6 +80,7 @@ function peopleOf(server: SlackServer, gateway: RecordingContext, chatId: string
   const { workspace, faults } = server
   const said = new Map<string, string>()
   const target = { platform: 'slack', account: 'default', chatId }
+  const posts = /^chat\.postMessage$|^files\.complete/
   const shows = /^chat\.(postMessage|update|postEphemeral|startStream|appendStream|stopStream)$|^files\.complete/
   const tsOf = (id: string) => said.get(id) ?? 'unknown'
   const outcome = (event: string) => server.outcomeOf(event)
@@ -116,6 +117,11 @@ function peopleOf(server: SlackServer, gateway: RecordingContext, chatId: string
       return String((await server.until(() => server.ephemerals[before]))['text'])
     },
     buttonsSeen: (messageId) => buttonsOf(workspace.find(chatId, messageId)?.blocks ?? []),
+    albumsShown: () =>
+      server
+        .posts(chatId)
+        .filter(({ files = [] }) => files.length > 1)
+        .map(({ files = [] }) => files.map(({ id }) => server.fileBytes(String(id)) ?? Buffer.of())),
     async fileSeen(fileName) {
       return await server.until(() => {
         for (const { files = [], blocks = [] } of server.posts(chatId)) {
@@ -135,13 +141,13 @@ function peopleOf(server: SlackServer, gateway: RecordingContext, chatId: string
       const { userId, botId } = workspace.bot
       return await server.say(chatId, userId, text, { bot_id: botId })
     },
-    rateLimit: (ms) => void faults.limit({ on: 'chat.postMessage', ms }),
+    rateLimit: (ms) => void faults.limit({ on: posts, ms }),
     refuseToken: () => server.refuseTokens(),
     loseChat() {
       const chat = workspace.channel(chatId)
       if (chat !== undefined) chat.joined = false
     },
-    dropResponse: () => faults.dropResponse('chat.postMessage'),
+    dropResponse: () => faults.dropResponse(posts),
     deleteOwnMessage: (messageId) => void workspace.remove(chatId, messageId),
   }
   return people

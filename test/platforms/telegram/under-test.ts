@@ -11,6 +11,8 @@ import { createTelegramTest, target } from './support.ts'
 const forum = -1_001_234
 const topic = 7
 
+const sends = /^send(Message|MediaGroup)$/
+
 export async function telegramUnderTest(): Promise<PlatformUnderTest> {
   const { server, gateway, adapter, createAnother, close } = await createTelegramTest({
     options: { free_response_chats: [String(forum)] },
@@ -42,6 +44,12 @@ export async function telegramUnderTest(): Promise<PlatformUnderTest> {
       const { file } = await bot.chats.until((message) => message.file?.name === fileName)
       return file?.bytes ?? file?.url ?? ''
     },
+    albumsShown() {
+      const files = bot.chats.shown.flatMap(({ album, file }) => {
+        return album === undefined || file?.bytes === undefined ? [] : [{ album, bytes: file.bytes }]
+      })
+      return [...Map.groupBy(files, ({ album }) => album).values()].map((group) => group.map(({ bytes }) => bytes))
+    },
     async noticeSeen(text) {
       await bot.chats.until((message) => text.test(message.text))
     },
@@ -49,7 +57,7 @@ export async function telegramUnderTest(): Promise<PlatformUnderTest> {
     interrupt: () => faults.startOutage('cut'),
     restore: () => faults.endOutage(),
     sayAsSelf: (text) => bot.say(text, { from: { id: bot.id, is_bot: true, first_name: 'Hermes' } }).confirmed,
-    rateLimit: (ms) => void faults.limit({ on: 'sendMessage', ms }),
+    rateLimit: (ms) => void faults.limit({ on: sends, ms }),
     refuseToken() {
       const body = { ok: false, error_code: 401, description: 'Unauthorized' }
       faults.respond(/./, { status: 401, body }, Number.POSITIVE_INFINITY)
@@ -57,7 +65,7 @@ export async function telegramUnderTest(): Promise<PlatformUnderTest> {
     loseChat() {
       bot.chats.chat(defaultUser.id).gone = new ApiError(403, 'Forbidden: bot was blocked by the user')
     },
-    dropResponse: () => faults.dropResponse('sendMessage'),
+    dropResponse: () => faults.dropResponse(sends),
     deleteOwnMessage: (messageId) => bot.chats.forget(defaultUser.id, Number(messageId)),
     // The server compares by itself.
     answerNotModified: () => undefined,

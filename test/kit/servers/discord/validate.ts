@@ -20,6 +20,7 @@ export function validateMessage({ json, files }: ReceivedBody, isNew: boolean): 
   if (nonce !== undefined && String(nonce).length > 25) {
     return invalid('nonce', 'BASE_TYPE_MAX_LENGTH', 'Must be 25 or fewer in length.')
   }
+  if (files.size > 10) return invalid('attachments', 'BASE_TYPE_MAX_LENGTH', 'Must be 10 or fewer in length.')
   if ([...files.values()].some(({ bytes }) => bytes.length > uploadLimit)) return refusals.tooLarge
   const isVoice = (Number(json['flags'] ?? 0) & voiceMessage) !== 0
   if (isVoice) return validateVoice(json, files.size)

@@ -109,6 +109,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
       return true
     },
     sendMessage: ({ fields }) => messageOf(chats.send(fields)),
+    sendMediaGroup: ({ fields, files: uploads }) => chats.sendAlbum(fields, uploads).map(messageOf),
     editMessageText: ({ fields }) => messageOf(chats.edit(fields)),
     deleteMessage: ({ fields }) => done(chats.remove(fields)),
     sendChatAction: ({ fields }) => done(chats.check(fields)),
@@ -187,7 +188,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
   }
   return self
 
-  function messageOf({ id: messageId, chat, text, entities, keyboard, thread, file }: ShownMessage): JsonRecord {
+  function messageOf({ id: messageId, chat, text, entities, keyboard, thread, file, album }: ShownMessage): JsonRecord {
     const { topics: _topics, gone: _gone, ...place } = chats.chat(chat)
     return {
       message_id: messageId,
@@ -195,6 +196,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
       chat: place,
       date: Math.floor(Date.now() / 1_000),
       ...(file === undefined ? { text, entities } : { caption: text, caption_entities: entities }),
+      ...(album === undefined ? {} : { media_group_id: album }),
       ...(thread === undefined ? {} : { message_thread_id: thread, is_topic_message: true }),
       ...(keyboard.length === 0 ? {} : { reply_markup: { inline_keyboard: keyboard } }),
     }

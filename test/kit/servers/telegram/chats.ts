@@ -36,6 +36,8 @@ export interface ShownMessage {
   keyboard: readonly (readonly { readonly text: string; readonly callback_data?: string }[])[]
   /** The file it carries: `photo`, `document` …, and its bytes or the address it was taken from. */
   readonly file?: { readonly field: string; readonly name: string; readonly bytes?: Uint8Array; readonly url?: string }
+  /** `media_group_id`: the same for all messages of an album. */
+  readonly album?: string
   /** Every text it had. */
   readonly versions: string[]
   /** The call that made it, as it came. */
@@ -49,7 +51,9 @@ export interface Chats {
   nextId(chat: number): number
   readonly shown: readonly ShownMessage[]
   /** A text, or a file with a caption. Throws `ApiError`. */
-  send(params: JsonRecord, file?: { readonly field: string; readonly uploaded?: Uploaded }): ShownMessage
+  send(params: JsonRecord, file?: SentFile): ShownMessage
+  /** All files of `media`, or none. Throws `ApiError`. */
+  sendAlbum(params: JsonRecord, uploads: ReadonlyMap<string, Uploaded>): readonly ShownMessage[]
   edit(params: JsonRecord): ShownMessage
   remove(params: JsonRecord): void
   /** What `sendChatAction` needs: the chat is there. */
@@ -60,6 +64,11 @@ export interface Chats {
   forget(chat: number, id: number): void
 }
 
+export interface SentFile {
+  readonly field: string
+  readonly uploaded?: Uploaded
+}
+
 const textLimit = 4_096
 const captionLimit = 1_024
 
@@ -68,6 +77,7 @@ export function createChats(): Chats {
   const counters = new Map<number, number>()
   const known = new Map<number, Set<number>>()
   const shown: ShownMessage[] = []
+  let albums = 0
   let watchers: {
     readonly fits: (message: ShownMessage) => boolean
     readonly resolve: (message: ShownMessage) => void
@@ -101,28 +111,14 @@ export function createChats(): Chats {
       if (thread !== undefined && !chat.topics.has(thread)) throw badRequest('message thread not found')
       return chat
     },
-    send(params, file) {
-      const chat = self.check(params)
-      const thread = numberOf(params['message_thread_id'])
-      const { text, entities } =
-        file === undefined ? textIn(params, 'text', textLimit) : textIn(params, 'caption', captionLimit)
-      if (file === undefined && text === '') throw badRequest('message text is empty')
-      const replyTo = answeredIn(chat, params)
-      const message: ShownMessage = {
-        id: self.nextId(chat.id),
-        chat: chat.id,
-        ...(thread === undefined ? {} : { thread }),
-        ...(replyTo === undefined ? {} : { replyTo }),
-        text,
-        entities,
-        keyboard: keyboardIn(params),
-        ...(file === undefined ? {} : { file: fileIn(params, file) }),
-        versions: [text],
-        sent: params,
-      }
-      shown.push(message)
-      announce(message)
-      return message
+    send: (params, file) => show(newMessage(params, file)),
+    sendAlbum(params, uploads) {
+      self.check(params)
+      const media = albumIn(params, uploads)
+      albums += 1
+      const album = `album-${albums}`
+      const messages = media.map(({ fields, file }) => ({ ...newMessage({ ...params, ...fields }, file), album }))
+      return messages.map(show)
     },
     edit(params) {
       const chat = self.check(params)
@@ -162,6 +158,33 @@ export function createChats(): Chats {
     forget: (chat, id) => forget(shown.find((message) => message.chat === chat && message.id === id)),
   }
   return self
+
+  function newMessage(params: JsonRecord, file: SentFile | undefined): ShownMessage {
+    const chat = self.check(params)
+    const thread = numberOf(params['message_thread_id'])
+    const { text, entities } =
+      file === undefined ? textIn(params, 'text', textLimit) : textIn(params, 'caption', captionLimit)
+    if (file === undefined && text === '') throw badRequest('message text is empty')
+    const replyTo = answeredIn(chat, params)
+    return {
+      id: self.nextId(chat.id),
+      chat: chat.id,
+      ...(thread === undefined ? {} : { thread }),
+      ...(replyTo === undefined ? {} : { replyTo }),
+      text,
+      entities,
+      keyboard: keyboardIn(params),
+      ...(file === undefined ? {} : { file: fileIn(params, file) }),
+      versions: [text],
+      sent: params,
+    }
+  }
+
+  function show(message: ShownMessage): ShownMessage {
+    shown.push(message)
+    announce(message)
+    return message
+  }
 
   function forget(message: ShownMessage | undefined): void {
     if (message === undefined) return
@@ -217,7 +240,31 @@ function keyboardIn(params: JsonRecord): ShownMessage['keyboard'] {
   })
 }
 
-function fileIn(params: JsonRecord, { field, uploaded }: { readonly field: string; readonly uploaded?: Uploaded }) {
+const albumTypes = new Set(['photo', 'video', 'audio', 'document'])
+
+/** The media of an album with their own captions. */
+function albumIn(params: JsonRecord, uploads: ReadonlyMap<string, Uploaded>) {
+  const media = nestedOf(params['media'])
+  if (!Array.isArray(media) || media.length === 0) throw badRequest('there are no messages to send')
+  if (media.length < 2) throw badRequest('media group must have at least 2 items')
+  if (media.length > 10) throw badRequest('too many messages to send as an album')
+  const items = media.map(asRecord)
+  const types = new Set(items.map(({ type }) => textOf(type)))
+  for (const type of types) if (!albumTypes.has(type)) throw badRequest(`unsupported type of InputMedia: ${type}`)
+  for (const type of ['audio', 'document']) {
+    if (types.has(type) && types.size > 1) throw badRequest(`${type} can't be mixed with other media types`)
+  }
+  return items.map(({ type, media: reference, caption, parse_mode }) => {
+    const field = textOf(type)
+    const name = /^attach:\/\/(.+)$/.exec(textOf(reference))?.[1]
+    const uploaded = name === undefined ? undefined : uploads.get(name)
+    if (name !== undefined && uploaded === undefined) throw badRequest(`file "${name}" not found in the request`)
+    const fields = { [field]: textOf(reference), caption: textOf(caption), parse_mode: textOf(parse_mode) }
+    return { fields, file: uploaded === undefined ? { field } : { field, uploaded } }
+  })
+}
+
+function fileIn(params: JsonRecord, { field, uploaded }: SentFile) {
   if (uploaded !== undefined) return { field, name: uploaded.name, bytes: uploaded.bytes }
   const url = textOf(params[field])
   if (!/^https?:\/\//.test(url)) throw badRequest('wrong file identifier/HTTP URL specified')

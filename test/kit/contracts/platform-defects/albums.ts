@@ -1,0 +1,118 @@
+/**
+ * Defects that break the promises about files that are sent together.
+ */
+import type { AlbumResult, OutboundAlbum } from '../../../../src/message/outbound.ts'
+import type { AlbumSupport } from '../../../../src/platforms/adapter.ts'
+import { type Defect, withDefect } from './create-defect.ts'
+
+/** An adapter with a wrong album support. */
+function withWrongAlbums(change: (correct: AlbumSupport) => Partial<AlbumSupport>) {
+  return withDefect(({ albums }) => {
+    if (albums === undefined) throw new Error('the fake adapter has no albums')
+    return { albums: { ...albums, ...change(albums) } }
+  })
+}
+
+function withWrongSend(
+  send: (album: OutboundAlbum, correct: AlbumSupport, signal: AbortSignal) => Promise<AlbumResult>,
+) {
+  return withWrongAlbums((correct) => ({ send: (album, signal) => send(album, correct, signal) }))
+}
+
+const together = 'the files of an album are shown together, complete and in order, with a caption'
+
+export const albumDefects: readonly Defect[] = [
+  {
+    breaks: ['two documents are one album, and a group depends on the file only'],
+    create: withWrongAlbums(() => {
+      let calls = 0
+      return {
+        groupOf() {
+          calls += 1
+          return `group ${calls}`
+        },
+      }
+    }),
+  },
+  {
+    breaks: ['two documents are one album, and a group depends on the file only'],
+    create: withWrongAlbums(() => ({ maxFiles: 1 })),
+  },
+  {
+    breaks: [together],
+    create: withWrongSend(({ files, ...album }, correct, signal) =>
+      correct.send({ ...album, files: files.toReversed() }, signal),
+    ),
+  },
+  {
+    breaks: [together],
+    create: withWrongSend(({ files, ...album }, correct, signal) =>
+      correct.send({ ...album, files: files.map(({ attachment }) => ({ caption: '', attachment })) }, signal),
+    ),
+  },
+  {
+    breaks: [together],
+    create: withWrongSend(async (album, correct, signal) => {
+      const result = await correct.send(album, signal)
+      return result.success ? { ...result, messageIds: result.messageIds?.slice(1) ?? [] } : result
+    }),
+  },
+  {
+    // Leaves out the file that cannot be read.
+    breaks: ['an album with a file that cannot be read is `rejected`, and no file of it is shown'],
+    create: withWrongSend(async ({ files, ...album }, correct, signal) => {
+      const readable: OutboundAlbum['files'][number][] = []
+      for (const file of files) if (await canOpen(file)) readable.push(file)
+      return correct.send({ ...album, files: readable }, signal)
+    }),
+  },
+  {
+    breaks: ['an album with a file that cannot be read is `rejected`, and no file of it is shown'],
+    create: withWrongSend(async (album, correct, signal) => {
+      const result = await correct.send(album, signal)
+      return result.success ? result : { ...result, problem: 'temporary' }
+    }),
+  },
+  {
+    breaks: ['a rate limit of an album is reported with its wait time, and the adapter does not retry'],
+    create: withWrongSend(async (album, correct, signal) => {
+      const result = await correct.send(album, signal)
+      return result.success ? result : await correct.send(album, signal)
+    }),
+  },
+  {
+    breaks: [
+      'a lost response to an album sets `maybeSent`, the adapter does not send again, and a lookup never denies it',
+    ],
+    create: withWrongSend(async (album, correct, signal) => {
+      const result = await correct.send(album, signal)
+      return result.success ? result : { ...result, maybeSent: false }
+    }),
+  },
+  {
+    // Looks for each file under a key of its own.
+    breaks: [
+      'a lost response to an album sets `maybeSent`, the adapter does not send again, and a lookup never denies it',
+    ],
+    create: withWrongAlbums(() => ({ resolveUnknown: async () => ({ sent: false }) })),
+  },
+  {
+    breaks: ['a lookup tells a sent album from an unsent one'],
+    create: withWrongAlbums(() => ({ resolveUnknown: async () => ({ sent: true }) })),
+  },
+  {
+    breaks: ['an album that is aborted or sent after disconnect resolves with a result'],
+    create: withWrongSend(async (album, correct, signal) => {
+      signal.throwIfAborted()
+      return await correct.send(album, signal)
+    }),
+  },
+]
+
+async function canOpen({ attachment: { source } }: OutboundAlbum['files'][number]): Promise<boolean> {
+  if (source.kind === 'url') return true
+  return await source.open().then(
+    () => true,
+    () => false,
+  )
+}
