@@ -161,6 +161,31 @@ test('messages are refused in the words of Telegram', async (t) => {
   )
 })
 
+test('an album is shown as a whole or not at all, in the words of Telegram', async (t) => {
+  const { bot, call, refused } = await start(t)
+  const photo = { type: 'photo', media: 'https://files.example/a.png' }
+  const refusedMedia = (...media: readonly Fields[]) => refused('sendMediaGroup', { chat_id: 42, media })
+  assert.match(await refusedMedia(photo), /^Bad Request/)
+  assert.match(await refusedMedia(...Array.from({ length: 11 }, () => photo)), /too many messages to send as an album/)
+  assert.match(await refusedMedia(photo, { ...photo, type: 'document' }), /can't be mixed with other media types/)
+  assert.match(await refusedMedia(photo, { ...photo, type: 'animation' }), /^Bad Request/)
+  assert.match(await refusedMedia(photo, { ...photo, media: 'attach://file1' }), /^Bad Request/)
+  assert.match(await refusedMedia(photo, { ...photo, caption: 'x'.repeat(1_025) }), /caption is too long/)
+  assert.equal(bot.chats.shown.length, 0)
+  const media = [photo, { ...photo, type: 'video', caption: '<b>b</b>', parse_mode: 'HTML' }]
+  const { result } = await call('sendMediaGroup', { chat_id: 42, media })
+  assert.deepEqual(
+    bot.chats.shown.map(({ file, text }) => [file?.field, text]),
+    [
+      ['photo', ''],
+      ['video', 'b'],
+    ],
+  )
+  assert.equal(result.length, 2)
+  assert.equal(result[0].media_group_id, result[1].media_group_id)
+  assert.notEqual(result[0].message_id, result[1].message_id)
+})
+
 test('an edit changes the text, takes the buttons away, and must change something', async (t) => {
   const { bot, call, refused } = await start(t)
   const reply_markup = { inline_keyboard: [[{ text: 'a', callback_data: 'b' }]] }
