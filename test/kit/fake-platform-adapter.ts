@@ -142,10 +142,11 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
       send: sendAlbum,
       ...(can('resolve')
         ? {
-            async resolveUnknown({ deliveryId }: OutboundAlbum, signal: AbortSignal) {
+            async resolveUnknown({ deliveryId, files }: OutboundAlbum, signal: AbortSignal) {
               const ids = await findIds(deliveryId, signal)
               if (ids === 'unknown') return ids
-              return ids.length === 0 ? { sent: false as const } : { sent: true as const, messageIds: ids }
+              if (ids.length === 0) return { sent: false as const }
+              return { sent: true as const, ...(ids.length === files.length ? { messageIds: ids } : {}) }
             },
           }
         : {}),

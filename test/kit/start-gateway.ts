@@ -31,7 +31,16 @@ export interface TestGatewayOptions {
   /** Responses to the first requests. */
   readonly replies?: readonly ModelReply[]
   /** Optional capabilities of the platform. Default: none, so that each reply is one message, sent when it is complete. */
-  readonly capabilities?: readonly ('edit' | 'resolve' | 'buttons' | 'receive' | 'remove' | 'typing' | 'files')[]
+  readonly capabilities?: readonly (
+    | 'edit'
+    | 'resolve'
+    | 'buttons'
+    | 'receive'
+    | 'remove'
+    | 'typing'
+    | 'files'
+    | 'albums'
+  )[]
   /** Additional options of the gateway. */
   readonly gateway?: Partial<GatewayOptions>
   /** Prepares the home directory before the first start. */

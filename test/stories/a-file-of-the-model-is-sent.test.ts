@@ -19,6 +19,44 @@ test('a file named by the model is sent after the reply', async (t) => {
   assert.deepEqual(gateway.replies(), ['Here is the chart.', ''])
 })
 
+test('several files named by the model are sent as one album after the reply', async (t) => {
+  const folder = tempHome(t)
+  const paths = ['one.png', 'two.png', 'notes.pdf'].map((name) => join(folder, name))
+  for (const path of paths) writeFileSync(path, 'content')
+  const gateway = await startTestGateway(t, {
+    capabilities: ['edit', 'files', 'albums'],
+    replies: [{ text: `Here they are.\n\n${paths.map((path) => `MEDIA:${path}`).join('\n')}` }, { text: 'Done.' }],
+  })
+  await gateway.say('draw')
+  await gateway.until((message) => message.file?.fileName === 'notes.pdf')
+  await gateway.say('and now?')
+  await gateway.waitForReply('Done.')
+  const shown = gateway.platform.shown()
+  assert.deepEqual(
+    shown.map(({ text, file }) => file?.fileName ?? text),
+    ['Here they are.', 'one.png', 'two.png', 'notes.pdf', 'Done.'],
+  )
+  const [, one, two, notes] = shown.map(({ album }) => album)
+  assert.ok(one !== undefined && one === two && notes === undefined)
+})
+
+test('one bad file of an album is replaced by a line, and the others are sent', async (t) => {
+  const folder = tempHome(t)
+  for (const name of ['one.png', 'three.png']) writeFileSync(join(folder, name), 'content')
+  const names = ['one.png', 'two.png', 'three.png']
+  const gateway = await startTestGateway(t, {
+    capabilities: ['files', 'albums'],
+    replies: [{ text: names.map((name) => `MEDIA:${join(folder, name)}`).join('\n') }],
+  })
+  await gateway.say('draw')
+  await gateway.until((message) => message.file?.fileName === 'three.png')
+  await gateway.waitForLog({ event: 'outbox.album_split' })
+  assert.deepEqual(
+    gateway.platform.shown().map(({ file }) => file?.fileName),
+    ['one.png', undefined, 'three.png'],
+  )
+})
+
 test('a file with secrets is not sent, and the user is notified', async (t) => {
   const gateway = await startTestGateway(t, {
     capabilities: ['files'],

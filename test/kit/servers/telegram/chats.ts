@@ -246,11 +246,12 @@ const albumTypes = new Set(['photo', 'video', 'audio', 'document'])
 function albumIn(params: JsonRecord, uploads: ReadonlyMap<string, Uploaded>) {
   const media = nestedOf(params['media'])
   if (!Array.isArray(media) || media.length === 0) throw badRequest('there are no messages to send')
-  if (media.length < 2) throw badRequest('media group must have at least 2 items')
   if (media.length > 10) throw badRequest('too many messages to send as an album')
   const items = media.map(asRecord)
   const types = new Set(items.map(({ type }) => textOf(type)))
-  for (const type of types) if (!albumTypes.has(type)) throw badRequest(`unsupported type of InputMedia: ${type}`)
+  for (const type of types)
+    if (!albumTypes.has(type))
+      throw badRequest(`can't parse InputMedia: type "${type}" can't be used in sendMediaGroup`)
   for (const type of ['audio', 'document']) {
     if (types.has(type) && types.size > 1) throw badRequest(`${type} can't be mixed with other media types`)
   }
@@ -258,7 +259,7 @@ function albumIn(params: JsonRecord, uploads: ReadonlyMap<string, Uploaded>) {
     const field = textOf(type)
     const name = /^attach:\/\/(.+)$/.exec(textOf(reference))?.[1]
     const uploaded = name === undefined ? undefined : uploads.get(name)
-    if (name !== undefined && uploaded === undefined) throw badRequest(`file "${name}" not found in the request`)
+    if (name !== undefined && uploaded === undefined) throw badRequest("can't parse InputMedia: media not found")
     const fields = { [field]: textOf(reference), caption: textOf(caption), parse_mode: textOf(parse_mode) }
     return { fields, file: uploaded === undefined ? { field } : { field, uploaded } }
   })
