@@ -17,6 +17,8 @@ export interface DiscordOptions {
   readonly autoThread: boolean
   readonly noThreadChannels: readonly string[]
   readonly allowedRoles: readonly string[]
+  /** How many messages before a mention are read. */
+  readonly contextMessages: number
   readonly reactions: boolean
   readonly allowedMentions: AllowedMentions
   readonly allowBots: 'none' | 'mentions' | 'all'
@@ -30,6 +32,8 @@ export interface AllowedMentions {
   readonly repliedUser: boolean
 }
 
+/** As many as Slack reads of a thread. */
+const maxContextMessages = 30
 const defaultApiUrl = 'https://discord.com/api'
 
 /** Missing options take their defaults. Throws `config/invalid` for a token with the prefix "Bot ". */
@@ -53,6 +57,7 @@ export function parseOptions(values: JsonRecord): DiscordOptions {
     autoThread: booleanOption(values, 'auto_thread', true),
     noThreadChannels: idListOption(values, 'no_thread_channels'),
     allowedRoles: idListOption(values, 'allowed_roles'),
+    contextMessages: countOption(values, 'context_messages', maxContextMessages),
     reactions: booleanOption(values, 'reactions', false),
     allowedMentions: {
       everyone: booleanOption(mentions, 'everyone', false),
@@ -67,6 +72,11 @@ export function parseOptions(values: JsonRecord): DiscordOptions {
 function booleanOption(options: JsonRecord, key: string, fallback: boolean): boolean {
   const value = options[key]
   return typeof value === 'boolean' ? value : fallback
+}
+
+function countOption(options: JsonRecord, key: string, max: number): number {
+  const value = options[key]
+  return typeof value === 'number' && value > 0 ? Math.min(Math.trunc(value), max) : 0
 }
 
 function idListOption(options: JsonRecord, key: string): readonly string[] {

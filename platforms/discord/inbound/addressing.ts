@@ -54,6 +54,17 @@ export function opensThread(
   return !listIncludes(options.noThreadChannels, channel) && !listIncludes(options.freeResponseChannels, channel)
 }
 
+/** A mention where other messages do not reach the bot. The agent does not know what was said before it. */
+export function startsConversation(
+  message: JsonRecord,
+  channel: ChannelContext,
+  me: BotIdentity,
+  { requireMention, freeResponseChannels }: DiscordOptions,
+): boolean {
+  if (channel.kind === 'dm' || !requireMention || listIncludes(freeResponseChannels, channel)) return false
+  return mentionsBot(message, me) && !isBotThread(channel, me)
+}
+
 /** In a thread that the bot opened or was added to, every message is addressed to the bot. */
 function isBotThread(channel: ChannelContext, me: BotIdentity): boolean {
   return channel.kind === 'thread' && (channel.joined || channel.ownerId === me.id)

@@ -17,10 +17,11 @@ import type { ThreadOpener } from '../outbound/threads.ts'
 import { isChannelAllowed } from './addressing.ts'
 import { type CatchUp, createCatchUp } from './catch-up.ts'
 import { createChannelQueue } from './channel-queue.ts'
+import { createEarlierMessages } from './earlier-messages.ts'
 import type { GuildCache } from './guild-cache.ts'
 import type { InteractionResponder } from './interaction-responder.ts'
 import { parseInteraction } from './interactions.ts'
-import { type InboundEvent, type NormalizeContext, normalize } from './normalize.ts'
+import { type InboundEvent, type NormalizeContext, nameResolverOf, normalize } from './normalize.ts'
 import { type Dispatch, idAt, type JsonRecord, recordAt, recordsAt } from './payload.ts'
 import { channelContextOf } from './source.ts'
 
@@ -68,6 +69,7 @@ const ingestedEvents: ReadonlySet<string> = new Set([
 export function createIngest(deps: IngestDeps): Ingest {
   const { context, api, guildCache, options, signal } = deps
   const { log } = context
+  const addEarlierMessages = createEarlierMessages({ api, limit: options.contextMessages, signal, log })
   const queue = createChannelQueue({
     log,
     random: deps.random,
@@ -147,7 +149,11 @@ export function createIngest(deps: IngestDeps): Ingest {
 
   async function ingestInbound(inbound: InboundEvent): Promise<boolean> {
     if (inbound.kind === 'change') return await ingestChange(inbound)
-    const { event, keys, mark } = inbound
+    const { keys, mark } = inbound
+    const event =
+      inbound.mayNeedContext === true
+        ? await addEarlierMessages(inbound.event, mark.place, nameResolverOf(contextFor('')))
+        : inbound.event
     const { prospectiveThreadId } = event.source
     try {
       const { status } = await context.accept(event, keys, mark)

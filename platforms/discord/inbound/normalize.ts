@@ -13,7 +13,7 @@ import {
   type SessionSource,
 } from '#sdk'
 import type { DiscordOptions } from '../options.ts'
-import { type BotIdentity, isAddressedToBot, isChannelAllowed, opensThread } from './addressing.ts'
+import { type BotIdentity, isAddressedToBot, isChannelAllowed, opensThread, startsConversation } from './addressing.ts'
 import {
   attachmentsOf,
   isBotMessage,
@@ -58,6 +58,8 @@ export type InboundEvent =
       readonly event: MessageEvent
       readonly keys: readonly [EventKey]
       readonly mark: ReadCursor
+      /** Messages that the agent has not read may precede it. */
+      readonly mayNeedContext?: true
     }
   | { readonly kind: 'change'; readonly change: MessageChange; readonly keys: readonly [EventKey] }
 
@@ -115,7 +117,8 @@ function normalizeMessage(message: JsonRecord, view: NormalizeContext): readonly
   const isEmpty = event.text === '' && event.attachments === undefined && !event.replyTo?.text
   if (isEmpty) return []
   const mark = { place: found.channel.channelId, id: found.id }
-  return [{ kind: 'message', event, keys: [messageKey(found.id)], mark }]
+  const isFirst = startsConversation(message, found.channel, found.bot, view.options) && event.messageType !== 'command'
+  return [{ kind: 'message', event, keys: [messageKey(found.id)], mark, ...(isFirst ? { mayNeedContext: true } : {}) }]
 }
 
 /** Does not check whether the message is addressed to the bot, because an edit may remove the mention. The gateway ignores edits of unknown messages. */
@@ -212,7 +215,7 @@ function toMessageEvent(
   }
 }
 
-function nameResolverOf({ guildCache }: NormalizeContext): NameResolver {
+export function nameResolverOf({ guildCache }: NormalizeContext): NameResolver {
   return {
     botId: guildCache.botUser()?.id,
     channelName: (id) => guildCache.channel(id)?.name,

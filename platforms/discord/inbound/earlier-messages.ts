@@ -1,0 +1,105 @@
+/**
+ * Adds the messages that precede the first mention in a channel or thread, so that the agent knows what the mention is
+ * about. Only with `context_messages`, because their authors need not be on an allow list.
+ */
+import { createLruCache, type Logger, linkAbortSignal, type MessageEvent } from '#sdk'
+import type { Api } from '../connection/api.ts'
+import { describeError } from '../errors.ts'
+import { attachmentsOf, messageText, type NameResolver, nameOf } from './content.ts'
+import { isRecord, type JsonRecord, recordAt } from './payload.ts'
+
+export interface EarlierMessagesDeps {
+  readonly api: Pick<Api, 'newestMessages'>
+  /** How many messages are read; 0 reads none. */
+  readonly limit: number
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+/** Adds the messages before an event in its channel. Never rejects: without them the message can still be answered. */
+export type AddEarlierMessages = (event: MessageEvent, channel: string, names: NameResolver) => Promise<MessageEvent>
+
+const maxChars = 8_000
+/** The limit of one message. */
+const maxLineChars = 4_000
+/** The messages of the channel wait meanwhile. */
+const readTimeoutMs = 3_000
+const maxConversations = 1_000
+
+export function createEarlierMessages(deps: EarlierMessagesDeps): AddEarlierMessages {
+  /** By conversation: the message with which its earlier messages were read. The gateway uses them for a new session only. */
+  const firstMessages = createLruCache<string>(maxConversations)
+  return async (event, channel, names) => {
+    const { messageId } = event
+    const key = conversationOf(event)
+    // An event that could not be stored is ingested again.
+    if (deps.limit === 0 || messageId === undefined || (firstMessages.get(key) ?? messageId) !== messageId) return event
+    try {
+      const messages = await readBefore(deps, channel, messageId)
+      firstMessages.set(key, messageId)
+      const lines = newestThatFit(messages.flatMap((message) => toContextLine(message, names) ?? []))
+      if (lines.length === 0) return event
+      const content = `Said in this channel before:\n${lines.join('\n')}`
+      return { ...event, seed: { messages: [{ role: 'user', content }] } }
+    } catch (error) {
+      deps.log.info(
+        { event: 'discord.context_failed', channel, reason: describeError(error) },
+        'messages before a mention cannot be read',
+      )
+      return event
+    }
+  }
+}
+
+/** In a channel each user has a session, in a thread all users share one. */
+function conversationOf({ source }: MessageEvent): string {
+  const { chatId, threadId, prospectiveThreadId, userId = '' } = source
+  return `${chatId}:${prospectiveThreadId ?? threadId ?? userId}`
+}
+
+/** Oldest first. */
+async function readBefore(
+  { api, limit, signal }: EarlierMessagesDeps,
+  channel: string,
+  messageId: string,
+): Promise<readonly JsonRecord[]> {
+  const deadline = linkAbortSignal(signal)
+  const timer = setTimeout(deadline.abort, readTimeoutMs)
+  try {
+    const response = await api.newestMessages(channel, limit, deadline.signal, messageId)
+    return Array.isArray(response) ? response.filter(isRecord).toReversed() : []
+  } finally {
+    clearTimeout(timer)
+    deadline.release()
+  }
+}
+
+/** Whole messages only, because a truncated one could be attributed to another author. */
+function newestThatFit(lines: readonly string[]): string[] {
+  const kept: string[] = []
+  let remaining = maxChars
+  for (const line of lines.toReversed()) {
+    remaining -= line.length + 1
+    if (remaining < 0) break
+    kept.unshift(line)
+  }
+  return kept
+}
+
+/** Indents the lines of a text, so that a message cannot imitate the line of another author. */
+function toContextLine(message: JsonRecord, names: NameResolver): string | undefined {
+  const author = nameOf(recordAt(message, 'author'), recordAt(message, 'member')) ?? 'unknown user'
+  const text = messageText(message, names)
+    .slice(0, maxLineChars)
+    .toWellFormed()
+    .replace(/\r\n?|[\n\v\f\u0085\u2028\u2029]/g, '\n    ')
+  const files = attachmentsOf(message).map(({ kind, fileName = 'no name' }) => {
+    return `[${kind === 'photo' ? 'image' : kind}: ${toSingleLine(fileName)}]`
+  })
+  const parts = [text, ...files].filter((part) => part !== '')
+  return parts.length === 0 ? undefined : `[${toSingleLine(author)}] ${parts.join(' ')}`
+}
+
+function toSingleLine(name: string): string {
+  return name.replace(/[\r\n\v\f\u0085\u2028\u2029[\]]+/g, ' ').trim()
+}
