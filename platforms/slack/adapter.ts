@@ -17,9 +17,9 @@ import { type CatchUp, createCatchUp } from './inbound/catch-up.ts'
 import type { NormalizeContext } from './inbound/context.ts'
 import { createIngest, type Ingest } from './inbound/ingest.ts'
 import { createJoinedThreads, type JoinedThreads } from './inbound/joined-threads.ts'
+import { createNames, type Names } from './inbound/names.ts'
 import type { WorkspaceIdentity } from './inbound/source.ts'
 import { withThreadContext } from './inbound/thread-context.ts'
-import { createUserNames, type UserNames } from './inbound/user-names.ts'
 import { parseOptions, type SlackOptions } from './options.ts'
 import { createEditThrottle } from './outbound/edit-throttle.ts'
 import { ephemeralResponse, sendEphemeral } from './outbound/ephemeral.ts'
@@ -34,7 +34,7 @@ interface Account {
   readonly options: SlackOptions
   readonly transport: SlackTransport
   readonly call: ApiCall
-  readonly names: UserNames
+  readonly names: Names
   readonly stopping: AbortController
   identity: WorkspaceIdentity | undefined
   threads: JoinedThreads | undefined
@@ -116,7 +116,7 @@ function createAccount(context: PlatformContext, options: SlackOptions): Account
     options,
     transport,
     call,
-    names: createUserNames({ call, log, signal: stopping.signal }),
+    names: createNames({ call, log, signal: stopping.signal }),
     stopping,
     identity: undefined,
     threads: undefined,
@@ -130,6 +130,7 @@ async function connect(account: Account, sender: Sender, signal: AbortSignal): P
   const identity = await fetchIdentity(call, signal)
   const cursors = await context.cursors()
   account.identity = identity
+  account.names.set(identity.botUserId, identity.botName ?? identity.botUserId)
   const threads = createJoinedThreads({
     history: (chatId, query) => context.history(chatId, query),
     cursorKeys: cursors.keys(),
@@ -165,7 +166,7 @@ function createInbound(
     rules: options.rules,
     isCommand: (name) => context.commands().some((command) => command.name === name),
     hasJoinedThread: threads.has,
-    userNameOf: names.get,
+    nameOf: names.get,
     now: context.clock,
   }
   const ingest = createIngest({
@@ -173,6 +174,7 @@ function createInbound(
     normalizeContext,
     threads,
     log: context.log,
+    resolveMentions: names.resolveMentions,
     withThreadContext: (event) => withThreadContext(event, { call, normalizeContext, signal }),
     whenCaughtUp: (place) => catchUp.ready(place),
     onNotStored: (place, ts) => catchUp.refetch(place, Number(ts)),

@@ -16,5 +16,11 @@ export async function fetchIdentity(call: ApiCall, signal: AbortSignal): Promise
   if (teamId === undefined || botUserId === undefined) {
     throw new HermesError('platform/connect-failed', 'auth.test returned no workspace for the token.')
   }
-  return { teamId, teamName: textAt(result.data, 'team') ?? teamId, botUserId, botId: textAt(result.data, 'bot_id') }
+  return {
+    teamId,
+    teamName: textAt(result.data, 'team') ?? teamId,
+    botUserId,
+    botName: textAt(result.data, 'user'),
+    botId: textAt(result.data, 'bot_id'),
+  }
 }

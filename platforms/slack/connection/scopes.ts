@@ -24,6 +24,8 @@ export const requiredScopes: readonly RequiredScope[] = [
   { scope: 'files:read', isRequired: false, effectWithout: 'received files cannot be read' },
   { scope: 'files:write', isRequired: false, effectWithout: 'files cannot be sent' },
   { scope: 'users:read', isRequired: false, effectWithout: 'users appear with ids instead of names' },
+  { scope: 'channels:read', isRequired: false, effectWithout: 'mentioned public channels appear with ids' },
+  { scope: 'groups:read', isRequired: false, effectWithout: 'mentioned private channels appear with ids' },
   { scope: 'reactions:read', isRequired: false, effectWithout: 'reactions are not received' },
   { scope: 'commands', isRequired: false, effectWithout: 'the command /hermes does not work' },
 ]

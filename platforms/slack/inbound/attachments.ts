@@ -2,10 +2,17 @@
  * Reads the files of a message.
  */
 import type { Attachment, MessageType } from '#sdk'
+import { isSharedMessage } from './app-content.ts'
 import { type JsonRecord, numberAt, recordsAt, textAt } from './payload.ts'
 
+/** The files of a message, and those of messages that it passes on. */
 export function parseAttachments(message: JsonRecord): Attachment[] {
-  return recordsAt(message, 'files').flatMap((file) => {
+  const shared = recordsAt(message, 'attachments').filter(isSharedMessage)
+  return [message, ...shared].flatMap((owner) => parseFiles(owner))
+}
+
+function parseFiles(owner: JsonRecord): Attachment[] {
+  return recordsAt(owner, 'files').flatMap((file) => {
     const ref = fileRefOf(file)
     const problem = unavailableReason(file)
     if (ref === undefined && problem === undefined) return []

@@ -103,7 +103,7 @@ export function normalizeReaction(event: JsonRecord, envelope: JsonRecord, conte
   const change: MessageChange = {
     kind: 'reaction',
     // Slack does not send the thread of the message.
-    source: sourceOf({ channel }, { userId, userName: context.userNameOf(userId) }, context),
+    source: sourceOf({ channel }, { userId, userName: context.nameOf(userId) }, context),
     added,
     reaction,
     messageId: ts,

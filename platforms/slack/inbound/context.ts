@@ -13,6 +13,8 @@ export type InboundEvent =
   | { readonly kind: 'press'; readonly press: ButtonPress }
   /** A slash command. Only its author sees the command and the immediate response. */
   | { readonly kind: 'slash'; readonly event: MessageEvent; readonly keys: EventKeys }
+  /** Slack no longer accepts the token. The reason is for the owner. */
+  | { readonly kind: 'refused'; readonly reason: string }
   /** The reason appears in the log. */
   | { readonly kind: 'ignored'; readonly reason: string }
 
@@ -22,8 +24,8 @@ export interface NormalizeContext extends SourceContext {
   isCommand(name: string): boolean
   /** Whether the bot takes part in this thread. */
   hasJoinedThread(channel: string, threadTs: string): boolean
-  /** The name of a user, if it is known already. */
-  userNameOf(userId: string): string | undefined
+  /** The name of a user or channel, if it is known already. */
+  nameOf(id: string): string | undefined
   /** Milliseconds since 1970. */
   now(): number
 }

@@ -48,10 +48,12 @@ export interface Ingest {
 }
 
 export interface IngestDeps {
-  readonly gateway: Pick<PlatformContext, 'accept' | 'change' | 'press'>
+  readonly gateway: Pick<PlatformContext, 'accept' | 'change' | 'press' | 'refused'>
   readonly normalizeContext: NormalizeContext
   readonly threads: JoinedThreads
   readonly log: Logger
+  /** Resolves when the names of mentioned users and channels are known, or the wait is over. Never rejects. */
+  resolveMentions(payload: unknown): Promise<void>
   /** Adds the earlier messages of a thread to the first mention in it. Never rejects. */
   withThreadContext(event: MessageEvent): Promise<MessageEvent>
   /**
@@ -120,9 +122,11 @@ async function ingestStored(
 
 async function ingestFromHistory(deps: IngestDeps, channel: string, message: JsonRecord): Promise<boolean> {
   const payload = toStoredPayload(deps, channel, message)
+  await deps.resolveMentions(payload)
   const incoming = await normalizeStored(deps, payload)
   if (incoming.kind !== 'message') return false
-  const { event: messageEvent, keys, cursor } = incoming
+  const { keys, cursor } = incoming
+  const messageEvent = await deps.withThreadContext(incoming.event)
   const status = await accept(deps, messageEvent.source, () => deps.gateway.accept(messageEvent, keys, cursor))
   const location = messageLocationOf(payload.event)
   const editedTs = tsAt(recordAt(message, 'edited'))
@@ -154,6 +158,7 @@ async function ingestPayload(deps: IngestDeps, payload: unknown): Promise<Ingest
   try {
     const thread = threadToLookUp(payload, normalizeContext)
     if (thread !== undefined) await threads.lookUp(thread.channel, thread.ts)
+    await deps.resolveMentions(payload)
     return await dispatch(deps, normalize(payload, normalizeContext))
   } catch (error) {
     log.warn(
@@ -170,6 +175,9 @@ async function dispatch(deps: IngestDeps, incoming: InboundEvent): Promise<Inges
   switch (incoming.kind) {
     case 'ignored':
       deps.log.debug({ event: 'slack.event_ignored', reason: incoming.reason }, 'event ignored')
+      return acknowledged
+    case 'refused':
+      deps.gateway.refused(`bot_token: ${incoming.reason}`)
       return acknowledged
     case 'message': {
       const { keys, cursor } = incoming

@@ -23,7 +23,7 @@ export function normalizePress(payload: JsonRecord, context: NormalizeContext): 
     return ignored('a button without a message')
   }
   const threadTs = tsAt(message, 'thread_ts') ?? tsAt(container, 'thread_ts')
-  const userName = context.userNameOf(userId) ?? textAt(user, 'username') ?? textAt(user, 'name')
+  const userName = context.nameOf(userId) ?? textAt(user, 'username') ?? textAt(user, 'name')
   return {
     kind: 'press',
     // Without `ts`, because a message of the bot starts no thread.
@@ -44,7 +44,7 @@ export function normalizeSlash(payload: JsonRecord, context: NormalizeContext): 
   const event: MessageEvent = {
     source: sourceOf(
       { channel },
-      { userId, userName: context.userNameOf(userId) ?? textAt(payload, 'user_name') },
+      { userId, userName: context.nameOf(userId) ?? textAt(payload, 'user_name') },
       context,
     ),
     text,
@@ -56,7 +56,7 @@ export function normalizeSlash(payload: JsonRecord, context: NormalizeContext): 
 }
 
 function slashText(written: string, context: NormalizeContext): string {
-  const text = toPlainText(written.trim(), { botUserId: context.identity.botUserId, nameOf: context.userNameOf })
+  const text = toPlainText(written.trim(), { botUserId: context.identity.botUserId, nameOf: context.nameOf })
   if (text === '') return context.isCommand('help') ? '/help' : 'help'
   const bare = text.replace(/^[!/]/, '')
   const [word = ''] = bare.split(/\s/, 1)

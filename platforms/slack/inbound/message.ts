@@ -2,6 +2,7 @@
  * Reads messages of users and other bots.
  */
 import { type MessageEvent, type MessageType, parseCommand } from '#sdk'
+import { appAttachmentText, isLinkPreview, isSharedMessage, sharedMessageText, shownText } from './app-content.ts'
 import { messageTypeOf, parseAttachments } from './attachments.ts'
 import { type InboundEvent, ignored, type NormalizeContext } from './context.ts'
 import { mentionsUser } from './mentions.ts'
@@ -101,7 +102,7 @@ export function toMessageEvent(
 function authorOf(message: JsonRecord, context: NormalizeContext) {
   const userId = textAt(message, 'user') ?? textAt(message, 'bot_id')
   const profile = recordAt(message, 'user_profile')
-  const known = userId === undefined ? undefined : context.userNameOf(userId)
+  const known = userId === undefined ? undefined : context.nameOf(userId)
   const userName = textAt(profile, 'display_name') ?? textAt(profile, 'real_name') ?? known
   return { userId, userName: userName ?? textAt(message, 'username'), isBot: isBot(message) }
 }
@@ -110,25 +111,20 @@ function isBot(message: JsonRecord): boolean {
   return textAt(message, 'bot_id') !== undefined || textAt(message, 'subtype') === 'bot_message'
 }
 
-function messageText(message: JsonRecord, context: NormalizeContext): string {
-  const own = textAt(message, 'text') ?? ''
-  const shared = recordsAt(message, 'attachments').flatMap((attachment) => sharedMessageText(attachment, own === ''))
-  const textView = { botUserId: context.identity.botUserId, nameOf: context.userNameOf }
-  return [own, ...shared]
+/** The text of a message with that of its blocks and attachments. */
+export function messageText(message: JsonRecord, context: NormalizeContext): string {
+  const own = shownText(message)
+  const isFromApp = isBot(message)
+  const attached = recordsAt(message, 'attachments').map((attachment) => {
+    if (isSharedMessage(attachment)) return sharedMessageText(attachment)
+    if (own === '') return appAttachmentText(attachment)
+    return isFromApp && !isLinkPreview(attachment) ? appAttachmentText(attachment) : ''
+  })
+  const textView = { botUserId: context.identity.botUserId, nameOf: context.nameOf }
+  return [own, ...attached]
     .filter((part) => part !== '')
     .map((part) => toPlainText(part, textView))
     .join('\n')
-}
-
-/** The text of a shared message. Some bots put their whole text into attachments. */
-function sharedMessageText(attachment: JsonRecord, hasNoText: boolean): string[] {
-  const isShared = isTrueAt(attachment, 'is_share') || isTrueAt(attachment, 'is_msg_unfurl')
-  if (!isShared && !hasNoText) return []
-  const text = textAt(attachment, 'text') ?? textAt(attachment, 'fallback')
-  if (text === undefined) return []
-  if (!isShared) return [text]
-  const author = textAt(attachment, 'author_name') ?? textAt(attachment, 'author_id') ?? 'unknown user'
-  return [`[Passed on, from ${author.replace(/[\r\n[\]]+/g, ' ')}]\n${text}`]
 }
 
 /** Converts `!status` to `/status` if the command exists, because Slack intercepts messages that start with a slash. */

@@ -37,9 +37,21 @@ function normalizeEvent(event: JsonRecord, envelope: JsonRecord, context: Normal
     case 'reaction_added':
     case 'reaction_removed':
       return normalizeReaction(event, envelope, context)
+    case 'app_uninstalled':
+      return { kind: 'refused', reason: 'the app was removed from the workspace: install it again' }
+    case 'tokens_revoked':
+      return normalizeRevocation(event, context)
     default:
       return ignored(`an event of type ${textAt(event, 'type') ?? 'unknown'}`)
   }
+}
+
+/** Names the users whose tokens were revoked. The app may also hold tokens of users, which this adapter does not use. */
+function normalizeRevocation(event: JsonRecord, { identity }: NormalizeContext): InboundEvent {
+  const bots = recordAt(event, 'tokens')['bot']
+  if (!Array.isArray(bots) || !bots.includes(identity.botUserId))
+    return ignored('the token of another user was revoked')
+  return { kind: 'refused', reason: 'the token was revoked: install the app again and set the new token' }
 }
 
 /** An app in several workspaces receives the events of all of them. An account handles one workspace. */

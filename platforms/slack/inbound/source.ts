@@ -12,6 +12,7 @@ export interface WorkspaceIdentity {
   readonly teamId: string
   readonly teamName: string
   readonly botUserId: string
+  readonly botName?: string | undefined
   readonly botId: string | undefined
 }
 

@@ -4,8 +4,8 @@
 
 export interface TextContext {
   readonly botUserId: string
-  /** The name of a user, if it is known already. */
-  nameOf(userId: string): string | undefined
+  /** The name of a user or channel, if it is known already. */
+  nameOf(id: string): string | undefined
 }
 
 /** Removes mentions of the bot and converts the rest to plain text. Runs in linear time. */
@@ -25,7 +25,7 @@ export function toPlainText(text: string, context: TextContext): string {
 
 function entityText(target: string, label: string | undefined, context: TextContext): string {
   if (target.startsWith('@')) return `@${label ?? context.nameOf(target.slice(1)) ?? target.slice(1)}`
-  if (target.startsWith('#')) return `#${label || target.slice(1)}`
+  if (target.startsWith('#')) return `#${label || (context.nameOf(target.slice(1)) ?? target.slice(1))}`
   if (target.startsWith('!')) return specialMentionText(target.slice(1), label)
   const address = target.replace(/^mailto:/, '')
   if (label === undefined || label === '' || address.endsWith(label)) return address

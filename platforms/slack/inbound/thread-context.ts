@@ -1,14 +1,13 @@
 /**
- * Adds the earlier messages of a thread, and the images of its first message, to the first mention in it (contract
- * §3.15).
+ * Adds the earlier messages of a thread, and the files of its first message, to the first message of the bot's session in it
+ * (contract §3.15).
  */
 import { type Attachment, linkAbortSignal, type MessageEvent } from '#sdk'
 import type { ApiCall } from '../connection/api.ts'
 import { parseAttachments } from './attachments.ts'
 import type { NormalizeContext } from './context.ts'
-import { isUserMessage } from './message.ts'
+import { isUserMessage, messageText } from './message.ts'
 import { type JsonRecord, recordsAt, textAt, tsAt } from './payload.ts'
-import { toPlainText } from './text.ts'
 
 export interface ThreadContextDeps {
   readonly call: ApiCall
@@ -20,22 +19,21 @@ const maxMessages = 30
 const maxChars = 8_000
 /** The limit of one message. */
 const maxLineChars = 4_000
-const maxImages = 4
+const maxRootFiles = 4
 /** Slack expects the acknowledgement of the mention within three seconds. */
 const readTimeoutMs = 1_500
 
 /** Returns the event unchanged when the thread cannot be read. Never rejects. */
 export async function withThreadContext(event: MessageEvent, deps: ThreadContextDeps): Promise<MessageEvent> {
-  const { chatId, threadId, chatType } = event.source
+  const { chatId, threadId } = event.source
   const { messageId } = event
-  if (chatType === 'dm' || threadId === undefined || messageId === undefined || threadId === messageId) return event
+  if (threadId === undefined || messageId === undefined || threadId === messageId) return event
   if (event.messageType === 'command' || deps.normalizeContext.hasJoinedThread(chatId, threadId)) return event
   const earlier = await readThread(deps, chatId, threadId, messageId)
   if (earlier.length === 0) return event
   const lines = newestThatFit(earlier.map((message) => toContextLine(message, deps.normalizeContext)))
   const content = `Said in this thread before:\n${lines.join('\n')}`
-  const images = rootImages(earlier, threadId)
-  const attachments: readonly Attachment[] = [...(event.attachments ?? []), ...images]
+  const attachments: readonly Attachment[] = [...(event.attachments ?? []), ...rootFiles(earlier, threadId)]
   return {
     ...event,
     seed: { messages: [{ role: 'user', content }] },
@@ -79,11 +77,8 @@ function newestThatFit(lines: readonly string[]): string[] {
 /** Indents the lines of a text, so that a message cannot imitate the line of another author. */
 function toContextLine(message: JsonRecord, context: NormalizeContext): string {
   const userId = textAt(message, 'user') ?? textAt(message, 'bot_id') ?? 'unknown user'
-  const name = context.userNameOf(userId) ?? textAt(message, 'username') ?? userId
-  const text = toPlainText(textAt(message, 'text') ?? '', {
-    botUserId: context.identity.botUserId,
-    nameOf: context.userNameOf,
-  })
+  const name = context.nameOf(userId) ?? textAt(message, 'username') ?? userId
+  const text = messageText(message, context)
   const files = parseAttachments(message).map(({ kind, fileName = 'no name' }) => {
     return `[${kind === 'photo' ? 'image' : kind}: ${toSingleLine(fileName)}]`
   })
@@ -94,12 +89,12 @@ function toContextLine(message: JsonRecord, context: NormalizeContext): string {
   return [`[${toSingleLine(name)}]`, own, ...files].filter((part) => part !== '').join(' ')
 }
 
-function rootImages(earlier: readonly JsonRecord[], threadTs: string): Attachment[] {
+function rootFiles(earlier: readonly JsonRecord[], threadTs: string): Attachment[] {
   const root = earlier.find((message) => tsAt(message) === threadTs)
   if (root === undefined) return []
   return parseAttachments(root)
-    .filter(({ kind, ref }) => kind === 'photo' && ref !== undefined)
-    .slice(0, maxImages)
+    .filter(({ ref }) => ref !== undefined)
+    .slice(0, maxRootFiles)
 }
 
 function toSingleLine(name: string): string {

@@ -139,6 +139,52 @@ describe('beside messages', () => {
     assert.equal(server.faults.calls('users.info'), 1)
   })
 
+  test('mentioned users and channels become names in the same message; a refused lookup keeps the id', async (t) => {
+    const { server, gateway } = await startSlackTest(t)
+    server.workspace.addChannel('C0RELEASES', 'channel', true, 'releases')
+    const text = '<@U0BOB00001> wrote in <#C0RELEASES> and <#C0NOWHERE1>'
+    await server.say(direct, ada, text)
+    await server.say(direct, ada, text)
+    assert.deepEqual(
+      gateway.ingestedEvents.map(({ event }) => event.text),
+      Array.from({ length: 2 }, () => '@Bob wrote in #releases and #C0NOWHERE1'),
+    )
+    assert.equal(server.faults.calls('conversations.info'), 2)
+  })
+
+  test('the first message in a thread of a direct chat carries the file of the message that it answers', async (t) => {
+    const { server, gateway } = await startSlackTest(t)
+    const files = [server.addFile('plan.pdf', 'application/pdf', Buffer.from('plan'))]
+    const { ts } = await server.say(direct, ada, 'the plan', { files })
+    await server.say(direct, ada, 'what do you think?', { thread_ts: ts })
+    const [, answer] = gateway.ingestedEvents
+    assert.deepEqual(
+      answer?.event.attachments?.map(({ fileName }) => fileName),
+      ['plan.pdf'],
+    )
+  })
+
+  test('a message does not wait for names that cannot be looked up in time', async (t) => {
+    const { server, gateway } = await startSlackTest(t, { server: { redeliverMs: 10_000 } })
+    t.after(server.faults.hold('conversations.info'))
+    await server.say(direct, ada, 'see <#C0GENERAL>')
+    assert.equal(gateway.ingestedEvents[0]?.event.text, 'see #C0GENERAL')
+  })
+
+  for (const event of [{ type: 'app_uninstalled' }, { type: 'tokens_revoked', tokens: { bot: ['U0BOT0001'] } }]) {
+    test(`${event.type} stops the account with a reason`, async (t) => {
+      const { server, gateway } = await startSlackTest(t)
+      await server.event(event)
+      assert.equal(gateway.refusals.length, 1)
+    })
+  }
+
+  test('a revoked token of a user does not stop the account', async (t) => {
+    const { server, gateway } = await startSlackTest(t)
+    await server.event({ type: 'tokens_revoked', tokens: { oauth: ['U0ADA00001'], bot: [] } })
+    assert.deepEqual(gateway.refusals, [])
+  })
+
   test('the status is shown in threads, at most once a minute, and removed when a turn ends without a message', async (t) => {
     let now = 1_000_000
     const { server, adapter } = await startSlackTest(t, { clock: () => now })

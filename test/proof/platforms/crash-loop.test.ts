@@ -1,5 +1,5 @@
 /**
- * The crash loop of the proof, on Slack alone: Slack gives up on an event after a few lost connections, so the messages must
+ * The crash loop of the proof, on Slack alone: Slack stops repeating an event after a few lost connections, so the messages must
  * come from its history.
  */
 import assert from 'node:assert/strict'

@@ -239,7 +239,7 @@ const outageAtStart: FaultScenario = {
 const killed = { durationMs: 300, measures: 'reconnect', kills: true } as const
 
 /**
- * Kills about when the daemon becomes ready: the vendor gives up on its events, and a catch-up is interrupted again and
+ * Kills about when the daemon becomes ready: the vendor stops repeating its events, and a catch-up is interrupted again and
  * again.
  */
 export const crashLoop: FaultScenario = {

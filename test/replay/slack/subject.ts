@@ -7,7 +7,10 @@ import { parseRules } from '../../../platforms/slack/options.ts'
 import { type ReplaySubject, valueAt } from '../../kit/replay.ts'
 
 const commands = new Set(['new', 'stop', 'status', 'help', 'model'])
-const names = new Map([['U0ADA00001', 'Ada']])
+const names = new Map([
+  ['U0ADA00001', 'Ada'],
+  ['C0RELEASES', 'releases'],
+])
 
 export const subject: ReplaySubject = {
   platform: 'slack',
@@ -22,6 +25,7 @@ export const subject: ReplaySubject = {
         return [incoming.change]
       case 'press':
         return [incoming.press]
+      case 'refused':
       case 'ignored':
         return []
     }
@@ -46,7 +50,7 @@ export function viewOf(account: Readonly<Record<string, unknown>>): NormalizeCon
     rules: parseRules(account),
     isCommand: (name) => commands.has(name),
     hasJoinedThread: (channel, threadTs) => channel === 'C0GENERAL' && threadTs === '1763700000.000100',
-    userNameOf: (userId) => names.get(userId),
+    nameOf: (id) => names.get(id),
     now: () => 1_763_712_000_000,
   }
 }

@@ -97,6 +97,11 @@ export function createWebApi(deps: WebApiDeps): WebApi {
       if (workspace.channel(id) === undefined) workspace.addChannel(id, 'im')
       return { ok: true, channel: { id } }
     },
+    'conversations.info': (call) => {
+      const channel = workspace.channel(call.text('channel'))
+      if (channel === undefined) return errorResponse('channel_not_found')
+      return { ok: true, channel: { id: channel.id, name: channel.name, is_channel: channel.kind === 'channel' } }
+    },
     'users.info': (call) => {
       const name = workspace.users.get(call.text('user'))
       if (name === undefined) return errorResponse('user_not_found')
@@ -146,7 +151,7 @@ export function createWebApi(deps: WebApiDeps): WebApi {
     if (!call.method.startsWith('conversations.') || call.method === 'conversations.open') return scopesOf[call.method]
     const kind = workspace.channel(call.text('channel'))?.kind
     const prefix = { im: 'im', mpim: 'mpim', channel: 'channels', group: 'groups' }[kind ?? 'channel']
-    return `${prefix}:history`
+    return call.method === 'conversations.info' ? `${prefix}:read` : `${prefix}:history`
   }
 
   function within(call: SlackApiCall, work: (channel: Channel) => Json): Json {

@@ -6,6 +6,7 @@ export type Json = Readonly<Record<string, unknown>>
 
 export interface Channel {
   readonly id: string
+  readonly name: string
   readonly kind: 'im' | 'mpim' | 'channel' | 'group'
   /** The bot is a member. */
   joined: boolean
@@ -37,7 +38,7 @@ export interface Workspace {
   readonly channels: ReadonlyMap<string, Channel>
   readonly users: ReadonlyMap<string, string>
   channel(id: string): Channel | undefined
-  addChannel(id: string, kind: Channel['kind'], joined?: boolean): Channel
+  addChannel(id: string, kind: Channel['kind'], joined?: boolean, name?: string): Channel
   addUser(id: string, name: string): void
   /** A new `ts`, greater than every earlier one. */
   nextTs(): string
@@ -91,8 +92,8 @@ export function createWorkspace({ teamId = 'T0TEAM001', botUserId = 'U0BOT0001' 
     channels,
     users,
     channel: (id) => channels.get(id),
-    addChannel(id, kind, joined = true) {
-      const channel: Channel = { id, kind, joined, archived: false, messages: [] }
+    addChannel(id, kind, joined = true, name = id.toLowerCase()) {
+      const channel: Channel = { id, name, kind, joined, archived: false, messages: [] }
       channels.set(id, channel)
       return channel
     },

@@ -59,3 +59,30 @@ test('one very long message does not displace the others', async () => {
   const lines = await saidBefore([said(1, 'short'), said(2, 'y'.repeat(30_000))])
   assert.match(lines, /\[U0STRANGER\] short\n\[U0STRANGER\] y+$/)
 })
+
+test('an alert of another app that starts a thread is read with its fields', async () => {
+  const root = {
+    ...said(1, '', 'unused'),
+    user: undefined,
+    bot_id: 'B0ALERTS',
+    subtype: 'bot_message',
+    username: 'alerts',
+    attachments: [{ title: 'Disk full', fields: [{ title: 'Host', value: 'db1' }] }],
+  }
+  const lines = await saidBefore([root])
+  assert.match(lines, /\[alerts\] Disk full\n {4}Host: db1$/)
+})
+
+test('a mention below a message with a file carries the file', async () => {
+  const files = [{ id: 'F1', name: 'plan.pdf', mimetype: 'application/pdf', url_private: 'https://files.slack.com/F1' }]
+  const call = async () => ({ ok: true as const, data: { messages: [{ ...said(1, 'the plan'), files }] } })
+  const event = await withThreadContext(mention, {
+    call,
+    normalizeContext: viewOf({}),
+    signal: new AbortController().signal,
+  })
+  assert.deepEqual(
+    event.attachments?.map(({ kind, fileName }) => [kind, fileName]),
+    [['document', 'plan.pdf']],
+  )
+})
