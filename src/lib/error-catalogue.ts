@@ -189,8 +189,8 @@ export const errorCatalogue = {
     hint: 'Send the message again. If the error persists, check that `base_url` implements the API of `provider`.',
   },
   'provider/timeout': {
-    meaning: 'The model provider sent no data for too long.',
-    hint: 'Send the message again, or increase `agent.model_timeout`.',
+    meaning: 'The model provider sent no output for too long, or did not complete its response in time.',
+    hint: 'Send the message again, or increase `agent.model_timeout` or `agent.model_call_timeout`.',
   },
   'agent/tool-failed': {
     meaning: 'A tool failed.',
