@@ -3,7 +3,7 @@
  * twenty seeds, random kills while users write, unusual payloads for every platform, and defective adapters against the
  * platform contract. Prints the counts and exits with 1 when a promise was broken.
  *
- *     --only points|monkey|restarts|payloads|platforms|contract|hooks|calls|managed   one part
+ *     --only points|monkey|restarts|payloads|platforms|contract|hooks|calls|managed|outages   one part
  *     --point NAME           only this kill point
  *     --seed N               only this seed (points), or the seed of the other parts
  *     --seeds N              seeds per kill point; 20
@@ -28,6 +28,7 @@ import { proveContract } from './proof/contract.ts'
 import { keepsPromises } from './proof/delivery-counts.ts'
 import { proveManaged } from './proof/managed/run.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
+import { proveOutages } from './proof/outages/report.ts'
 import { provePayloads } from './proof/payloads.ts'
 import { platformsReport } from './proof/platforms/report.ts'
 import { runPlatforms } from './proof/platforms/run.ts'
@@ -85,6 +86,7 @@ if (isSelected('contract')) kept = (await proveDefects()) && kept
 if (isSelected('hooks')) kept = (await proveHooks()) && kept
 if (isSelected('managed')) kept = (await proveManagedCalls()) && kept
 if (isSelected('calls')) kept = (await proveCalls()) && kept
+if (isSelected('outages')) kept = (await proveModelOutages()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
 process.exitCode = kept ? 0 : 1
 
@@ -224,6 +226,12 @@ async function proveManagedCalls(): Promise<boolean> {
   print(`  broken: ${counted(broken)}`)
   if (broken.length > 0) print(`  reproduce: npm run proof -- --only managed --cases ${count} --seed ${seed}`)
   return broken.length === 0
+}
+
+async function proveModelOutages(): Promise<boolean> {
+  const report = await proveOutages((line) => progress(`outages: ${line}`))
+  for (const line of report.lines) print(line)
+  return report.kept
 }
 
 function printHooks({ hooks }: SoakResult): void {

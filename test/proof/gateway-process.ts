@@ -7,13 +7,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export interface Addresses {
+export interface HomeSettings {
   readonly chatUrl: string
   readonly modelUrl: string
+  /** YAML of further settings of `agent`, in one line. */
+  readonly agent?: string
 }
 
 /** Creates the home, with the chat platform of the crash tests and frequent draft updates. */
-export async function createGatewayHome(home: string, { chatUrl, modelUrl }: Addresses): Promise<void> {
+export async function createGatewayHome(home: string, { chatUrl, modelUrl, agent = '' }: HomeSettings): Promise<void> {
   const wire = join(home, 'platforms', 'wire')
   await mkdir(wire, { recursive: true, mode: 0o700 })
   await cp(fileURLToPath(new URL('../crash/wire/', import.meta.url)), wire, { recursive: true })
@@ -25,7 +27,7 @@ base_url: ${modelUrl}
 api_key: none
 http: { port: 0 }
 streaming: { edit_interval: 0.005, buffer_threshold: 8 }
-agent: { drain_timeout: 5 }
+agent: { drain_timeout: 5${agent === '' ? '' : `, ${agent}`} }
 platforms:
   wire: { enabled: true, url: "${chatUrl}" }
 `,

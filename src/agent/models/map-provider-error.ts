@@ -59,7 +59,7 @@ export function classifyFailure(failure: ProviderFailure): ModelErrorKind {
   if (status === undefined) return classifyErrorCode(code)
   if (status === 401 || status === 403) return 'auth'
   if (status === 429) return 'rate-limit'
-  if (status === 408 || status === 409 || status >= 500) return 'overloaded'
+  if (status === 408 || status === 409 || status === 425 || status >= 500) return 'overloaded'
   return AUTH_PATTERN.test(code) ? 'auth' : 'invalid-request'
 }
 
