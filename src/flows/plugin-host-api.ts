@@ -195,7 +195,7 @@ const noopListener: ProgressListener = {
   onToolStart: () => undefined,
   onToolEnd: () => undefined,
   onIteration: () => undefined,
-  onModelTrouble: () => ({ failed: () => undefined, end: () => undefined }),
+  onModelTrouble: () => ({ failed: () => undefined, recovered: () => undefined }),
 }
 
 /** Messages in the OpenAI format. Their `system` messages become the system prompt. */

@@ -50,7 +50,7 @@ export function createInMemoryJournal(begun: readonly string[] = []): InMemoryJo
   }
 }
 
-const noTrouble: ModelTrouble = { failed: () => undefined, end: () => undefined }
+const noTrouble: ModelTrouble = { failed: () => undefined, recovered: () => undefined }
 
 export interface RecordingListener extends ProgressListener {
   readonly texts: string[]

@@ -31,8 +31,8 @@ export interface RetryDeps {
 export interface ModelTrouble {
   /** A call has failed and is retried. */
   failed(server: string, failure: ModelError): void
-  /** The provider answers, or the request has ended. */
-  end(): void
+  /** A call has received output, or the request has ended. A later failure continues the trouble. */
+  recovered(): void
 }
 
 export interface RequestModelDeps extends ModelCallDeps, RetryDeps {
@@ -212,8 +212,7 @@ function createFailures(deps: RequestModelDeps, options: RequestModelOptions) {
       return isSame || outageSince !== null || windowMs === 0 || (maxRetries !== undefined && count >= maxRetries)
     },
     recovered(): void {
-      trouble?.end()
-      trouble = undefined
+      trouble?.recovered()
     },
   }
 }

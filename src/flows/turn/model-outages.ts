@@ -87,28 +87,33 @@ export function createModelOutages(deps: ModelOutagesDeps): ModelOutages {
   }
 }
 
-/** Sends the notice when the requests have failed for some time. */
+/** Sends the notice when calls still fail some time after the first failure. */
 function startTrouble(
   { settings, clock, sleep }: ModelOutagesDeps,
   closed: AbortSignal,
   notify: (reason: string) => Promise<void>,
 ): ModelTrouble {
-  const ended = new AbortController()
+  const noticeAt = clock() + noticeDelayMs(retryRulesOf(settings().agent))
   let reason = ''
-  const watchFor = async (): Promise<void> => {
-    const signal = AbortSignal.any([closed, ended.signal])
-    await sleep(noticeDelayMs(retryRulesOf(settings().agent)), signal)
+  let waiting: AbortController | undefined
+
+  async function notifyLater(stop: AbortController): Promise<void> {
+    const signal = AbortSignal.any([closed, stop.signal])
+    await sleep(Math.max(0, noticeAt - clock()), signal)
     if (!signal.aborted) await notify(reason)
   }
-  let isWatching = false
+
   return {
     failed(server, failure) {
       reason = outageReason(server, failure, clock())
-      if (isWatching) return
-      isWatching = true
-      void watchFor()
+      if (waiting !== undefined) return
+      waiting = new AbortController()
+      void notifyLater(waiting)
     },
-    end: () => ended.abort('the provider answers'),
+    recovered() {
+      waiting?.abort('the provider answers')
+      waiting = undefined
+    },
   }
 }
 

@@ -35,7 +35,7 @@ function modelCall(script: readonly ScriptStep[], options: Options = {}, stop = 
       acceptsEmpty,
       onTrouble: () => ({
         failed: (server, failure) => trouble.push(`${server} ${failure.kind}`),
-        end: () => trouble.push('end'),
+        recovered: () => trouble.push('recovered'),
       }),
       onText: (text) => texts.push(text),
     },
@@ -96,7 +96,7 @@ test('a failure that lasts longer than the window is an outage; its beginning is
     pauses.reduce((sum, ms) => sum + ms, 0),
     120_000,
   )
-  assert.deepEqual([trouble[0], trouble.at(-1)], ['127.0.0.1 overloaded', 'end'])
+  assert.deepEqual([trouble[0], trouble.at(-1)], ['127.0.0.1 overloaded', 'recovered'])
 })
 
 test('during an outage each attempt makes one call, and the beginning of the outage stays', async () => {
@@ -164,7 +164,7 @@ test('the trouble ends with the first output, not with the end of the response',
     { chunks: ['half'], hang: true },
   ])
   await provider.hanging
-  assert.deepEqual(trouble, ['127.0.0.1 overloaded', 'end'])
+  assert.deepEqual(trouble, ['127.0.0.1 overloaded', 'recovered'])
   stop.abort(new Error('stop'))
   await assert.rejects(output)
 })

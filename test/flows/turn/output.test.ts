@@ -37,7 +37,7 @@ function activitiesOf(t: TestContext, turn: Turn): TurnActivity[] {
     emit: () => undefined,
     emitsEvents: () => true,
     outages: {
-      watch: () => ({ begin: () => ({ failed: () => undefined, end: () => undefined }), close: () => undefined }),
+      watch: () => ({ begin: () => ({ failed: () => undefined, recovered: () => undefined }), close: () => undefined }),
     },
     showsInterimMessages: () => true,
     adapter: () => ({ activity: (_: Target, activity: TurnActivity) => void seen.push(activity) }),

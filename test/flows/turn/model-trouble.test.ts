@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as tick } from 'node:timers/promises'
+import { ModelError } from '../../../src/agent/models/provider.ts'
+import type { Turn } from '../../../src/flows/turn/claim.ts'
+import { createModelOutages } from '../../../src/flows/turn/model-outages.ts'
+import { brand } from '../../../src/lib/ids.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import type { SessionId, SessionKey, TurnId } from '../../../src/message/ids.ts'
+import { settingsWith } from '../../agent/in-memory-deps.ts'
+import { openStore } from '../../kit/open-store.ts'
+
+const busy = new ModelError('overloaded', 'later')
+const sessionKey = brand<SessionKey>('k')
+const source = { platform: 'fake', account: 'default', chatId: 'chat', chatType: 'dm' as const, userId: 'ada' }
+const turn: Turn = {
+  id: brand<TurnId>('turn'),
+  seq: 1,
+  sessionKey,
+  sessionId: brand<SessionId>('session'),
+  fence: { sessionKey, epoch: 1 },
+  event: { source, text: 'hello', messageType: 'text', timestamp: 0 },
+  firstOfSession: false,
+  resumed: false,
+  hasFailedAttempts: false,
+  outageSince: null,
+  systemPrompt: '',
+  transcript: [],
+}
+
+/** The trouble of one turn, at a clock that `pass` advances. */
+function watchTurn(t: TestContext) {
+  const { store } = openStore(t)
+  const notices: string[] = []
+  const timers = new Set<{ at: number; signal: AbortSignal; wake: () => void }>()
+  let now = 0
+  const outages = createModelOutages({
+    store,
+    notices: { waitingForModel: async (_event, _turnId, reason) => void notices.push(reason) },
+    settings: () => ({ agent: settingsWith().agent }),
+    clock: () => now,
+    sleep: (ms, signal) => new Promise((wake) => timers.add({ at: now + ms, signal, wake })),
+    log: silentLog,
+  })
+  const watch = outages.watch(turn)
+  return {
+    watch,
+    notices,
+    async pass(ms: number) {
+      now += ms
+      for (const timer of timers) if (timer.at <= now || timer.signal.aborted) timer.wake()
+      await tick()
+    },
+  }
+}
+
+test('the user is notified once calls have failed for 15 seconds', async (t) => {
+  const { watch, notices, pass } = watchTurn(t)
+  const trouble = watch.begin()
+  trouble.failed('host', busy)
+  await pass(14_999)
+  assert.equal(notices.length, 0)
+  trouble.failed('host', busy)
+  await pass(1)
+  assert.equal(notices.length, 1)
+  assert.match(notices[0] ?? '', /host/)
+})
+
+test('a provider that recovers earlier causes no notice', async (t) => {
+  const { watch, notices, pass } = watchTurn(t)
+  const trouble = watch.begin()
+  trouble.failed('host', busy)
+  await pass(5_000)
+  trouble.recovered()
+  await pass(60_000)
+  assert.equal(notices.length, 0)
+})
+
+test('streams that begin and break off again and again cause the notice', async (t) => {
+  const { watch, notices, pass } = watchTurn(t)
+  const trouble = watch.begin()
+  for (let call = 0; call < 4; call++) {
+    trouble.failed('host', busy)
+    await pass(4_000)
+    trouble.recovered()
+  }
+  assert.equal(notices.length, 1)
+})
+
+test('the end of an attempt ends its notice', async (t) => {
+  const { watch, notices, pass } = watchTurn(t)
+  watch.begin().failed('host', busy)
+  watch.close()
+  await pass(60_000)
+  assert.equal(notices.length, 0)
+})
