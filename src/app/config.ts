@@ -51,7 +51,7 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
   ]
 }
 
-const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb', 'http.allowed_hosts'] as const
+const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb'] as const
 
 /** Where the default would permit more than the owner of an invalid value may have wanted. */
 const safeValues: readonly SafeValue[] = [

@@ -100,6 +100,7 @@ function composeHttp(
   const { engine, outbox, hooks } = core
   const isEmbedded = options.onlyPlatforms !== undefined
   return createHttpServer({
+    allowed: () => settings().http,
     settings: { ...settings().http, ...(isEmbedded ? { host: '127.0.0.1', port: 0 } : {}) },
     token,
     log,

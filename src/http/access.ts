@@ -20,6 +20,7 @@ export interface AddressRules {
   /** The configured listening address. */
   readonly host: string
   readonly allowed_hosts: readonly string[]
+  readonly allowed_origins: readonly string[]
 }
 
 export interface AddressCheck {
@@ -27,23 +28,29 @@ export interface AddressCheck {
   allowsHost(header: string | undefined): boolean
   /** Whether a page of this Origin may send requests. The header is absent for programs and for our own pages. */
   allowsOrigin(header: string | undefined, host: string | undefined): boolean
+  /** Whether a browser may give responses to a page of this Origin, which another server delivered. */
+  sharesWith(header: string | undefined): boolean
 }
 
 export function createAddressCheck(rules: AddressRules): AddressCheck {
   const allowed = new Set(rules.allowed_hosts.map(stripScheme))
+  const origins = new Set(rules.allowed_origins.map((origin) => origin.replace(/\/$/, '').toLowerCase()))
   const own = new Set(['localhost', '127.0.0.1', '[::1]'])
   const bound = rules.host.includes(':') ? `[${rules.host.toLowerCase()}]` : rules.host.toLowerCase()
   if (bound !== '0.0.0.0' && bound !== '[::]') own.add(bound)
 
   const isAllowed = (name: string, port: string) => allowed.has(name) || allowed.has(`${name}:${port}`)
 
+  const sharesWith = (header: string | undefined) => header !== undefined && origins.has(header.toLowerCase())
+
   return {
+    sharesWith,
     allowsHost(header) {
       const address = parseHost(header)
       return address !== null && (own.has(address.name) || isAllowed(address.name, address.port))
     },
     allowsOrigin(header, host) {
-      if (header === undefined) return true
+      if (header === undefined || sharesWith(header)) return true
       const page = URL.parse(header)
       if (page === null || (page.protocol !== 'http:' && page.protocol !== 'https:')) return false
       if (page.host === URL.parse(`${page.protocol}//${host}`)?.host) return true

@@ -19,6 +19,14 @@ export const httpConfig = {
         .describe(
           'Additional host names under which browsers and proxies reach the gateway, for example chat.example.org; with ":port" only that port.',
         ),
+      allowed_origins: z
+        .array(
+          z.string().refine(isOrigin, { error: 'expected an origin such as https://app.example.org, without a path' }),
+        )
+        .default([])
+        .describe(
+          'Origins of web pages of other servers that may call the API from a browser (CORS), for example https://app.example.org.',
+        ),
       token: z
         .string()
         .min(16)
@@ -33,6 +41,11 @@ export const httpConfig = {
     })
     .prefault({}),
 } as const
+
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '').toLowerCase()
+}
 
 export type HttpConfig = ConfigOf<typeof httpConfig>
 export type HttpSettings = HttpConfig['http']

@@ -44,7 +44,10 @@ export function statusOf(code: ErrorCode): number {
   return statusByCode[code] ?? 500
 }
 
-/** `{"error":{"code","former_code"?,"message","hint"}}` with the status of the code, or the given status. */
+/**
+ * `{"error":{"code","former_code"?,"message","hint","type","param"}}` with the status of the code, or the given status.
+ * `type` and `param` are fields of OpenAI's format, so that its clients read the errors of the gateway under `/v1`, too.
+ */
 export function createErrorResponse(
   error: HermesError,
   headers: Readonly<Record<string, string>> = {},
@@ -53,7 +56,16 @@ export function createErrorResponse(
   const { code, message, hint } = error
   const { formerCode }: CatalogueEntry = errorCatalogue[code]
   const former = formerCode === undefined ? {} : { former_code: formerCode }
-  return { status: status ?? statusOf(code), headers, body: { error: { code, ...former, message, hint } } }
+  const sent = status ?? statusOf(code)
+  const type = errorType(sent)
+  return { status: sent, headers, body: { error: { code, ...former, message, hint, type, param: null } } }
+}
+
+function errorType(status: number): string {
+  if (status === 401) return 'authentication_error'
+  if (status === 403) return 'permission_error'
+  if (status === 429) return 'rate_limit_error'
+  return status >= 500 ? 'server_error' : 'invalid_request_error'
 }
 
 /**

@@ -6,10 +6,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
-import { createAddressCheck, isBearerToken } from './access.ts'
+import { type AddressCheck, createAddressCheck, isBearerToken } from './access.ts'
 import { type BodyMemoryLimiter, createBodyMemoryLimiter } from './body-memory-limiter.ts'
 import type { HttpSettings } from './config.ts'
 import { trackConnections } from './connections.ts'
+import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts'
 import { sendResponse, toRequest } from './fetch-api.ts'
 import { type GuardDecision, guard } from './guard.ts'
 import { createErrorResponse, defaultHeaders, type JsonResponse, toErrorResponse } from './json-response.ts'
@@ -26,7 +27,9 @@ import type { Readiness } from './readiness.ts'
 import { createRouteTable, type RouteTable } from './route-table.ts'
 
 export interface HttpServerDeps {
-  readonly settings: Pick<HttpSettings, 'host' | 'port' | 'allowed_hosts' | 'max_body_mb'>
+  readonly settings: Pick<HttpSettings, 'host' | 'port' | 'max_body_mb'>
+  /** Who may send requests. Called for every request, because the configuration may change. */
+  readonly allowed: () => Pick<HttpSettings, 'allowed_hosts' | 'allowed_origins'>
   /** Called for every request with a token. */
   readonly token: () => string
   readonly readiness: () => Readiness
@@ -86,13 +89,27 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 function addAdmissionCheck(app: FastifyInstance, deps: HttpServerDeps, table: RouteTable): void {
   const { settings, token, readiness, log } = deps
   const isAuthorised = (header: string | undefined) => header !== undefined && isBearerToken(header, token())
-  const guardDeps = { addresses: createAddressCheck(settings), table, readiness, isAuthorised }
+  const currentAddresses = followAddressRules(deps)
   const bodyMemory = createBodyMemoryLimiter(bodyBytes(settings.max_body_mb))
   app.decorateRequest('decision', null)
   app.addHook('onRequest', (request, reply, done) => {
     const { host, origin, authorization } = request.headers
     const head = { method: request.method, target: request.originalUrl, host, origin, authorization }
-    const decision = reserveBodyMemory(bodyMemory, guard(head, guardDeps), request, reply)
+    const addresses = currentAddresses()
+    const isShared = addresses.allowsHost(host) && addresses.sharesWith(origin)
+    if (isShared) for (const [name, value] of corsHeaders(origin)) reply.raw.setHeader(name, value)
+    if (isShared && isPreflight(request)) {
+      // No token: the browser asks before it sends the request.
+      for (const [name, value] of preflightHeaders(request)) reply.raw.setHeader(name, value)
+      reply.raw.writeHead(204).end()
+      return
+    }
+    const decision = reserveBodyMemory(
+      bodyMemory,
+      guard(head, { addresses, table, readiness, isAuthorised }),
+      request,
+      reply,
+    )
     if (decision.admitted) {
       request.decision = decision
       done()
@@ -105,6 +122,20 @@ function addAdmissionCheck(app: FastifyInstance, deps: HttpServerDeps, table: Ro
     // `done` is not called, so that fastify processes the request no further.
     sendJsonResponse(request, reply, decision.response)
   })
+}
+
+/** The check for the rules of the current configuration. */
+function followAddressRules({ settings, allowed }: HttpServerDeps): () => AddressCheck {
+  let rules = allowed()
+  let check = createAddressCheck({ host: settings.host, ...rules })
+  return () => {
+    const current = allowed()
+    if (current !== rules) {
+      rules = current
+      check = createAddressCheck({ host: settings.host, ...rules })
+    }
+    return check
+  }
 }
 
 /** Rejects an admitted request without the token if the memory that such requests share is in use. */

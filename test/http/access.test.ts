@@ -201,3 +201,75 @@ describe('the Origin header', () => {
     assert.equal(await status('https://evil.com'), 403)
   })
 })
+
+describe('pages of http.allowed_origins', () => {
+  const origin = 'https://app.example.org'
+
+  it('may call the API from a browser', async (t) => {
+    const { port } = await runServer(t, { allowed_origins: [`${origin}/`] })
+    const preflight = await sendRequest(port, {
+      method: 'OPTIONS',
+      path: '/token',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,x-hermes-session-id',
+      },
+    })
+    assert.equal(preflight.status, 204)
+    assert.equal(preflight.headers['access-control-allow-origin'], origin)
+    assert.equal(preflight.headers['access-control-allow-headers'], 'authorization,x-hermes-session-id')
+    const headers = withToken({ origin })
+    for (const path of ['/token', '/missing']) {
+      const answer = await sendRequest(port, { method: 'POST', path, headers })
+      assert.equal(answer.status, path === '/token' ? 200 : 404)
+      assert.equal(answer.headers['access-control-allow-origin'], origin)
+      assert.equal(answer.headers['vary'], 'origin')
+    }
+    assert.equal((await sendRequest(port, { method: 'POST', path: '/token', headers: { origin } })).status, 401)
+  })
+
+  it('are the only ones that get CORS headers', async (t) => {
+    const { port } = await runServer(t, { allowed_origins: [origin], allowed_hosts: ['chat.example.org'] })
+    for (const other of ['https://evil.example', 'http://app.example.org', 'https://chat.example.org']) {
+      const headers = { origin: other, 'access-control-request-method': 'POST' }
+      const answer = await sendRequest(port, { method: 'OPTIONS', path: '/token', headers })
+      assert.notEqual(answer.status, 204)
+      assert.equal(answer.headers['access-control-allow-origin'], undefined)
+    }
+    const rebound = await sendRequest(port, {
+      method: 'OPTIONS',
+      path: '/token',
+      headers: { origin, host: 'evil.example' },
+    })
+    assert.equal(rebound.status, 403)
+  })
+})
+
+it('changes of the allowed hosts and origins apply to the next request', async (t) => {
+  let rules: { allowed_hosts: string[]; allowed_origins: string[] } = { allowed_hosts: [], allowed_origins: [] }
+  const { port } = await runServer(t, { allowed: () => rules })
+  const status = async (headers: Record<string, string>) =>
+    (await sendRequest(port, { path: '/token', headers: withToken(headers) })).status
+  assert.equal(await status({ host: 'chat.example.org' }), 403)
+  assert.equal(await status({ origin: 'https://app.example.org' }), 403)
+  rules = { allowed_hosts: ['chat.example.org'], allowed_origins: ['https://app.example.org'] }
+  assert.equal(await status({ host: 'chat.example.org' }), 200)
+  assert.equal(await status({ origin: 'https://app.example.org' }), 200)
+})
+
+it('errors of the gateway itself have the fields of an error of OpenAI', async (t) => {
+  const { port } = await runServer(t)
+  for (const [path, headers, type] of [
+    ['/v1/missing', withToken(), 'invalid_request_error'],
+    ['/v1/missing', {}, 'authentication_error'],
+    ['/v1/missing', { host: 'evil.example' }, 'permission_error'],
+  ] as const) {
+    const { text } = await sendRequest(port, { path, headers })
+    const { error } = JSON.parse(text)
+    assert.deepEqual(
+      [error.type, error.param, typeof error.message, typeof error.code],
+      [type, null, 'string', 'string'],
+    )
+  }
+})

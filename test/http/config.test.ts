@@ -11,6 +11,7 @@ it('without configuration the gateway listens only on loopback', () => {
     host: '127.0.0.1',
     port: 8642,
     allowed_hosts: [],
+    allowed_origins: [],
     max_body_mb: 10,
   })
 })

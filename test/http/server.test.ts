@@ -94,7 +94,7 @@ describe('routes', () => {
     const missing = await sendRequest(port, { path: '/nowhere', headers: withToken() })
     assert.equal(missing.status, 404)
     const { error } = JSON.parse(missing.text)
-    assert.deepEqual(Object.keys(error), ['code', 'message', 'hint'])
+    assert.deepEqual(Object.keys(error), ['code', 'message', 'hint', 'type', 'param'])
     const wrong = await sendRequest(port, { method: 'DELETE', path: '/public' })
     assert.equal(wrong.status, 405)
     assert.equal(wrong.code, 'http/method-not-allowed')
@@ -428,8 +428,14 @@ describe('streams', () => {
 describe('starting and stopping', () => {
   it('a port in use is an error with the address', async (t) => {
     const { port } = await runServer(t)
-    const settings = { host: '127.0.0.1', port, allowed_hosts: [], max_body_mb: 1 }
-    const second = createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog })
+    const settings = { host: '127.0.0.1', port, allowed_hosts: [], allowed_origins: [], max_body_mb: 1 }
+    const second = createHttpServer({
+      settings,
+      allowed: () => settings,
+      token: () => secret,
+      readiness: () => readyState,
+      log: silentLog,
+    })
     await assert.rejects(second.start(), (error) => {
       assert.ok(error instanceof HermesError)
       assert.equal(error.code, 'http/port-in-use')
@@ -440,14 +446,26 @@ describe('starting and stopping', () => {
   })
 
   it('an address of another machine is an error', async () => {
-    const settings = { host: '192.0.2.1', port: 0, allowed_hosts: [], max_body_mb: 1 }
-    const server = createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog })
+    const settings = { host: '192.0.2.1', port: 0, allowed_hosts: [], allowed_origins: [], max_body_mb: 1 }
+    const server = createHttpServer({
+      settings,
+      allowed: () => settings,
+      token: () => secret,
+      readiness: () => readyState,
+      log: silentLog,
+    })
     await assert.rejects(server.start(), { code: 'http/cannot-listen' })
   })
 
   it('a server on all addresses prints one that a browser can open', async (t) => {
-    const settings = { host: '0.0.0.0', port: 0, allowed_hosts: [], max_body_mb: 1 }
-    const server = createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog })
+    const settings = { host: '0.0.0.0', port: 0, allowed_hosts: [], allowed_origins: [], max_body_mb: 1 }
+    const server = createHttpServer({
+      settings,
+      allowed: () => settings,
+      token: () => secret,
+      readiness: () => readyState,
+      log: silentLog,
+    })
     t.after(() => server.stop())
     const address = await server.start()
     assert.deepEqual(address, { host: '0.0.0.0', port: address.port, url: `http://127.0.0.1:${address.port}` })
@@ -496,7 +514,13 @@ describe('starting and stopping', () => {
   })
 
   it('a server that was never started can be stopped', async () => {
-    const settings = { host: '127.0.0.1', port: 0, allowed_hosts: [], max_body_mb: 1 }
-    await createHttpServer({ settings, token: () => secret, readiness: () => readyState, log: silentLog }).stop()
+    const settings = { host: '127.0.0.1', port: 0, allowed_hosts: [], allowed_origins: [], max_body_mb: 1 }
+    await createHttpServer({
+      settings,
+      allowed: () => settings,
+      token: () => secret,
+      readiness: () => readyState,
+      log: silentLog,
+    }).stop()
   })
 })

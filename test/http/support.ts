@@ -43,16 +43,22 @@ export interface RunningServer {
 /** Stopped when the test ends. */
 export async function runServer(
   t: TestContext,
-  deps: Partial<HttpServerDeps> & { allowed_hosts?: string[]; max_body_mb?: number } = {},
+  deps: Partial<HttpServerDeps> & {
+    allowed_hosts?: string[]
+    allowed_origins?: string[]
+    max_body_mb?: number
+  } = {},
 ): Promise<RunningServer> {
   const { log, lines } = recordingLog()
   const settings = httpConfig.http.parse({
     port: 0,
     ...(deps.allowed_hosts === undefined ? {} : { allowed_hosts: deps.allowed_hosts }),
+    ...(deps.allowed_origins === undefined ? {} : { allowed_origins: deps.allowed_origins }),
     ...(deps.max_body_mb === undefined ? {} : { max_body_mb: deps.max_body_mb }),
   })
   const server = createHttpServer({
     settings,
+    allowed: () => settings,
     token: () => secret,
     readiness: () => readyState,
     log,

@@ -27,6 +27,7 @@ export async function serveAdapter(
   const gateway = createRecordingContext({ platform })
   const server = createHttpServer({
     settings: httpConfig.http.parse({ port: 0 }),
+    allowed: () => httpConfig.http.parse({}),
     token: () => token,
     readiness: () => ({ status: 'ready', platforms: {}, degraded: [] }),
     log: silentLog,

@@ -18,6 +18,7 @@ async function serve(t: TestContext) {
   const telegram = await startTelegramServer()
   const http = createHttpServer({
     settings: httpConfig.http.parse({ port: 0 }),
+    allowed: () => httpConfig.http.parse({}),
     token: () => 'test-token-of-sufficient-length',
     readiness: () => ({ status: 'ready', platforms: {}, degraded: [] }),
     log: silentLog,
