@@ -122,6 +122,8 @@ export interface StreamProgress {
   firstChunkUs: number | undefined
   /** What the collector makes of an incomplete stream. */
   partial: unknown
+  /** Publishes a mark for a chunk; undefined if no subscriber receives them. */
+  publishChunk: ((index: number) => void) | undefined
 }
 
 export interface PullOptions {
@@ -143,7 +145,7 @@ export async function pullProvider(
   const chunks = call.stream(request, signal)
   let open = true
   try {
-    for (;;) {
+    for (let index = 0; ; index++) {
       const step = await chunks.next()
       if (step.done === true) {
         open = false
@@ -151,6 +153,7 @@ export async function pullProvider(
       }
       if (isDetached()) return undefined
       if (progress !== undefined) progress.firstChunkUs ??= context.scopes.now()
+      progress?.publishChunk?.(index)
       call.onChunk?.(step.value)
     }
   } catch (error) {

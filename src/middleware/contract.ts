@@ -258,7 +258,11 @@ export interface MiddlewareRegistrar {
     options?: Pick<RegistrationOptions, 'priority'>,
   ): Registration
   /** Receives events from a queue, so that it never delays a call. Its errors are logged. */
-  registerSubscriber(name: string, subscriber: (event: ManagedEvent) => Awaitable<void>): Registration
+  registerSubscriber(
+    name: string,
+    subscriber: (event: ManagedEvent) => Awaitable<void>,
+    options?: SubscriberOptions,
+  ): Registration
   registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(
     kind: Kind,
     callback: HermesMiddlewareKinds[Kind],
@@ -267,6 +271,11 @@ export interface MiddlewareRegistrar {
 }
 
 // — Events (ATOF 0.1, `contract/middleware.md` §1.9)
+
+export interface SubscriberOptions {
+  /** Also receives a mark `llm.chunk` with `{ chunk_index }` for each chunk of a model call. Default: false. */
+  readonly chunks?: boolean
+}
 
 /** Serialises to the format of ATOF, with timestamps in microseconds. */
 export interface ManagedEvent {

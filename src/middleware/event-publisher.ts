@@ -40,6 +40,10 @@ type PublishScopeEvent = (
 ) => void
 
 export interface EventPublisher {
+  /** Whether more than half of the queue is used. */
+  isCrowded(): boolean
+  /** Resolves in the next turn of the event loop; until then subscribers run. */
+  nextTurn(): Promise<void>
   readonly start: PublishScopeEvent
   /** The timestamp is always later than that of the start. */
   readonly end: PublishScopeEvent
@@ -83,6 +87,8 @@ export function createEventPublisher({ queue, failures, now, newId }: EventPubli
       metadata: payload.metadata,
     })
   return {
+    isCrowded: queue.isCrowded,
+    nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
     start: (to, scope, attributes, payload, payloadSanitizers) =>
       push(
         to,

@@ -4,13 +4,13 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from '../lib/log.ts'
-import type { ManagedEvent } from './contract.ts'
+import type { EventRecord } from './events.ts'
 import type { FailureReporter } from './failures.ts'
 import { catchTo, isThenable } from './promises.ts'
 import type { Entries, Subscriber } from './registry.ts'
 
 export interface EventDelivery {
-  readonly event: ManagedEvent
+  readonly event: EventRecord
   /** Must not reject. Undefined without sanitizers. */
   readonly sanitize: (() => Promise<void>) | undefined
   readonly subscribers: Entries<Subscriber>
@@ -18,7 +18,9 @@ export interface EventDelivery {
 
 export interface EventQueue {
   push(delivery: EventDelivery): void
-  /** Resolves when all events pushed so far are delivered. */
+  /** Whether more than half of the queue is used. */
+  isCrowded(): boolean
+  /** Resolves when all events pushed so far are delivered; at once within the delivery of one of them. */
   flush(): Promise<void>
   counts(): { readonly waiting: number; readonly delivered: number; readonly dropped: number }
 }
@@ -37,6 +39,7 @@ interface QueueItem {
   /** Set for barriers, which carry no event. */
   readonly onReached: (() => void) | undefined
   next: QueueItem | undefined
+  isDelivered: boolean
 }
 
 /** Number of events that are delivered before the queue yields to the event loop. */
@@ -50,6 +53,8 @@ export function createEventQueue({
 }: EventQueueDeps): EventQueue {
   // Events are pushed in the context of a call; subscribers must not run in it.
   const runOutsideCalls = AsyncLocalStorage.snapshot()
+  /** The item whose sanitizers and subscribers are running. */
+  const deliveryContext = new AsyncLocalStorage<QueueItem>()
   let head: QueueItem | undefined
   let tail: QueueItem | undefined
   let isDraining = false
@@ -66,7 +71,7 @@ export function createEventQueue({
   )
 
   const append = (delivery: EventDelivery | undefined, onReached: (() => void) | undefined) => {
-    const item: QueueItem = { delivery, onReached, next: undefined }
+    const item: QueueItem = { delivery, onReached, next: undefined, isDelivered: false }
     if (tail === undefined) head = item
     else tail.next = item
     tail = item
@@ -95,11 +100,15 @@ export function createEventQueue({
       if (head === undefined) tail = undefined
       item.onReached?.()
       if (item.delivery === undefined) continue
-      const pending = deliver(item.delivery)
+      const pending = deliveryContext.run(item, deliver, item.delivery)
       if (pending !== undefined) {
-        void watchdog.limit(pending).then(onDelivered)
+        void watchdog.limit(pending).then(() => {
+          item.isDelivered = true
+          onDelivered()
+        })
         return
       }
+      item.isDelivered = true
       count()
     }
     isDraining = false
@@ -128,13 +137,14 @@ export function createEventQueue({
       ? callSubscribers(event, subscribers)
       : sanitize().then(() => callSubscribers(event, subscribers))
 
-  const callSubscribers = (event: ManagedEvent, subscribers: Entries<Subscriber>): Promise<unknown> | undefined => {
+  const callSubscribers = (event: EventRecord, subscribers: Entries<Subscriber>): Promise<unknown> | undefined => {
     const pending: Promise<unknown>[] = []
+    const isShared = subscribers.length > 1
     for (const entry of subscribers) {
       const failed = (error: unknown) =>
         failures.report(entry, 'subscriber', error, 'the event is lost for this subscriber')
       try {
-        const returned: unknown = entry.callback(event)
+        const returned: unknown = entry.callback(isShared ? event.copy() : event)
         if (isThenable(returned)) pending.push(catchTo(returned, failed))
       } catch (error) {
         failed(error)
@@ -153,7 +163,12 @@ export function createEventQueue({
       waiting += 1
       append(delivery, undefined)
     },
-    flush: () => (isDraining ? new Promise((resolve) => append(undefined, resolve)) : Promise.resolve()),
+    isCrowded: () => waiting > limit / 2,
+    flush() {
+      // The delivery that calls it would wait for itself.
+      const isDelivering = deliveryContext.getStore()?.isDelivered === false
+      return isDraining && !isDelivering ? new Promise((resolve) => append(undefined, resolve)) : Promise.resolve()
+    },
     counts: () => ({ waiting, delivered, dropped }),
   }
 }

@@ -3,6 +3,7 @@
  */
 import { type RandomBytes, systemRandom } from '../lib/ids.ts'
 import type { EventFields, Fields, ManagedEvent, ScopeType } from './contract.ts'
+import { deepCopy } from './copy.ts'
 
 interface EventSpec {
   readonly uuid: string
@@ -50,11 +51,31 @@ export abstract class EventRecord implements ManagedEvent {
     this.metadata = metadata
   }
 
+  /** A copy whose changes do not affect this event. */
+  abstract copy(): EventRecord
+
   abstract toJSON(): Fields
+
+  protected copiedSpec(): EventSpec {
+    return {
+      uuid: this.uuid,
+      parent: this.parent_uuid,
+      us: this.timestampUs,
+      name: this.name,
+      category: this.category,
+      profile: deepCopy(this.category_profile),
+      data: deepCopy(this.data),
+      metadata: deepCopy(this.metadata),
+    }
+  }
 }
 
 export class MarkEvent extends EventRecord {
   readonly kind = 'mark'
+
+  copy(): MarkEvent {
+    return new MarkEvent(this.copiedSpec())
+  }
 
   toJSON(): Fields {
     const { kind, atof_version, uuid, parent_uuid, timestamp, name } = this
@@ -84,6 +105,10 @@ export class ScopeEvent extends EventRecord {
     super(spec)
     this.scope_category = edge
     this.attributes = attributes
+  }
+
+  copy(): ScopeEvent {
+    return new ScopeEvent(this.scope_category, [...this.attributes], this.copiedSpec())
   }
 
   toJSON(): Fields {

@@ -8,8 +8,8 @@ import type { CallRun } from './call-run.ts'
 import type { CancellationScope } from './cancellation.ts'
 import type { Awaitable, Fields, Next } from './contract.ts'
 import { describeOrigin, isAbortError } from './failures.ts'
-import { GuardrailRejected } from './guardrail-rejected.ts'
-import { type Downstream, NextHandle } from './next-handle.ts'
+import { isGuardrailRejected } from './guardrail-rejected.ts'
+import { type Downstream, isNextInput, NextHandle, rejectNextInput } from './next-handle.ts'
 import { catchTo, handledRejection } from './promises.ts'
 import type { Entries, Entry } from './registry.ts'
 import type { ScopeNode } from './scope.ts'
@@ -100,6 +100,7 @@ async function invokeCallback<View, Payload>(
   let rest: DownstreamCall | undefined
   const nextCall = (replacement?: Fields | null): Promise<unknown> => {
     if (settled || branch.aborted) return run.rejectNextRevoked(entry)
+    if (!isNextInput(replacement)) return rejectNextInput(entry)
     if (rest !== undefined)
       return handledRejection(new HermesError('middleware/next-called-twice', `Callback: ${describeOrigin(entry)}.`))
     rest = new DownstreamCall(dispatch(chain, depth + 1, replacement ?? value, branch), (error) =>
@@ -172,7 +173,7 @@ async function recoverFailOpen(
   error: unknown,
   skip: () => Promise<unknown>,
 ): Promise<unknown> {
-  if (error instanceof GuardrailRejected) throw error
+  if (isGuardrailRejected(error)) throw error
   const report = (effect: string) => run.context.failures.report(entry, point, error, effect)
   if (last === undefined) {
     run.throwIfAborted(error)

@@ -5,7 +5,7 @@ import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import type { Fields } from './contract.ts'
-import { GuardrailRejected } from './guardrail-rejected.ts'
+import { isGuardrailRejected } from './guardrail-rejected.ts'
 
 export interface FailureReporter {
   /** `effect` says how the call or the event continues. Repetitions are logged at debug level. Never throws. */
@@ -66,12 +66,21 @@ export function createErrorOrigins(): ErrorOrigins {
 /** Event metadata of a call that succeeded, with the keys of OpenTelemetry (`contract/middleware.md` §1.9). */
 export const successMetadata: Fields = { 'otel.status_code': 'OK' }
 
+/** Never throws, whatever a plugin has thrown. */
 export function failureMetadata(error: unknown, signal: AbortSignal): Fields {
   return {
     'otel.status_code': 'ERROR',
     'otel.status_description': messageOf(error),
-    'error.type': errorTypeOf(error, signal),
-    'exception.type': exceptionTypeOf(error),
+    ...typesOf(error, signal),
+  }
+}
+
+function typesOf(error: unknown, signal: AbortSignal): Fields {
+  try {
+    return { 'error.type': errorTypeOf(error, signal), 'exception.type': exceptionTypeOf(error) }
+  } catch {
+    // A getter or a proxy threw; its error is unrelated to that of the call.
+    return { 'error.type': 'internal_error', 'exception.type': typeof error }
   }
 }
 
@@ -90,7 +99,7 @@ const errorTypeByFailureKind: Readonly<Record<string, string>> = {
 
 function errorTypeOf(error: unknown, signal: AbortSignal): string {
   if (isAbortError(error, signal)) return 'cancelled'
-  if (error instanceof GuardrailRejected) return 'guardrail_rejected'
+  if (isGuardrailRejected(error)) return 'guardrail_rejected'
   if (error instanceof HermesError && error.code === 'middleware/bad-return') return 'invalid_argument'
   const kind = error instanceof Error && error.name === 'ModelError' && 'kind' in error ? error.kind : undefined
   return (typeof kind === 'string' ? errorTypeByFailureKind[kind] : undefined) ?? 'internal_error'
@@ -106,5 +115,14 @@ function exceptionTypeOf(error: unknown): string {
 
 /** Whether an abort caused the error. */
 export function isAbortError(error: unknown, signal: AbortSignal): boolean {
-  return signal.aborted && (error === signal.reason || (error instanceof Error && error.name === 'AbortError'))
+  return signal.aborted && (error === signal.reason || hasAbortName(error))
+}
+
+function hasAbortName(error: unknown): boolean {
+  try {
+    return error instanceof Error && error.name === 'AbortError'
+  } catch {
+    // A getter or a proxy threw: the error of a plugin, not of an abort.
+    return false
+  }
 }

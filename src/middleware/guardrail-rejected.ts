@@ -15,7 +15,16 @@ export class GuardrailRejected extends Error {
   }
 }
 
+/** `instanceof` can throw for a proxy. */
+export function isGuardrailRejected(error: unknown): error is GuardrailRejected {
+  try {
+    return error instanceof GuardrailRejected
+  } catch {
+    return false
+  }
+}
+
 /** Why a guardrail rejected a call; null for any other error. */
 export function rejectionReasonOf(error: unknown): string | null {
-  return error instanceof GuardrailRejected ? error.reason : null
+  return isGuardrailRejected(error) ? error.reason : null
 }

@@ -65,6 +65,30 @@ async function applyRewrites(run: CallRun, call: AnyModelCall, marks: PendingMar
   return request
 }
 
+/** Marks the chunks in the scope of the call, in which this function runs. Undefined if no subscriber receives them. */
+function createChunkPublisher({ context }: CallRun): ((index: number) => void) | undefined {
+  const { scopes, publisher } = context
+  const node = scopes.storage.getStore()
+  const snapshot = node?.snapshot
+  if (node === undefined || snapshot === undefined) return undefined
+  if (!snapshot.subscribers.some(({ receivesChunks }) => receivesChunks)) return undefined
+  const recipients = {
+    subscribers: snapshot.subscribers.filter(({ receivesChunks }) => receivesChunks),
+    sanitizers: snapshot.sanitizers,
+  }
+  return (index) => {
+    // A long response must not displace the events of calls.
+    if (publisher.isCrowded()) return
+    publisher.mark(recipients, node, {
+      name: 'llm.chunk',
+      category: 'llm',
+      profile: null,
+      data: { chunk_index: index },
+      metadata: null,
+    })
+  }
+}
+
 function execute(
   run: CallRun,
   call: AnyModelCall,
@@ -75,7 +99,7 @@ function execute(
   const { provider, model } = call
   const { context, scope } = run
   const startedUs = context.scopes.now()
-  const progress: StreamProgress = { firstChunkUs: undefined, partial: null }
+  const progress: StreamProgress = { firstChunkUs: undefined, partial: null, publishChunk: undefined }
   const effectiveModel = typeof request['model'] === 'string' ? request['model'] : model
   return runPipeline<ModelCallView, LlmExecutionPayload>(run, root, request, {
     point: 'model_execution',
@@ -97,7 +121,10 @@ function execute(
     }),
     view: (value, node, branch) => new ModelView(run, node, branch, model, value),
     payload: (value, node, { signal }, next) => buildLlmExecutionPayload(run, node, signal, call, value, next),
-    onStart: () => call.onRequest?.(request, run.trace),
+    onStart() {
+      progress.publishChunk = createChunkPublisher(run)
+      call.onRequest?.(request, run.trace)
+    },
     terminal(value, branch) {
       const node = context.scopes.storage.getStore() ?? scope
       const entries = node.snapshot.intercepts.model_stream
@@ -107,6 +134,7 @@ function execute(
       const chain = {
         run,
         entries,
+        scope: node,
         view: (current: Fields, streamBranch: CancellationScope) =>
           new ModelView(run, node, streamBranch, model, current),
         provider: (current: Fields, streamSignal: AbortSignal) => call.stream(current, streamSignal),

@@ -2,11 +2,12 @@
  * `next`: what an intercept uses to run the rest of its call. It works until the intercept settles, or until the stream of a
  * stream intercept ends.
  */
+import { HermesError } from '../lib/errors.ts'
 import type { CallRun } from './call-run.ts'
 import { CancellationScope, closeWithGracePeriod } from './cancellation.ts'
 import type { Fields } from './contract.ts'
-import type { ErrorOrigin } from './failures.ts'
-import { ignoreRejection } from './promises.ts'
+import { describeOrigin, type ErrorOrigin } from './failures.ts'
+import { handledRejection, ignoreRejection, isThenable } from './promises.ts'
 
 /** The state of the rest of the call, as one callback or intercept runs it. */
 export interface Downstream {
@@ -16,6 +17,21 @@ export interface Downstream {
   readonly result: { readonly value: unknown } | undefined
   /** The failure of the latest run. */
   readonly failure: { readonly error: unknown } | undefined
+}
+
+/** Whether a value can be passed to `next`: nothing, or an object with fields. Plugins may be written without types. */
+export function isNextInput(value: unknown): boolean {
+  if (value === undefined || value === null) return true
+  return typeof value === 'object' && !Array.isArray(value) && !isThenable(value)
+}
+
+export function rejectNextInput(owner: ErrorOrigin): Promise<never> {
+  return handledRejection(
+    new HermesError(
+      'middleware/bad-return',
+      `${describeOrigin(owner)} passed a value to \`next\` that is not an object.`,
+    ),
+  )
 }
 
 /** One call of `next`: a branch of the call with its own signal. */
@@ -64,6 +80,7 @@ export class NextHandle<Input, Output> implements Downstream {
    */
   readonly next = (input?: Input): Promise<Output> => {
     if (this.#revoked || this.#cancellation.aborted) return this.#run.rejectNextRevoked(this.#owner)
+    if (!isNextInput(input)) return rejectNextInput(this.#owner)
     const invocation = new Invocation<Output>()
     this.#invocations.push(invocation)
     this.last = invocation.promise

@@ -46,8 +46,10 @@ export async function runPipeline<View, Payload>(
   value: Fields,
   spec: CallSpec<View, Payload>,
 ): Promise<unknown> {
-  run.throwIfDetached()
   const { context, scope } = run
+  // A loop of calls that never waits for I/O would fill the queue before a subscriber can run.
+  if (scope.snapshot.subscribers.length > 0 && context.publisher.isCrowded()) await context.publisher.nextTurn()
+  run.throwIfDetached()
   const { snapshot } = scope
   const { outer, inner, more } = spec.participants(snapshot)
   if (outer.length + inner.length + more + snapshot.subscribers.length === 0) {
@@ -84,7 +86,9 @@ export async function runPipeline<View, Payload>(
     span?.end({ result, profile: spec.profile() }, after, spec.sanitizers(after).response)
     node.close()
     return result
-  } catch (error) {
+  } catch (thrown) {
+    // A callback may have caught the failure of an abort and thrown another error.
+    const error = run.abortError === undefined ? thrown : run.abortError.error
     fail(error)
     throw error
   }

@@ -13,6 +13,7 @@ import type {
   MiddlewareRegistrar,
   Registration,
   Sanitizers,
+  SubscriberOptions,
 } from './contract.ts'
 
 export interface Entry<Callback> {
@@ -23,6 +24,8 @@ export interface Entry<Callback> {
   readonly priority: number
   readonly failsOpen: boolean
   readonly breakChain: boolean
+  /** Only for subscribers. */
+  readonly receivesChunks: boolean
 }
 
 export type Entries<Callback> = readonly Entry<Callback>[]
@@ -48,15 +51,15 @@ export class Registry<Callback> {
     name: string,
     plugin: string | undefined,
     callback: Callback,
-    options: InterceptOptions,
+    options: InterceptOptions & SubscriberOptions,
     onRemoved: () => void,
   ): Registration {
-    const { priority = 0, fails, breakChain = false } = options
+    const { priority = 0, fails, breakChain = false, chunks: receivesChunks = false } = options
     validateRegistration(name, callback, priority, fails)
     if (this.registryOptions.uniqueNames && this.entries.some((entry) => entry.name === name))
       throw new HermesError('middleware/name-taken', `Name: "${name}".`)
     const failsOpen = fails === undefined ? this.registryOptions.failsOpen : fails === 'open'
-    const entry: Entry<Callback> = { name, plugin, callback, priority, failsOpen, breakChain }
+    const entry: Entry<Callback> = { name, plugin, callback, priority, failsOpen, breakChain, receivesChunks }
     const entries = [...this.entries, entry]
     this.entries = this.registryOptions.uniqueNames ? entries.sort(byName) : entries
     return {
@@ -170,8 +173,8 @@ export function createRegistrar({ registrations, plugin, onChange, isActive }: R
       counted(requireRegistry(registrations.intercepts[point], point).add(name, plugin, intercept, options, onRemoved)),
     registerSanitizer: (name, point, sanitizer, options = {}) =>
       counted(requireRegistry(registrations.sanitizers[point], point).add(name, plugin, sanitizer, options, onRemoved)),
-    registerSubscriber: (name, subscriber) =>
-      counted(registrations.subscribers.add(name, plugin, subscriber, {}, onRemoved)),
+    registerSubscriber: (name, subscriber, { chunks = false } = {}) =>
+      counted(registrations.subscribers.add(name, plugin, subscriber, { chunks }, onRemoved)),
     registerMiddleware(kind, callback, options = {}) {
       const name = typeof callback === 'function' && callback.name !== '' ? callback.name : kind
       return counted(

@@ -7,7 +7,7 @@ import type { CallRun } from './call-run.ts'
 import type { Awaitable, Fields, PendingMark, RewriteResult, RewriteTraceEntry, RewrittenRequest } from './contract.ts'
 import { deepCopy, deepEqual } from './copy.ts'
 import { describeOrigin } from './failures.ts'
-import { GuardrailRejected } from './guardrail-rejected.ts'
+import { isGuardrailRejected } from './guardrail-rejected.ts'
 import { isThenable } from './promises.ts'
 import type { Entries, Entry } from './registry.ts'
 
@@ -126,7 +126,7 @@ export async function runRequestMiddleware<Payload>(
     } catch (error) {
       run.context.errorOrigins.record(error, entry)
       run.publishRequestFailure(kind, entry, error)
-      if (!entry.failsOpen || error instanceof GuardrailRejected) throw error
+      if (!entry.failsOpen || isGuardrailRejected(error)) throw error
       run.throwIfAborted(error)
       run.context.failures.report(entry, kind, error, 'the call continues without it')
     }

@@ -19,6 +19,7 @@ import type {
   Scope,
   ScopeSpec,
   ScopeType,
+  SubscriberOptions,
 } from './contract.ts'
 import type { Middleware } from './managed-call.ts'
 import { createRegistrar, createRegistrationScope, type RegistrationScope } from './registry.ts'
@@ -149,8 +150,12 @@ export class ScopeNode implements Scope {
     return this.#registrar.registerSanitizer(name, point, sanitizer, options)
   }
 
-  registerSubscriber(name: string, subscriber: (event: ManagedEvent) => Awaitable<void>): Registration {
-    return this.#registrar.registerSubscriber(name, subscriber)
+  registerSubscriber(
+    name: string,
+    subscriber: (event: ManagedEvent) => Awaitable<void>,
+    options?: SubscriberOptions,
+  ): Registration {
+    return this.#registrar.registerSubscriber(name, subscriber, options)
   }
 
   registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(

@@ -2,6 +2,7 @@
  * Stream intercepts, which wrap the chunks of a provider without reading ahead. Every step runs in the context of the call.
  * All streams are closed when the outermost one ends.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { HermesError } from '../lib/errors.ts'
 import type { CallRun } from './call-run.ts'
 import type { AnyModelCall, StreamProgress } from './calls.ts'
@@ -12,6 +13,7 @@ import type { ChunkCollector } from './managed-call.ts'
 import { type ChunkIterator, doneResult, StreamNextHandle } from './next-handle.ts'
 import { ignoreRejection } from './promises.ts'
 import type { Entries, Entry } from './registry.ts'
+import type { ScopeNode } from './scope.ts'
 import { StreamReplay } from './stream-replay.ts'
 
 export type StreamIntercept = (
@@ -19,14 +21,18 @@ export type StreamIntercept = (
   next: Next<Fields, AsyncIterable<unknown>>,
 ) => Awaitable<AsyncIterable<unknown>>
 
+type RunInContext = <Value>(step: () => Value) => Value
+
 export interface StreamChain {
   readonly run: CallRun
   readonly entries: Entries<StreamIntercept>
   view(request: Fields, branch: CancellationScope): ModelCallView
   /** The stream of the provider. */
   provider(request: Fields, signal: AbortSignal): ChunkIterator
+  /** The scope of the call. */
+  readonly scope: ScopeNode
   /** Runs a step in the context of the call. */
-  inCall<Value>(step: () => Value): Value
+  readonly inCall: RunInContext
 }
 
 /**
@@ -48,11 +54,12 @@ export async function pullIntercepted(
   let complete = false
   try {
     chunks = await openStreamAt(chain, 0, request, branch)
-    for (;;) {
+    for (let index = 0; ; index++) {
       const step = await chunks.next()
       if (step.done === true) break
       run.throwIfDetached()
       progress.firstChunkUs ??= run.context.scopes.now()
+      progress.publishChunk?.(index)
       collector.add(step.value)
       call.onChunk?.(step.value)
     }
@@ -83,12 +90,21 @@ async function openStreamAt(
   branch: CancellationScope,
 ): Promise<ChunkIterator> {
   const entry = chain.entries[depth]
-  if (entry === undefined) return recordFailures(chain.run, bindContext(chain, chain.provider(request, branch.signal)))
-  return openIntercepted(chain, entry, depth, request, branch)
+  const inContext = contextOfNext(chain)
+  if (entry === undefined)
+    return recordFailures(chain.run, bindContext(inContext, chain.provider(request, branch.signal)))
+  return openIntercepted(chain, inContext, entry, depth, request, branch)
+}
+
+/** The context in which `next` is called, such as a scope that an intercept opened; that of the call if it is outside of it. */
+function contextOfNext({ run, scope, inCall }: StreamChain): RunInContext {
+  const current = run.context.scopes.storage.getStore()
+  return current?.isWithin(scope) === true ? AsyncLocalStorage.snapshot() : inCall
 }
 
 async function openIntercepted(
   chain: StreamChain,
+  inContext: RunInContext,
   entry: Entry<StreamIntercept>,
   depth: number,
   request: Fields,
@@ -115,8 +131,8 @@ async function openIntercepted(
   }
   let current: ChunkIterator
   try {
-    const stream = await chain.inCall(() => entry.callback(chain.view(request, branch), next))
-    current = bindContext(chain, iteratorOf(stream, entry))
+    const stream = await inContext(() => entry.callback(chain.view(request, branch), next))
+    current = bindContext(inContext, iteratorOf(stream, entry))
   } catch (error) {
     try {
       current = await skip(error)
@@ -160,11 +176,11 @@ async function openIntercepted(
   }
 }
 
-function bindContext({ inCall }: StreamChain, chunks: ChunkIterator): ChunkIterator {
+function bindContext(inContext: RunInContext, chunks: ChunkIterator): ChunkIterator {
   return {
-    next: () => inCall(() => chunks.next()),
+    next: () => inContext(() => chunks.next()),
     async return() {
-      await inCall(() => chunks.return?.())
+      await inContext(() => chunks.return?.())
       return doneResult
     },
   }

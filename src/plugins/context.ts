@@ -123,9 +123,9 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
       const callback = checkCallback('sanitizer', name, sanitizer)
       return add('sanitizer', name, () => registrar.registerSanitizer(name, point, callback, options))
     },
-    registerSubscriber(name, subscriber) {
+    registerSubscriber(name, subscriber, options) {
       const callback = checkCallback('subscriber', name, subscriber)
-      return add('subscriber', name, () => registrar.registerSubscriber(name, callback))
+      return add('subscriber', name, () => registrar.registerSubscriber(name, callback, options))
     },
     registerMiddleware(kind, middleware, options) {
       const callback = checkCallback('middleware', kind, middleware)

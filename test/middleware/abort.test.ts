@@ -206,3 +206,26 @@ test('a call leaves no listener on the signal of its caller', async () => {
   await rejection(middleware.tool(toolCall({ signal, handler: () => Promise.reject(reason) })))
   assert.equal(listeners, 0)
 })
+
+test('an error that a callback throws instead of an abort does not replace it', async () => {
+  for (const family of ['nemo', 'hermes'] as const) {
+    const { middleware } = setUp()
+    const events = recordEvents(middleware)
+    const replace = () => {
+      throw new TypeError('translated')
+    }
+    if (family === 'nemo') middleware.registerIntercept('i', 'tool_execution', (_call, next) => next().catch(replace))
+    else middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call().catch(replace))
+    const controller = new AbortController()
+    const call = toolCall({
+      signal: controller.signal,
+      handler: async (_args, signal) => {
+        controller.abort(reason)
+        signal.throwIfAborted()
+      },
+    })
+    assert.equal(await rejection(middleware.tool(call)), reason, family)
+    await middleware.flush()
+    assert.equal(events.at(-1)?.metadata?.['error.type'], 'cancelled', family)
+  }
+})

@@ -138,3 +138,76 @@ test('after the queue was full, calls that never yield do not prevent it from be
 test('flush resolves at once when no event is queued', async () => {
   await setUp().middleware.flush()
 })
+
+test('an asynchronous subscriber receives every event of calls that never wait for I/O', async () => {
+  const { middleware } = setUp({ maxQueuedEvents: 1_000 })
+  let seen = 0
+  middleware.registerSubscriber('counter', async () => {
+    await null
+    await null
+    seen += 1
+  })
+  const loop = async () => {
+    for (let call = 0; call < 200; call++) await middleware.tool(toolCall())
+  }
+  await Promise.all(Array.from({ length: 64 }, loop))
+  await middleware.flush()
+  assert.deepEqual([seen, middleware.eventCounts().dropped], [64 * 200 * 2, 0])
+})
+
+test('a subscriber or a sanitizer that flushes does not wait for itself', async () => {
+  const { middleware } = setUp()
+  const seen: unknown[] = []
+  middleware.registerSanitizer('s', 'tool_request', async (payload) => {
+    await middleware.flush()
+    return payload
+  })
+  middleware.registerSubscriber('flusher', async (event) => {
+    await middleware.flush()
+    seen.push(event.scope_category)
+  })
+  await middleware.tool(toolCall())
+  await middleware.flush()
+  assert.deepEqual(seen, ['start', 'end'])
+})
+
+test('a subscriber that has flushed outside of a delivery waits for the events', async () => {
+  const { middleware } = setUp()
+  const seen: unknown[] = []
+  const later = Promise.withResolvers<void>()
+  let flushed: Promise<unknown> | undefined
+  middleware.registerSubscriber('a', (event) => {
+    // Runs in the context of this delivery, after it has ended.
+    if (event.scope_category === 'start') flushed = later.promise.then(() => middleware.flush()).then(() => [...seen])
+  })
+  middleware.registerSubscriber('b', async (event) => {
+    await null
+    seen.push(event.scope_category)
+  })
+  await middleware.tool(toolCall())
+  await middleware.flush()
+  const call = middleware.tool(toolCall())
+  later.resolve()
+  await call
+  assert.equal(Array.isArray(await flushed), true)
+})
+
+test('subscribers cannot change the event of one another, nor later events', async () => {
+  const { middleware } = setUp()
+  const seen: unknown[] = []
+  const spoil = (event: object) => {
+    const { data, metadata } = Object(event)
+    if (data !== null) data.path = 'spoiled'
+    metadata.session_id = 'spoiled'
+    Object.assign(event, { data: 'spoiled', metadata: null })
+  }
+  middleware.registerSubscriber('a', spoil)
+  middleware.registerSubscriber('b', ({ data, metadata }) => void seen.push([data, metadata?.['session_id']]))
+  middleware.registerSubscriber('c', async (event) => spoil(event))
+  await middleware.tool(toolCall({ fields: () => ({ session_id: 's1' }) }))
+  await middleware.flush()
+  assert.deepEqual(seen, [
+    [{ path: 'notes.txt' }, 's1'],
+    [{ path: 'notes.txt' }, 's1'],
+  ])
+})

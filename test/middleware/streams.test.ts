@@ -212,3 +212,56 @@ test('the end event carries the collected response and the time to the first chu
   assert.deepEqual(end?.attributes, ['streaming'])
   assert.equal((end?.timestampUs ?? 0) - (events[0]?.timestampUs ?? 0), 500_000)
 })
+
+test('a scope that an intercept opens around next contains the stream of the provider', async () => {
+  const { middleware } = setUp()
+  const names: string[] = []
+  middleware.registerIntercept('outer', 'model_stream', (_call, next) =>
+    middleware.scope({ name: 'attempt' }, () => next()),
+  )
+  const inner: StreamIntercept = async function* (_call, next) {
+    names.push(middleware.currentScope().name)
+    yield* await next()
+  }
+  middleware.registerIntercept('inner', 'model_stream', inner, { priority: 1 })
+  const call = modelCall([], {
+    async *stream() {
+      names.push(middleware.currentScope().name)
+      yield 'a'
+      names.push(middleware.currentScope().name)
+      return ''
+    },
+  })
+  assert.equal(await middleware.model(call), 'a')
+  assert.deepEqual(names, ['attempt', 'attempt', 'attempt'])
+})
+
+test('a subscriber that asks for chunks receives start, chunks and end, with and without stream intercepts', async () => {
+  for (const intercepted of [false, true]) {
+    const { middleware } = setUp()
+    const plain = recordEvents(middleware)
+    const events: unknown[][] = []
+    const parents = new Set<unknown>()
+    let call: string | undefined
+    middleware.registerSubscriber(
+      'chunks',
+      (event) => {
+        events.push([event.name, event.scope_category ?? event.data])
+        if (event.scope_category === 'start') call = event.uuid
+        if (event.kind === 'mark') parents.add(event.parent_uuid)
+      },
+      { chunks: true },
+    )
+    if (intercepted) middleware.registerIntercept('shout', 'model_stream', shout)
+    await middleware.model(modelCall(['Hel', 'lo']))
+    await middleware.flush()
+    assert.deepEqual(events, [
+      ['openai', 'start'],
+      ['llm.chunk', { chunk_index: 0 }],
+      ['llm.chunk', { chunk_index: 1 }],
+      ['openai', 'end'],
+    ])
+    assert.deepEqual([...parents], [call])
+    assert.equal(plain.length, 2, 'others receive no chunks')
+  }
+})
