@@ -1,18 +1,21 @@
 /**
  * Opens what all modules need: the log, the configuration, the installed platforms and the database.
  */
+import { existsSync, statfsSync } from 'node:fs'
 import { readEnvironment } from '../config/environment.ts'
 import { formatIssues } from '../config/issue.ts'
 import type { Config } from '../config/load.ts'
 import { findEnvironmentSecrets } from '../config/secrets.ts'
 import { createDegradedReasons } from '../flows/status.ts'
 import { HermesError } from '../lib/errors.ts'
+import type { HomeLayout } from '../lib/home.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { createRedactor, createSecretRegistry, type Redactor, type SecretRegistry } from '../lib/redact.ts'
 import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
 import { createSlowCommits } from '../store/slow-commits.ts'
 import { createSqliteStore, detectReplacedFiles } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
+import { createWriteHealth } from '../store/write-health.ts'
 import { type GatewayShapes, openConfig } from './config.ts'
 import type { GatewayOptions } from './options.ts'
 
@@ -48,10 +51,22 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   }
 
   const slowCommits = createSlowCommits({ clock, log })
+  const writeHealth = createWriteHealth(() => freeBytesOf(home.root))
+  const isDatabaseLost = detectLostDatabase(home)
+  if (isDatabaseLost) {
+    log.error(
+      { event: 'store.missing', path: home.databaseFile },
+      'the database of this home is missing; a new, empty one is created',
+    )
+  }
   const store = createSqliteStore({
     path: home.databaseFile,
     guardFiles: [home.lockFile],
-    onCommit: slowCommits.record,
+    onCommit(durationMs) {
+      slowCommits.record(durationMs)
+      writeHealth.succeeded()
+    },
+    onFailure: writeHealth.failed,
     onMigrated: ({ fromVersion, toVersion, backup }) =>
       log.info(
         { event: 'store.migrated', fromVersion, toVersion, backup },
@@ -65,6 +80,8 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
     invalidPlatforms: catalogue.invalid,
     terminalBackend: () => config.current().terminal.backend,
     slowCommits,
+    writeHealth,
+    lostDatabase: isDatabaseLost ? home.databaseFile : undefined,
   })
 
   async function close(): Promise<void> {
@@ -73,6 +90,22 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   }
 
   return { clock, log, secrets, redact, config, catalogue, store, degraded, close }
+}
+
+/** The token is created after the database, so a home with a token had one. */
+function detectLostDatabase({ databaseFile, tokenFile }: HomeLayout): boolean {
+  return !existsSync(databaseFile) && [tokenFile, `${databaseFile}.bak`].some((file) => existsSync(file))
+}
+
+/** `undefined` if the system does not say. */
+function freeBytesOf(directory: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(directory)
+    return bavail * bsize
+  } catch {
+    // A home that was removed is reported by `detectReplacedFiles`.
+    return undefined
+  }
 }
 
 function openLog({ home, log: { stream, pretty, level } }: GatewayOptions, redactor: Redactor): Log {

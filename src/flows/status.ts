@@ -10,6 +10,7 @@ import type { Supervisor } from '../platforms/supervisor.ts'
 import type { Daemons } from '../plugins/daemons/daemons.ts'
 import type { PluginFailure } from '../plugins/plugin-report.ts'
 import { type SlowCommits, slowCommitThresholdMs } from '../store/slow-commits.ts'
+import { describeWriteProblem, type WriteHealth } from '../store/write-health.ts'
 import type { AgentServices } from './agent-services.ts'
 import type { BackgroundTasks, OpenTask } from './background-tasks.ts'
 import type { PluginManager } from './plugin-manager.ts'
@@ -128,6 +129,9 @@ export interface DegradedReasonsDeps {
   readonly invalidPlatforms: PlatformCatalogue['invalid']
   terminalBackend(): string
   readonly slowCommits: Pick<SlowCommits, 'hasRecent'>
+  readonly writeHealth: Pick<WriteHealth, 'problem'>
+  /** The path of a database that was missing at the start, although the home had one. */
+  readonly lostDatabase: string | undefined
 }
 
 /** The reasons why the daemon runs degraded, as texts for its owner. Empty if it does not. */
@@ -137,6 +141,13 @@ export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[]
     const replacedPath = deps.replacedFile()
     if (replacedPath !== undefined)
       reasons.push(`${replacedPath} was removed or replaced: no message is accepted; restart the daemon`)
+    const writeProblem = deps.writeHealth.problem()
+    if (writeProblem !== undefined) reasons.push(describeWriteProblem(writeProblem))
+    if (deps.lostDatabase !== undefined) {
+      reasons.push(
+        `${deps.lostDatabase} was missing at the start, and a new, empty one was created: stop the gateway and restore a backup, or restart it to continue without the old conversations`,
+      )
+    }
     for (const { directory, reason } of deps.invalidPlatforms) reasons.push(`platform folder ${directory}: ${reason}`)
     const backend = deps.terminalBackend()
     if (backend !== 'local' && backend !== 'none') {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { z } from 'zod'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
@@ -54,6 +55,14 @@ async function startOnSmallDisk(t: TestContext, gateway: TestGateway): Promise<S
   }
 }
 
+/** What `/readyz` tells the owner. The token is on the small disk. */
+async function degradedReasons(daemon: Daemon, { home }: TestGateway): Promise<string> {
+  const token = readFileSync(join('/proc', String(daemon.pid), 'root', home.tokenFile), 'utf8').trim()
+  const response = await fetch(`${await daemon.ready}/readyz`, { headers: { authorization: `Bearer ${token}` } })
+  const { degraded } = z.object({ degraded: z.array(z.string()) }).parse(await response.json())
+  return degraded.join('\n')
+}
+
 test('on a full disk no message is acknowledged, and all are answered after space was freed', {
   skip,
 }, async (t) => {
@@ -68,9 +77,11 @@ test('on a full disk no message is acknowledged, and all are answered after spac
   })
   await daemon.waitForLog('"code":"store/full"')
   assert.equal(acknowledged, false)
+  assert.match(await degradedReasons(daemon, gateway), /store\/full/)
   free()
   await said
   await gateway.waitForReply('You said: while it is full')
+  assert.doesNotMatch(await degradedReasons(daemon, gateway), /store\/full/)
   daemon.signal('SIGTERM')
   assert.equal(await daemon.exit(), 0)
 })
@@ -124,3 +135,23 @@ async function holdLock(t: TestContext, path: string): Promise<ChildProcess> {
   await new Promise((resolve) => child.stdout.once('data', resolve))
   return child
 }
+
+test('a home whose database is missing reports it before it creates a new one', async (t) => {
+  const gateway = await startTestGateway(t)
+  assert.ok(
+    gateway
+      .current()
+      .status()
+      .degraded.every((reason) => !reason.includes('state.db')),
+  )
+  await gateway.stop()
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${gateway.home.databaseFile}${suffix}`, { force: true })
+  await gateway.start()
+  await gateway.waitForLog({ event: 'store.missing' })
+  assert.ok(
+    gateway
+      .current()
+      .status()
+      .degraded.some((reason) => reason.includes(gateway.home.databaseFile)),
+  )
+})

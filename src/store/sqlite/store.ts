@@ -17,6 +17,8 @@ export interface SqliteStoreDeps {
   readonly busyTimeoutMs?: number
   /** Receives the duration of each commit, ms. Must not throw. */
   readonly onCommit?: (durationMs: number) => void
+  /** Receives the error of a batch that could not be committed. Must not throw. */
+  readonly onFailure?: (error: Error) => void
   /** Called when an existing database was brought to the newest schema. */
   readonly onMigrated?: (report: MigrationReport) => void
 }
@@ -36,6 +38,7 @@ export function createSqliteStore({
   guardFiles: guardedBy = [],
   busyTimeoutMs,
   onCommit,
+  onFailure,
   onMigrated,
 }: SqliteStoreDeps): Store {
   const db = openDatabase(path, { busyTimeoutMs, onMigrated })
@@ -58,6 +61,7 @@ export function createSqliteStore({
     } catch (error) {
       const failure = toError(toStoreError(error))
       if (db.isTransaction) db.exec('rollback')
+      onFailure?.(failure)
       for (const job of batch) job.settle(failure)
     }
     scheduled = waiting.length > 0
