@@ -2,6 +2,7 @@
  * The composition root: builds every module once, connects them, starts and stops them in order. Decides nothing itself.
  */
 
+import { createModelCallMonitor } from './agent/models/model-call-monitor.ts'
 import { type AgentRuntime, composeAgent } from './app/compose-agent.ts'
 import { composeCommandDispatcher } from './app/compose-commands.ts'
 import { type Core, composeCore } from './app/compose-core.ts'
@@ -14,7 +15,7 @@ import { createAccountDirectory } from './flows/account-directory.ts'
 import { createExtensionWatcher, type ExtensionWatcher } from './flows/extension-watcher.ts'
 import { closeAttempts, recover } from './flows/recovery.ts'
 import { runRetention } from './flows/retention.ts'
-import { connectedPlatforms, type GatewayPhase } from './flows/status.ts'
+import { connectedPlatforms, type GatewayPhase, hungCallsWarnings } from './flows/status.ts'
 import { prepareHome } from './lib/home.ts'
 import { sleep } from './lib/timers.ts'
 import { type HomeLock, lockHome } from './store/sqlite/lock.ts'
@@ -67,6 +68,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
   const { clock, log, secrets, redact, config, catalogue, store, degraded } = infrastructure
   const state: GatewayState = { phase: 'starting', initialConnectPending: true, url: '' }
   const stopping = new AbortController()
+  const modelCalls = createModelCallMonitor({ log })
   const memoryProblems = () => {
     const problem = agentRuntime.plugins.memoryProblem()
     return problem === undefined ? [] : [problem]
@@ -92,7 +94,8 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
       health: () => endpoints.supervisor.health(),
     },
     store,
-    degraded: () => [...degraded(), ...memoryProblems()],
+    modelCalls,
+    degraded: () => [...degraded(), ...memoryProblems(), ...hungCallsWarnings(modelCalls.blockingCalls())],
     phase: () => state.phase,
     isOpen: () => state.phase === 'ready',
     isDraining: () => state.phase === 'draining',

@@ -107,7 +107,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
 const minRedactedSecretChars = 12
 
 function composeAgentServices(context: AppContext, pluginTools: PluginManager['tools']): AgentServices {
-  const { options, settings, config, secrets, catalogue, log } = context
+  const { options, settings, config, secrets, catalogue, modelCalls, log } = context
   return createAgentServices({
     home: options.home,
     log,
@@ -115,6 +115,7 @@ function composeAgentServices(context: AppContext, pluginTools: PluginManager['t
     environment: config.environment,
     commandLine: options.commandLine,
     pluginTools,
+    modelCalls,
     redact: createRedactor({
       secrets: () => secrets.all().filter((secret) => secret.length >= minRedactedSecretChars),
       knownOnly: true,

@@ -89,12 +89,18 @@ export interface Core {
 }
 
 export function composeCore(context: AppContext): Core {
-  const { options, settings, accountDirectory, store, clock, random, log } = context
+  const { options, settings, accountDirectory, store, modelCalls, clock, random, log } = context
   const { emitsEvents } = accountDirectory
+  const concurrency = () => settings().agent.max_concurrent_turns
   let lastSession: SessionKey | undefined
 
   const events = createGatewayEvents({ listeners: options.listeners ?? [], hooks: () => hooks, emitsEvents, log })
-  const engine = createEmbeddedEngine({ log, random, concurrency: () => settings().agent.max_concurrent_turns })
+  const engine = createEmbeddedEngine({
+    log,
+    random,
+    concurrency,
+    onSaturated: (isSaturated) => modelCalls.turnMustWait(concurrency(), isSaturated),
+  })
   const commands = createCommandRegistry()
   const turnResults = createEventResults(store)
   const runningTurns = createRunningTurns()

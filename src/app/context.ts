@@ -1,6 +1,7 @@
 /**
  * What all parts of the composition share, from the start of a gateway to its stop.
  */
+import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Config } from '../config/load.ts'
 import type { ConfigOf } from '../config/section.ts'
 import type { AccountDirectory } from '../flows/account-directory.ts'
@@ -31,6 +32,7 @@ export interface AppContext {
   readonly accountDirectory: AccountDirectory
   readonly platforms: ConnectedPlatforms
   readonly store: Store
+  readonly modelCalls: ModelCallMonitor
   /** Why the daemon runs degraded; empty when all is well. */
   readonly degraded: () => string[]
   readonly phase: () => GatewayPhase

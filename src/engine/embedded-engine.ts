@@ -15,6 +15,8 @@ export interface EmbeddedEngineDeps {
   readonly random: () => number
   /** Maximum number of concurrent turns; control queues do not count. */
   readonly concurrency: () => number
+  /** Called when a turn must wait for the end of another one. `isSaturated`: whether a turn still does. Cheap. */
+  onSaturated?(isSaturated: () => boolean): void
 }
 
 interface QueueRun {
@@ -34,7 +36,7 @@ function idOf(key: SessionKey, queue: QueueKind): string {
   return `${queue} ${key}`
 }
 
-export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngineDeps): Engine {
+export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: EmbeddedEngineDeps): Engine {
   // `wake` may be called within another session, whose async context must not be inherited.
   const runDetached = AsyncLocalStorage.snapshot()
   const active = new Map<string, QueueRun>()
@@ -49,15 +51,25 @@ export function createEmbeddedEngine({ log, random, concurrency }: EmbeddedEngin
 
   function fill(): void {
     slots.resume(stopping)
+    let mustWait = false
     for (const [id, run] of waiting) {
       if (worker === undefined || stopping) return
-      if ((run.queue === 'turn' && !slots.isFree()) || suspects.mustWait(id)) continue
+      if (run.queue === 'turn' && !slots.isFree()) {
+        mustWait = true
+        continue
+      }
+      if (suspects.mustWait(id)) continue
       suspects.started(id)
       waiting.delete(id)
       active.set(id, run)
       const runQueue = worker
       void runDetached(() => work(id, run, runQueue))
     }
+    if (mustWait) onSaturated?.(isSaturated)
+  }
+
+  function isSaturated(): boolean {
+    return !slots.isFree() && [...waiting.values()].some(({ queue }) => queue === 'turn')
   }
 
   async function work(id: string, run: QueueRun, runQueue: QueueWorker): Promise<void> {

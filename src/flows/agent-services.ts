@@ -7,6 +7,7 @@ import { createSessionResourcePool } from '../agent/environments/session-resourc
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
 import { createSessionToolSnapshots } from '../agent/loop/session-tool-snapshot.ts'
+import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Provider, ToolSchema } from '../agent/models/provider.ts'
 import { resolveProviderName } from '../agent/models/resolve-provider-name.ts'
 import { planBatch } from '../agent/tools/parallel.ts'
@@ -19,6 +20,7 @@ import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn } from './turn/claim.ts'
 
 export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd'> {
+  readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
   /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
 }
@@ -112,16 +114,16 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 }
 
-type ProviderDeps = Pick<AgentServicesDeps, 'settings' | 'environment'>
+type ProviderDeps = Pick<AgentServicesDeps, 'settings' | 'environment' | 'modelCalls'>
 
 async function createConfiguredModel(deps: ProviderDeps): Promise<ConfiguredModel> {
   const { createProvider } = await import('../agent/models/create-provider.ts')
-  const choice = createProvider(providerSettings(deps), { sleep })
+  const choice = createProvider(providerSettings(deps), { sleep, monitor: deps.modelCalls })
   if ('problem' in choice) throw choice.problem
   return choice
 }
 
-function providerSettings({ settings, environment }: ProviderDeps) {
+function providerSettings({ settings, environment }: Omit<ProviderDeps, 'modelCalls'>) {
   const { provider, model, base_url, api_key, agent } = settings()
   const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = environment().values
   const keys = { apiKey: api_key, openaiApiKey: OPENAI_API_KEY, anthropicApiKey: ANTHROPIC_API_KEY }

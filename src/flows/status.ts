@@ -112,6 +112,13 @@ function droppedEventsWarnings(dropped: number): readonly string[] {
     : [`${dropped} events of model and tool calls were dropped: an observer of a plugin is too slow`]
 }
 
+/** New turns wait for model calls that hang. */
+export function hungCallsWarnings(blockingCalls: number): readonly string[] {
+  return blockingCalls === 0
+    ? []
+    : [`model: ${blockingCalls} calls without output occupy all concurrent turns (agent.max_concurrent_turns)`]
+}
+
 /** The platforms that `/readyz` lists: disabled ones are left out. */
 export function enabledPlatforms(health: ReturnType<Supervisor['health']>): ReturnType<Supervisor['health']> {
   return Object.fromEntries(Object.entries(health).filter(([, { state }]) => state !== 'disabled'))

@@ -142,3 +142,25 @@ test('a worker does not inherit the async context of the wake-up', async () => {
     ['b', 'control', undefined],
   ])
 })
+
+test('a turn that must wait for another one is reported until it runs', async () => {
+  const reports: (() => boolean)[] = []
+  const engine = createEmbeddedEngine({
+    log: silentLog,
+    random: () => 0,
+    concurrency: () => 1,
+    onSaturated: (isSaturated) => void reports.push(isSaturated),
+  })
+  const held = heldWorker()
+  engine.start(held.worker)
+  engine.wake(a, 'turn')
+  const first = await held.call(1)
+  assert.equal(reports.length, 0)
+  engine.wake(brand<SessionKey>('b'), 'turn')
+  assert.equal(reports[0]?.(), true)
+  first.end()
+  const second = await held.call(2)
+  assert.equal(reports[0]?.(), false)
+  second.end()
+  await engine.idle()
+})

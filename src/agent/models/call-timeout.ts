@@ -15,6 +15,8 @@ export interface CallTimeout {
   readonly signal: AbortSignal
   /** The limit that caused the abort; undefined while none is exceeded. */
   readonly exceeded: keyof CallTimeLimits | undefined
+  /** Milliseconds without output, without the time of the caller. */
+  idleMs(): number
   /** The model has sent output: starts counting the idle time again. */
   progress(): void
   /** Stops counting the idle time while the caller handles a chunk: that time is not the vendor's. */
@@ -36,10 +38,11 @@ export function startCallTimeout(
   let since = startedAt
   let pausedAt: number | undefined
   let exceeded: CallTimeout['exceeded']
+  const idleTime = () => (pausedAt ?? now()) - since
   // One timer that reads the clock when it fires: chunks arrive too often to reset a timer for each of them.
   const checkElapsed = (): void => {
     const time = now()
-    const idleLeftMs = pausedAt === undefined ? idleMs - (time - since) : idleMs
+    const idleLeftMs = pausedAt === undefined ? idleMs - idleTime() : idleMs
     const totalLeftMs = totalMs - (time - startedAt)
     if (idleLeftMs > 0 && totalLeftMs > 0) {
       timer = setTimeout(checkElapsed, Math.min(idleLeftMs, totalLeftMs, maxTimerMs))
@@ -54,6 +57,7 @@ export function startCallTimeout(
     get exceeded() {
       return exceeded
     },
+    idleMs: idleTime,
     progress() {
       since = now()
     },

@@ -6,6 +6,7 @@ import { HermesError } from '../../lib/errors.ts'
 import { ANTHROPIC_URL, createAnthropicProvider } from './anthropic/anthropic-provider.ts'
 import { createDemoProvider, DEMO_MODEL, type DemoDeps } from './demo/demo-provider.ts'
 import type { FetchFunction } from './http-fetch.ts'
+import type { ModelCallMonitor } from './model-call-monitor.ts'
 import { createOpenAiChatProvider, createOpenAiResponsesProvider, OPENAI_URL } from './openai/openai-providers.ts'
 import type { Provider } from './provider.ts'
 import { createProviderOptions, type StreamLimits } from './provider-options.ts'
@@ -16,6 +17,7 @@ export interface ProviderSettings extends ProviderSelection, Partial<StreamLimit
 export interface ProviderDeps extends DemoDeps {
   readonly fetch?: FetchFunction
   readonly now?: () => number
+  readonly monitor?: Pick<ModelCallMonitor, 'begin'>
 }
 
 export type CreateProviderResult =
@@ -40,6 +42,7 @@ export function createProvider(settings: ProviderSettings, deps: ProviderDeps = 
     maxChars: settings.maxChars,
     fetch: deps.fetch,
     now: deps.now,
+    monitor: deps.monitor,
   })
   const create = {
     openai: createOpenAiChatProvider,

@@ -3,6 +3,7 @@
  */
 import { type FetchFunction, httpFetch } from './http-fetch.ts'
 import type { ProviderErrorContext } from './map-provider-error.ts'
+import type { ModelCallMonitor } from './model-call-monitor.ts'
 
 export interface StreamLimits {
   /** Milliseconds without output of the model after which the call fails. */
@@ -28,6 +29,8 @@ export interface ProviderOptions {
   readonly fetch: FetchFunction
   /** Milliseconds since 1970, to read dates in `retry-after`. */
   readonly now: () => number
+  /** Undefined when nothing watches the calls. */
+  readonly monitor: Pick<ModelCallMonitor, 'begin'> | undefined
 }
 
 export interface ProviderOverrides {
@@ -38,6 +41,7 @@ export interface ProviderOverrides {
   readonly maxChars?: number | undefined
   readonly fetch?: FetchFunction | undefined
   readonly now?: (() => number) | undefined
+  readonly monitor?: ProviderOptions['monitor']
 }
 
 export function createProviderOptions({
@@ -48,8 +52,9 @@ export function createProviderOptions({
   maxChars = defaultStreamLimits.maxChars,
   fetch = httpFetch,
   now = Date.now,
+  monitor,
 }: ProviderOverrides): ProviderOptions {
-  return { apiKey, baseUrl, limits: { idleTimeoutMs, totalTimeoutMs, maxChars }, fetch, now }
+  return { apiKey, baseUrl, limits: { idleTimeoutMs, totalTimeoutMs, maxChars }, fetch, now, monitor }
 }
 
 export function providerErrorContext({ baseUrl, apiKey, now }: ProviderOptions): ProviderErrorContext {

@@ -41,6 +41,7 @@ export function createStreamingProvider(
         limits,
         aggregator: createAggregator(),
         isProgress: format.isProgress,
+        monitor: options.monitor,
         context,
       }),
     createCollector: () => createChunkCollector(createAggregator()),
@@ -62,6 +63,7 @@ interface StreamResponseOptions {
   readonly limits: StreamLimits
   readonly aggregator: ResponseAggregator
   readonly isProgress: WireFormat['isProgress']
+  readonly monitor: ProviderOptions['monitor']
   readonly context: ProviderErrorContext
 }
 
@@ -74,6 +76,7 @@ async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<J
   const context = withHeaderSecrets(options.context, wire)
   const totalMs = limits.totalTimeoutMs
   const timeout = startCallTimeout(signal, { idleMs, totalMs })
+  const endMonitoring = options.monitor?.begin(timeout.idleMs)
   let reader: SseReader | undefined
   try {
     const response = await options.send(wire, { signal: timeout.signal, timeoutMs: idleMs + 60_000 })
@@ -107,6 +110,7 @@ async function* streamResponse(options: StreamResponseOptions): AsyncGenerator<J
     throw mapProviderError(error, context)
   } finally {
     timeout.stop()
+    endMonitoring?.()
     // Also reached when the consumer leaves the loop. Cancelling an incomplete body closes its connection.
     await reader?.cancel()
   }

@@ -52,6 +52,26 @@ describe('a call over a real connection', () => {
     })
   }
 
+  it('a call is monitored until it ends', async () => {
+    const open = new Set<() => number>()
+    const monitor = {
+      begin(idleMs: () => number) {
+        open.add(idleMs)
+        return () => void open.delete(idleMs)
+      },
+    }
+    const provider = createOpenAiChatProvider(createProviderOptions({ apiKey: '', baseUrl: server.baseUrl, monitor }))
+    const during: number[] = []
+    await runCall(provider, provider.buildRequest(contractInput), undefined, () => {
+      during.push(open.size)
+    })
+    assert.ok(during.length > 0 && during.every((count) => count === 1))
+    assert.equal(open.size, 0)
+    server.enqueue({ error: { status: 503 } })
+    await assert.rejects(runCall(provider, provider.buildRequest(contractInput)))
+    assert.equal(open.size, 0)
+  })
+
   it('sends no key when none is configured', async () => {
     const provider = build(server.baseUrl)
     await runCall(provider, provider.buildRequest(contractInput))

@@ -1,0 +1,60 @@
+/**
+ * Finds model calls that hang while turns wait for them: all concurrent turns are in use, and so many calls have no output.
+ */
+import type { Logger } from '../../lib/log.ts'
+
+export interface ModelCallMonitor {
+  /** A call begins. `idleMs` is the time since its last output. Returns the function that reports its end. */
+  begin(idleMs: () => number): () => void
+  /** A turn must wait because `limit` turns run. Cheap; may be called repeatedly. `isSaturated`: whether it still does. */
+  turnMustWait(limit: number, isSaturated: () => boolean): void
+  /** The number of calls that hang; 0 while other turns can run. */
+  blockingCalls(): number
+}
+
+/** A call without output for longer than this hangs. */
+const hangingMs = 60_000
+
+export function createModelCallMonitor({ log }: { readonly log: Logger }): ModelCallMonitor {
+  const calls = new Set<() => number>()
+  let saturation: { readonly limit: number; readonly isSaturated: () => boolean } | undefined
+  let isScheduled = false
+  let isReported = false
+
+  function blockingCalls(): number {
+    if (saturation?.isSaturated() !== true) return 0
+    const count = [...calls].filter((idleMs) => idleMs() > hangingMs).length
+    return count >= saturation.limit ? count : 0
+  }
+
+  /** Runs only while turns wait, so that an idle gateway has no timer. */
+  function check(): void {
+    isScheduled = false
+    const count = blockingCalls()
+    if (count > 0 && !isReported)
+      log.warn(
+        { event: 'model.calls_hang', calls: count },
+        'hung model calls occupy all concurrent turns; other turns wait',
+      )
+    isReported = count > 0
+    if (saturation?.isSaturated() === true) schedule()
+  }
+
+  function schedule(): void {
+    if (isScheduled) return
+    isScheduled = true
+    setTimeout(check, hangingMs).unref()
+  }
+
+  return {
+    begin(idleMs) {
+      calls.add(idleMs)
+      return () => void calls.delete(idleMs)
+    },
+    turnMustWait(limit, isSaturated) {
+      saturation = { limit, isSaturated }
+      schedule()
+    },
+    blockingCalls,
+  }
+}
