@@ -16,7 +16,7 @@ export interface PythonPluginsDeps {
 
 export function createPythonLoader(deps: PythonPluginsDeps): NonNullable<PluginLoaderDeps['loadPython']> {
   const { home, config, clock, random, sleep } = deps
-  return async (plugin, context) => {
+  return async (plugin, context, turn) => {
     const [{ createPythonPlugins }, { createHost }, { baseEnvironment }] = await Promise.all([
       import('../plugins/python/python-plugins.ts'),
       import('../hosts/host.ts'),
@@ -36,6 +36,6 @@ export function createPythonLoader(deps: PythonPluginsDeps): NonNullable<PluginL
         return { env: { ...seen, HERMES_HOME: home.root }, command: hooks.python }
       },
     })
-    return await python.load(plugin, context)
+    return await python.load(plugin, context, turn)
   }
 }

@@ -5,6 +5,7 @@ import { isHermesError, messageOf } from '../lib/errors.ts'
 import { type FileFingerprints, fingerprintsOf } from '../lib/file-fingerprint.ts'
 import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
+import { ignoreRejection } from '../middleware/promises.ts'
 import { type ObserveCallback, observeAsPlugin, type RunAsPlugin } from './callback-trace.ts'
 import { configEntryOf, type PluginsConfig } from './config.ts'
 import { createPluginContext, type PluginServices } from './context.ts'
@@ -18,9 +19,9 @@ import { createRegistrations, type Registrations } from './registrations.ts'
 export interface LoadPluginDeps {
   settings(): PluginsConfig
   readonly services: PluginServices
-  /** Runs `register` of a plugin in Python; resolves when it has returned. Without it plugins in Python cannot be loaded. */
+  /** Runs `register` of a plugin in Python after its turn; resolves when it has returned. Without it plugins in Python cannot be loaded. */
   readonly loadPython?: // biome-ignore lint/suspicious/noConfusingVoidType: a loader without anything to dispose returns nothing
-  ((plugin: DiscoveredPlugin, context: PluginContext) => Promise<PluginProcess | void>) | undefined
+  ((plugin: DiscoveredPlugin, context: PluginContext, turn: Promise<void>) => Promise<PluginProcess | void>) | undefined
   /** Traces the calls of callbacks. */
   readonly observe?: ObserveCallback | undefined
   /** Runs `register` and every callback of a plugin. */
@@ -62,6 +63,8 @@ export interface LoadOptions {
   readonly register?: Register | undefined
   /** The loaded version. Its registrations stay in force until those of the new version replace them. */
   readonly previous?: LoadedPlugin | undefined
+  /** Resolves when all plugins before this one are loaded. Until then a process may start, but registers nothing. */
+  readonly turn?: Promise<void> | undefined
   /** Aborts when the gateway stops. */
   readonly signal: AbortSignal
 }
@@ -75,7 +78,7 @@ const defaultRegisterTimeoutMs = 10_000
 export async function loadPlugin(
   deps: LoadPluginDeps,
   found: DiscoveredPlugin,
-  { importer, hasPlugin, register: givenRegister, previous, signal }: LoadOptions,
+  { importer, hasPlugin, register: givenRegister, previous, turn = Promise.resolve(), signal }: LoadOptions,
 ): Promise<LoadedPlugin> {
   const { id, entryFile, manifest } = found
   const { services, clock } = deps
@@ -98,7 +101,7 @@ export async function loadPlugin(
   try {
     const register = givenRegister ?? (found.language === 'python' ? undefined : await importer.importEntry(found))
     await previous?.registrations.runUnloadCallbacks()
-    process = await registerWithTimeout(deps, found, context, register, signal)
+    process = await registerWithTimeout(deps, found, context, register, { turn, signal })
     if (previous !== undefined) await replacePrevious(deps, previous, registrations)
     const loadMs = clock() - startedAt
     log.info(
@@ -131,10 +134,13 @@ async function registerWithTimeout(
   found: DiscoveredPlugin,
   context: PluginContext,
   register: Register | undefined,
-  signal: AbortSignal,
+  { turn, signal }: { readonly turn: Promise<void>; readonly signal: AbortSignal },
 ): Promise<PluginProcess | undefined> {
   const { registerTimeoutMs = defaultRegisterTimeoutMs, runAsPlugin = (_id, work) => work() } = deps
-  const registering = runAsPlugin(found.id, () => runRegister(deps, found, context, register))
+  const registering = runAsPlugin(found.id, () => runRegister(deps, found, context, register, turn))
+  // A process may fail while it waits for its turn.
+  ignoreRejection(registering)
+  await turn
   const result = await withTimeout(registering, registerTimeoutMs, signal)
   if (result.done) return result.value
   registering.catch((error: unknown) =>
@@ -148,10 +154,11 @@ async function runRegister(
   found: DiscoveredPlugin,
   context: PluginContext,
   register: Register | undefined,
+  turn: Promise<void>,
 ): Promise<PluginProcess | undefined> {
   if (register === undefined) {
     if (loadPython === undefined) throw new Error('this gateway cannot run plugins in Python')
-    return (await loadPython(found, context)) ?? undefined
+    return (await loadPython(found, context, turn)) ?? undefined
   }
   await register(context)
   return undefined

@@ -19,7 +19,7 @@ export interface LoadedPlugins {
   /** False for a loaded plugin, and for one that took long to fail and was not edited since. */
   mayLoad(found: DiscoveredPlugin): boolean
   /** Never rejects. */
-  load(found: DiscoveredPlugin): Promise<void>
+  load(found: DiscoveredPlugin, turn?: Promise<void>): Promise<void>
   /** Replaces the previous version. It stays loaded when the new one cannot be loaded. Never rejects. */
   reload(found: DiscoveredPlugin, previous: LoadedPlugin): Promise<void>
   unload(plugin: LoadedPlugin): Promise<void>
@@ -49,14 +49,22 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
     loaded.set(plugin.found.id, plugin)
   }
 
-  async function load(found: DiscoveredPlugin, previous: LoadedPlugin | undefined): Promise<void> {
+  async function load(
+    found: DiscoveredPlugin,
+    previous: LoadedPlugin | undefined,
+    turn?: Promise<void>,
+  ): Promise<void> {
     const { id, entryFile } = found
-    const startedAt = clock()
+    let startedAt = clock()
+    // The time of other plugins does not count.
+    void turn?.then(() => {
+      startedAt = clock()
+    })
     const fingerprint = fingerprintOf(entryFile)
     failures.delete(id)
     slowFailures.delete(id)
     try {
-      setLoaded(await loadPlugin(deps, found, { importer, hasPlugin, previous, signal: stopping }))
+      setLoaded(await loadPlugin(deps, found, { importer, hasPlugin, previous, turn, signal: stopping }))
     } catch (error) {
       const reason = await failureReasonOf(error, found)
       log.error({ event: 'plugin.load_failed', plugin: id, err: error, reason }, 'plugin cannot be loaded')
@@ -120,7 +128,7 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
     mayLoad({ id, entryFile }) {
       return !loaded.has(id) && !(slowFailures.has(id) && slowFailures.get(id) === fingerprintOf(entryFile))
     },
-    load: (found) => load(found, undefined),
+    load: (found, turn) => load(found, undefined, turn),
     async reload(found, previous) {
       if (await isImportable(found, previous)) await load(found, previous)
     },

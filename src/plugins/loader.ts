@@ -7,7 +7,7 @@ import { hasChanged } from '../lib/file-fingerprint.ts'
 import type { Logger } from '../lib/log.ts'
 import { cataloguePlugins, type PluginCatalogue } from './catalogue.ts'
 import type { PluginServices } from './context.ts'
-import type { PluginRoot } from './discovery.ts'
+import type { DiscoveredPlugin, PluginRoot } from './discovery.ts'
 import type { LoadedPlugin, LoadPluginDeps } from './load-plugin.ts'
 import { createLoadedPlugins } from './loaded-plugins.ts'
 import {
@@ -58,13 +58,31 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     table.forgetFailures((id) => enabled.some((found) => found.id === id))
     for (const plugin of table.list().toReversed()) if (!isStillEnabled(plugin)) await table.unload(plugin)
     const outdated = outdatedPlugins(table.list(), changedFiles)
+    const early = startEarly(enabled.filter((found) => startsEarly(found) && table.mayLoad(found)))
     for (const found of enabled) {
       const previous = outdated.find((plugin) => plugin.found.id === found.id)
-      if (previous !== undefined) await table.reload(found, previous)
+      const started = early.get(found.id)
+      if (started !== undefined) await started.takeTurn()
+      else if (previous !== undefined) await table.reload(found, previous)
       else if (table.mayLoad(found)) await table.load(found)
     }
     const unloadable = failures().filter(({ id, state }) => table.failure(id) === undefined && state !== 'old version')
     logWarnings(catalogue.warnings, unloadable, list())
+  }
+
+  /** Processes start beside each other; each plugin registers when it has its turn, so that the order stays the same. */
+  function startEarly(plugins: readonly DiscoveredPlugin[]): ReadonlyMap<string, { takeTurn(): Promise<void> }> {
+    return new Map(
+      plugins.map((found) => {
+        const turn = Promise.withResolvers<void>()
+        const loading = table.load(found, turn.promise)
+        const takeTurn = () => {
+          turn.resolve()
+          return loading
+        }
+        return [found.id, { takeTurn }]
+      }),
+    )
   }
 
   function list(): PluginReport[] {
@@ -126,6 +144,11 @@ function createWarningLog(log: Logger) {
     }
     logged = new Set(entries.map(({ key }) => key))
   }
+}
+
+/** A plugin that requires others may import or call them while it is loading. */
+function startsEarly({ language, manifest }: DiscoveredPlugin): boolean {
+  return language === 'python' && manifest.requiresPlugins.length === 0
 }
 
 /** Plugins that were edited, or whose process is disabled after repeated failures. */

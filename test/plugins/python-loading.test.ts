@@ -332,3 +332,33 @@ def register(ctx):
     assert.match(reason, /once is enough/)
   })
 })
+
+suite('several plugins in Python', options, () => {
+  test('are loaded beside each other, and register in the order of their names', async (t) => {
+    // Each import waits until the modules of all plugins are being imported.
+    const body = (name: string, delay: number) => `import os, time
+open(os.path.join(os.environ["HERMES_HOME"], "${name}"), "w").close()
+end = time.monotonic() + 20
+while not all(os.path.exists(os.path.join(os.environ["HERMES_HOME"], one)) for one in "abc"):
+    assert time.monotonic() < end
+    time.sleep(0.01)
+time.sleep(${delay})
+def register(ctx):
+    others = [one for one in "abc" if ctx.has_plugin(one)]
+    ctx.register_hook("transform_llm_output", lambda **_: "${name} after " + "".join(others))
+`
+    const { hooks, report } = await startPythonPlugins(t, {
+      plugins: { a: body('a', 0.3), b: body('b', 0.1), c: body('c', 0) },
+    })
+    assert.deepEqual(
+      ['a', 'b', 'c'].map((id) => report(id).reason),
+      ['', '', ''],
+    )
+    const output = { response_text: '', session_id: 's', turn_id: 't', model: 'm', platform: 'web' }
+    const results = await hooks.collect('transform_llm_output', dispatchContext, () => output)
+    assert.deepEqual(
+      results.map(({ value }) => value),
+      ['a after ', 'b after a', 'c after ab'],
+    )
+  })
+})

@@ -33,10 +33,10 @@ export interface PythonPluginsDeps {
 
 export interface PythonPlugins {
   /**
-   * Starts a process for the plugin and calls its `register`. Rejects with `plugins/unloadable`, or with the error of a
+   * Starts a process for the plugin and calls its `register`, whose requests wait for the turn of the plugin. Rejects with `plugins/unloadable`, or with the error of a
    * registration; by then the process has ended.
    */
-  load(plugin: DiscoveredPlugin, context: PluginContext): Promise<PluginProcess>
+  load(plugin: DiscoveredPlugin, context: PluginContext, turn: Promise<void>): Promise<PluginProcess>
 }
 
 /** One call of a callback; `args` are empty by default. */

@@ -10,7 +10,7 @@ import { createRequestHandler } from './request-handlers.ts'
 
 export function createPythonPlugins(deps: PythonPluginsDeps): PythonPlugins {
   return {
-    async load(plugin, context) {
+    async load(plugin, context, turn) {
       // Requests outside of calls belong to no turn, although the process may be started during one.
       const runOutsideTurn = AsyncLocalStorage.snapshot()
       const handleRequest = createRequestHandler(context)
@@ -33,7 +33,10 @@ export function createPythonPlugins(deps: PythonPluginsDeps): PythonPlugins {
         limits: deps.limits,
         plugin,
         serve,
-        serveOutsideCalls: (request) => runOutsideTurn(serve, request),
+        async serveOutsideCalls(request) {
+          await turn
+          return await runOutsideTurn(serve, request)
+        },
         log: context.log,
       })
       const registry = createPythonRegistry({

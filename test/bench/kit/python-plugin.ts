@@ -76,7 +76,7 @@ export async function pythonPlugin(command: string): Promise<BenchPythonPlugin> 
     hasPlugin: () => false,
     log,
   })
-  const running = await python.load(plugin, context)
+  const running = await python.load(plugin, context, Promise.resolve())
   const at = { route: 'web_dm', queueKey: 'web:dm:1' }
   const keys = {
     tool_name: 'terminal',
