@@ -9,7 +9,7 @@ import { findEnvironmentSecrets } from '../config/secrets.ts'
 import { createDegradedReasons } from '../flows/status.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
-import { createLog, type Log } from '../lib/log.ts'
+import { createLog, type Log, silentLog } from '../lib/log.ts'
 import { createRedactor, createSecretRegistry, type Redactor, type SecretRegistry } from '../lib/redact.ts'
 import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
 import { createSlowCommits } from '../store/slow-commits.ts'
@@ -44,11 +44,9 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   const redact = createRedactor({ secrets: secrets.all })
   const log = openLog(options, redact)
   const catalogue = await discoverPlatforms({ directories: options.platformDirectories, log })
+  if (options.strict === true) assertValidConfig({ home, environment, platforms: catalogue.platforms, secrets })
   const config = openConfig({ home, environment, platforms: catalogue.platforms, secrets, saveLastGood: true, log })
   if (options.log.level === undefined) log.setLevel(config.current().log.level)
-  if (options.strict === true && config.state().problems.length > 0) {
-    throw new HermesError('config/invalid', `\n${formatIssues(config.state().problems)}`)
-  }
 
   const slowCommits = createSlowCommits({ clock, log })
   const writeHealth = createWriteHealth(() => freeBytesOf(home.root))
@@ -90,6 +88,14 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   }
 
   return { clock, log, secrets, redact, config, catalogue, store, degraded, close }
+}
+
+/** Throws `config/invalid`. Logs nothing, because the error has all issues. */
+function assertValidConfig(options: Omit<Parameters<typeof openConfig>[0], 'saveLastGood' | 'log'>): void {
+  const { home, environment, platforms, secrets } = options
+  const config = openConfig({ home, environment, platforms, secrets, saveLastGood: false, log: silentLog })
+  const { problems } = config.state()
+  if (problems.length > 0) throw new HermesError('config/invalid', `\n${formatIssues(problems)}`)
 }
 
 /** The token is created after the database, so a home with a token had one. */

@@ -60,12 +60,12 @@ export async function startEmbeddedGateway(context: CliContext) {
 
 const maxWarnings = 20
 
-/** Collects the messages of warnings. Errors are shown anyway, as results or as reasons of a degraded state. */
+/** Collects the messages of warnings. Errors and failed turns are shown anyway, as results or as reasons of a degraded state. */
 function collectWarnings(text: string, warnings: string[]): void {
   for (const line of text.trimEnd().split('\n')) {
     const entry: unknown = JSON.parse(line)
     if (typeof entry !== 'object' || entry === null || !('level' in entry) || !('msg' in entry)) continue
-    if (entry.level === 'warn') warnings.push(String(entry.msg))
+    if (entry.level === 'warn' && !('event' in entry && entry.event === 'turn.failed')) warnings.push(String(entry.msg))
   }
   warnings.splice(0, warnings.length - maxWarnings)
 }

@@ -244,7 +244,9 @@ function createIssueReporter(log: Logger): IssueReporter {
   return ({ problems, warnings, notes, degraded }) => {
     const messages = new Map<string, 'info' | 'warn' | 'error'>()
     for (const note of notes) messages.set(formatIssue(note), 'info')
-    for (const problem of problems) messages.set(formatIssue(problem), 'error')
+    // The message about the consequence contains the problem.
+    const isContained = (text: string) => degraded.some((reason) => reason.includes(text))
+    for (const text of problems.map(formatIssue)) if (!isContained(text)) messages.set(text, 'error')
     for (const warning of warnings) messages.set(formatIssue(warning), 'warn')
     for (const message of degraded) messages.set(message, 'error')
     for (const [message, level] of messages) if (!reported.has(message)) log[level]({ event: 'config.issue' }, message)

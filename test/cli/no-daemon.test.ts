@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -50,9 +50,11 @@ test('chat --query reports on stderr that the demonstration answers', async (t) 
 
 test('a failed chat --query prints the reason and a hint on stderr, and nothing on stdout', async (t) => {
   const { home } = await homeWithModel(t, { error: { status: 401, body: { error: { message: 'no such key' } } } })
+  chmodSync(home.configFile, 0o600)
   const failed = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
   assert.equal(failed.stdout, '')
   assertFailed(failed, 'provider/auth', errorCatalogue['provider/auth'].hint)
+  assert.equal(failed.stderr.match(/^hermes: /gm), null, 'the failure is printed once')
   assert.ok(!failed.stderr.includes('sk-test-0123456789'))
 })
 
