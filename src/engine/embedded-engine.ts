@@ -7,7 +7,7 @@ import type { Logger } from '../lib/log.ts'
 import { backoffMs, maxTimerMs, sleep, withTimeout } from '../lib/timers.ts'
 import type { QueueKind, SessionKey } from '../message/ids.ts'
 import type { Engine, QueueWorker } from './engine.ts'
-import { createSuspects } from './suspects.ts'
+import { createSuspects, type Suspects } from './suspects.ts'
 import { createTurnSlots, type TurnSlot } from './turn-slots.ts'
 
 export interface EmbeddedEngineDeps {
@@ -45,7 +45,8 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
   const idleWaiters = new Set<() => void>()
   const timers = new Map<string, NodeJS.Timeout>()
   const slots = createTurnSlots(concurrency, () => fill())
-  const suspects = createSuspects(() => fill())
+  /** Undefined unless a crash is investigated. */
+  let suspects: Suspects | undefined
   let worker: QueueWorker | undefined
   let stopping = false
 
@@ -58,8 +59,8 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
         mustWait = true
         continue
       }
-      if (suspects.mustWait(id)) continue
-      suspects.started(id)
+      if (suspects?.mustWait(id) === true) continue
+      suspects?.started(id)
       waiting.delete(id)
       active.set(id, run)
       const runQueue = worker
@@ -89,7 +90,7 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
     } while (run.rerun && run.failures === 0 && !stopping)
     if (run.slot !== undefined) slots.release(run.slot)
     run.slot = undefined
-    suspects.clear(id)
+    suspects?.clear(id)
     if (run.failures > 0 && !stopping) await backOff(run)
     active.delete(id)
     if (run.failures > 0) waiting.set(id, run)
@@ -157,13 +158,15 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
       const id = idOf(key, 'turn')
       const slot = active.get(id)?.slot
       if (slot === undefined) return await wait()
-      suspects.clear(id)
+      suspects?.clear(id)
       return await slots.waitOutside(slot, wait, signal)
     },
     runOneAtATime(keys) {
+      if (keys.length === 0) return
+      suspects ??= createSuspects(fill)
       for (const key of keys) suspects.add(idOf(key, 'turn'))
     },
-    madeProgress: (key) => suspects.clear(idOf(key, 'turn')),
+    madeProgress: (key) => suspects?.clear(idOf(key, 'turn')),
     start(queueWorker) {
       worker = queueWorker
       fill()

@@ -23,9 +23,9 @@ export type CountGroup = (rows: Claim) => number
 
 const maxRows = 100
 
-/** Claims the oldest open row of a chat, and the files that are sent by the same call. */
+/** Claims a file, which is the oldest open row of a chat, and the files that are sent by the same call. */
 export function* claimWithAlbum(head: OutboxRow, countGroup: CountGroup, now: number): Transaction<Claim> {
-  if (head.attachment === null || isAlone(head)) {
+  if (isAlone(head)) {
     yield* claimRow(head.id, now)
     return [head]
   }

@@ -11,7 +11,14 @@ import { attemptAlbum, toAlbumResults } from './attempt-album.ts'
 import { type AttemptContext, attemptDelivery, toDeliveryResult, toUnclaimedResult } from './attempt-delivery.ts'
 import { type OutboxContext, toFinishedMessage, toSentMessage } from './context.ts'
 import { bytesPerMb } from './prepare-attachment.ts'
-import { type Chat, type DeliveryResult, findHeadOfChat, type OutboxRow, storeDeliveryResult } from './queries.ts'
+import {
+  type Chat,
+  claimRow,
+  type DeliveryResult,
+  findHeadOfChat,
+  type OutboxRow,
+  storeDeliveryResult,
+} from './queries.ts'
 import type { Permit } from './rate-limiter.ts'
 
 export interface Worker {
@@ -141,12 +148,12 @@ async function deliver(
     abortSignal: context.abortSignal,
     attachmentLimits: { policy: context.attachmentPolicy, maxBytes: maxMb * bytesPerMb },
   }
-  if (isAlbum(rows)) {
+  const [row] = rows
+  if (row.album !== null && isAlbum(rows)) {
     const attempt = await attemptAlbum(rows, attemptContext)
     const now = recordResult(context, chat, permit, attempt.result)
     return { rows, results: toAlbumResults(rows, attempt, now, rules), thrown: attempt.thrown }
   }
-  const [row] = rows
   const attempt = await attemptDelivery(row, attemptContext)
   const now = recordResult(context, chat, permit, attempt.result)
   return { rows, results: [toDeliveryResult(row, attempt, now, rules)], thrown: attempt.thrown }
@@ -218,7 +225,9 @@ function* storeAndClaim(
   if (head.state === 'sending') return [head]
   const waitMs = Math.max(0, head.due_at - now)
   if (waitMs > 0 || !mayClaim) return { waitMs }
-  return yield* claimWithAlbum(head, countGroup, now)
+  if (head.attachment !== null) return yield* claimWithAlbum(head, countGroup, now)
+  yield* claimRow(head.id, now)
+  return [head]
 }
 
 function logAttempt(

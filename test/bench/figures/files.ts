@@ -1,7 +1,9 @@
 /**
  * The number of source files that one message runs: those with a function that is called between the arrival of a warm
- * message and its reply, according to the precise coverage of V8. A reader who follows a message opens these files.
+ * message and its reply, according to the precise coverage of V8. A reader who follows a message opens these files. What
+ * timers also call while no message arrives does not count.
  */
+import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
 import { type BenchGateway, withGateway } from '../kit/gateway.ts'
@@ -12,7 +14,7 @@ const warmTurns = 6
 
 const plain = { text: 'Here is an answer of ten short words for you' }
 const withTool = [
-  { text: 'I look.', toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] },
+  { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] },
   { text: 'The command has ended.' },
 ]
 
@@ -55,6 +57,9 @@ async function filesOfOneMessage(gateway: BenchGateway, vendor: BenchVendor): Pr
   // The measured message belongs to the same session: the first message of a session also builds its system prompt.
   await vendor.load({ chats: 1, turns: warmTurns, pauseMs: 50, isContinued: true })
   await gateway.request('coverage:begin', {}, z.unknown())
+  // Longer than the interval at which the files of the configuration are compared.
+  await setTimeout(1_000)
+  await gateway.request('coverage:idle', {}, z.unknown())
   // The receipt of the reply arrives during this delay.
   await vendor.load({ chats: 1, turns: 1, pauseMs: 500 })
   return await gateway.request('coverage:end', {}, filesSchema)

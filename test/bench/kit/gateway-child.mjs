@@ -72,23 +72,34 @@ handleRequest('coverage:begin', noParameters, async () => {
   await inspector.post('Profiler.enable')
   await inspector.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
 })
+/** The functions that timers call while no message arrives. @type {Set<string>} */
+let calledWhileIdle = new Set()
+handleRequest('coverage:idle', noParameters, async () => {
+  const { result } = await inspector.post('Profiler.takePreciseCoverage')
+  calledWhileIdle = new Set(calledFunctionsIn(result).map(({ id }) => id))
+})
 handleRequest('coverage:end', noParameters, async () => {
   const { result } = await inspector.post('Profiler.takePreciseCoverage')
   inspector.disconnect()
-  return ownFilesIn(result)
+  const called = calledFunctionsIn(result).filter(({ id }) => !calledWhileIdle.has(id))
+  return [...new Set(called.map(({ path }) => path))].sort()
 })
 
 /**
- * The files of the project in which a function was called, as paths from its root.
+ * The functions of the project that were called, with the paths of their files from its root.
  * @param {import('node:inspector').Profiler.ScriptCoverage[]} coverage
  */
-function ownFilesIn(coverage) {
+function calledFunctionsIn(coverage) {
   const root = fileURLToPath(new URL('../../../', import.meta.url))
-  const called = coverage.filter(
-    ({ url, functions }) => url.startsWith('file:') && functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0),
-  )
-  const paths = called.map(({ url }) => relative(root, fileURLToPath(url)))
-  return [...new Set(paths)].filter((path) => /^(src|platforms|plugins|hooks)\//.test(path)).sort()
+  return coverage
+    .filter(({ url }) => url.startsWith('file:'))
+    .map(({ url, functions }) => ({ path: relative(root, fileURLToPath(url)), functions }))
+    .filter(({ path }) => /^(src|platforms|plugins|hooks)\//.test(path))
+    .flatMap(({ path, functions }) =>
+      functions.flatMap(({ ranges: [range] }) =>
+        range !== undefined && range.count > 0 ? [{ path, id: `${path}:${range.startOffset}` }] : [],
+      ),
+    )
 }
 
 handleRequest('stop', noParameters, async () => {
