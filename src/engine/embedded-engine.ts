@@ -36,13 +36,33 @@ function idOf(key: SessionKey, queue: QueueKind): string {
   return `${queue} ${key}`
 }
 
+function createDrainWaiters(isDrained: () => boolean) {
+  const waiters = new Set<() => void>()
+  return {
+    notify(): void {
+      if (isDrained()) for (const done of waiters) done()
+    },
+    /** Resolves when nothing is active and, unless the engine is stopping, nothing is waiting. */
+    wait(): Promise<void> {
+      if (isDrained()) return Promise.resolve()
+      return new Promise((resolve) => {
+        const done = () => {
+          waiters.delete(done)
+          resolve()
+        }
+        waiters.add(done)
+      })
+    },
+  }
+}
+
 export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: EmbeddedEngineDeps): Engine {
   // `wake` may be called within another session, whose async context must not be inherited.
   const runDetached = AsyncLocalStorage.snapshot()
   const active = new Map<string, QueueRun>()
   const waiting = new Map<string, QueueRun>()
   const abort = new AbortController()
-  const idleWaiters = new Set<() => void>()
+  const drain = createDrainWaiters(isDrained)
   const timers = new Map<string, NodeJS.Timeout>()
   const slots = createTurnSlots(concurrency, () => fill())
   /** Undefined unless a crash is investigated. */
@@ -95,7 +115,7 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
     active.delete(id)
     if (run.failures > 0) waiting.set(id, run)
     fill()
-    notifyIfDrained()
+    drain.notify()
   }
 
   /** Waits before the next attempt without blocking other sessions. New work ends the wait. */
@@ -109,22 +129,6 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
 
   function isDrained(): boolean {
     return active.size === 0 && (stopping || (waiting.size === 0 && timers.size === 0))
-  }
-
-  function notifyIfDrained(): void {
-    if (isDrained()) for (const done of idleWaiters) done()
-  }
-
-  /** Resolves when nothing is active and, unless the engine is stopping, nothing is waiting. */
-  function drained(): Promise<void> {
-    if (isDrained()) return Promise.resolve()
-    return new Promise((resolve) => {
-      const done = () => {
-        idleWaiters.delete(done)
-        resolve()
-      }
-      idleWaiters.add(done)
-    })
   }
 
   function backingOff(): number {
@@ -177,13 +181,13 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
       timers.clear()
       for (const run of active.values()) run.endBackoff?.()
       fill()
-      notifyIfDrained()
-      await withTimeout(drained(), graceMs, force)
+      drain.notify()
+      await withTimeout(drain.wait(), graceMs, force)
       abort.abort(new Error('the gateway is stopping'))
       // A worker that ignores its signal must not keep the process alive. The next start resumes its turn.
-      await withTimeout(drained(), 5_000)
+      await withTimeout(drain.wait(), 5_000)
     },
-    idle: drained,
+    idle: drain.wait,
     load: () => ({ running: slots.used(), waiting: waiting.size + backingOff() + timers.size }),
   }
 }
