@@ -5,6 +5,7 @@
 import { pluginDirectories } from '../app/compose-plugins.ts'
 import { startGateway } from '../gateway.ts'
 import { HermesError } from '../lib/errors.ts'
+import { stripControlCharacters } from './chat-printer.ts'
 import type { CliContext } from './context.ts'
 import { explainLock } from './home-lock.ts'
 import { installProcessErrorHandlers } from './process-errors.ts'
@@ -30,7 +31,7 @@ export async function startEmbeddedGateway(context: CliContext) {
     commandLine,
     onlyPlatforms: [terminalPlatform],
     runAsPlugin: errorHandlers.runAsPlugin,
-    log: { stream: { write: (text: string) => collectWarnings(text, warnings) }, pretty: false },
+    log: { stream: { write: (text: string) => readLog(text, warnings, context.errors) }, pretty: false },
   }).catch((error: unknown) => {
     errorHandlers.uninstall()
     throw explainLock(error, home)
@@ -60,12 +61,16 @@ export async function startEmbeddedGateway(context: CliContext) {
 
 const maxWarnings = 20
 
-/** Collects the messages of warnings. Errors and failed turns are shown anyway, as results or as reasons of a degraded state. */
-function collectWarnings(text: string, warnings: string[]): void {
+/**
+ * Shows what plugins print, and collects the messages of warnings. Errors and failed turns are shown anyway, as results or
+ * as reasons of a degraded state.
+ */
+function readLog(text: string, warnings: string[], errors: NodeJS.WritableStream): void {
   for (const line of text.trimEnd().split('\n')) {
     const entry: unknown = JSON.parse(line)
     if (typeof entry !== 'object' || entry === null || !('level' in entry) || !('msg' in entry)) continue
     if (entry.level === 'warn' && !('event' in entry && entry.event === 'turn.failed')) warnings.push(String(entry.msg))
+    if ('plugin' in entry && 'stream' in entry) errors.write(`${stripControlCharacters(String(entry.msg))}\n`)
   }
   warnings.splice(0, warnings.length - maxWarnings)
 }

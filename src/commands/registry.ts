@@ -1,7 +1,14 @@
 /**
  * The registered commands, by name and alias. Plugins may add commands but not replace one.
  */
-import { commandsCommand, helpCommand, statusCommand, versionCommand, whoamiCommand } from './built-in/information.ts'
+import {
+  commandsCommand,
+  helpCommand,
+  startCommand,
+  statusCommand,
+  versionCommand,
+  whoamiCommand,
+} from './built-in/information.ts'
 import { approveCommand, compressCommand, denyCommand, newCommand, stopCommand } from './built-in/session.ts'
 import type { CommandDefinition } from './command.ts'
 
@@ -15,6 +22,7 @@ export interface CommandRegistry {
 }
 
 const builtInCommands: readonly CommandDefinition[] = [
+  startCommand,
   newCommand,
   stopCommand,
   approveCommand,

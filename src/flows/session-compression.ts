@@ -236,7 +236,8 @@ async function memoryInsights(
 
 function failureText(error: unknown): string {
   const hint = error instanceof HermesError ? ` ${error.hint}` : ''
-  return `The conversation could not be compressed and remains unchanged.${hint}\n\n> ${messageOf(error).slice(0, 500).toWellFormed()}`
+  const advice = 'You can continue to write. `/compress` tries again, and `/new` starts an empty conversation.'
+  return `The conversation could not be compressed and remains unchanged. ${advice}${hint}\n\n> ${messageOf(error).slice(0, 500).toWellFormed()}`
 }
 
 function formatTokens(tokens: number): string {

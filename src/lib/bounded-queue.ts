@@ -5,6 +5,8 @@ export interface BoundedQueue<Item> {
   /** Returns false if the queue is full. The item is then dropped. */
   push(item: Item): boolean
   waiting(): number
+  /** Resolves when the processing of all items of this moment has begun; undefined if no item waits. */
+  begun(): Promise<void> | undefined
   /** Resolves when the queue is empty and no item is being processed. */
   idle(): Promise<void>
   /** Removes and returns the queued items. */
@@ -19,6 +21,7 @@ export function createBoundedQueue<Item>(maxWaiting: number, work: (item: Item) 
   let running = false
   let idle = Promise.withResolvers<void>()
   idle.resolve()
+  let beginning: { readonly last: Item; readonly begun: PromiseWithResolvers<void> }[] = []
 
   async function run(): Promise<void> {
     for (;;) {
@@ -30,7 +33,9 @@ export function createBoundedQueue<Item>(maxWaiting: number, work: (item: Item) 
         items = items.slice(next)
         next = 0
       }
-      await work(item)
+      const processing = work(item)
+      if (beginning.length > 0) reportBegun(item)
+      await processing
     }
     items = []
     next = 0
@@ -38,7 +43,19 @@ export function createBoundedQueue<Item>(maxWaiting: number, work: (item: Item) 
     idle.resolve()
   }
 
+  function reportBegun(item: Item): void {
+    for (const { begun } of beginning.filter(({ last }) => last === item)) begun.resolve()
+    beginning = beginning.filter(({ last }) => last !== item)
+  }
+
   return {
+    begun() {
+      const last = items.at(-1)
+      if (last === undefined || items.length === next) return undefined
+      const begun = Promise.withResolvers<void>()
+      beginning.push({ last, begun })
+      return begun.promise
+    },
     push(item) {
       if (items.length - next >= maxWaiting) return false
       items.push(item)
@@ -55,6 +72,8 @@ export function createBoundedQueue<Item>(maxWaiting: number, work: (item: Item) 
       const left = items.slice(next)
       items = []
       next = 0
+      for (const { begun } of beginning) begun.resolve()
+      beginning = []
       return left
     },
   }

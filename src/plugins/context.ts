@@ -18,6 +18,7 @@ import type {
 import type { DiscoveredPlugin } from './discovery.ts'
 import type { HookCallback, HookName } from './hook-map.ts'
 import type { PluginHookReport } from './hooks/plugin-hooks.ts'
+import { afterNotifications } from './notification-order.ts'
 import type { Registrations } from './registrations.ts'
 
 type HookOptions = Parameters<PluginContext['registerHook']>[2]
@@ -37,6 +38,7 @@ export interface PluginServices {
       options?: HookOptions,
     ): Registration
     report(owner: string): readonly PluginHookReport[]
+    notificationsBegun(owner: string, queueKey: string): Promise<void> | undefined
   }
   /** `run` is called instead of `run` of the tool. */
   readonly tools: {
@@ -128,7 +130,9 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
       return add('subscriber', name, () => registrar.registerSubscriber(name, callback, options))
     },
     registerMiddleware(kind, middleware, options) {
-      const callback = checkCallback('middleware', kind, middleware)
+      const checked = checkCallback('middleware', kind, middleware)
+      const wrapsModel = kind === 'llm_execution' || kind === 'api_execution'
+      const callback = wrapsModel ? afterNotifications(services.hooks, id, checked) : checked
       return add('middleware', kind, () => registrar.registerMiddleware(kind, callback, options))
     },
 

@@ -8,6 +8,8 @@ import { withTimeout } from '../lib/timers.ts'
 export interface KeyedQueue {
   /** Returns false and drops the task when the queue of this key is full. Tasks must not reject. */
   push(key: string, work: () => Promise<void>): boolean
+  /** Resolves when all tasks of this key at this moment have begun; undefined if none waits. */
+  begun(key: string): Promise<void> | undefined
   /** Resolves when the queue of this key is empty; undefined without a queue. */
   idle(key: string): Promise<void> | undefined
   /** Resolves when all tasks are done (true), or after `withinMs` or an abort of the signal (false). */
@@ -50,6 +52,7 @@ export function createKeyedQueue(maxPending: number): KeyedQueue {
       deleteWhenIdle(key, queue)
       return true
     },
+    begun: (key) => queues.get(key)?.begun(),
     idle: (key) => queues.get(key)?.idle(),
     async drain(withinMs, signal) {
       const { done } = await withTimeout(allIdle(), withinMs, signal)

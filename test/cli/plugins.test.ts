@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { withoutPython } from '../hosts/support.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
 import { assertFailed, hermes, homeWith, runInProcess } from './support.ts'
@@ -63,6 +64,19 @@ test('plugins work in a terminal chat without a daemon, with TypeScript, zod and
   assert.deepEqual([answered.stdout, answered.code], ['OK ON CLI/\n', 0], answered.stderr)
   assert.equal((await runInProcess(root, ['plugins', 'disable', 'shout'])).code, 0)
   assert.equal((await hermes(t, ask, { home: root })).stdout, 'ok\n')
+})
+
+test('what a plugin in Python prints goes to stderr of a terminal chat', { skip: withoutPython }, async (t) => {
+  const { root, plugins } = homeWith(t)
+  writeFiles(plugins, {
+    'timing/plugin.yaml': 'name: timing\n',
+    'timing/__init__.py':
+      'def timed(next_call, **_):\n    response = next_call()\n    print("model was called")\n    return response\ndef register(ctx):\n    ctx.register_middleware("llm_execution", timed)\n',
+  })
+  assert.equal((await runInProcess(root, ['plugins', 'enable', 'timing'])).code, 0)
+  const { stdout, stderr } = await hermes(t, ['chat', '--query', 'Reply exactly ok'], { home: root })
+  assert.equal(stdout, 'ok\n')
+  assert.match(stderr, /^model was called$/m)
 })
 
 test('a plugin with errors is tested with a given message: each error is shown, and the exit code reports it', async (t) => {

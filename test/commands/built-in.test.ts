@@ -142,7 +142,7 @@ async function realSession(t: TestContext) {
 test('commands are found by name and alias only', () => {
   assert.deepEqual(
     registry.list().map(({ name }) => name),
-    ['new', 'stop', 'approve', 'deny', 'compress', 'status', 'help', 'commands', 'whoami', 'version'],
+    ['start', 'new', 'stop', 'approve', 'deny', 'compress', 'status', 'help', 'commands', 'whoami', 'version'],
   )
   assert.equal(registry.resolve('reset')?.name, 'new')
   assert.equal(registry.resolve('v')?.name, 'version')
@@ -375,4 +375,8 @@ test('/status shows the first line of the pending question', async () => {
     await say('/status', services({ pendingQuestion })),
     /^\*\*[^*]+\*\* `\/new` ends this conversation\. Go on\? {2}$/m,
   )
+})
+
+test('/start introduces the agent and names /help', async () => {
+  assert.match(await say('/start'), /m-1.*\/help/s)
 })

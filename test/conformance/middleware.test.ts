@@ -2,7 +2,11 @@
  * What the document on middleware says of a whole call (seed 000), through the loader and the gateway.
  */
 import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { path, python, withoutPython } from '../hosts/support.ts'
+import { startTestGateway } from '../kit/start-gateway.ts'
 import { calls, gatewayWith, notesIn } from './support.ts'
 
 const pwd = calls(['terminal', { command: 'pwd' }])
@@ -82,20 +86,76 @@ test('a tool call is rewritten, checked, wrapped, run, published and transformed
   await gateway.waitForReply('done')
   assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /"content":"shown"/)
   await gateway.stop()
-  const notes = notesIn(gateway)
-  // The call does not wait for observers: their events keep their order and are delivered later.
+  assert.deepEqual(notesIn(gateway), [
+    { name: 'tool_request', value: 'asked' },
+    { name: 'pre_tool_call', value: ['effective', 'mine'] },
+    { name: 'tool_execution', value: 'effective' },
+    { name: 'the tool', value: 'effective' },
+    { name: 'post_tool_call', value: ['effective', 'raw', 'mine'] },
+    { name: 'transform_tool_result', value: ['effective', 'raw'] },
+  ])
+})
+
+test('a model call is rewritten, published, wrapped and published in this order', async (t) => {
+  const body = `
+    ctx.registerMiddleware('llm_request', () => note('llm_request'))
+    ctx.registerHook('pre_api_request', () => note('pre_api_request'))
+    ctx.registerMiddleware('llm_execution', async ({ next_call }) => {
+      note('llm_execution')
+      const response = await next_call()
+      note('llm_execution after')
+      return response
+    })
+    ctx.registerHook('post_api_request', () => note('post_api_request'))`
+  const gateway = await gatewayWith(t, { witness: body }, { replies: [{ text: 'done' }] })
+  await gateway.say('measure')
+  await gateway.waitForReply('done')
+  await gateway.stop()
   assert.deepEqual(
-    notes.filter(({ name }) => name !== 'post_tool_call'),
-    [
-      { name: 'tool_request', value: 'asked' },
-      { name: 'pre_tool_call', value: ['effective', 'mine'] },
-      { name: 'tool_execution', value: 'effective' },
-      { name: 'the tool', value: 'effective' },
-      { name: 'transform_tool_result', value: ['effective', 'raw'] },
-    ],
+    notesIn(gateway).map(({ name }) => name),
+    ['llm_request', 'pre_api_request', 'llm_execution', 'llm_execution after', 'post_api_request'],
   )
-  const told = notes.find(({ name }) => name === 'post_tool_call')
-  assert.deepEqual(told?.value, ['effective', 'raw', 'mine'])
+})
+
+test('a plugin in Python sees the steps of a model call and of a tool call in the same order', {
+  skip: withoutPython,
+}, async (t) => {
+  const steps = [
+    ['middleware', 'llm_request'],
+    ['hook', 'pre_api_request'],
+    ['middleware', 'llm_execution'],
+    ['hook', 'post_api_request'],
+    ['middleware', 'tool_request'],
+    ['hook', 'pre_tool_call'],
+    ['middleware', 'tool_execution'],
+    ['hook', 'post_tool_call'],
+    ['hook', 'transform_tool_result'],
+  ] as const
+  const gateway = await startTestGateway(t, {
+    config: { plugins: { enabled: ['witness'] }, ...(python === undefined ? {} : { hooks: { python } }) },
+    prepare: ({ root }) => {
+      const folder = join(root, 'plugins', 'witness')
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      writeFileSync(join(folder, 'plugin.yaml'), 'name: witness\nversion: 1.0.0\n', { mode: 0o600 })
+      const functions = steps.map(
+        ([, name]) =>
+          `def ${name}(next_call=None, **_):\n    with open(${JSON.stringify(join(root, 'steps'))}, "a") as file: file.write("${name}\\n")\n    return next_call() if next_call else None\n`,
+      )
+      const registrations = steps.map(([kind, name]) => `    ctx.register_${kind}("${name}", ${name})`)
+      const text = `${functions.join('')}def register(ctx):\n${registrations.join('\n')}\n`
+      writeFileSync(join(folder, '__init__.py'), text, { mode: 0o600 })
+    },
+    replies: [pwd, { text: 'done' }],
+    gateway: { environment: { PATH: path } },
+  })
+  await gateway.say('measure')
+  await gateway.waitForReply('done')
+  await gateway.stop()
+  const seen = readFileSync(join(gateway.home.root, 'steps'), 'utf8').trim().split('\n')
+  assert.deepEqual(
+    seen.slice(0, steps.length),
+    steps.map(([, name]) => name),
+  )
 })
 
 test('the input of next reaches the inner wrappers and the tool in the order of registration', async (t) => {

@@ -102,7 +102,11 @@ export function createTestLoader(t: TestContext, setup: LoaderSetup = {}): TestL
   const services: PluginServices = {
     home,
     middleware: { forPlugin: registrarOf },
-    hooks: { register: (owner, name, callback) => registered(owner, 'hook', name, callback), report: () => [] },
+    hooks: {
+      register: (owner, name, callback) => registered(owner, 'hook', name, callback),
+      report: () => [],
+      notificationsBegun: () => undefined,
+    },
     tools: { register: (owner, { name }, run) => registered(owner, 'tool', name, run), check: () => undefined },
     commands: { register: (owner, { name }, run) => registered(owner, 'command', name, run), check: () => undefined },
     memory: { register: (owner, { name }) => registered(owner, 'memory', name) },

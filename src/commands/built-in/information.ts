@@ -1,10 +1,24 @@
 /**
- * The built-in commands that show information: `/help`, `/commands`, `/status`, `/version` and `/whoami`.
+ * The built-in commands that show information: `/start`, `/help`, `/commands`, `/status`, `/version` and `/whoami`.
  */
 import { formatDuration } from '../../lib/duration.ts'
 import type { CommandDefinition, GatewayStatus } from '../command.ts'
 
 const pageSize = 20
+
+export const startCommand: CommandDefinition = {
+  name: 'start',
+  aliases: [],
+  description: 'Show what I am',
+  argsHint: '',
+  queue: 'control',
+  async run({ source }, services) {
+    const { model } = services.gatewayStatus()
+    const name = source.userName === undefined ? '' : `, ${source.userName}`
+    const agent = model === '' ? 'an AI agent' : `an AI agent that uses the model ${model}`
+    return `👋 Hello${name}! I am Hermes, ${agent}. Ask me a question or give me a task in plain words.\n\n\`/help\` lists my commands, \`/stop\` stops what I am doing, and \`/new\` starts a fresh conversation.`
+  },
+}
 
 export const helpCommand: CommandDefinition = {
   name: 'help',

@@ -60,7 +60,10 @@ async function compressSession(
 
 function exhaustedResult(turn: Turn, reason: string): TurnRunResult {
   const error = new HermesError('inbox/dead-letter', `(${reason})`)
-  const text = `Sorry, I could not answer this message. ${error.meaning} It has the number ${turn.seq}. ${error.hint}`
+  const advice =
+    'It was removed from this conversation. You can send it again, or write it differently; `/new` starts an empty conversation if it fails again.'
+  const operator = `For the operator: the message has the number ${turn.seq}. ${error.hint}`
+  const text = `Sorry, I could not answer this message. ${error.meaning} ${advice}\n\n${operator}`
   const failure = { state: 'failed' as const, text, reason, errorCode: error.code, deadLetter: true }
   return { ...emptyResult, ...failure, announced: wasAnnounced(turn) }
 }

@@ -72,6 +72,11 @@ export interface PluginHooks {
    * notification is dropped while 1,000 others are pending.
    */
   notify<Name extends HookName>(name: Name, at: HookDispatchContext, payload: () => HookPayloads[Name]): void
+  /**
+   * Resolves when the earlier notifications of a plugin have begun, so that its middleware runs after them; undefined if
+   * none waits.
+   */
+  notificationsBegun(owner: string, queueKey: string): Promise<void> | undefined
   /** The hooks of one plugin. */
   report(owner: string): readonly PluginHookReport[]
   /** Resolves when all notifications were delivered (true), or after `withinMs` or an abort of the signal (false). */
@@ -152,6 +157,11 @@ export function createPluginHooks(deps: PluginHooksDeps): PluginHooks {
       }
     },
 
+    notificationsBegun(owner, queueKey) {
+      const pending = queues.begun(queueKeyOf(owner, 'observer', queueKey))
+      return pending && withTimeout(pending, maxWaitMs(deps), undefined, deps.sleep).then(() => undefined)
+    },
+
     report: (owner) =>
       [...byName.values()]
         .flat()
@@ -191,7 +201,7 @@ async function callListener(
   queueKey: string,
   payload: object,
 ): Promise<unknown> {
-  if (callback.point === 'pre_llm_call') await waitForObservers(deps, queues, callback.owner, queueKey)
+  await waitForObservers(deps, queues, callback, queueKey)
   const result = await callback.call(lazyCopyOf(payload))
   if (result.ok) return result.value
   if (!failsClosed()) return undefined
@@ -202,16 +212,17 @@ async function callListener(
 }
 
 /**
- * A turn starts for a plugin after the plugin was notified of the start of the session and of the end of the previous
- * turn. Within a turn, the caller does not wait for observers.
+ * A turn starts for a plugin after its notifications of the start of the session and of the end of the previous turn have
+ * ended. Within a turn, earlier notifications of the plugin have begun, so that it sees the order of the contract.
  */
 async function waitForObservers(
   deps: PluginHooksDeps,
   queues: KeyedQueue,
-  owner: string,
+  { owner, point }: Pick<Callback, 'owner' | 'point'>,
   queueKey: string,
 ): Promise<void> {
-  const pending = queues.idle(queueKeyOf(owner, 'observer', queueKey))
+  const key = queueKeyOf(owner, 'observer', queueKey)
+  const pending = point === 'pre_llm_call' ? queues.idle(key) : queues.begun(key)
   if (pending !== undefined) await withTimeout(pending, maxWaitMs(deps), undefined, deps.sleep)
 }
 

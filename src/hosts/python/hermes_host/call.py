@@ -25,6 +25,7 @@ class Call:
         self._task = None
         self._coroutine = None
         self._cancelled = False
+        self._turn = module.executor.next_turn(bool(frame.get("discard")))
 
     @property
     def signal(self):
@@ -65,6 +66,7 @@ class Call:
         """Passes the call to a worker thread. Runs on the reader thread."""
         handler = self.module.handler(self._frame["fn"])
         if handler is None:
+            self._turn.end()
             self._send_failure("unloadable", f"it has no function {self._frame['fn']}", "")
             self._on_end(self)
             return
@@ -89,6 +91,8 @@ class Call:
 
     def _run(self, worker, handler):
         token = CURRENT_CALL.set(self)
+        if not handler.is_async:  # the loop must not wait; coroutines begin on it in their order
+            self._turn.begin()
         try:
             if self._cancelled:
                 raise Cancelled()
@@ -168,6 +172,7 @@ class Call:
         self._channel.send(frame if ref is None else {**frame, "ref": ref})
 
     def _release(self):
+        self._turn.end()
         self._on_end(self)
         if self._worker is not None:
             self.module.executor.release(self._worker)

@@ -67,6 +67,16 @@ class Worker:
                 sys.excepthook(*sys.exc_info())
 
 
+class Turn:
+    """The place of a call among the calls of its module. Calls of hooks have no order."""
+
+    def begin(self):
+        """Called on the thread of the call, before its function."""
+
+    def end(self):
+        """Called when the function has returned or raised."""
+
+
 class ModuleExecutor:
     """Selects the threads for the calls of one module."""
 
@@ -92,6 +102,10 @@ class ModuleExecutor:
 
     def new_worker(self, name):
         return Worker(name)
+
+    def next_turn(self, is_notification):
+        """The turn of a new call. Runs on the reader thread."""
+        return Turn()
 
     def worker_for_awaitable(self, worker):
         """The worker for the awaitable that a synchronous function has returned."""

@@ -4,14 +4,35 @@ not delay others. Coroutines share one loop, so that objects of that loop can be
 """
 import threading
 
-from ..executor import ModuleExecutor, Worker
+from ..executor import ModuleExecutor, Turn, Worker
 
 # Many threads may wait at the same time, and each stack counts towards the memory limit of the process.
 STACK_BYTES = 2 * 1024 * 1024
 
 
+# How long a call waits for the end of the notification before it. A slow notification does not delay others longer.
+MAX_WAIT_SECONDS = 0.2
+
+
+class OrderedTurn(Turn):
+    """A call whose result is used begins after the notification that the gateway sent before it."""
+
+    def __init__(self, notification):
+        self._notification = notification
+        self._ended = threading.Event()
+
+    def begin(self):
+        notification, self._notification = self._notification, None
+        if notification is not None:
+            notification._ended.wait(MAX_WAIT_SECONDS)
+
+    def end(self):
+        self._ended.set()
+
+
 class PluginExecutor(ModuleExecutor):
     def __init__(self, name):
+        self._last_notification = None
         self._async_worker = None
         self._async_worker_lock = threading.Lock()
         super().__init__(name)
@@ -22,6 +43,12 @@ class PluginExecutor(ModuleExecutor):
             return Worker(name)
         finally:
             threading.stack_size(before)
+
+    def next_turn(self, is_notification):
+        if not is_notification:
+            return OrderedTurn(self._last_notification)
+        self._last_notification = OrderedTurn(None)
+        return self._last_notification
 
     def acquire(self, is_async):
         return self._get_async_worker() if is_async else super().acquire(False)
