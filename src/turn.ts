@@ -131,7 +131,8 @@ async function runModelTurn(
 ): Promise<TurnRunResult | 'postponed'> {
   const journal = deps.journal.journalOf(turn, progress.prepareInterim)
   const initial = { usage: noUsage, model: '', provider: '', iterations: 0, announced: true }
-  emitTurnStart(deps, turn)
+  // The attempts of one outage are one start.
+  if (turn.outageSince === null) emitTurnStart(deps, turn)
   log.info({ event: 'turn.started', seq: turn.seq }, 'turn started')
   try {
     const chosen = await deps.model()

@@ -9,7 +9,7 @@ import { createSummaryCooldown } from '../agent/compression/cooldown.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'
-import { retryRulesOf } from '../agent/models/retry-policy.ts'
+import { type RetryRules, retryRulesOf } from '../agent/models/retry-policy.ts'
 import type { CommandServices } from '../commands/command.ts'
 import type { Engine } from '../engine/engine.ts'
 import { acceptEvent } from '../inbox/queries.ts'
@@ -215,12 +215,20 @@ function createSummaryRequest(
     const length = maxOutputTokens === undefined ? {} : { maxOutputTokens }
     const input = { model, system, messages, tools: [], ...length }
     const { middleware, clock, failpoint, log, random, pause } = deps
-    const retry = () => retryRulesOf(deps.settings().agent)
+    const retry = () => summaryRetryRules(deps.settings())
     return complete(
       { middleware, clock, failpoint, log, random, pause, retry },
       { provider, input, turn: deps.turnInfoOf(turn, { provider, model }), signal },
     )
   }
+}
+
+/** The turn continues without a summary, so it does not wait for the end of an outage here. */
+const maxSummaryRetryMs = 15_000
+
+function summaryRetryRules({ agent }: AgentConfig): RetryRules {
+  const { windowMs, maxRetries } = retryRulesOf(agent)
+  return { windowMs: Math.min(windowMs, maxSummaryRetryMs), maxRetries }
 }
 
 /** Background tasks are not part of any user's memory. */

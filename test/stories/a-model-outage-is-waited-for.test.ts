@@ -28,6 +28,8 @@ test('a message is answered after an outage that lasts longer than the retries, 
   await gateway.waitForReply('the answer to second')
   const texts = gateway.replies().filter((text) => !text.startsWith('⏳'))
   assert.deepEqual(texts, ['the answer to first', 'the answer to second'])
+  assert.equal(gateway.events.filter(({ name }) => name === 'agent:start').length, 2)
+  assert.equal(gateway.events.filter(({ name }) => name === 'agent:end').length, 2)
   const [notice, ...more] = waitingNotices(gateway)
   assert.equal(more.length, 0)
   assert.ok(notice?.text.includes(new URL(gateway.model.baseUrl).host), notice?.text)
