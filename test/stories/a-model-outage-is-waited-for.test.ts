@@ -80,6 +80,28 @@ test('/stop ends the wait at once, and the next message is answered', async (t) 
   )
 })
 
+test('the draft of an answer that broke off does not remain when its message is stopped', async (t) => {
+  let calls = 0
+  const shown = Promise.withResolvers<void>()
+  const gateway = await startTestGateway(t, {
+    capabilities: ['edit'],
+    config: { ...patient, streaming: { edit_interval: 0.005, buffer_threshold: 1 } },
+    model: () => {
+      calls += 1
+      if (calls > 1) return down
+      const gate = async (frame: number) => (frame === 5 ? await shown.promise : undefined)
+      return { text: 'one two three four five six seven', cutAfter: 6, gate }
+    },
+  })
+  await gateway.say('first')
+  await gateway.waitForReply('▉')
+  shown.resolve()
+  await gateway.waitForLog({ event: 'turn.postponed' })
+  await gateway.say('/stop')
+  await gateway.waitForReply('*(stopped)*')
+  assert.ok(!gateway.replies().some((text) => text.includes('▉')))
+})
+
 test('/new ends the wait at once', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { ...patient, approvals: { destructive_slash_confirm: false } },

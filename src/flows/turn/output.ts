@@ -182,7 +182,7 @@ const emptyReplyText = 'The model returned an empty reply. Send the message agai
  * model would answer the question together with the next one.
  */
 export function stoppedResult(turn: Turn, visibleText: string) {
-  const text = visibleText === '' ? '' : `${visibleText}\n\n*(stopped)*`
+  const text = visibleText === '' ? '' : `${visibleText}\n\n${stoppedMark}`
   const stopped = { state: 'stopped' as const, reason: 'stopped by a user', text, notice: false }
   const isInTranscript = turn.transcript.some(({ turnId }) => turnId === turn.id)
   if (!isInTranscript) return stopped
@@ -190,6 +190,7 @@ export function stoppedResult(turn: Turn, visibleText: string) {
   return { ...stopped, message: { role: 'assistant' as const, content } }
 }
 
+const stoppedMark = '*(stopped)*'
 const stopNote = '[stopped by the user]'
 
 /** The result of a turn that would fail again; undefined for an error after which the turn is retried. */
@@ -270,10 +271,15 @@ function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | nul
     sessionKey: turn.sessionKey,
     turnId: turn.id,
     kind: content.notice ? 'notice' : 'reply',
-    text: task === undefined ? content.text : taskReplyText(task, event, content),
+    text: task === undefined ? replyText(content, draft) : taskReplyText(task, event, content),
     ...(messageId === undefined ? {} : { replyTo: messageId }),
     ...(draft === null ? {} : { draft }),
   }
+}
+
+/** A turn that is stopped between two attempts has no text of its own, but may still show the draft of the last attempt. */
+function replyText({ state, text }: ReplyContent, draft: DraftAddress | null): string {
+  return state === 'stopped' && text === '' && draft !== null ? stoppedMark : text
 }
 
 /** A failure names the task, because no user followed it. */
