@@ -13,9 +13,8 @@ import type { Sender } from './context.ts'
 import { measureOf } from './measure.ts'
 import { callWithTimeout } from './platform-calls.ts'
 import { type AttachmentLimits, prepareAttachment } from './prepare-attachment.ts'
-import type { DeliveryResult, OutboxRow } from './queries.ts'
+import { type DeliveryResult, isInterimKey, type OutboxRow } from './queries.ts'
 import { retryAt } from './rate-limiter.ts'
-import { isInterimKey } from './reply-keys.ts'
 import { formatUnsentLine, parseAttachment } from './stored-attachment.ts'
 
 /** Precedes a message that may have been delivered before. */

@@ -31,6 +31,16 @@ export function chatKey({ platform, account, chatId }: Chat): string {
   return `${platform}\n${account}\n${chatId}`
 }
 
+/** The key of the text of a response with tool calls. `ord` is the ordinal of the response in the transcript. */
+export function interimReplyKey(turnId: string, ord: number): string {
+  return `turn:${turnId}:text:${ord}`
+}
+
+/** Whether the key of a row belongs to a text before tool calls. */
+export function isInterimKey(key: string): boolean {
+  return /^turn:[^:]+:text:\d+:/.test(key)
+}
+
 /** A message to be delivered. */
 export interface OutboxRow {
   readonly id: number

@@ -15,7 +15,7 @@ import { type SessionSource, type Target, targetOf } from '../../message/source.
 import type { TurnStatus } from '../../message/turn-result.ts'
 import { GuardrailRejected } from '../../middleware/guardrail-rejected.ts'
 import type { DraftAddress, Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
-import { finalReplyKey, interimReplyKey } from '../../outbox/reply-keys.ts'
+import { interimReplyKey } from '../../outbox/queries.ts'
 import type { PlatformAdapter, TurnActivity } from '../../platforms/adapter.ts'
 import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from './claim.ts'
@@ -56,10 +56,10 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const turnId = turn.id
   const typing = linkAbortSignal(signal)
   const replyTo = messageId === undefined ? {} : { replyTo: messageId }
-  const showsInterim = turn.event.task === undefined && deps.showsInterimMessages(source.platform)
+  const showsInterim = () => turn.event.task === undefined && deps.showsInterimMessages(source.platform)
   const earlier = ownTexts(turn)
   /** The number of texts that were sent as messages of their own. Each text has a draft of its own. */
-  let part = showsInterim ? earlier.length : 0
+  let part = earlier.length > 0 && showsInterim() ? earlier.length : 0
   /** The ordinal of the newest text before tool calls. */
   let lastOrd = earlier.at(-1)?.ord
   let draft = outbox.openDraft({ target, turnId, part, resumed: turn.resumed, ...replyTo })
@@ -95,7 +95,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
     },
     visibleText: () => text,
     async prepareInterim(interim, ord) {
-      if (!showsInterim || interim.trim() === '') return null
+      if (interim.trim() === '' || !showsInterim()) return null
       const reply = toInterimReply(turn, interim, ord, (await draft?.close()) ?? null)
       const prepared = outbox.prepare({ ...reply, isContinuation: part > 0 })
       return {
@@ -266,7 +266,7 @@ function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | nul
   const { event } = turn
   const { task, messageId } = event
   return {
-    key: finalReplyKey(turn.id),
+    key: `turn:${turn.id}`,
     target: task?.deliver ?? targetOf(event.source),
     sessionKey: turn.sessionKey,
     turnId: turn.id,
