@@ -20,7 +20,7 @@ export interface EventQueue {
   push(delivery: EventDelivery): void
   /** Whether more than half of the queue is used. */
   isCrowded(): boolean
-  /** Resolves when all events pushed so far are delivered; at once within the delivery of one of them. */
+  /** Resolves when all events pushed so far are delivered; at once if a sanitizer or a subscriber calls it. */
   flush(): Promise<void>
   counts(): { readonly waiting: number; readonly delivered: number; readonly dropped: number }
 }
@@ -39,7 +39,6 @@ interface QueueItem {
   /** Set for barriers, which carry no event. */
   readonly onReached: (() => void) | undefined
   next: QueueItem | undefined
-  isDelivered: boolean
 }
 
 /** Number of events that are delivered before the queue yields to the event loop. */
@@ -52,9 +51,9 @@ export function createEventQueue({
   subscriberTimeoutMs: stuckMs,
 }: EventQueueDeps): EventQueue {
   // Events are pushed in the context of a call; subscribers must not run in it.
-  const runOutsideCalls = AsyncLocalStorage.snapshot()
-  /** The item whose sanitizers and subscribers are running. */
-  const deliveryContext = new AsyncLocalStorage<QueueItem>()
+  const deliveryContext = new AsyncLocalStorage<true>()
+  // Entering one context for both costs no more than leaving that of the call.
+  const runOutsideCalls = deliveryContext.run(true, () => AsyncLocalStorage.snapshot())
   let head: QueueItem | undefined
   let tail: QueueItem | undefined
   let isDraining = false
@@ -71,7 +70,7 @@ export function createEventQueue({
   )
 
   const append = (delivery: EventDelivery | undefined, onReached: (() => void) | undefined) => {
-    const item: QueueItem = { delivery, onReached, next: undefined, isDelivered: false }
+    const item: QueueItem = { delivery, onReached, next: undefined }
     if (tail === undefined) head = item
     else tail.next = item
     tail = item
@@ -100,15 +99,11 @@ export function createEventQueue({
       if (head === undefined) tail = undefined
       item.onReached?.()
       if (item.delivery === undefined) continue
-      const pending = deliveryContext.run(item, deliver, item.delivery)
+      const pending = deliver(item.delivery)
       if (pending !== undefined) {
-        void watchdog.limit(pending).then(() => {
-          item.isDelivered = true
-          onDelivered()
-        })
+        void watchdog.limit(pending).then(onDelivered)
         return
       }
-      item.isDelivered = true
       count()
     }
     isDraining = false
@@ -165,9 +160,9 @@ export function createEventQueue({
     },
     isCrowded: () => waiting > limit / 2,
     flush() {
-      // The delivery that calls it would wait for itself.
-      const isDelivering = deliveryContext.getStore()?.isDelivered === false
-      return isDraining && !isDelivering ? new Promise((resolve) => append(undefined, resolve)) : Promise.resolve()
+      // A delivery that calls it would wait for itself.
+      const isWithinDelivery = deliveryContext.getStore() === true
+      return isDraining && !isWithinDelivery ? new Promise((resolve) => append(undefined, resolve)) : Promise.resolve()
     },
     counts: () => ({ waiting, delivered, dropped }),
   }

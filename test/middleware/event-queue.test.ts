@@ -171,27 +171,6 @@ test('a subscriber or a sanitizer that flushes does not wait for itself', async 
   assert.deepEqual(seen, ['start', 'end'])
 })
 
-test('a subscriber that has flushed outside of a delivery waits for the events', async () => {
-  const { middleware } = setUp()
-  const seen: unknown[] = []
-  const later = Promise.withResolvers<void>()
-  let flushed: Promise<unknown> | undefined
-  middleware.registerSubscriber('a', (event) => {
-    // Runs in the context of this delivery, after it has ended.
-    if (event.scope_category === 'start') flushed = later.promise.then(() => middleware.flush()).then(() => [...seen])
-  })
-  middleware.registerSubscriber('b', async (event) => {
-    await null
-    seen.push(event.scope_category)
-  })
-  await middleware.tool(toolCall())
-  await middleware.flush()
-  const call = middleware.tool(toolCall())
-  later.resolve()
-  await call
-  assert.equal(Array.isArray(await flushed), true)
-})
-
 test('subscribers cannot change the event of one another, nor later events', async () => {
   const { middleware } = setUp()
   const seen: unknown[] = []
