@@ -99,7 +99,7 @@ function renderCode(text, language) {
     { class: language === '' ? 'code bare' : 'code' },
     h('div', { class: 'code-head' }, label, copy),
     // Focusable, because it may scroll.
-    h('pre', { tabindex: '0', role: 'region', 'aria-label': name }, code),
+    h('pre', { tabindex: '0', role: 'group', 'aria-label': name }, code),
   )
 }
 
@@ -137,7 +137,7 @@ function renderTable({ header, rows }, depth) {
     h(tag, { 'data-align': cell.align ?? undefined }, ...renderInline(cell.tokens, depth))
   const head = h('thead', {}, h('tr', {}, ...header.map(cells('th'))))
   const body = h('tbody', {}, ...rows.map((row) => h('tr', {}, ...row.map(cells('td')))))
-  return h('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', {}, head, body))
+  return h('div', { class: 'table', tabindex: '0', role: 'group', 'aria-label': 'Table' }, h('table', {}, head, body))
 }
 
 /** @param {Token[]} tokens @param {number} depth @returns {Node[]} */

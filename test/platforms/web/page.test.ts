@@ -52,6 +52,28 @@ describe('the chat page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('assistive software finds all content in landmarks, and the visible text in the names of buttons', async () => {
+    await using opened = await open()
+    const { page, gateway, problems } = opened
+    await connected(page)
+    await gateway.reply('```sh\nls\n```\n\n```sh\nls\n```', 't0')
+    await page.waitForSelector('.log pre')
+    // As text, because the tests are compiled without the types of a browser.
+    const found = await page.evaluate(`(() => {
+      const landmarks = 'header, main, section[aria-label], form[aria-label], [role=region][aria-label], [role=log]'
+      const content = [...document.querySelectorAll('#app button, #app textarea, #facts')]
+      const regions = [...document.querySelectorAll('[role=region]')].map((one) => one.getAttribute('aria-label'))
+      const status = document.querySelector('#status')
+      return {
+        outside: content.filter((one) => !one.closest(landmarks) && !one.closest('[hidden]')).map((one) => one.id),
+        repeatedRegions: regions.filter((name, index) => regions.indexOf(name) !== index),
+        isNamedAsShown: status.getAttribute('aria-label').includes(status.textContent.trim()),
+      }
+    })()`)
+    assert.deepEqual(found, { outside: [], repeatedRegions: [], isNamedAsShown: true })
+    assert.deepEqual(problems, [])
+  })
+
   test('the token is removed from the address bar and stored', async () => {
     await using opened = await open()
     const { page, served } = opened

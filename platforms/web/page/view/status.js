@@ -37,8 +37,11 @@ export function createStatus({ onForget }) {
 
   function show() {
     button.dataset['state'] = state
-    setText(text, state === 'open' ? nameOf(info) : stateLabel(state))
-    button.setAttribute('aria-label', `${stateLabel(state)}. About this gateway`)
+    const shown = state === 'open' ? nameOf(info) : stateLabel(state)
+    setText(text, shown)
+    // The name begins with the visible text, so that it can be activated by voice.
+    const more = state === 'open' ? `${stateLabel(state)}. ` : ''
+    button.setAttribute('aria-label', `${shown}. ${more}About this gateway`)
     const rows = [
       ['Gateway', reason === '' ? stateLabel(state) : reason],
       ['Model', info?.model],
