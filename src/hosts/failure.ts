@@ -2,7 +2,7 @@
  * The failures of calls into a host. Each failure states which handler caused it and whether the call may be repeated.
  */
 import { HermesError } from '../lib/errors.ts'
-import type { RaisedErrorOrigin } from './raised-error.ts'
+import type { RaisedErrorOrigin } from '../lib/raised-error.ts'
 
 export type HostFailureKind =
   /** The handler threw. */

@@ -2,12 +2,12 @@
  * Converts calls to frames of the protocol, and frames to results.
  */
 import { messageOf } from '../lib/errors.ts'
+import { RaisedError } from '../lib/raised-error.ts'
 import type { HostCall, HostModule, HostResult, LoadedModule } from './contract.ts'
 import { endedAfterCancel } from './exit-failures.ts'
 import { createHostFailure } from './failure.ts'
 import type { PendingCall, PendingLoad } from './pending-calls.ts'
 import type { ArgumentReference, FrameFromHost, FrameToHost, RequestError } from './protocol.ts'
-import { RaisedError } from './raised-error.ts'
 
 export function entryNameOf({ entry = 'handle' }: HostModule): string {
   return entry

@@ -5,7 +5,6 @@ import { isHermesError, messageOf } from '../lib/errors.ts'
 import { type FileFingerprints, fingerprintsOf } from '../lib/file-fingerprint.ts'
 import type { Logger } from '../lib/log.ts'
 import { withTimeout } from '../lib/timers.ts'
-import { ignoreRejection } from '../middleware/promises.ts'
 import { type ObserveCallback, observeAsPlugin, type RunAsPlugin } from './callback-trace.ts'
 import { configEntryOf, type PluginsConfig } from './config.ts'
 import { createPluginContext, type PluginServices } from './context.ts'
@@ -138,9 +137,12 @@ async function registerWithTimeout(
 ): Promise<PluginProcess | undefined> {
   const { registerTimeoutMs = defaultRegisterTimeoutMs, runAsPlugin = (_id, work) => work() } = deps
   const registering = runAsPlugin(found.id, () => runRegister(deps, found, context, register, turn))
-  // A process may fail while it waits for its turn.
-  ignoreRejection(registering)
-  await turn
+  // A process that fails before its turn is reported in its turn.
+  const failedEarly = registering.then(
+    () => turn,
+    () => turn,
+  )
+  await Promise.race([turn, failedEarly])
   const result = await withTimeout(registering, registerTimeoutMs, signal)
   if (result.done) return result.value
   registering.catch((error: unknown) =>

@@ -2,8 +2,8 @@
  * Converts exceptions of Python callbacks into errors.
  */
 import type { HostFailure } from '../../hosts/failure.ts'
-import { RaisedError } from '../../hosts/raised-error.ts'
 import { HermesError } from '../../lib/errors.ts'
+import { RaisedError } from '../../lib/raised-error.ts'
 
 /** An exception of Python: `name` is the class, `stack` contains the traceback. */
 export class PythonError extends RaisedError {
