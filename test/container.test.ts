@@ -137,7 +137,11 @@ test('compose publishes the gateway only on loopback, without privileges, with o
 })
 
 test('a browser on this machine may use the published port although the gateway listens on all addresses', () => {
-  const addresses = createAddressCheck({ host: environment['HERMES_HTTP_HOST'], allowed_hosts: [], allowed_origins: [] })
+  const addresses = createAddressCheck({
+    host: environment['HERMES_HTTP_HOST'],
+    allowed_hosts: [],
+    allowed_origins: [],
+  })
   assert.ok(addresses.allowsHost('127.0.0.1:8642'))
   assert.ok(addresses.allowsHost('localhost:8642'))
   assert.ok(!addresses.allowsHost('evil.example:8642'))

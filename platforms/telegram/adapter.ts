@@ -25,8 +25,7 @@ import { createTokenRedactor, toConnectError } from './errors.ts'
 import { resolveAttachmentUrl } from './inbound/attachment-url.ts'
 import { createIngest, type Ingest } from './inbound/ingest.ts'
 import { parseOptions, type TelegramOptions } from './options.ts'
-import { countMarkers, maxEntities } from './outbound/entities.ts'
-import { maxTextChars } from './outbound/render.ts'
+import { fitsEntities, maxTextChars } from './outbound/render.ts'
 import { createSender } from './outbound/sender.ts'
 
 /** Upload limits of Telegram and of a self-hosted Bot API server. */
@@ -48,7 +47,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   const tasks: Promise<void>[] = []
 
   return {
-    limits: { maxChars: maxTextChars, unit: 'utf16', fits: (markdown) => countMarkers(markdown) <= maxEntities },
+    limits: { maxChars: maxTextChars, unit: 'utf16', fits: fitsEntities },
     // Telegram allows about one call per second in each chat, and edits count.
     draftIntervalMs: 1_000,
     sendsAttachments: true,

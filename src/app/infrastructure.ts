@@ -60,11 +60,9 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   const store = createSqliteStore({
     path: home.databaseFile,
     guardFiles: [home.lockFile],
-    onCommit(durationMs) {
-      slowCommits.record(durationMs)
-      writeHealth.succeeded()
-    },
+    onCommit: slowCommits.record,
     onFailure: writeHealth.failed,
+    onRecovery: writeHealth.succeeded,
     onMigrated: ({ fromVersion, toVersion, backup }) =>
       log.info(
         { event: 'store.migrated', fromVersion, toVersion, backup },

@@ -102,7 +102,8 @@ function topicNameOf(message: JsonRecord): string | undefined {
 export function contentOf(message: JsonRecord): MessageContent | undefined {
   const text = asText(message['text'])
   if (text === undefined) return nonTextContentOf(message)
-  const formatted = toMarkdown({ text, entities: asRecords(message['entities']) })
+  const entities = asRecords(message['entities'])
+  const formatted = entities.length === 0 ? { text, entities } : toMarkdown({ text, entities })
   const messageType = formatted.text.trimStart().startsWith('/') ? 'command' : 'text'
   return { ...formatted, messageType, attachments: [] }
 }

@@ -10,8 +10,6 @@ export const maxEntities = 100
  * reply by this number. `limitEntities` handles the rest.
  */
 export function countMarkers(markdown: string): number {
-  // Each entity needs two characters at least.
-  if (markdown.length < maxEntities * 2) return 0
   let count = 0
   let text = markdown.replace(/^[ \t>]*(`{3,}|~{3,})[\s\S]*?(?:^[ \t>]*\1|$(?![\s\S]))/gm, () => {
     count += 1

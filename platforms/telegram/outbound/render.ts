@@ -3,7 +3,7 @@
  */
 import { type Button, type OutboundMessage, parseMarkdown, type Target } from '#sdk'
 import type { JsonRecord } from '../inbound/payload.ts'
-import { limitEntities } from './entities.ts'
+import { countMarkers, limitEntities, maxEntities } from './entities.ts'
 import { stripHtml } from './escape.ts'
 import { toHtml } from './markup.ts'
 
@@ -29,9 +29,20 @@ export const maxCaptionChars = 1_024
 export async function renderText(markdown: string, limit = maxTextChars): Promise<RenderedText> {
   const plain = { text: markdown.trim(), isHtml: false }
   if (!mayContainMarkup(markdown)) return plain
-  const html = limitEntities(toHtml(await parseMarkdown(markdown)))
+  const rendered = toHtml(await parseMarkdown(markdown))
+  const html = mayExceedEntities(markdown) ? limitEntities(rendered) : rendered
   const visible = stripHtml(html).trim()
   return visible === '' || visible.length > limit ? plain : { text: html, isHtml: true }
+}
+
+/** Each entity needs two characters at least. */
+function mayExceedEntities(markdown: string): boolean {
+  return markdown.length > maxEntities * 2
+}
+
+/** Whether Telegram accepts all formatting of the text in one message. */
+export function fitsEntities(markdown: string): boolean {
+  return !mayExceedEntities(markdown) || countMarkers(markdown) <= maxEntities
 }
 
 /** A cheap test, so that short plain replies never load the parser. */

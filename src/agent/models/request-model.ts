@@ -148,7 +148,7 @@ async function runWithRetries(
           info,
           request,
           isReissue: reissue !== undefined,
-          acceptsEmpty: options.acceptsEmpty || failures.isLastEmpty(),
+          acceptsEmpty: () => options.acceptsEmpty || failures.isLastEmpty(),
           signal,
           onText,
           ...(retryCount === 0 ? {} : { onDelta: failures.recovered }),

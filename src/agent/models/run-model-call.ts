@@ -26,7 +26,7 @@ export interface RunModelCallOptions {
   readonly isReissue: boolean
   readonly signal: AbortSignal
   /** A response without text and tool calls is returned. Otherwise it is an error. */
-  readonly acceptsEmpty: boolean
+  acceptsEmpty(): boolean
   /** Receives the text of the response so far. */
   onText(textSoFar: string): void
   /** Called with each text or reasoning of the response. */
@@ -104,7 +104,7 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
     if (started === undefined) throw new Error('the model call ended without a request')
     const { request, trace, text } = started
     const { output, json } = parseModelResponse(provider, response, mayChange)
-    if (!options.acceptsEmpty && isEmpty(output)) throw new EmptyResponseError(provider, output.usage)
+    if (isEmpty(output) && !options.acceptsEmpty()) throw new EmptyResponseError(provider, output.usage)
     // The shown text is provisional while a plugin may return another response.
     if (mayChange && output.text !== text) options.onText(output.text)
     agentHooks.onStreamEnd(started.info, text, null)

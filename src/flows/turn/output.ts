@@ -20,7 +20,7 @@ import type { PlatformAdapter, TurnActivity } from '../../platforms/adapter.ts'
 import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from './claim.ts'
 import type { PrepareInterim, TurnCompletion } from './journal.ts'
-import type { ModelOutages } from './model-outages.ts'
+import type { ModelOutages, TroubleWatch } from './model-outages.ts'
 
 export interface TurnProgressDeps {
   readonly outbox: Outbox
@@ -64,7 +64,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   let lastOrd = earlier.at(-1)?.ord
   let draft = outbox.openDraft({ target, turnId, part, resumed: turn.resumed, ...replyTo })
   const answered = messageId === undefined ? {} : { messageId }
-  const trouble = deps.outages.watch(turn)
+  let trouble: TroubleWatch | undefined
   const publish = (activity: TurnActivity) => publishActivity(deps, target, activity)
   let text = ''
 
@@ -77,7 +77,10 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
         text = newest
         draft?.update(newest)
       },
-      onModelTrouble: trouble.begin,
+      onModelTrouble() {
+        trouble ??= deps.outages.watch(turn)
+        return trouble.begin()
+      },
       onToolStart: (call, label) => publish({ kind: 'tool-started', turnId, callId: call.id, tool: call.name, label }),
       onToolEnd: (call, ok, summary) =>
         publish({ kind: 'tool-ended', turnId, callId: call.id, tool: call.name, ok, summary }),
@@ -120,7 +123,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
     },
     publishEnd: (status) => publish({ kind: 'turn-ended', turnId, status, ...answered }),
     close() {
-      trouble.close()
+      trouble?.close()
       typing.release()
       // Without a reason, abort() would create an error with a stack for each turn.
       typing.abort('the turn has ended')

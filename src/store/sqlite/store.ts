@@ -19,6 +19,8 @@ export interface SqliteStoreDeps {
   readonly onCommit?: (durationMs: number) => void
   /** Receives the error of a batch that could not be committed. Must not throw. */
   readonly onFailure?: (error: Error) => void
+  /** Called after the commit that follows a failure. Must not throw. */
+  readonly onRecovery?: () => void
   /** Called when an existing database was brought to the newest schema. */
   readonly onMigrated?: (report: MigrationReport) => void
 }
@@ -39,6 +41,7 @@ export function createSqliteStore({
   busyTimeoutMs,
   onCommit,
   onFailure,
+  onRecovery,
   onMigrated,
 }: SqliteStoreDeps): Store {
   const db = openDatabase(path, { busyTimeoutMs, onMigrated })
@@ -51,6 +54,7 @@ export function createSqliteStore({
   const rollbackToSavepoint = db.prepare('rollback to use_case')
   const waiting: QueuedTransaction[] = []
   let scheduled = false
+  let hasFailed = false
   let closing: Promise<void> | undefined
   let onIdle: (() => void) | undefined
 
@@ -62,6 +66,7 @@ export function createSqliteStore({
       const failure = toError(toStoreError(error))
       if (db.isTransaction) db.exec('rollback')
       onFailure?.(failure)
+      hasFailed = true
       for (const job of batch) job.settle(failure)
     }
     scheduled = waiting.length > 0
@@ -82,6 +87,8 @@ export function createSqliteStore({
     const before = performance.now()
     commit.run()
     onCommit?.(performance.now() - before)
+    if (hasFailed) onRecovery?.()
+    hasFailed = false
     for (const job of batch) job.settle(failures.get(job))
   }
 
