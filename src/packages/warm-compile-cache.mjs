@@ -23,11 +23,14 @@ const timeoutMs = 60_000
 /** No server listens there. The request fails after the package that sends it was loaded and compiled. */
 const unreachableProvider = 'base_url: http://127.0.0.1:9/v1\napi_key: none\nmodel: none\nagent: { max_retries: 0 }\n'
 
+/** The code of responses before the platform of the API is connected. */
+const notReadyCode = 'http/starting'
+
 /** One daemon each: the demonstration provider with a tool, then the package of each vendor. */
 const allScenarios = [
   { config: 'provider: demo\n', status: 200 },
-  { config: `provider: openai\n${unreachableProvider}`, status: 502 },
-  { config: `provider: anthropic\n${unreachableProvider}`, status: 502 },
+  { config: `provider: openai\n${unreachableProvider}`, status: 503 },
+  { config: `provider: anthropic\n${unreachableProvider}`, status: 503 },
 ]
 const scenarios = isQuick ? allScenarios.slice(0, 1) : allScenarios
 
@@ -95,8 +98,8 @@ async function requestCompletion(url, token) {
     const page = await fetch(url)
     await page.text()
     const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
-    await response.text()
-    if (response.status !== 503) return response.status
+    const { error } = await response.json()
+    if (error?.code !== notReadyCode) return response.status
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
