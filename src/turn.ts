@@ -68,6 +68,8 @@ export interface TurnDeps extends TurnProgressDeps {
   readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
   /** Stores why an attempt failed, and counts it unless the cause is outside of the turn. */
   recordFailure(seq: number, error: unknown): Promise<void>
+  /** Whether other sessions must be served before the next turn of this one. */
+  yieldTurn(key: SessionKey): boolean
   /** Continues a turn later. */
   postpone(key: SessionKey, turn: PostponedTurn): Promise<void>
   /** The daemon is stopping: running turns may end, queued messages wait for the next start. */
@@ -86,6 +88,7 @@ export function createTurnRunner(deps: TurnDeps): (key: SessionKey, signal: Abor
       if (claim.kind === 'postponed') return await deps.postpone(key, claim)
       if (claim.kind === 'unprepared') await deps.prepareMessage(key, claim, signal)
       else await runTurn(deps, claim, signal)
+      if (deps.yieldTurn(key)) return
     }
   }
 }

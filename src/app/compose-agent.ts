@@ -92,6 +92,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     turnEndListeners: core.approvals.questions.turnEndListeners,
     recordFailure: (seq, error) =>
       store.run(() => recordFailedAttempt(seq, messageOf(error), !isTransientError(error))),
+    yieldTurn: core.engine.yieldTurn,
     postpone: createPostponement({ engine: core.engine, notices: core.turnNotices, clock }),
     isDraining: context.isDraining,
     log,

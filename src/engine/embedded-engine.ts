@@ -107,13 +107,14 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
           `queue worker failed; retrying: ${messageOf(error)}`,
         )
       }
-    } while (run.rerun && run.failures === 0 && !stopping)
+    } while (run.rerun && run.failures === 0 && !stopping && !(run.queue === 'turn' && isSaturated()))
     if (run.slot !== undefined) slots.release(run.slot)
     run.slot = undefined
     suspects?.clear(id)
     if (run.failures > 0 && !stopping) await backOff(run)
     active.delete(id)
-    if (run.failures > 0) waiting.set(id, run)
+    // Behind the sessions that wait for a slot.
+    if (run.failures > 0 || run.rerun) waiting.set(id, run)
     fill()
     drain.notify()
   }
@@ -169,6 +170,12 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
       if (keys.length === 0) return
       suspects ??= createSuspects(fill)
       for (const key of keys) suspects.add(idOf(key, 'turn'))
+    },
+    yieldTurn(key) {
+      const run = active.get(idOf(key, 'turn'))
+      if (run === undefined || !isSaturated()) return false
+      run.rerun = true
+      return true
     },
     madeProgress: (key) => suspects?.clear(idOf(key, 'turn')),
     start(queueWorker) {

@@ -24,6 +24,11 @@ export interface Engine {
   waitOutside<T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
   /** The turns of these sessions run one at a time, each until it ends, waits, makes progress or has run for a minute. */
   runOneAtATime(keys: readonly SessionKey[]): void
+  /**
+   * Whether the worker must return between two turns, because other sessions wait for a slot. The engine calls it again after
+   * them.
+   */
+  yieldTurn(key: SessionKey): boolean
   /** The turn of this session has made progress. */
   madeProgress(key: SessionKey): void
   /** Starts no further work, waits for running work, and aborts it after `graceMs` or when `force` aborts. May be called twice. */

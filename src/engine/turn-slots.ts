@@ -7,6 +7,8 @@ import { onAbort } from '../lib/timers.ts'
 export interface TurnSlot {
   /** Concurrent waits of the turn. The slot is free while there is one. */
   waits: number
+  /** Whether the slot counts as used. */
+  isHeld: boolean
   /** False after the turn has ended. A wait may outlive its turn. */
   isOpen: boolean
 }
@@ -35,12 +37,13 @@ export function createTurnSlots(limit: () => number, onFree: () => void): TurnSl
   }
 
   /** Resolves as soon as a slot is free, or at once when the turn was aborted and only has to end. */
-  function takeAgain(signal: AbortSignal): Promise<void> {
+  function takeAgain(slot: TurnSlot, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const finish = () => {
         if (!returning.delete(finish)) return
         removeListener()
-        used += 1
+        // Meanwhile the turn may have ended, or wait again.
+        if (slot.isOpen && slot.waits === 0) hold(slot)
         resolve()
       }
       returning.add(finish)
@@ -49,27 +52,38 @@ export function createTurnSlots(limit: () => number, onFree: () => void): TurnSl
     })
   }
 
+  function hold(slot: TurnSlot): void {
+    if (!slot.isHeld) used += 1
+    slot.isHeld = true
+  }
+
+  function free(slot: TurnSlot): void {
+    if (slot.isHeld) used -= 1
+    slot.isHeld = false
+  }
+
   return {
     isFree: () => used < limit(),
     take() {
-      used += 1
-      return { waits: 0, isOpen: true }
+      const slot = { waits: 0, isHeld: false, isOpen: true }
+      hold(slot)
+      return slot
     },
     release(slot) {
       slot.isOpen = false
-      if (slot.waits === 0) used -= 1
+      free(slot)
     },
     async waitOutside(slot, wait, signal) {
       slot.waits += 1
-      if (slot.waits === 1) {
-        used -= 1
+      if (slot.isHeld) {
+        free(slot)
         onFree()
       }
       try {
         return await wait()
       } finally {
         slot.waits -= 1
-        if (slot.waits === 0 && slot.isOpen) await takeAgain(signal)
+        if (slot.waits === 0 && slot.isOpen) await takeAgain(slot, signal)
       }
     },
     resume,

@@ -13,20 +13,32 @@ const maxSharedCrashes = 12
 /** From this number of shared crashes on, an event is a suspect. */
 const suspiciousCrashes = 2
 
-/** The pause before the next attempt, by the number of crashes that the event alone can have caused. */
-const pausesMs: readonly number[] = [0, 0, 5 * 60_000]
+/** Crashes that only the event can have caused before it becomes a dead letter, although it made progress between them. */
+const maxOwnCrashes = 20
 
 export interface AttemptCounts {
   readonly tries: number
   readonly crashes: number
+  readonly own_crashes: number
 }
 
-export function attemptsExhausted({ tries, crashes }: AttemptCounts): boolean {
-  return tries >= maxAttempts || crashes >= maxSharedCrashes
+export function attemptsExhausted({ tries, crashes, own_crashes }: AttemptCounts): boolean {
+  return tries >= maxAttempts || crashes >= maxSharedCrashes || own_crashes >= maxOwnCrashes
+}
+
+/** A crash loop is slow, also if the event makes progress between the crashes. */
+const crashPauseMs = 5 * 60_000
+
+/** The pause before the next attempt, after a crash that only the event can have caused. The first two follow at once. */
+function pauseMs({ tries, crashes, own_crashes }: AttemptCounts): number {
+  const next = { tries: tries + 1, crashes, own_crashes: own_crashes + 1 }
+  // A dead letter is reported at once.
+  if (attemptsExhausted(next)) return 0
+  return next.tries >= 2 || next.own_crashes >= 3 ? crashPauseMs : 0
 }
 
 /** Whether the event may be what ends the gateway. */
-function isSuspect({ tries, crashes }: AttemptCounts): boolean {
+function isSuspect({ tries, crashes }: Pick<AttemptCounts, 'tries' | 'crashes'>): boolean {
   return tries > 0 || crashes >= suspiciousCrashes
 }
 
@@ -65,24 +77,23 @@ export function* recordProgress(seq: number): Transaction<void> {
   yield* exec(clearCounts, { seq })
 }
 
-const updateAttempt = query((db, p: { session_key: string; attempt_open: 0 | 1 }) =>
+const updateAttempt = query((db, p: { seq: number; attempt_open: 0 | 1 }) =>
   db
     .updateTable('inbox')
     .set({ attempt_open: p.attempt_open })
-    .where('session_key', '=', p.session_key)
-    .where('lane', '=', 'turn')
-    .where(openCondition)
-    .where('state', '=', 'claimed'),
+    .where('seq', '=', p.seq)
+    .where('state', '=', 'claimed')
+    .where('attempt_open', '!=', p.attempt_open),
 )
 
-/** A crash from now on does not concern the turn of this session: it waits. */
-export function* pauseAttempt(sessionKey: string): Transaction<void> {
-  yield* exec(updateAttempt, { session_key: sessionKey, attempt_open: 0 })
+/** A crash from now on does not concern the event: its turn waits. */
+export function* pauseAttempt(seq: number): Transaction<void> {
+  yield* exec(updateAttempt, { seq, attempt_open: 0 })
 }
 
-/** The turn of this session works again. */
-export function* continueAttempt(sessionKey: string): Transaction<void> {
-  yield* exec(updateAttempt, { session_key: sessionKey, attempt_open: 1 })
+/** The turn of the event works again. */
+export function* continueAttempt(seq: number): Transaction<void> {
+  yield* exec(updateAttempt, { seq, attempt_open: 1 })
 }
 
 const closeAttempts = query((db, _: Record<never, never>) =>
@@ -97,16 +108,21 @@ export function* closeAllAttempts(): Transaction<void> {
 const selectInterrupted = query((db, _: Record<never, never>) =>
   db
     .selectFrom('inbox')
-    .select(['seq', 'session_key', 'tries', 'crashes'])
+    .select(['seq', 'session_key', 'tries', 'crashes', 'own_crashes'])
     .where(openCondition)
     .where('attempt_open', '=', 1)
     .orderBy('seq'),
 )
 
-const blame = query((db, p: { seq: number; available_at: number; reason: string }) =>
+const countOwnCrash = query((db, p: { seq: number; available_at: number; reason: string }) =>
   db
     .updateTable('inbox')
-    .set((column) => ({ tries: column('tries', '+', 1), available_at: p.available_at, reason: p.reason }))
+    .set((column) => ({
+      tries: column('tries', '+', 1),
+      own_crashes: column('own_crashes', '+', 1),
+      available_at: p.available_at,
+      reason: p.reason,
+    }))
     .where('seq', '=', p.seq),
 )
 
@@ -131,9 +147,10 @@ export function* assessCrash(isOwn: (sessionKey: string) => boolean, now: number
   const interrupted = (yield* rows(selectInterrupted, {})).filter(({ session_key }) => isOwn(session_key))
   const suspects = interrupted.filter(isSuspect)
   const candidates = suspects.length > 0 ? suspects : interrupted
-  for (const { seq, tries } of candidates) {
+  for (const candidate of candidates) {
+    const { seq } = candidate
     if (candidates.length > 1) yield* exec(countSharedCrash, { seq, reason: crashReason })
-    else yield* exec(blame, { seq, available_at: now + (pausesMs[tries + 1] ?? 0), reason: crashReason })
+    else yield* exec(countOwnCrash, { seq, available_at: now + pauseMs(candidate), reason: crashReason })
   }
   for (const { seq } of interrupted) yield* exec(closeAttempt, { seq })
   return interrupted.length

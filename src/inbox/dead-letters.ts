@@ -28,7 +28,16 @@ export const listUnfinishedEvents = query((db, p: { limit: number }) =>
 const requeue = query((db, p: { seq: number; now: number }) =>
   db
     .updateTable('inbox')
-    .set({ state: 'queued', tries: 0, crashes: 0, turn_id: null, reason: null, outcome: null, available_at: p.now })
+    .set({
+      state: 'queued',
+      tries: 0,
+      crashes: 0,
+      own_crashes: 0,
+      turn_id: null,
+      reason: null,
+      outcome: null,
+      available_at: p.now,
+    })
     .where('seq', '=', p.seq)
     .where(deadCondition)
     .returning(['session_key', 'lane']),

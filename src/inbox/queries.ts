@@ -98,7 +98,7 @@ export function* acceptEvent(
 const selectQueueHead = query((db, p: { session_key: string; lane: QueueKind }) =>
   db
     .selectFrom('inbox')
-    .select(['seq', 'payload', 'tries', 'crashes', 'state', 'reason'])
+    .select(['seq', 'payload', 'tries', 'crashes', 'own_crashes', 'state', 'reason'])
     .where('session_key', '=', p.session_key)
     .where('lane', '=', p.lane)
     .where(openCondition)
@@ -111,6 +111,7 @@ export interface QueueHead {
   readonly payload: string
   readonly tries: number
   readonly crashes: number
+  readonly own_crashes: number
   readonly state: InboxState
   readonly reason: string | null
 }

@@ -72,6 +72,7 @@ const selectOpenTurn = query((db, p: { session_key: string }) =>
       'turns.outage_since',
       'inbox.tries',
       'inbox.crashes',
+      'inbox.own_crashes',
       'inbox.available_at',
       'inbox.payload',
       'inbox.reason',
@@ -90,6 +91,7 @@ export interface OpenTurn {
   readonly outage_since: number | null
   readonly tries: number
   readonly crashes: number
+  readonly own_crashes: number
   readonly available_at: number
   readonly payload: string
   readonly reason: string | null
@@ -263,6 +265,27 @@ export function* endToolCall(
   now: number,
 ): Transaction<void> {
   yield* exec(updateToolCallEnd, { turn_id: turnId, call_id: callId, state, result: null, now })
+}
+
+const selectRunningCall = query((db, p: { session_key: string }) =>
+  db
+    .selectFrom('turns')
+    .innerJoin('turn_inputs', 'turn_inputs.turn_id', 'turns.id')
+    .leftJoin('tool_calls', (join) =>
+      join.onRef('tool_calls.turn_id', '=', 'turns.id').on('tool_calls.state', '=', 'started'),
+    )
+    .select(['turn_inputs.seq', 'tool_calls.call_id'])
+    .where('turns.session_key', '=', p.session_key)
+    .where(isOpen)
+    .limit(1),
+)
+
+/** The event of the open turn of a session, and whether one of its tools is running. */
+export function* findTurnActivity(
+  sessionKey: string,
+): Transaction<{ readonly seq: number; readonly runsTool: boolean } | undefined> {
+  const found = yield* row(selectRunningCall, { session_key: sessionKey })
+  return found === undefined ? undefined : { seq: found.seq, runsTool: found.call_id !== null }
 }
 
 const updateLateResult = query((db, p: { turn_id: string; call_id: string; late: string; now: number }) =>

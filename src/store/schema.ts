@@ -48,6 +48,8 @@ export interface Database {
     tries: Generated<number>
     /** Crashes in a row during which other events were processed, too. Progress resets it. */
     crashes: Generated<number>
+    /** All crashes that only this event can have caused. Progress does not reset it. */
+    own_crashes: Generated<number>
     /** 1 while the event is being processed. The next start finds what a crash interrupted. */
     attempt_open: Generated<number>
     /** An interrupted turn is not continued before this time, ms. */

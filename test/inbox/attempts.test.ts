@@ -15,7 +15,7 @@ import { query, row } from '../../src/store/query.ts'
 import { openStore } from '../kit/open-store.ts'
 
 const selectCounts = query((db, p: { seq: number }) =>
-  db.selectFrom('inbox').select(['tries', 'crashes', 'available_at']).where('seq', '=', p.seq),
+  db.selectFrom('inbox').select(['tries', 'crashes', 'own_crashes', 'available_at']).where('seq', '=', p.seq),
 )
 
 /** Sessions named a, b, c …, each with one message. The number of a message is its position in the alphabet. */
@@ -47,16 +47,16 @@ test('a hundred orderly stops count as no failed attempt', async (t) => {
     await store.run(closeAllAttempts)
     assert.equal(await crash(), 0)
   }
-  assert.deepEqual({ ...(await counts('a')) }, { tries: 0, crashes: 0, available_at: 0 })
+  assert.deepEqual({ ...(await counts('a')) }, { tries: 0, crashes: 0, own_crashes: 0, available_at: 0 })
 })
 
 test('a hundred crashes while a turn waits for a person count as no failed attempt', async (t) => {
   const { store, claim, crash, counts } = await sessions(t, 'a')
   await claim('a')
   for (let times = 0; times < 100; times++) {
-    await store.run(() => pauseAttempt('a'))
+    await store.run(() => pauseAttempt(1))
     assert.equal(await crash(), 0)
-    await store.run(() => continueAttempt('a'))
+    await store.run(() => continueAttempt(1))
   }
   assert.equal((await counts('a')).tries, 0)
 })
@@ -69,7 +69,7 @@ test('a crash with one message in progress is attributed to it, and the third at
   ]) {
     await claim('a')
     assert.equal(await crash(1_000), 1)
-    assert.deepEqual({ ...(await counts('a')) }, { tries, crashes: 0, available_at })
+    assert.deepEqual({ ...(await counts('a')) }, { tries, crashes: 0, own_crashes: tries, available_at })
   }
   await claim('a')
   await crash(1_000)
@@ -85,7 +85,8 @@ test('a crash with several messages in progress is attributed to none of them; t
   await claim('abc')
   await crash()
   assert.deepEqual(await suspects(), ['a', 'b', 'c'])
-  for (const name of 'abc') assert.deepEqual({ ...(await counts(name)) }, { tries: 0, crashes: 2, available_at: 0 })
+  for (const name of 'abc')
+    assert.deepEqual({ ...(await counts(name)) }, { tries: 0, crashes: 2, own_crashes: 0, available_at: 0 })
 })
 
 test('a suspect is blamed for a crash before the messages that were in progress beside it', async (t) => {
@@ -108,6 +109,18 @@ test('the least suspicious sessions run first, and progress ends the suspicion',
   assert.deepEqual(await suspects(), ['b', 'c', 'a'])
   await store.run(() => recordProgress(seqOf('a')))
   assert.deepEqual(await suspects(), ['b', 'c'])
+})
+
+test('a crash loop that makes progress each time becomes slow and ends', async (t) => {
+  const { store, claim, crash, counts } = await sessions(t, 'a')
+  for (let loops = 1; loops <= 20; loops++) {
+    await claim('a')
+    await store.run(() => recordProgress(1))
+    await crash(1_000)
+    const found = await counts('a')
+    assert.equal(attemptsExhausted(found), loops === 20, `after ${loops} crashes`)
+    if (loops < 20) assert.equal(found.available_at, loops < 3 ? 1_000 : 301_000, `after ${loops} crashes`)
+  }
 })
 
 test('an error outside of the turn, such as a full disk, is not counted', async (t) => {

@@ -6,7 +6,7 @@
 import type { Journal } from '../../agent/loop/journal.ts'
 import { hashToolCall } from '../../agent/loop/tool-batch.ts'
 import { attachFiles } from '../../inbox/apply-change.ts'
-import { recordProgress } from '../../inbox/attempts.ts'
+import { continueAttempt, recordProgress } from '../../inbox/attempts.ts'
 import { finishEvent, markEventDead } from '../../inbox/queries.ts'
 import { isHermesError } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
@@ -115,12 +115,16 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
           const now = clock()
           return store.run(function* () {
             yield* checkFence(turn.fence)
+            // The turn may wait in another call of the same batch.
+            yield* continueAttempt(turn.seq)
             return yield* startToolCall(started, now)
           })
         },
         async recordToolResult(call, result, how) {
           try {
-            await runWithProgress(() => appendToolResult(turn, ordinals.of(call), call, result, how, clock()))
+            const write = () => appendToolResult(turn, ordinals.of(call), call, result, how, clock())
+            // That a call was interrupted is no progress.
+            await (how === 'interrupted' ? store.run(write) : runWithProgress(write))
           } catch (error) {
             if (isHermesError(error, 'store/fenced'))
               await store.run(() => storeLateResult(turn.id, call.id, result, clock()))

@@ -211,6 +211,55 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
   )
 
   promise(
+    'a turn that waits again before a place is free takes none',
+    async (engine) => {
+      const held = heldWorker()
+      engine.start(held.worker)
+      engine.wake(a, 'turn')
+      engine.wake(b, 'turn')
+      const first = await held.call(1)
+      const short = engine.waitOutside(a, async () => 'short', first.signal)
+      const second = await held.call(2)
+      const answer = Promise.withResolvers<string>()
+      const long = engine.waitOutside(a, () => answer.promise, first.signal)
+      await drainEventLoop()
+      assert.deepEqual(engine.load(), { running: 1, waiting: 0 })
+      second.end()
+      assert.equal(await short, 'short')
+      assert.deepEqual(engine.load(), { running: 0, waiting: 0 })
+      answer.resolve('long')
+      assert.equal(await long, 'long')
+      assert.deepEqual(engine.load(), { running: 1, waiting: 0 })
+      first.end()
+      await engine.idle()
+      assert.deepEqual(engine.load(), { running: 0, waiting: 0 })
+    },
+    { concurrency: 1 },
+  )
+
+  promise(
+    'a session with more work lets the sessions that wait run before its next turn',
+    async (engine) => {
+      const held = heldWorker()
+      engine.start(held.worker)
+      engine.wake(a, 'turn')
+      const first = await held.call(1)
+      assert.equal(engine.yieldTurn(a), false)
+      engine.wake(b, 'turn')
+      assert.equal(engine.yieldTurn(a), true)
+      first.end()
+      const second = await held.call(2)
+      assert.equal(second.name, 'b turn')
+      second.end()
+      const third = await held.call(3)
+      assert.equal(third.name, 'a turn')
+      third.end()
+      await engine.idle()
+    },
+    { concurrency: 1 },
+  )
+
+  promise(
     'a wait that outlives its turn takes no place of another one',
     async (engine) => {
       const held = heldWorker()
