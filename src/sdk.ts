@@ -90,8 +90,10 @@ export type {
 // Middleware
 
 export type {
+  AnswerMode,
   Awaitable,
   EventFields,
+  ExecutionOptions,
   FailureMode,
   Fields,
   GuardrailDecision,
@@ -126,6 +128,7 @@ export type {
   ManagedToolCall,
   Middleware,
   RewriteTrace,
+  StreamedText,
 } from './middleware/managed-call.ts'
 export { createMiddleware, type MiddlewareDeps } from './middleware/middleware.ts'
 

@@ -36,6 +36,7 @@ export function createApiServer(context: PlatformContext, options: Partial<Compl
     draftIntervalMs: 30,
     idempotentSends: true,
     drawsCursor: true,
+    appendsDrafts: true,
 
     async connect() {
       completions.open()

@@ -29,7 +29,9 @@ export interface CallsDeps extends CallsContext {
   runManagedModel(call: AnyModelCall, scope: ScopeNode): Promise<unknown>
 }
 
-export function createCalls(deps: CallsDeps): Pick<Middleware, 'tool' | 'model' | 'canChangeModelOutput'> {
+export function createCalls(
+  deps: CallsDeps,
+): Pick<Middleware, 'tool' | 'model' | 'canChangeModelOutput' | 'streamedText'> {
   const { scopes } = deps
 
   function tool<Args extends Fields, Result>(call: ManagedToolCall<Args, Result>): Promise<Result>
@@ -59,6 +61,13 @@ export function createCalls(deps: CallsDeps): Pick<Middleware, 'tool' | 'model' 
       if (scopes.registered === 0) return false
       const { intercepts, hermes } = currentScope(scopes).snapshot
       return intercepts.model_execution.length + hermes.llm_execution.length > 0
+    },
+    streamedText() {
+      if (scopes.registered === 0) return 'final'
+      const { intercepts, hermes } = currentScope(scopes).snapshot
+      const modes = [...intercepts.model_execution, ...hermes.llm_execution].map(({ answers }) => answers)
+      if (modes.includes('replaced')) return 'withheld'
+      return modes.every((mode) => mode === 'unchanged') ? 'final' : 'provisional'
     },
   }
 }

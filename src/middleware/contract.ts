@@ -223,7 +223,19 @@ export interface RegistrationOptions {
   readonly fails?: FailureMode
 }
 
-export interface InterceptOptions extends RegistrationOptions {
+export interface ExecutionOptions extends RegistrationOptions {
+  /**
+   * For wrappers of model calls: what becomes of the model's text. `unchanged`: the wrapper returns the response of the model,
+   * so the text is shown while it is streamed. `replaced`: the wrapper returns another text, so nothing is shown before the call
+   * has ended. Default: chats show the streamed text and replace it by an edit if the wrapper returns another one; the stream of
+   * the API, which cannot be edited, waits for the end of the call.
+   */
+  readonly answers?: AnswerMode
+}
+
+export type AnswerMode = 'unchanged' | 'replaced'
+
+export interface InterceptOptions extends ExecutionOptions {
   /** For request intercepts: skips the ones after this one. */
   readonly breakChain?: boolean
 }
@@ -266,7 +278,7 @@ export interface MiddlewareRegistrar {
   registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(
     kind: Kind,
     callback: HermesMiddlewareKinds[Kind],
-    options?: RegistrationOptions,
+    options?: ExecutionOptions,
   ): Registration
 }
 

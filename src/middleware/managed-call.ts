@@ -46,6 +46,12 @@ export interface ChunkCollector<Chunk, Response> {
   finish(): Response
 }
 
+/**
+ * `final`: it stays as it is. `provisional`: a wrapper may return another text, so it may be shown only where it can be
+ * replaced. `withheld`: a wrapper replaces it, so it must not be shown.
+ */
+export type StreamedText = 'final' | 'provisional' | 'withheld'
+
 /** The rewrites of a request, in order. */
 export type RewriteTrace = readonly Partial<RewriteTraceEntry>[]
 
@@ -65,8 +71,10 @@ export interface Middleware extends MiddlewareRegistrar {
   currentScope(): Scope
   /** Runs work in an existing scope, for requests that arrive from other processes. */
   runInScope<Value>(scope: Scope, work: () => Value): Value
-  /** Whether a registration may change the output of the model, so that drafts have to wait for the whole response. */
+  /** Whether a registration wraps model calls and so can return another response, whatever its options say. */
   canChangeModelOutput(): boolean
+  /** How the text of a model call may be shown while it is streamed. */
+  streamedText(): StreamedText
   /**
    * The registration that threw the error of a call: `"cap" of the plugin "budget"`. Null for errors of tools and providers, and
    * for values that are not objects.

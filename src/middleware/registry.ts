@@ -4,6 +4,7 @@
  */
 import { HermesError } from '../lib/errors.ts'
 import type {
+  AnswerMode,
   Awaitable,
   Guardrails,
   HermesMiddlewareKinds,
@@ -24,6 +25,8 @@ export interface Entry<Callback> {
   readonly priority: number
   readonly failsOpen: boolean
   readonly breakChain: boolean
+  /** Only for wrappers of model calls. */
+  readonly answers: AnswerMode | undefined
   /** Only for subscribers. */
   readonly receivesChunks: boolean
 }
@@ -54,12 +57,12 @@ export class Registry<Callback> {
     options: InterceptOptions & SubscriberOptions,
     onRemoved: () => void,
   ): Registration {
-    const { priority = 0, fails, breakChain = false, chunks: receivesChunks = false } = options
-    validateRegistration(name, callback, priority, fails)
+    const { priority = 0, fails, breakChain = false, answers, chunks: receivesChunks = false } = options
+    validateRegistration(name, callback, priority, fails, answers)
     if (this.registryOptions.uniqueNames && this.entries.some((entry) => entry.name === name))
       throw new HermesError('middleware/name-taken', `Name: "${name}".`)
     const failsOpen = fails === undefined ? this.registryOptions.failsOpen : fails === 'open'
-    const entry: Entry<Callback> = { name, plugin, callback, priority, failsOpen, breakChain, receivesChunks }
+    const entry: Entry<Callback> = { name, plugin, callback, priority, failsOpen, breakChain, answers, receivesChunks }
     const entries = [...this.entries, entry]
     this.entries = this.registryOptions.uniqueNames ? entries.sort(byName) : entries
     return {
@@ -80,7 +83,13 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
 }
 
 /** Checked at run time, because plugins may be written in JavaScript. */
-function validateRegistration(name: unknown, callback: unknown, priority: unknown, fails: unknown): void {
+function validateRegistration(
+  name: unknown,
+  callback: unknown,
+  priority: unknown,
+  fails: unknown,
+  answers: unknown,
+): void {
   const invalid = (detail: string) => new HermesError('middleware/bad-registration', detail)
   if (typeof name !== 'string' || name === '') throw invalid('The name must be a non-empty string.')
   if (typeof callback !== 'function') throw invalid(`The callback of "${name}" is not a function.`)
@@ -88,6 +97,8 @@ function validateRegistration(name: unknown, callback: unknown, priority: unknow
     throw invalid(`The priority of "${name}" is not a number.`)
   if (fails !== undefined && fails !== 'open' && fails !== 'closed')
     throw invalid(`"fails" of "${name}" is neither 'open' nor 'closed'.`)
+  if (answers !== undefined && answers !== 'unchanged' && answers !== 'replaced')
+    throw invalid(`"answers" of "${name}" is neither 'unchanged' nor 'replaced'.`)
 }
 
 export type Subscriber = (event: ManagedEvent) => Awaitable<void>

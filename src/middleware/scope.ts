@@ -6,6 +6,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks'
 import { HermesError } from '../lib/errors.ts'
 import type {
   Awaitable,
+  ExecutionOptions,
   Fields,
   Guardrails,
   HermesMiddlewareKinds,
@@ -161,7 +162,7 @@ export class ScopeNode implements Scope {
   registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(
     kind: Kind,
     callback: HermesMiddlewareKinds[Kind],
-    options?: RegistrationOptions,
+    options?: ExecutionOptions,
   ): Registration {
     return this.#registrar.registerMiddleware(kind, callback, options)
   }

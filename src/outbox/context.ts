@@ -23,6 +23,7 @@ export type Sender = Pick<
   | 'draftIntervalMs'
   | 'idempotentSends'
   | 'drawsCursor'
+  | 'appendsDrafts'
   | 'sendsAttachments'
   | 'albums'
   | 'showsButtons'

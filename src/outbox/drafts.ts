@@ -23,6 +23,8 @@ export interface DraftAddress {
 }
 
 export interface Draft {
+  /** Whether a text that may still be replaced can be shown. */
+  readonly showsProvisionalText: boolean
   /** Takes the whole text so far; only the newest text is shown. Returns at once and never throws. */
   update(fullText: string): void
   /** Ends the draft. Resolves after the last call in flight; `null` when nothing was shown. May be called twice. */
@@ -76,12 +78,16 @@ export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boo
     open(options) {
       const { enabled, mode, transport } = context.settings().streaming
       const isEnabled = enabled && mode !== 'off' && transport !== 'off'
-      const canShow = isEnabled && context.availableSender(chatOf(options.target))?.edit !== undefined
-      if (canShow) return createDraft(registry, options)
+      const sender = isEnabled ? context.availableSender(chatOf(options.target)) : undefined
+      if (sender?.edit !== undefined) return createDraft(registry, options, sender.appendsDrafts !== true)
       // The turn showed a draft before a restart, which the final reply must still replace.
       const { turnId, part = 0 } = options
       if (addressOf(turnId, part) === null) return null
-      return { update: () => undefined, close: async () => addressOf(turnId, part) }
+      return {
+        showsProvisionalText: false,
+        update: () => undefined,
+        close: async () => addressOf(turnId, part),
+      }
     },
     restore(stored) {
       for (const { turn_id: turnId, part, platform_id } of stored)
@@ -131,7 +137,7 @@ interface DraftState {
   backoffFactor: number
 }
 
-function createDraft(registry: DraftRegistry, options: DraftOptions): Draft {
+function createDraft(registry: DraftRegistry, options: DraftOptions, showsProvisionalText: boolean): Draft {
   const state: DraftState = {
     registry,
     options,
@@ -165,6 +171,7 @@ function createDraft(registry: DraftRegistry, options: DraftOptions): Draft {
   }
 
   const draft: Draft = {
+    showsProvisionalText,
     update(fullText) {
       if (state.closed || state.isFull || registry.context.drainSignal.aborted) return
       state.latest = fullText

@@ -69,6 +69,8 @@ export interface PlatformAdapter {
   readonly draftIntervalMs?: number
   /** The adapter marks a draft itself. Without it the outbox appends `streaming.cursor` to each draft. */
   readonly drawsCursor?: boolean
+  /** A draft can only grow: text that was shown stays. A text that a plugin may still replace is not shown. */
+  readonly appendsDrafts?: boolean
   /** A message may be sent twice without a label, for example to a page that reads the stored history. */
   readonly idempotentSends?: boolean
 }

@@ -54,19 +54,26 @@ const noTrouble: ModelTrouble = { failed: () => undefined, recovered: () => unde
 
 export interface RecordingListener extends ProgressListener {
   readonly texts: string[]
+  /** Whether the text of the same position was provisional. */
+  readonly provisional: boolean[]
   readonly tools: string[]
   readonly steps: { iteration: number; tools: string[] }[]
 }
 
 export function createRecordingListener(): RecordingListener {
   const texts: string[] = []
+  const provisional: boolean[] = []
   const tools: string[] = []
   const steps: { iteration: number; tools: string[] }[] = []
   return {
     texts,
+    provisional,
     tools,
     steps,
-    onText: (full) => void texts.push(full),
+    onText(full, isProvisional) {
+      texts.push(full)
+      provisional.push(isProvisional)
+    },
     onModelTrouble: () => noTrouble,
     onToolStart: (call, label) => void tools.push(`begin ${call.id} ${label}`),
     onToolEnd: (call, ok, summary) => void tools.push(`${ok ? 'ok' : 'failed'} ${call.id} ${summary}`),

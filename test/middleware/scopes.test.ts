@@ -242,6 +242,17 @@ test('the end event of a scope whose work fails carries the error', async () => 
   assert.equal(events[1]?.metadata?.['exception.type'], 'TypeError')
 })
 
+test('the most careful declaration of a wrapper decides how a text may be shown', async () => {
+  const { middleware } = setUp()
+  const states: string[] = [middleware.streamedText()]
+  for (const answers of ['unchanged', undefined, 'replaced'] as const) {
+    const options = answers === undefined ? {} : { answers }
+    middleware.registerIntercept(`wrapper ${answers}`, 'model_execution', (_call, next) => next(), options)
+    states.push(middleware.streamedText())
+  }
+  assert.deepEqual(states, ['final', 'final', 'provisional', 'withheld'])
+})
+
 test('canChangeModelOutput is true if a registration may replace a whole response', async () => {
   const { middleware } = setUp()
   assert.equal(middleware.canChangeModelOutput(), false)

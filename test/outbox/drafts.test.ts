@@ -66,6 +66,11 @@ test('adapters that draw the cursor themselves get the text without it', async (
   assert.deepEqual(bench.sender.texts(), [sentence])
 })
 
+test('a text that may still be replaced is shown only where a shown text can be replaced', (t) => {
+  assert.equal(openDraft(openOutbox(t)).showsProvisionalText, true)
+  assert.equal(openDraft(openOutbox(t, { appendsDrafts: true })).showsProvisionalText, false)
+})
+
 test('a slow platform does not delay the model: only the newest text is shown', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0 })
   const { sender } = bench

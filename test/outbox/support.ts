@@ -67,6 +67,7 @@ export interface Capabilities {
   readonly typing?: boolean
   readonly idempotentSends?: boolean
   readonly drawsCursor?: boolean
+  readonly appendsDrafts?: boolean
   readonly attachments?: boolean
   /** `resolve`: albums can be looked up. `oneMessage`: all files of an album are one message. */
   readonly albums?: { readonly maxFiles: number; readonly resolve?: boolean; readonly oneMessage?: boolean }
@@ -134,7 +135,7 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
     return result.success && result.messageId === undefined ? success() : result
   }
 
-  const { limits, draftIntervalMs, idempotentSends, drawsCursor, attachments, buttons } = abilities
+  const { limits, draftIntervalMs, idempotentSends, drawsCursor, appendsDrafts, attachments, buttons } = abilities
   const sender: FakeSender = {
     calls,
     shown,
@@ -161,6 +162,7 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
     ...(draftIntervalMs === undefined ? {} : { draftIntervalMs }),
     ...(idempotentSends === undefined ? {} : { idempotentSends }),
     ...(drawsCursor === undefined ? {} : { drawsCursor }),
+    ...(appendsDrafts === undefined ? {} : { appendsDrafts }),
     ...(attachments === undefined ? {} : { sendsAttachments: attachments }),
     ...(buttons === undefined ? {} : { showsButtons: buttons }),
     ...(abilities.albums === undefined ? {} : { albums: albumSupport(abilities.albums) }),

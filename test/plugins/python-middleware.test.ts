@@ -42,6 +42,19 @@ function terminal(work: (args: Fields) => unknown = (args) => ({ ran: args['path
 }
 
 suite('middleware in Python', options, () => {
+  test('can declare that it replaces the text of the model', async (t) => {
+    const body = 'def wrap(next_call, **_):\n    return next_call()\n'
+    for (const [declared, shown] of [
+      ['', 'provisional'],
+      [', answers="unchanged"', 'final'],
+      [', answers="replaced"', 'withheld'],
+    ]) {
+      const snake = `${body}def register(ctx):\n    ctx.register_middleware("llm_execution", wrap${declared})\n`
+      const { middleware } = await startPythonPlugins(t, { plugins: { snake } })
+      assert.equal(middleware.streamedText(), shown)
+    }
+  })
+
   test('passes arguments and results through by identity', async (t) => {
     const { tool } = await around(t, 'def around(**kwargs):\n    return kwargs["next_call"](kwargs["args"])\n')
     const args = { path: 'a', deep: { list: [1, 2] } }

@@ -25,8 +25,8 @@ export interface Journal {
 
 /** Progress callbacks for the live view. They must neither throw nor block. */
 export interface ProgressListener {
-  /** Receives the text of the current response so far. */
-  onText(text: string): void
+  /** Receives the text of the current response so far. `isProvisional`: a plugin may still replace it. */
+  onText(text: string, isProvisional: boolean): void
   onToolStart(call: ToolCall, label: string): void
   onToolEnd(call: ToolCall, ok: boolean, summary: string): void
   /** Called at the start of an iteration. Counts from 1 and continues after a resume. `tools` are those of the previous iteration. */

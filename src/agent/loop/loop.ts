@@ -200,7 +200,7 @@ async function requestIteration(
     // After a text, a model may have nothing to add.
     acceptsEmpty: state.lastText !== '',
     onTrouble: () => listener.onModelTrouble(),
-    onText: (text) => listener.onText(stripPartialThinking(text)),
+    onText: (text, isProvisional) => listener.onText(stripPartialThinking(text), isProvisional),
   })
   state.outageSince = null
   state.modelCalls = result.totalCalls

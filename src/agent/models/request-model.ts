@@ -56,8 +56,11 @@ export interface RequestModelOptions {
   readonly acceptsEmpty: boolean
   /** Called at the first failure of a request. */
   onTrouble?(): ModelTrouble
-  /** Receives the text so far, and '' before a retry. Not called while a plugin may still change the text. */
-  onText(textSoFar: string): void
+  /**
+   * Receives the text so far, and '' before a retry. `isProvisional`: a wrapper of the call may still replace the text.
+   * Not called while a hook may change the text, nor before the end of a call whose wrapper declares that it replaces the text.
+   */
+  onText(textSoFar: string, isProvisional: boolean): void
 }
 
 export interface RequestModelResult {
@@ -133,8 +136,8 @@ async function runWithRetries(
   const failures = createFailures(deps, options)
   let usage = noUsage
   let showsText = false
-  const onText = (text: string) => {
-    if (showsText) options.onText(text)
+  const onText = (text: string, isProvisional: boolean) => {
+    if (showsText) options.onText(text, isProvisional)
   }
   try {
     for (let retryCount = 0; ; retryCount++) {
@@ -159,7 +162,7 @@ async function runWithRetries(
         if (!(error instanceof ModelError)) throw error
         if (error instanceof EmptyResponseError) usage = addUsage(usage, error.usage)
         const waitMs = failures.waitAfter(error)
-        onText('')
+        onText('', false)
         await deps.pause(turn, waitMs, signal)
       }
     }

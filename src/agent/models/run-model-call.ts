@@ -5,7 +5,7 @@
 import { messageOf } from '../../lib/errors.ts'
 import { isRecord } from '../../lib/json.ts'
 import type { Usage } from '../../message/transcript.ts'
-import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
+import type { Middleware, RewriteTrace, StreamedText } from '../../middleware/managed-call.ts'
 import type { AgentHooks, RequestFailure, RequestInfo } from '../agent-hooks.ts'
 import { type JsonObject, ModelError, type ModelOutput, type ModelRequest, type Provider } from './provider.ts'
 
@@ -27,8 +27,11 @@ export interface RunModelCallOptions {
   readonly signal: AbortSignal
   /** A response without text and tool calls is returned. Otherwise it is an error. */
   acceptsEmpty(): boolean
-  /** Receives the text of the response so far. */
-  onText(textSoFar: string): void
+  /**
+   * Receives the text of the response so far, and again the whole one when the call has ended. `isProvisional`: a plugin may
+   * still return another text. A text that a plugin is known to replace is not received before the call has ended.
+   */
+  onText(textSoFar: string, isProvisional: boolean): void
   /** Called with each text or reasoning of the response. */
   onDelta?(): void
 }
@@ -49,6 +52,7 @@ interface StartedRequest {
   readonly info: RequestInfo
   readonly request: ModelRequest
   readonly trace: RewriteTrace
+  readonly visibility: StreamedText
   text: string
 }
 
@@ -85,7 +89,8 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
       fields: () => eventFields(info),
       ...(options.isReissue ? {} : { rewrite: (request: ModelRequest) => agentHooks.rewriteRequest(info, request) }),
       onRequest(request, trace) {
-        started = { info: withModel(info, request.model), request, trace, text: '' }
+        const visibility = middleware.streamedText()
+        started = { info: withModel(info, request.model), request, trace, visibility, text: '' }
         agentHooks.onRequestStart(started.info, request, trace)
         agentHooks.onStreamStart(started.info)
       },
@@ -93,7 +98,7 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
         // A plugin calls the model again: the new stream replaces the text so far.
         if (started === undefined || started.text === '') return
         started.text = ''
-        options.onText('')
+        showText(options, started)
       },
       stream: (request, until) => provider.stream(request, until),
       collector: () => provider.createCollector(),
@@ -102,11 +107,11 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
     // An aborted stream can end like a complete one; the response of an interrupted turn must not count as complete.
     signal.throwIfAborted()
     if (started === undefined) throw new Error('the model call ended without a request')
-    const { request, trace, text } = started
+    const { request, trace, visibility, text } = started
     const { output, json } = parseModelResponse(provider, response, mayChange)
     if (isEmpty(output) && !options.acceptsEmpty()) throw new EmptyResponseError(provider, output.usage)
-    // The shown text is provisional while a plugin may return another response.
-    if (mayChange && output.text !== text) options.onText(output.text)
+    // A plugin may have returned another response, also against its declaration.
+    if (visibility !== 'final' || (mayChange && output.text !== text)) options.onText(output.text, false)
     agentHooks.onStreamEnd(started.info, text, null)
     return { info: started.info, request, trace, response: json, output, durationMs: deps.clock() - startedAt }
   } catch (error) {
@@ -134,7 +139,11 @@ function publishDelta(
   if (delta.kind !== 'text') return
   started.text += delta.text
   failpoint('agent:streaming')
-  options.onText(started.text)
+  showText(options, started)
+}
+
+function showText({ onText }: RunModelCallOptions, { visibility, text }: StartedRequest): void {
+  if (visibility !== 'withheld') onText(text, visibility === 'provisional')
 }
 
 /** A plugin may have changed the model of the request. Observers get the one that answers. */

@@ -73,7 +73,9 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
 
   return {
     listener: {
-      onText(newest) {
+      onText(newest, isProvisional) {
+        // Nor may a stopped turn send a provisional text that no draft shows.
+        if (isProvisional && draft?.showsProvisionalText !== true) return
         text = newest
         draft?.update(newest)
       },

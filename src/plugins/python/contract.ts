@@ -5,6 +5,7 @@
  * sends a request; the gateway then registers a proxy that calls the callback in the process.
  */
 import type { Host, HostCall, HostOptions } from '../../hosts/contract.ts'
+import type { ExecutionOptions } from '../../middleware/contract.ts'
 import type { PluginContext } from '../contract.ts'
 import type { DiscoveredPlugin } from '../discovery.ts'
 import type { AnyCallback } from '../hooks/callback.ts'
@@ -61,5 +62,9 @@ export interface PythonProcess extends PluginProcess {
 /** The context for names that are known only at run time. */
 export interface NamedRegistrar {
   registerHook(name: string, callback: AnyCallback): { readonly name: string; remove(): boolean }
-  registerMiddleware(kind: string, callback: AnyCallback): { readonly name: string; remove(): boolean }
+  registerMiddleware(
+    kind: string,
+    callback: AnyCallback,
+    options?: ExecutionOptions,
+  ): { readonly name: string; remove(): boolean }
 }

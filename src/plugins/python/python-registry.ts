@@ -52,7 +52,8 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
         const proxy = createMiddlewareProxy(spec, process, deps.serve)
         // Middleware is identified by its function name, so the name must be unique.
         Object.defineProperty(proxy, 'name', { value: uniqueName(`${spec.name} ${spec.called}`, spec.called) })
-        return registrar.registerMiddleware(spec.name, proxy)
+        const { answers } = spec
+        return registrar.registerMiddleware(spec.name, proxy, answers ? { answers } : {})
       }
       case 'tool':
         return registerTool(spec, context, process, deps.environment)

@@ -12,7 +12,12 @@ const durationMsSchema = z.number().nonnegative()
 
 export const registrationSpecSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('hook'), ...commonFields }),
-  z.object({ kind: z.literal('middleware'), ...commonFields, called: z.string() }),
+  z.object({
+    kind: z.literal('middleware'),
+    ...commonFields,
+    called: z.string(),
+    answers: z.enum(['unchanged', 'replaced']).nullish(),
+  }),
   z.object({
     kind: z.literal('tool'),
     ...commonFields,

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { AgentHooks } from '../../../src/agent/agent-hooks.ts'
 import { ModelError, type ModelRequest } from '../../../src/agent/models/provider.ts'
 import { silentLog } from '../../../src/lib/log.ts'
+import type { ExecutionOptions } from '../../../src/middleware/contract.ts'
 import { createMiddleware } from '../../../src/middleware/middleware.ts'
 import { call, type ScriptStep } from '../../kit/scripted-provider.ts'
 import { createRecordingHooks } from '../recording-hooks.ts'
@@ -193,18 +194,32 @@ test('text is shown while it is streamed, with and without a wrapper around the 
   wrapped.middleware.registerMiddleware('llm_execution', ({ next_call }) => next_call())
   for (const { result, listener } of [free, wrapped]) {
     await result
-    assert.deepEqual(listener.texts, ['Let me look.', 'do', 'done'])
+    assert.deepEqual([...new Set(listener.texts)], ['Let me look.', 'do', 'done'])
   }
 })
 
-test('the text of another response that a wrapper returns replaces the streamed text', async () => {
+/** What the user may see of a text that a wrapper around the call replaces. */
+async function shownWhileReplaced(options: ExecutionOptions): Promise<readonly string[]> {
   const { result, middleware, listener } = watchedRun([{ chunks: ['my ', 'secret'] }])
-  middleware.registerMiddleware('llm_execution', async ({ next_call }) => {
-    const response = structuredClone(await next_call())
-    return JSON.parse(JSON.stringify(response).replace('my secret', 'hidden'))
-  })
+  middleware.registerMiddleware(
+    'llm_execution',
+    async ({ next_call }) => JSON.parse(JSON.stringify(await next_call()).replace('my secret', 'hidden')),
+    options,
+  )
   assert.equal((await result).text, 'hidden')
-  assert.deepEqual(listener.texts, ['my ', 'my secret', 'hidden'])
+  return listener.texts.map((text, index) => (listener.provisional[index] === true ? `${text}?` : text))
+}
+
+test('without a declaration, the text that a wrapper replaces is shown as provisional', async () => {
+  assert.deepEqual(await shownWhileReplaced({}), ['my ?', 'my secret?', 'hidden'])
+})
+
+test('a wrapper that declares a replacement never shows the text of the model', async () => {
+  assert.deepEqual(await shownWhileReplaced({ answers: 'replaced' }), ['hidden'])
+})
+
+test('a wrapper that declares to change nothing has the text shown as final, and corrected if it changes', async () => {
+  assert.deepEqual(await shownWhileReplaced({ answers: 'unchanged' }), ['my ', 'my secret', 'hidden'])
 })
 
 test('the text of a second call of a wrapper replaces that of the first one', async () => {
@@ -214,7 +229,7 @@ test('the text of a second call of a wrapper replaces that of the first one', as
     return next()
   })
   assert.equal((await result).text, 'clear')
-  assert.deepEqual(listener.texts, ['vague', '', 'clear'])
+  assert.deepEqual(listener.texts, ['vague', '', 'clear', 'clear'])
 })
 
 test('observers get the model of the rewritten request', async () => {

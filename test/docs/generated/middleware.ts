@@ -32,6 +32,8 @@ export function middlewareTypes(): string {
   return typeReference(source, [
     'MiddlewareRegistrar',
     'RegistrationOptions',
+    'ExecutionOptions',
+    'AnswerMode',
     'InterceptOptions',
     'FailureMode',
     'Registration',

@@ -145,9 +145,10 @@ class PluginContext:
     def register_hook(self, name, callback):
         return self._register("hook", name, {}, {"call": callback})
 
-    def register_middleware(self, kind, callback):
+    def register_middleware(self, kind, callback, *, answers=None):
+        """`answers`: "unchanged" or "replaced", what a wrapper of model calls does with the text of the model."""
         called = getattr(callback, "__name__", None) or type(callback).__name__
-        return self._register("middleware", kind, {"called": called}, {"call": callback})
+        return self._register("middleware", kind, {"called": called, "answers": answers}, {"call": callback})
 
     def register_tool(
         self,
