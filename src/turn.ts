@@ -35,6 +35,7 @@ import type { EventResults } from './inbox/event-results.ts'
 import { isHermesError, isTransientError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import { backoffMs } from './lib/timers.ts'
+import { hasWaitingUser } from './message/event.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
@@ -152,6 +153,7 @@ async function runModelTurn(
       transcript: entries.map(({ message }) => message),
       turnStart: turnStartIndex(turn, entries),
       maxIterations: turn.event.task?.maxIterations,
+      isUnattended: !hasWaitingUser(turn.event),
       outageSince: turn.outageSince,
       journal,
       listener: progress.listener,

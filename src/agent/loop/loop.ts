@@ -15,7 +15,7 @@ import type { TurnInfo } from '../agent-hooks.ts'
 import type { AgentConfig } from '../config.ts'
 import { ModelError, type ModelOutput, type Provider, type RequestInput } from '../models/provider.ts'
 import { type RequestModelDeps, type RequestModelResult, requestModel } from '../models/request-model.ts'
-import { retryRulesOf } from '../models/retry-policy.ts'
+import { retryRulesOf, unattendedLocalRefusalWindowMs } from '../models/retry-policy.ts'
 import type { ToolContext } from '../tools/tool.ts'
 import type { AgentTools } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
@@ -44,6 +44,8 @@ export interface LoopInput {
   readonly outageSince?: number | null
   /** A lower limit of model calls than the configured one. */
   readonly maxIterations?: number | undefined
+  /** A program waits for the reply, not a user. */
+  readonly isUnattended?: boolean
   readonly journal: Journal
   readonly listener: ProgressListener
   readonly signal: AbortSignal
@@ -195,7 +197,10 @@ async function requestIteration(
     previousCalls: state.modelCalls,
     input: requestInput,
     signal,
-    retry: () => retryRulesOf(deps.settings().agent),
+    retry: () => ({
+      ...retryRulesOf(deps.settings().agent),
+      ...(input.isUnattended === true ? { localRefusalWindowMs: unattendedLocalRefusalWindowMs } : {}),
+    }),
     outageSince: state.outageSince,
     // After a text, a model may have nothing to add.
     acceptsEmpty: state.lastText !== '',

@@ -121,6 +121,7 @@ function createSubagent(
       transcript: [{ role: 'user', content: prompt }],
       turnStart: 0,
       maxIterations: deps.settings().delegation.max_iterations,
+      isUnattended: parent.isUnattended ?? false,
       journal: createInMemoryJournal(recordUsage),
       listener: createSubagentListener(parent.listener, `${call.id}.${index}`, toolCalls),
       signal,

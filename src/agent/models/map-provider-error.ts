@@ -123,7 +123,9 @@ export function mapProviderError(thrown: unknown, context: ProviderErrorContext)
   if (/TIMEOUT|ETIMEDOUT/i.test(code)) return new ModelError('timeout', `${context.host} did not answer: ${detail}`)
   if (isInvalidRequestError(root)) return new ModelError('invalid-request', `The request cannot be sent: ${detail}`)
   const text = `The connection to ${context.host} failed: ${detail}`
-  return isCertificateError(code) ? new ModelError('network', text, { maxTries: 1 }) : new ModelError('network', text)
+  if (isCertificateError(code)) return new ModelError('network', text, { maxTries: 1 })
+  const isLocalRefusal = code === 'ECONNREFUSED' && isLoopback(context.host)
+  return new ModelError('network', text, { isLocalRefusal })
 }
 
 /** Both SDKs throw errors with `status`, `headers` and the parsed body as `error`. Read by shape, so that neither SDK is loaded. */
@@ -154,6 +156,11 @@ function isInvalidRequestError(error: Error): boolean {
     error instanceof TypeError &&
     /invalid (?:header|url|character)|header value|bytestring|parse url|credentials/i.test(error.message)
   )
+}
+
+/** @param host with or without a port */
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i.test(host)
 }
 
 /** A certificate does not become valid by itself within minutes. */

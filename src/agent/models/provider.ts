@@ -110,6 +110,7 @@ export interface ModelErrorOptions {
   readonly status?: number | undefined
   readonly retryAfterMs?: number | undefined
   readonly maxTries?: number
+  readonly isLocalRefusal?: boolean
 }
 
 export class ModelError extends Error {
@@ -120,6 +121,8 @@ export class ModelError extends Error {
   readonly retryAfterMs: number | undefined
   /** Calls that may fail like this in a row before the failure is permanent. 1: a retry cannot succeed. */
   readonly maxTries: number
+  /** Nothing listens at the address, which belongs to this machine. */
+  readonly isLocalRefusal: boolean
 
   constructor(kind: ModelErrorKind, message: string, options: ModelErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -128,6 +131,7 @@ export class ModelError extends Error {
     this.status = options.status
     this.retryAfterMs = options.retryAfterMs
     this.maxTries = options.maxTries ?? defaultMaxTries[kind]
+    this.isLocalRefusal = options.isLocalRefusal ?? false
   }
 
   get retryable(): boolean {
@@ -148,6 +152,7 @@ export class ModelOutage extends ModelError {
       status: failure.status,
       retryAfterMs: failure.retryAfterMs,
       maxTries: failure.maxTries,
+      isLocalRefusal: failure.isLocalRefusal,
     })
     this.server = server
     this.since = since

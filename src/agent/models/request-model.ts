@@ -17,7 +17,7 @@ import {
   type Provider,
   type RequestInput,
 } from './provider.ts'
-import { decideRetry, type FailedCalls, type RetryRules } from './retry-policy.ts'
+import { decideRetry, type FailedCalls, type RetryRules, windowFor } from './retry-policy.ts'
 import { EmptyResponseError, type ModelCallDeps, type ModelCallResult, runModelCall } from './run-model-call.ts'
 
 export interface RetryDeps {
@@ -195,15 +195,25 @@ function createFailures(deps: RequestModelDeps, options: RequestModelOptions) {
     waitAfter(failure: ModelError): number {
       const now = deps.clock()
       const counted = add(failure, now)
-      const decision = decideRetry(failure, counted, options.retry(), now, deps.random)
+      const rules = options.retry()
+      const decision = decideRetry(failure, counted, rules, now, deps.random)
       if (decision.kind === 'fail') throw failure
       if (decision.kind === 'outage') throw new ModelOutage(failure, serverOf(provider), outageSince ?? counted.since)
       const { waitMs } = decision
+      const leftMs = counted.since + windowFor(failure, rules) - now
       trouble ??= options.onTrouble?.()
       trouble?.failed(serverOf(provider), failure)
       deps.log.warn(
-        { event: 'model.call_retried', turn: turn.turnId, attempt: counted.count, problem: failure.kind, waitMs },
-        `model call failed, trying again: ${failure.message}`,
+        {
+          event: 'model.call_retried',
+          turn: turn.turnId,
+          attempt: counted.count,
+          problem: failure.kind,
+          reason: failure.message,
+          waitMs,
+          leftMs,
+        },
+        'model call failed, trying again',
       )
       return waitMs
     },

@@ -10,7 +10,12 @@ export interface RetryRules {
   readonly windowMs: number
   /** Retries after which the request fails, even if the window is not over; undefined without a limit. */
   readonly maxRetries: number | undefined
+  /** The window while nothing listens at an address of this machine, if it is shorter than the other one. */
+  readonly localRefusalWindowMs?: number
 }
+
+/** A program gets the error of a server that has not been started soon. It is enough time for a restart. */
+export const unattendedLocalRefusalWindowMs = 15_000
 
 export function retryRulesOf({ retry_window, max_retries }: AgentConfig['agent']): RetryRules {
   return { windowMs: retry_window * 1_000, maxRetries: max_retries }
@@ -46,15 +51,21 @@ export function decideRetry(
   if (rules.maxRetries !== undefined && failed.count > rules.maxRetries) return { kind: 'fail' }
   // Each attempt of a turn that waits makes one call: the pauses between the attempts are the retries.
   if (failed.isOutage) return { kind: 'outage' }
-  const leftMs = failed.since + rules.windowMs - now
-  const shortestMs = Math.min(minPauseMs, rules.windowMs / pausesPerWindow)
+  const windowMs = windowFor(failure, rules)
+  const leftMs = failed.since + windowMs - now
+  const shortestMs = Math.min(minPauseMs, windowMs / pausesPerWindow)
   if (leftMs <= 0 || leftMs < shortestMs) return afterWindow(failure)
   if (retryAfterMs !== undefined) {
     const waitMs = Math.max(retryAfterMs, shortestMs)
     return waitMs <= leftMs ? { kind: 'retry', waitMs } : afterWindow(failure)
   }
   // The last retry is made at the end of the window.
-  return { kind: 'retry', waitMs: Math.ceil(Math.min(pauseMs(failure, failed, rules, random), leftMs)) }
+  return { kind: 'retry', waitMs: Math.ceil(Math.min(pauseMs(failure, failed, windowMs, random), leftMs)) }
+}
+
+/** How long a request is retried after its first failure, ms. */
+export function windowFor({ isLocalRefusal }: ModelError, { windowMs, localRefusalWindowMs }: RetryRules): number {
+  return isLocalRefusal ? Math.min(windowMs, localRefusalWindowMs ?? windowMs) : windowMs
 }
 
 /** A failure that becomes permanent by repetition says something about the server's configuration, not about its load. */
@@ -67,12 +78,7 @@ const minPauseMs = 250
 const pausesPerWindow = 8
 
 /** Full jitter between a growing floor and a growing ceiling, so that many turns do not call at the same time. */
-function pauseMs(
-  { maxTries }: ModelError,
-  failed: FailedCalls,
-  { windowMs }: RetryRules,
-  random: () => number,
-): number {
+function pauseMs({ maxTries }: ModelError, failed: FailedCalls, windowMs: number, random: () => number): number {
   // The few tries of a response that cannot be used are spread over the time that a restart of a server takes.
   if (Number.isFinite(maxTries) && failed.sameInRow > 1) return (windowMs / 15) * (1 + random() / 4)
   const ceiling = Math.min(windowMs / pausesPerWindow, 1_000 * 2 ** Math.min(failed.count - 1, 30))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ModelError } from '../../../src/agent/models/provider.ts'
+import { ModelError, ModelOutage } from '../../../src/agent/models/provider.ts'
 import { HermesError, isHermesError } from '../../../src/lib/errors.ts'
 import type { ChatMessage, ToolCall } from '../../../src/message/transcript.ts'
 import { call, type ScriptStep, usagePerCall } from '../../kit/scripted-provider.ts'
@@ -324,4 +324,20 @@ test('iterations before a crash count towards the limit', async () => {
   )
   assert.equal((await result).finishReason, 'max_iterations')
   assert.equal(provider.requests[0]?.messages.at(-1)?.role, 'user', 'the request for a summary')
+})
+
+test('a program gets the failure of a server that is not started after 15 seconds, a user after two minutes', async () => {
+  const refusals = () =>
+    Array.from({ length: 60 }, () => new ModelError('network', 'refused', { isLocalRefusal: true }))
+  for (const [isUnattended, windowMs] of [
+    [true, 15_000],
+    [false, 120_000],
+  ] as const) {
+    const { result, pauses } = runTestAgent(refusals(), {}, { isUnattended })
+    await assert.rejects(result, (error) => error instanceof ModelOutage)
+    assert.equal(
+      pauses.reduce((sum, ms) => sum + ms, 0),
+      windowMs,
+    )
+  }
 })

@@ -97,6 +97,18 @@ test('a network error names the host and the code, has no cause and is retryable
   assert.equal(error.cause, undefined)
 })
 
+test('a refused connection is local when the address belongs to this machine', () => {
+  const isLocal = (host: string, code: string) =>
+    mapProviderError(Object.assign(new Error(code), { code }), { ...context, host }).isLocalRefusal
+  for (const host of ['127.0.0.1:11434', 'localhost:11434', '[::1]:80', 'localhost']) {
+    assert.equal(isLocal(host, 'ECONNREFUSED'), true, host)
+  }
+  for (const host of ['10.0.0.1:80', 'localhost.example.com', 'api.example.com']) {
+    assert.equal(isLocal(host, 'ECONNREFUSED'), false, host)
+  }
+  assert.equal(isLocal('localhost:11434', 'ECONNRESET'), false)
+})
+
 test('a header that cannot be sent is an error of the request, not of the network', () => {
   const thrown = new TypeError('Headers.append: "a\nb" is an invalid header value.')
   assert.equal(mapProviderError(new Error('Connection error.', { cause: thrown }), context).kind, 'invalid-request')

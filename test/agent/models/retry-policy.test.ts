@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ModelError } from '../../../src/agent/models/provider.ts'
-import { decideRetry, type FailedCalls, noticeDelayMs } from '../../../src/agent/models/retry-policy.ts'
+import {
+  decideRetry,
+  type FailedCalls,
+  noticeDelayMs,
+  type RetryRules,
+} from '../../../src/agent/models/retry-policy.ts'
 
 const busy = new ModelError('overloaded', 'later')
 const rules = { windowMs: 120_000, maxRetries: undefined }
@@ -26,6 +31,18 @@ test('the last retry is made at the end of the window', () => {
     decideRetry(busy, failed(9), rules, 120_000, () => 1),
     { kind: 'outage' },
   )
+})
+
+test('a server on this machine that is not started is retried for a shorter window where no user waits', () => {
+  const refused = new ModelError('network', 'refused', { isLocalRefusal: true })
+  const unattended = { ...rules, localRefusalWindowMs: 15_000 }
+  const kindAt = (failure: ModelError, now: number, of: RetryRules) =>
+    decideRetry(failure, failed(3), of, now, () => 1).kind
+  assert.equal(kindAt(refused, 14_000, unattended), 'retry')
+  assert.equal(kindAt(refused, 15_000, unattended), 'outage')
+  assert.equal(kindAt(busy, 15_000, unattended), 'retry')
+  assert.equal(kindAt(refused, 15_000, rules), 'retry')
+  assert.equal(kindAt(refused, 15_000, { windowMs: 1_000, maxRetries: undefined }), 'outage')
 })
 
 test('without a window nothing is retried', () => {
