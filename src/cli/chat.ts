@@ -24,6 +24,8 @@ interface ChatEndpoint {
   readonly token: string
   readonly model: string
   readonly degraded: readonly string[]
+  /** The plugins that could not be loaded. */
+  readonly plugins: readonly { readonly id: string; readonly state: string; readonly reason: string }[]
   /** Warnings that may explain a failed question. */
   warnings(): readonly string[]
   close(): Promise<void>
@@ -49,6 +51,7 @@ export async function chat(context: CliContext, { query: requested, session }: C
       const { signal } = signals
       const { input, output, errors } = context
       if (endpoint.model === 'demo') reportDemonstration(context, query === undefined)
+      reportPlugins(context, endpoint)
       if (query === undefined) {
         printGreeting(context, endpoint)
         context.exitCode = await runInteractive({ client, input, output, signal })
@@ -77,6 +80,7 @@ async function openEndpoint(context: CliContext): Promise<ChatEndpoint> {
     token,
     model: report.provider === 'demo' ? 'demo' : report.model,
     degraded: report.degraded,
+    plugins: report.plugins,
     warnings: () => [],
     close: () => Promise.resolve(),
   }
@@ -94,6 +98,12 @@ function printGreeting(context: CliContext, { model, degraded }: ChatEndpoint): 
 function reportDemonstration({ input, output, errors }: CliContext, interactive: boolean): void {
   if (interactive && input.isTTY === true && output.isTTY === true) return
   errors.write('hermes: no model is configured: the offline demonstration answers (config/no-model)\n')
+}
+
+/** The answer may differ without the plugin. */
+function reportPlugins({ errors }: CliContext, { plugins }: ChatEndpoint): void {
+  for (const { id, state, reason } of plugins)
+    errors.write(`hermes: ${toSingleLine(`plugin ${id} (${state}): ${reason}`)}\n`)
 }
 
 function printResumeHint(context: CliContext, session: string): void {

@@ -5,8 +5,8 @@
 import { pluginDirectories } from '../app/compose-plugins.ts'
 import { startGateway } from '../gateway.ts'
 import { HermesError } from '../lib/errors.ts'
-import { stripControlCharacters } from './chat-printer.ts'
 import type { CliContext } from './context.ts'
+import { createEmbeddedLog } from './embedded-log.ts'
 import { explainLock } from './home-lock.ts'
 import { installProcessErrorHandlers } from './process-errors.ts'
 
@@ -16,7 +16,7 @@ const terminalPlatform = 'cli'
 /** Throws the errors of a start, such as `home/locked` when another process uses this home. */
 export async function startEmbeddedGateway(context: CliContext) {
   const { home, version, environment, platformDirectories, program: commandLine } = context
-  const warnings: string[] = []
+  const log = createEmbeddedLog(context.errors, Date.now)
   const errorHandlers = installProcessErrorHandlers({
     source: process,
     exit: process.exit,
@@ -31,7 +31,7 @@ export async function startEmbeddedGateway(context: CliContext) {
     commandLine,
     onlyPlatforms: [terminalPlatform],
     runAsPlugin: errorHandlers.runAsPlugin,
-    log: { stream: { write: (text: string) => readLog(text, warnings, context.errors) }, pretty: false },
+    log: { stream: { write: log.write }, pretty: false },
   }).catch((error: unknown) => {
     errorHandlers.uninstall()
     throw explainLock(error, home)
@@ -43,7 +43,7 @@ export async function startEmbeddedGateway(context: CliContext) {
   }
   errorHandlers.logTo(gateway.log)
   await gateway.initialConnectsDone()
-  const { model, provider, degraded, platforms } = gateway.status()
+  const { model, provider, degraded, plugins, platforms } = gateway.status()
   const terminal = platforms[terminalPlatform]
   if (terminal?.state !== 'connected') {
     await close()
@@ -54,23 +54,8 @@ export async function startEmbeddedGateway(context: CliContext) {
     token: gateway.token(),
     model: provider === 'demo' ? 'demo' : model,
     degraded,
-    warnings: () => warnings,
+    plugins,
+    warnings: log.warnings,
     close,
   }
-}
-
-const maxWarnings = 20
-
-/**
- * Shows what plugins print, and collects the messages of warnings. Errors and failed turns are shown anyway, as results or
- * as reasons of a degraded state.
- */
-function readLog(text: string, warnings: string[], errors: NodeJS.WritableStream): void {
-  for (const line of text.trimEnd().split('\n')) {
-    const entry: unknown = JSON.parse(line)
-    if (typeof entry !== 'object' || entry === null || !('level' in entry) || !('msg' in entry)) continue
-    if (entry.level === 'warn' && !('event' in entry && entry.event === 'turn.failed')) warnings.push(String(entry.msg))
-    if ('plugin' in entry && 'stream' in entry) errors.write(`${stripControlCharacters(String(entry.msg))}\n`)
-  }
-  warnings.splice(0, warnings.length - maxWarnings)
 }

@@ -11,6 +11,7 @@ import { ensureDirectory } from '../../src/lib/files.ts'
 import { lockHome } from '../../src/store/sqlite/lock.ts'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
+import { writeFiles } from '../plugins/loader-support.ts'
 import { seedHome } from './seed-home.ts'
 import { assertFailed, hermes, homeWith, packageVersion, quietConfig, runInProcess, startHermes } from './support.ts'
 
@@ -56,6 +57,40 @@ test('a failed chat --query prints the reason and a hint on stderr, and nothing 
   assertFailed(failed, 'provider/auth', errorCatalogue['provider/auth'].hint)
   assert.equal(failed.stderr.match(/^hermes: /gm), null, 'the failure is printed once')
   assert.ok(!failed.stderr.includes('sk-test-0123456789'))
+})
+
+/** Nothing listens on this port of the loopback address. */
+const deadModel = 'provider: openai\nmodel: test-model\nbase_url: http://127.0.0.1:9/v1\napi_key: sk-test-0123456789\n'
+
+test('chat --query reports at once that the model cannot be reached and is called again', async (t) => {
+  const home = homeWith(t, `http: {port: 0}\n${deadModel}`)
+  const asked = startHermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  await asked.waitForOutput('hermes: The connection to 127.0.0.1:9 failed')
+  asked.child.kill('SIGINT')
+  const { code, stdout } = await asked.exited
+  assert.deepEqual([code, stdout], [130, ''])
+})
+
+test('the failure after the retries is printed once', async (t) => {
+  const home = homeWith(t, `http: {port: 0}\nagent: {retry_window: 1}\n${deadModel}`)
+  chmodSync(home.configFile, 0o600)
+  const failed = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  assert.equal(failed.stdout, '')
+  assertFailed(failed, 'provider/network', errorCatalogue['provider/network'].hint)
+  assert.equal(failed.stderr.match(/^hermes: /gm)?.length, 1, failed.stderr)
+})
+
+test('chat --query reports on stderr each plugin that cannot be loaded', async (t) => {
+  const { home } = await homeWithModel(t, { text: 'fine' })
+  writeFiles(home.plugins, {
+    'clock/plugin.yaml': 'name: clock\n',
+    'clock/index.ts': "export const register = () => {\n  throw new Error('no time')\n}\n",
+  })
+  chmodSync(home.configFile, 0o600)
+  assert.equal((await runInProcess(home.root, ['plugins', 'enable', 'clock'])).code, 0)
+  const asked = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  assert.deepEqual([asked.code, asked.stdout], [0, 'fine\n'])
+  assert.match(asked.stderr, /^hermes: plugin clock .*index\.ts:2.*no time\n$/)
 })
 
 test('Ctrl-C during a turn exits with 130, and the turn is not resumed', async (t) => {
