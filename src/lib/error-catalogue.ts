@@ -196,6 +196,10 @@ export const errorCatalogue = {
     meaning: 'A tool failed.',
     hint: 'The model receives the reason and can try another way.',
   },
+  'agent/max-iterations': {
+    meaning: 'The turn reached its limit of model calls without an answer.',
+    hint: 'Send “continue” to go on from here, or increase `max_iterations` in config.yaml.',
+  },
   'terminal/no-folder': {
     meaning: 'The working directory of a command does not exist.',
     hint: 'Create the directory, or set `terminal.cwd` to an existing one.',

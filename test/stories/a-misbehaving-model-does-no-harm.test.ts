@@ -80,6 +80,21 @@ test('a model that keeps calling tools must reply at its iteration limit', async
   assert.equal(gateway.model.requestCount, 4)
 })
 
+for (const text of ['', 'One moment.']) {
+  test(`a model without an answer at its iteration limit fails with that limit, after the text “${text}”`, async (t) => {
+    const gateway = await startTestGateway(t, {
+      config: { max_iterations: 3 },
+      model: ({ body }) => ({
+        text: JSON.stringify(body['messages']).includes('budget of steps') ? '' : text,
+        toolCalls: [{ name: 'todo', arguments: {} }],
+      }),
+    })
+    await gateway.say('go on for ever')
+    await gateway.waitForReply(/\(agent\/max-iterations\).* 3\D/)
+    assert.equal(gateway.model.requestCount, 4)
+  })
+}
+
 test('a model that keeps returning empty replies is reported', async (t) => {
   const gateway = await startTestGateway(t, {
     replies: [{ text: '' }, { text: '' }, { text: '' }],

@@ -173,6 +173,12 @@ export function completedResult(result: AgentResult) {
     const failed = failedModelResult(new ModelError('content-filter', 'The response is empty.'))
     return { ...failed, usage, iterations }
   }
+  // The text before the last tool calls announces work; it is no answer.
+  if (finishReason === 'max_iterations' && message.content.trim() === '') {
+    // The last call asked for the answer.
+    const error = new HermesError('agent/max-iterations', `The limit is ${iterations - 1}.`)
+    return { ...failure(error), reason: error.message, usage, iterations }
+  }
   if (text.trim() !== '') {
     const isEarlierText = message.content.trim() === ''
     return { state: 'done' as const, reason: null, text, message, usage, iterations, notice: false, isEarlierText }
