@@ -2,7 +2,7 @@
  * `hermes plugins test`: loads a plugin in an empty home without a model, sends one message, and shows the plugin's
  * registrations with their calls, durations and errors.
  */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -49,8 +49,8 @@ export async function pluginsTest(context: CliContext, name: string, options: Pl
   const folder = mkdtempSync(join(tmpdir(), 'hermes-plugin-'))
   try {
     const home = createHomeLayout(folder)
-    writeTestHome(home, plugin, known)
-    const testRun = await runTest(context, home, plugin.id, message)
+    const copies = writeTestHome(home, plugin, known)
+    const testRun = withOriginalPaths(await runTest(context, home, plugin.id, message), copies)
     const failed = testRun.failure !== '' || testRun.firings.some(({ error }) => error !== null)
     if (failed || testRun.plugin.state !== 'loaded') context.exitCode = exitCodes.failed
     const display = createDisplay(context.output, context.environment)
@@ -61,14 +61,26 @@ export async function pluginsTest(context: CliContext, name: string, options: Pl
   }
 }
 
-/** Writes a home with the plugin, its requirements and their settings. It is the working directory of the agent. */
-function writeTestHome(home: HomeLayout, plugin: KnownPlugin, { plugins, settings }: KnownPlugins): void {
+/** A plugin directory in the test home. */
+interface PluginCopy {
+  /** Error locations and stack frames contain real paths. */
+  readonly directory: string
+  readonly original: string
+}
+
+/**
+ * Writes a home with the plugin, its requirements and their settings. It is the working directory of the agent. Returns the
+ * copied plugins.
+ */
+function writeTestHome(home: HomeLayout, plugin: KnownPlugin, { plugins, settings }: KnownPlugins): PluginCopy[] {
   const needed = resolveRequired(plugin, plugins)
+  const copies: PluginCopy[] = []
   for (const { id, folder, origin } of needed) {
     if (origin === 'bundled') continue
     const target = join(home.plugins, id)
     ensureDirectory(target)
     cpSync(folder, target, { recursive: true, dereference: true, filter: (path) => !path.endsWith('node_modules') })
+    copies.push({ directory: target, original: folder }, { directory: realpathSync(target), original: folder })
   }
   const { plugins: section, memory } = settings.config.current()
   const config = {
@@ -79,6 +91,28 @@ function writeTestHome(home: HomeLayout, plugin: KnownPlugin, { plugins, setting
   }
   // JSON is valid YAML.
   writeFileAtomic(home.configFile, JSON.stringify(config))
+  return copies
+}
+
+/** Names the files of the plugins instead of their copies, which are deleted after the test. */
+function withOriginalPaths(testRun: TestRun, copies: readonly PluginCopy[]): TestRun {
+  const restore = (text: string) =>
+    copies.reduce((restored, { directory, original }) => restored.replaceAll(`${directory}/`, `${original}/`), text)
+  const { plugin, firings, answer, failure, warnings } = testRun
+  const { folder } = plugin
+  return {
+    plugin: {
+      ...plugin,
+      folder: copies.find(({ directory }) => directory === folder)?.original ?? folder,
+      reason: restore(plugin.reason),
+      problem: restore(plugin.problem),
+      warnings: plugin.warnings.map(restore),
+    },
+    firings: firings.map((firing) => ({ ...firing, error: firing.error === null ? null : restore(firing.error) })),
+    answer,
+    failure: restore(failure),
+    warnings: warnings.map(restore),
+  }
 }
 
 function resolveRequired(plugin: KnownPlugin, all: readonly KnownPlugin[]): KnownPlugin[] {

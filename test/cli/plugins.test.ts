@@ -106,6 +106,8 @@ test('a plugin with errors is tested with a given message: each error is shown, 
   assert.equal(broken.code, 1)
   const { plugin: report } = JSON.parse(broken.stdout)
   assert.deepEqual([report.state, /index\.js:1: broken: true$/.test(report.reason)], ['failed', true])
+  assert.equal(report.folder, `${plugins}/broken`)
+  assert.ok(report.reason.startsWith(`${plugins}/broken/index.js:1`), 'the file of the plugin, not of its copy')
 })
 
 test('enable and disable accept the id or the short name, and keep the rest of the file', async (t) => {
