@@ -26,7 +26,7 @@ export function createRoot({ version, output, errors, docsDirectory: docs }: Cli
       getErrHasColors: () => errors.isTTY === true,
     })
     .showSuggestionAfterError()
-    .showHelpAfterError('Run the command with --help for its usage.')
+    .showHelpAfterError('Run the command with --help for its usage. (cli/usage)')
     .addHelpText('after', helpFooter(docs))
 }
 

@@ -96,7 +96,7 @@ export function findPlugin<Plugin extends Pick<KnownPlugin, 'id' | 'state'>>(
   }
   const ids = plugins.map(({ id }) => id)
   const closest = findClosestMatch(name, [...ids, ...ids.map(bareName)])
-  const advice = closest === null ? '' : `; did you mean ${closest}?`
+  const advice = closest === null ? '.' : `; did you mean ${closest}?`
   throw new HermesError('cli/not-found', `No plugin is called ${JSON.stringify(name)}${advice}`, {
     hint: '`hermes plugins list` shows all plugins.',
   })

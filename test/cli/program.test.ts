@@ -99,6 +99,7 @@ test('a misspelt command or option gets the nearest match and exit code 2', asyn
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
     assert.match(stderr, new RegExp(`${words.find((word) => !knownWords.includes(word))}.*${nearest}`, 's'))
     assert.match(stderr, /^hermes: /)
+    assert.match(stderr, /\(cli\/usage\)\n$/)
   }
 })
 
@@ -110,15 +111,17 @@ test('invalid arguments get the expected form and exit code 2', async (t) => {
     ['sessions', 'list', '--limit', '0'],
     ['sessions', 'search'],
     ['sessions', 'list', 'more'],
-    ['gateway'],
     ['chat', '--query', '  '],
     ['chat', '--query', 'x', '--session', 'no spaces'],
   ]
   for (const words of mistakes) {
     const { code, stdout, stderr } = await runInProcess(home, words)
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
-    assert.notEqual(stderr, '')
+    assert.match(stderr, /\(cli\/usage\)\n$/)
   }
+  const group = await runInProcess(home, ['gateway'])
+  assert.deepEqual([group.code, group.stdout], [2, ''])
+  assert.notEqual(group.stderr, '')
   assert.equal(existsSync(join(home, 'state.db')), false)
 })
 
