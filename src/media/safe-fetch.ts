@@ -17,7 +17,10 @@ export interface SafeFetchRequest {
   readonly url: string
   /** Sent only to the origin of `url`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Origins that may be in a private network, because the operator has configured them. */
+  /**
+   * Origins that may be in a private network, because the operator has configured them. They apply to `url` and to a
+   * redirect of one of them. Otherwise any public server could choose a path of the private one.
+   */
   readonly trusted?: readonly string[] | undefined
   /** The content type of the response when the headers are rejected. */
   readonly refusedType?: string | undefined
@@ -116,13 +119,10 @@ async function followRedirects(
 ): Promise<IncomingMessage> {
   let currentUrl = parseHttpUrl(url)
   let currentHeaders = headers ?? {}
+  let isTrusted = isTrustedOrigin(currentUrl, trusted)
   for (let hops = 0; hops <= maxRedirects; hops += 1) {
-    const response = await sendRequest(
-      currentUrl,
-      currentHeaders,
-      await createPinnedLookup(currentUrl, trusted, signal, deps),
-      signal,
-    )
+    const pinnedLookup = isTrusted ? undefined : await createPinnedLookup(currentUrl, signal, deps)
+    const response = await sendRequest(currentUrl, currentHeaders, pinnedLookup, signal)
     idle.refresh()
     const { statusCode = 0 } = response
     if (statusCode === 200) return response
@@ -135,6 +135,7 @@ async function followRedirects(
     // Credentials are only for the first origin. They are not sent again if a redirect leads back.
     if (next.origin !== currentUrl.origin) currentHeaders = {}
     currentUrl = next
+    isTrusted &&= isTrustedOrigin(next, trusted)
   }
   throw new MediaError('too-many-redirects', 'too many redirects')
 }
@@ -152,14 +153,16 @@ function addressNotAllowedError(reason: string): MediaError {
   return new MediaError('url-not-allowed', `its URL is not allowed: ${reason}`)
 }
 
+function isTrustedOrigin({ origin }: URL, trusted: readonly string[]): boolean {
+  return trusted.some((address) => URL.parse(address)?.origin === origin)
+}
+
 /** A lookup function that returns only the checked addresses. */
 async function createPinnedLookup(
-  { hostname, origin }: URL,
-  trusted: readonly string[],
+  { hostname }: URL,
   signal: AbortSignal,
   deps: SafeFetchOptions,
-): Promise<LookupFunction | undefined> {
-  if (trusted.some((address) => URL.parse(address)?.origin === origin)) return undefined
+): Promise<LookupFunction> {
   const { resolve = resolveAllAddresses, isAllowed = isPublicAddress } = deps
   const name = hostname.replace(/^\[|\]$/g, '')
   const addresses =

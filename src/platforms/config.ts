@@ -63,7 +63,7 @@ const accountFields = {
     .array(originSchema)
     .optional()
     .describe(
-      'Addresses of a self-hosted server from which files are downloaded, and to which they are uploaded, even if they are private or not https.',
+      'Addresses of a self-hosted server from which files are downloaded, and to which they are uploaded, even if they are private or not https. A Slack account with `api_url` sends its bot token to those with https and to those on this machine.',
     ),
   typing_indicator: z.boolean().optional().describe('Shows a typing indicator while the agent works.'),
   extra: z.record(z.string(), z.unknown()).optional().describe('Passed to the adapter unchanged.'),

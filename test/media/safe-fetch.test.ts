@@ -86,6 +86,24 @@ test('a redirect into a private network is not followed', async (t) => {
   assert.equal(inner.requests.length, 0)
 })
 
+test('a public server cannot redirect to a configured private origin, but that origin may redirect within itself', async (t) => {
+  const inner = await startFileServer(t, (response, { url }) => {
+    if (url === '/moved') response.writeHead(302, { location: '/file' }).end()
+    else response.end('secret')
+  })
+  const trusted = `http://localhost:${inner.port}`
+  const outer = await startFileServer(t, (response) => response.writeHead(302, { location: `${trusted}/admin` }).end())
+  assert.equal((await fetchText({ url: `${trusted}/moved`, trusted })).text, 'secret')
+  assert.equal(inner.requests.length, 2)
+  const deps = {
+    isAllowed: (address: string) => address === '127.0.0.1',
+    resolve: async (name: string) => [{ address: name === 'public.example' ? '127.0.0.1' : '10.0.0.1', family: 4 }],
+  }
+  const url = `http://public.example:${outer.port}/`
+  await assert.rejects(fetchText({ url, trusted }, deps), isMediaError('url-not-allowed'))
+  assert.deepEqual([outer.requests.length, inner.requests.length], [1, 2])
+})
+
 test('credentials are sent only to the first origin, also after a redirect back', async (t) => {
   const names = ['files.example', 'other.example']
   const server = await startFileServer(t, (response, { url = '', headers }) => {

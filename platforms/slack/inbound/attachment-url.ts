@@ -10,7 +10,7 @@ export interface AttachmentUrlDeps {
   readonly botToken: string
   /** The origin of a configured `api_url`. */
   readonly trustedOrigin: string | undefined
-  /** Further origins of a self-hosted server. */
+  /** Further origins of a self-hosted server. With `trustedOrigin`, those with https and on this machine receive the token. */
   readonly fileHosts: readonly string[]
 }
 
@@ -23,9 +23,7 @@ export async function resolveAttachmentUrl(
   const url = URL.canParse(ref) ? ref : await fetchFileUrl(ref, deps.call, signal)
   const { trustedOrigin, fileHosts, botToken } = deps
   const trusted = trustedOrigin === undefined ? {} : { trusted: trustedOrigin }
-  // A file may be stored elsewhere (a shared drive). Only Slack receives the token.
-  const address = new URL(url)
-  if (!isSlackUrl(address, trustedOrigin) && !fileHosts.includes(address.origin)) return { url, ...trusted }
+  if (!mayReceiveToken(new URL(url), trustedOrigin, fileHosts)) return { url, ...trusted }
   // Slack responds to a rejected token with the HTML of its sign-in page.
   return { url, headers: { authorization: `Bearer ${botToken}` }, refusedType: 'text/html', ...trusted }
 }
@@ -33,6 +31,21 @@ export async function resolveAttachmentUrl(
 export function isSlackUrl({ protocol, hostname, origin }: URL, trustedOrigin: string | undefined): boolean {
   if (origin === trustedOrigin) return true
   return protocol === 'https:' && /(^|\.)(slack|slack-files|slack-gov)\.com$/.test(hostname)
+}
+
+/**
+ * A file may be stored elsewhere (a shared drive). Only Slack receives its token. Without `api_url` the token is Slack's own,
+ * so that `file_hosts` receive it only as parts of a configured server, and only where no other machine can read it.
+ */
+function mayReceiveToken(address: URL, trustedOrigin: string | undefined, fileHosts: readonly string[]): boolean {
+  if (isSlackUrl(address, trustedOrigin)) return true
+  if (trustedOrigin === undefined || !fileHosts.includes(address.origin)) return false
+  return address.protocol === 'https:' || isLoopbackHost(address.hostname)
+}
+
+/** @param hostname as a URL contains it, in normal form */
+function isLoopbackHost(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 }
 
 async function fetchFileUrl(id: string, call: ApiCall, signal: AbortSignal): Promise<string> {

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { resolveAttachmentUrl } from '../../../../platforms/slack/inbound/attachment-url.ts'
 import { displayed } from '../../../kit/servers/slack/slack-server.ts'
 import { startFileServer } from '../../../media/file-server.ts'
 import { ada, bob, channel, direct, neverAborted, reply, startSlackTest } from '../support.ts'
@@ -152,6 +153,32 @@ describe('files', () => {
       assert.equal(result.success ? undefined : result.problem, problem)
     }
     assert.equal(host.requests.length, 1)
+  })
+
+  test('file_hosts receive the token only beside api_url, over https or on this machine', async (t) => {
+    const file_hosts = [
+      'https://files.example.org',
+      'http://files.example.org',
+      'http://10.0.0.5:9000',
+      'http://127.0.0.1:9000',
+      'http://127.example.org',
+    ]
+    const deps = { call: async () => assert.fail('no call is needed'), botToken: 'xoxb-1', fileHosts: file_hosts }
+    const receivers = async (trustedOrigin: string | undefined) => {
+      const found = await Promise.all(
+        file_hosts.map(async (host) => {
+          const attachment = { kind: 'document' as const, ref: `${host}/a.txt` }
+          const { headers } = await resolveAttachmentUrl(attachment, { ...deps, trustedOrigin }, neverAborted)
+          return headers === undefined ? [] : [host]
+        }),
+      )
+      return found.flat()
+    }
+    assert.deepEqual(await receivers('https://slack.example.org'), [
+      'https://files.example.org',
+      'http://127.0.0.1:9000',
+    ])
+    assert.deepEqual(await receivers(undefined), [])
   })
 
   test('only Slack and the configured server receive the token', async (t) => {
