@@ -44,8 +44,10 @@ export function fallbackDecision(hook: CommandHook, context: unknown): unknown {
     : undefined
 }
 
+/** The failure is reported, but the hook stays enabled: the next call is decided by itself. */
 function applyFailClosed({ fail_closed }: CommandHook, wantsResult: boolean, result: HandlerResult): HandlerResult {
-  return wantsResult && !result.ok && fail_closed ? { ok: true, value: denyDecision(result.message) } : result
+  if (!wantsResult || result.ok || !fail_closed) return result
+  return { ...result, kind: 'failed', countsAgainstHook: false, decision: denyDecision(result.message) }
 }
 
 const noDecision: HandlerResult = { ok: true, value: null }

@@ -11,7 +11,7 @@ import type { Subscription } from './event-names.ts'
 import { type HookStatus, zeroCounts } from './hook-status.ts'
 import { baseEnvironment } from './host-groups.ts'
 import { createListener, type Listener } from './listener.ts'
-import { createPluginEventHook, type PluginEvents } from './plugin-events.ts'
+import { createPluginEventHook, type PluginEvents, toolCheckEvent } from './plugin-events.ts'
 import { createProgramCheck, programFiles } from './program-files.ts'
 import { splitShellWords } from './shell-words.ts'
 import { createWebhook, type WebhookDeps } from './webhook.ts'
@@ -96,6 +96,7 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
           }),
       deadlineMs: () => deadlineMsOf(configured),
       isEligible: () => true,
+      neverTrips: configured.kind === 'command' && configured.events.includes(toolCheckEvent),
       runsConcurrently: configured.events.some(pluginEvents.usesResults),
       clock,
       log: log.child({ hook: id }),

@@ -17,6 +17,8 @@ export interface HandlerFailure {
   readonly countsAgainstHook: boolean
   /** Whether the host process exited. */
   readonly hostExited: boolean
+  /** The result for a caller that waits, instead of the fallback of the hook. */
+  readonly decision?: unknown
 }
 
 export interface HookCall {

@@ -25,6 +25,8 @@ export interface HookHealth {
   /** Why the hook cannot be loaded; `undefined` if it can, or if no load was tried yet. */
   loadFailure(): string | undefined
   record(event: string, result: HandlerResult, ms: number, now: number): void
+  /** Failures since the last success, also those that do not count against the hook. */
+  failureStreak(): number
   crashes(): number
   /** Records that the hook cannot be loaded, without a call. */
   markUnloadable(text: string): void
@@ -33,8 +35,8 @@ export interface HookHealth {
   reset(): void
 }
 
-/** Consecutive failures after which a hook is disabled. */
-const maxConsecutiveFailures = 3
+/** Consecutive failures after which a hook is disabled, or reported as failing. */
+export const maxConsecutiveFailures = 3
 /** Number of durations that are kept. */
 const maxSamples = 512
 
@@ -45,6 +47,7 @@ export function createHookHealth(): HookHealth {
   let dropped = 0
   let crashes = 0
   let consecutiveFailures = 0
+  let failureStreak = 0
   let loadFailure: string | undefined
   let lastError: HookCounts['lastError'] = null
 
@@ -69,9 +72,11 @@ export function createHookHealth(): HookHealth {
       calls += 1
       if (result.ok) {
         consecutiveFailures = 0
+        failureStreak = 0
         return
       }
       failures += 1
+      failureStreak += 1
       // Not an error of the handler: it lasts until the files change.
       if (result.kind === 'unloadable') loadFailure = result.message
       else lastError = { at: now, event, text: result.message }
@@ -82,12 +87,14 @@ export function createHookHealth(): HookHealth {
     markUnloadable(text) {
       loadFailure = text
     },
+    failureStreak: () => failureStreak,
     crashes: () => crashes,
     recordDropped() {
       dropped += 1
     },
     reset() {
       consecutiveFailures = 0
+      failureStreak = 0
       loadFailure = undefined
     },
   }

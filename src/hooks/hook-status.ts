@@ -11,7 +11,7 @@ export interface HookStatus extends HookCounts {
   readonly description: string
   /** As written in the manifest or the configuration. */
   readonly events: readonly string[]
-  /** `not-loaded`: the last load failed. `disabled`: by its manifest. `invalid`: its files are invalid. `not-accepted`: no user has accepted its program. */
+  /** `failing`: the last calls of a check failed. `not-loaded`: the last load failed. `disabled`: by its manifest. `invalid`: its files are invalid. `not-accepted`: no user has accepted its program. */
   readonly state: ListenerState | 'disabled' | 'invalid' | 'not-accepted'
   /** Why the hook is not `ready`; '' if it is. */
   readonly reason: string

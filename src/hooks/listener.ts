@@ -6,7 +6,7 @@ import { type BoundedQueue, createBoundedQueue } from '../lib/bounded-queue.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { type HandlerResult, handlerFailure, type RunHook } from './handler-result.ts'
-import { createHookHealth, type HookCounts, type HookHealth } from './health.ts'
+import { createHookHealth, type HookCounts, type HookHealth, maxConsecutiveFailures } from './health.ts'
 
 export interface ListenerDeps {
   readonly id: string
@@ -16,6 +16,11 @@ export interface ListenerDeps {
   isEligible(): boolean
   /** Whether requests run at once, beside each other, instead of in the queue. */
   readonly runsConcurrently?: boolean
+  /**
+   * Failures never trip the hook. For checks of calls whose arguments the model chooses: it could otherwise turn the check
+   * off, or block the calls of all users. False if omitted.
+   */
+  readonly neverTrips?: boolean
   /** The result when the hook cannot be called or fails; `undefined` if omitted. Not used while a user has paused it. */
   fallback?(context: unknown): unknown
   /** Called with the total number of crashes when the hook has crashed its host. */
@@ -24,7 +29,8 @@ export interface ListenerDeps {
   readonly log: Logger
 }
 
-export type ListenerState = 'ready' | 'paused' | 'tripped' | 'not-loaded' | 'unavailable'
+/** `failing`: the last calls failed, and the hook is still called. */
+export type ListenerState = 'ready' | 'failing' | 'paused' | 'tripped' | 'not-loaded' | 'unavailable'
 
 export interface TestFireResult {
   readonly result: HandlerResult
@@ -171,7 +177,7 @@ async function processEvent(context: ListenerContext, queued: QueuedEvent): Prom
   const startedAt = performance.now()
   const result = await invoke(context, event, payload, respond !== undefined)
   recordResult(context, event, result, performance.now() - startedAt)
-  respond?.(result.ok ? result.value : fallback(context, payload))
+  respond?.(result.ok ? result.value : (result.decision ?? fallback(context, payload)))
 }
 
 /** Catches errors, because an event that cannot be serialised must not stop the queue. */
@@ -198,12 +204,15 @@ function recordResult(context: ListenerContext, event: string, result: HandlerRe
   }
   const { message, stack, kind } = result
   if (kind === 'unavailable') context.unavailable = { reason: message, until: deps.clock() + unavailableRetryMs }
-  deps.log.warn(
-    { event: 'hook.handler_failed', hookEvent: event, reason: message, ...(stack === '' ? {} : { stack }) },
-    'a hook handler failed',
-  )
+  // A check may fail for each call of a conversation.
+  const isRepeated = deps.neverTrips === true && health.failureStreak() > 1
+  if (!isRepeated)
+    deps.log.warn(
+      { event: 'hook.handler_failed', hookEvent: event, reason: message, ...(stack === '' ? {} : { stack }) },
+      'a hook handler failed',
+    )
   if (kind === 'unloadable') deps.log.error({ event: 'hook.load_failed', reason: message }, 'a hook cannot be loaded')
-  const trippedReason = health.trippedReason()
+  const trippedReason = trippedReasonOf(context)
   if (trippedReason !== undefined)
     deps.log.error(
       { event: 'hook.tripped', reason: trippedReason, fix: `hermes hooks resume ${deps.id}` },
@@ -216,23 +225,31 @@ function fallback({ paused, deps }: ListenerContext, payload: unknown): unknown 
   return paused ? undefined : deps.fallback?.(payload)
 }
 
-function canAccept({ paused, stopped, health, unavailable, deps }: ListenerContext): boolean {
-  if (paused || stopped || health.trippedReason() !== undefined || health.loadFailure() !== undefined) return false
+function trippedReasonOf({ deps, health }: ListenerContext): string | undefined {
+  return deps.neverTrips === true ? undefined : health.trippedReason()
+}
+
+function canAccept(context: ListenerContext): boolean {
+  const { paused, stopped, health, unavailable, deps } = context
+  if (paused || stopped || trippedReasonOf(context) !== undefined || health.loadFailure() !== undefined) return false
   if (unavailable === undefined) return true
   const remainingMs = unavailable.until - deps.clock()
   // A longer time than the retry interval means that the clock was set back.
   return remainingMs <= 0 || remainingMs > unavailableRetryMs
 }
 
-function stateOf({ paused, health, unavailable }: ListenerContext): ReturnType<Listener['state']> {
+function stateOf(context: ListenerContext): ReturnType<Listener['state']> {
+  const { paused, health, unavailable, deps } = context
   if (paused) return { state: 'paused', reason: 'paused by a user' }
   const loadFailure = health.loadFailure()
   if (loadFailure !== undefined) return { state: 'not-loaded', reason: loadFailure }
-  const trippedReason = health.trippedReason()
+  const trippedReason = trippedReasonOf(context)
   if (trippedReason !== undefined) return { state: 'tripped', reason: trippedReason }
-  return unavailable === undefined
-    ? { state: 'ready', reason: '' }
-    : { state: 'unavailable', reason: unavailable.reason }
+  if (unavailable !== undefined) return { state: 'unavailable', reason: unavailable.reason }
+  const failed = health.failureStreak()
+  if (deps.neverTrips === true && failed >= maxConsecutiveFailures)
+    return { state: 'failing', reason: `the last ${failed} calls failed: ${health.counts().lastError?.text ?? ''}` }
+  return { state: 'ready', reason: '' }
 }
 
 /** Limit of values that are visited in one event, which may be deep, wide or cyclic. */

@@ -40,7 +40,8 @@ export interface PluginEventHookSpec {
   readonly usesResults: boolean
 }
 
-const toolCheckEvent = 'pre_tool_call'
+/** Its hooks decide whether a tool runs. */
+export const toolCheckEvent = 'pre_tool_call'
 
 export function createPluginEventHook(spec: PluginEventHookSpec): PluginEventHook {
   const { id, event, command, listener } = spec

@@ -7,9 +7,10 @@ import { handlerFailure, type RunHook } from '../../src/hooks/handler-result.ts'
 import { approximateSizeBytes, createListener } from '../../src/hooks/listener.ts'
 import { createRecordingLog } from '../hosts/support.ts'
 
-function listenerWith(run: RunHook, clock: () => number = Date.now) {
+function listenerWith(run: RunHook, clock: () => number = Date.now, neverTrips = false) {
   const log = createRecordingLog()
-  const listener = createListener({ id: 'slow', run, deadlineMs: () => 1_000, isEligible: () => true, clock, log })
+  const deadlineMs = () => 1_000
+  const listener = createListener({ id: 'slow', run, deadlineMs, isEligible: () => true, neverTrips, clock, log })
   return { listener, log }
 }
 
@@ -35,6 +36,21 @@ test('large events fill a queue before it has a thousand of them, and dropped ev
   await listener.whenIdle()
   assert.equal(heard.length, waiting + 2, 'an event that is too long for the line alone is heard all the same')
   assert.equal(log.records.filter(({ text }) => text.includes('too slow')).length, 1)
+})
+
+test('a check that keeps failing is still called, and its failures are reported once until it succeeds', async () => {
+  let isBroken = true
+  const run: RunHook = async () => (isBroken ? handlerFailure('broken') : { ok: true, value: 'denied' })
+  const { listener, log } = listenerWith(run, Date.now, true)
+  for (let count = 0; count < 5; count++) assert.equal(await listener.request('pre_tool_call', {}), undefined)
+  assert.deepEqual([listener.state().state, listener.counts().failed, listener.counts().dropped], ['failing', 5, 0])
+  assert.deepEqual(
+    log.records.map(({ fields }) => fields['event']),
+    ['hook.handler_failed'],
+  )
+  isBroken = false
+  assert.equal(await listener.request('pre_tool_call', {}), 'denied')
+  assert.equal(listener.state().state, 'ready')
 })
 
 test('a hook that is constantly too slow is reported once, not for each dropped event', async () => {

@@ -31,7 +31,7 @@ async function withProgram(
   return await startTestGateway(t, {
     ...options,
     config: { hooks: { [event]: [{ command: './check.js', ...hook }] } },
-    replies: [terminalCall('touch ran'), { text: 'done' }],
+    replies: options.replies ?? [terminalCall('touch ran'), { text: 'done' }],
     prepare({ root }) {
       const file = join(root, 'check.js')
       writeFileSync(file, `#!${process.execPath}\n${readInput}function decide(input) { ${decide} }\n`)
@@ -82,7 +82,26 @@ test('a program changes arguments, and one whose matcher names another tool is n
   assert.equal(ran(other), true)
 })
 
-test('a tool does not run when a program that fails closed fails, is tripped or was not accepted', async (t) => {
+test('a program that failed for several calls still checks the next one', async (t) => {
+  const decide = `const { command } = input.tool_input
+    if (command === 'touch bad') process.exitCode = 1
+    else answer({ decision: 'block', reason: 'forbidden' })`
+  for (const fail_closed of [false, true]) {
+    const replies = [
+      ...Array.from({ length: 4 }, () => terminalCall('touch bad')),
+      terminalCall('touch ran'),
+      { text: 'done' },
+    ]
+    const gateway = await withProgram(t, { event: 'pre_tool_call', decide, hook: { fail_closed }, replies })
+    await gateway.say('touch them')
+    await gateway.waitForReply('done')
+    assert.equal(existsSync(join(gateway.home.root, 'bad')), !fail_closed)
+    assert.equal(ran(gateway), false)
+    assert.match(toolResult(gateway.model.requests[5]), /forbidden/)
+  }
+})
+
+test('a tool does not run when a program that fails closed fails or was not accepted', async (t) => {
   for (const options of [
     { decide: 'process.exitCode = 1' },
     { decide: `console.log('no JSON')` },

@@ -62,6 +62,7 @@ async function resultsOfDaemon(request: () => Promise<unknown>): Promise<CheckRe
         ),
       ]
     }
+    if (state === 'failing') return [problem('Hooks', `${name}: ${reason}`, 'Fix the program.')]
     if (state === 'not-loaded') return [problem('Hooks', `${name} cannot be loaded: ${reason}`, 'Fix its files.')]
     if (newest !== '') return [problem('Hooks', `${name} still runs its previous version: ${newest}`, 'Fix its files.')]
     return state === 'paused' ? [note('Hooks', `${name} is paused`, `hermes hooks resume ${name} resumes it.`)] : []
