@@ -7,7 +7,7 @@ import { type Config, type ConfigOptions, createConfig } from '../config/load.ts
 import type { EnvironmentBinding } from '../config/overrides.ts'
 import type { SafeValue } from '../config/replace-invalid.ts'
 import { displayConfig } from '../flows/turn/config.ts'
-import { hooksConfig } from '../hooks/config.ts'
+import { hooksConfig, invalidProgram } from '../hooks/config.ts'
 import { httpConfig } from '../http/config.ts'
 import { inboxConfig } from '../inbox/config.ts'
 import { logConfig } from '../lib/log-config.ts'
@@ -67,6 +67,7 @@ const safeValues: readonly SafeValue[] = [
   { key: 'plugins.disabled', set: 'plugins.enabled', value: [] },
   { key: 'plugins.env', value: 'declared' },
   { key: 'plugins.pre_tool_call_errors', value: 'closed' },
+  { key: 'hooks.pre_tool_call', value: [invalidProgram], effect: 'no tool runs' },
   { key: 'hooks.env', value: 'declared' },
   { key: 'thread_sessions_per_user', value: true },
   { key: 'retention.days', value: 36_500 },

@@ -36,6 +36,8 @@ interface ReplacedIssue {
   readonly issue: ConfigIssue
   /** What is used instead. Empty: the default. */
   readonly safeValues: readonly SafeValue[]
+  /** The item of a list was omitted, and the others remain. */
+  readonly isItem: boolean
 }
 
 export interface ConfigEvaluation<Shape extends ConfigShape> {
@@ -173,7 +175,8 @@ function replaceAll(tree: unknown, invalid: readonly InvalidValue[], safeValues:
     if (result === undefined) continue
     current = result.tree
     const { accountKey } = result
-    if (accountKey === undefined) replaced.push({ issue, safeValues: result.safeValues })
+    if (accountKey === undefined)
+      replaced.push({ issue, safeValues: result.safeValues, isItem: result.isItem === true })
     else unusable.push({ path: accountKey, reason: `${reason} (${positionText(issue)})`, issue })
   }
   return { tree: current, unusable, replaced }

@@ -163,9 +163,11 @@ function evaluateWithEnvironment<Shape extends ConfigShape>(
   }
 }
 
-function describeReplacement({ issue, safeValues }: ConfigEvaluation<ConfigShape>['replaced'][number]): string {
-  if (safeValues.length === 0) return `${formatIssue(issue)}; the default is used`
-  const used = safeValues.map(({ key, set, value }) => `\`${set ?? key}\` is ${JSON.stringify(value)}`)
+function describeReplacement({ issue, safeValues, isItem }: ConfigEvaluation<ConfigShape>['replaced'][number]): string {
+  if (safeValues.length === 0) return `${formatIssue(issue)}; ${isItem ? 'the item is ignored' : 'the default is used'}`
+  const used = safeValues.map(
+    ({ key, set, value, effect }) => effect ?? `\`${set ?? key}\` is ${JSON.stringify(value)}`,
+  )
   return `${formatIssue(issue)}; until it is corrected, ${used.join(' and ')}`
 }
 

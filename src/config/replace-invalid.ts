@@ -12,6 +12,8 @@ export interface SafeValue {
   /** The dotted key that is set instead. Default: the key itself. */
   readonly set?: string
   readonly value: unknown
+  /** What the value does, for a message that cannot show it. */
+  readonly effect?: string
 }
 
 export interface ReplacedValue {
@@ -20,6 +22,8 @@ export interface ReplacedValue {
   readonly accountKey?: readonly PathPart[]
   /** What is used instead of the value. Empty: the default. */
   readonly safeValues: readonly SafeValue[]
+  /** The item of a list was omitted, and the others remain. */
+  readonly isItem?: boolean
 }
 
 /** Returns the tree without the invalid value. `undefined` if there is none at the path or above it. */
@@ -28,6 +32,8 @@ export function replaceInvalidValue(
   path: readonly PropertyKey[],
   safeValues: readonly SafeValue[],
 ): ReplacedValue | undefined {
+  const item = hookProgramOf(tree, path)
+  if (item !== undefined) return withoutHookProgram(tree, path, item, safeValues)
   const key = existingKey(tree, path)
   if (key === undefined) return undefined
   if (key[0] === 'platforms' && key.length > 1) return { ...withoutAccountKey(tree, key), safeValues: [] }
@@ -37,6 +43,34 @@ export function replaceInvalidValue(
     withoutKey(tree, key),
   )
   return { tree: replaced, safeValues: safe }
+}
+
+/** An item of `hooks.<event>`. The programs of the list are independent, and one of them may be a safety check. */
+function hookProgramOf(tree: unknown, path: readonly PropertyKey[]): readonly PathPart[] | undefined {
+  const [section, event, index] = path
+  if (section !== 'hooks' || typeof event !== 'string' || event === 'outbound' || typeof index !== 'number')
+    return undefined
+  return Array.isArray(valueAt(tree, [section, event])) ? [section, event, index] : undefined
+}
+
+/** Without its `command`, an item is left empty: removing it would change the indices of later issues. */
+function withoutHookProgram(
+  tree: unknown,
+  path: readonly PropertyKey[],
+  item: readonly PathPart[],
+  safeValues: readonly SafeValue[],
+): ReplacedValue | undefined {
+  const program = valueAt(tree, item)
+  if (program === undefined) return undefined
+  const field = path[item.length]
+  if (field === 'fail_closed') {
+    const key = [...item, field]
+    return { tree: withValue(tree, key, true), safeValues: [{ key: key.join('.'), value: true }] }
+  }
+  if (typeof field === 'string' && field !== 'command' && isTree(program))
+    return { tree: withoutKey(tree, [...item, field]), safeValues: [] }
+  const safe = safeValues.filter((one) => overlapsKey(item, one.key.split('.')))
+  return { tree: withValue(tree, item, undefined), safeValues: safe, isItem: true }
 }
 
 /** The nearest key of a mapping: an item of a list is not removed alone, because the other items would mean something else. */

@@ -30,9 +30,11 @@ export function withValue(tree: unknown, path: readonly PathPart[], value: unkno
   return { ...tree, [part]: withValue(inner, rest, value) }
 }
 
-/** Returns a copy without the key at the path, or the tree itself if the key does not exist. */
+/** Returns a copy without the key at the path, or the tree itself if the key does not exist. Items of lists stay. */
 export function withoutKey(tree: unknown, path: readonly PathPart[]): unknown {
   const [part, ...rest] = path
+  if (Array.isArray(tree) && rest.length > 0)
+    return tree.map((item, index) => (index === part ? withoutKey(item, rest) : item))
   if (part === undefined || !isTree(tree) || !Object.hasOwn(tree, part)) return tree
   if (rest.length > 0) return { ...tree, [part]: withoutKey(tree[part], rest) }
   return Object.fromEntries(Object.entries(tree).filter(([key]) => key !== String(part)))

@@ -5,13 +5,13 @@ import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../lib/log.ts'
 import { createCommandHook, fallbackDecision } from './command-hook.ts'
-import { type CommandHook, type HooksConfig, listCommandHooks, type Webhook } from './config.ts'
+import { type CommandHook, type HooksConfig, hasInvalidProgram, listCommandHooks, type Webhook } from './config.ts'
 import { hasConsent, readConsents } from './consent.ts'
 import type { Subscription } from './event-names.ts'
 import { type HookStatus, zeroCounts } from './hook-status.ts'
 import { baseEnvironment } from './host-groups.ts'
 import { createListener, type Listener } from './listener.ts'
-import { createPluginEventHook, type PluginEvents, toolCheckEvent } from './plugin-events.ts'
+import { createPluginEventHook, invalidCheckHook, type PluginEvents, toolCheckEvent } from './plugin-events.ts'
 import { createProgramCheck, programFiles } from './program-files.ts'
 import { splitShellWords } from './shell-words.ts'
 import { createWebhook, type WebhookDeps } from './webhook.ts'
@@ -65,6 +65,7 @@ const webhookGraceMs = 1_000
 export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
   const { home, settings, pluginEvents, log, clock } = deps
   let entries = new Map<string, Entry>()
+  let toolBlock: { remove(): unknown } | undefined
 
   function environment(): Readonly<Record<string, string>> {
     const all = deps.environment()
@@ -144,10 +145,20 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     }
   }
 
+  function refreshToolBlock(isNeeded: boolean): void {
+    if (isNeeded) toolBlock ??= pluginEvents.register(toolCheckEvent, invalidCheckHook)
+    else {
+      toolBlock?.remove()
+      toolBlock = undefined
+    }
+  }
+
   return {
     refresh() {
       const before = entries
-      const configuredNow = configuredHooks(settings(), deps.environment()['HERMES_SAFE_MODE'])
+      const isSafeMode = isSafeModeSet(deps.environment()['HERMES_SAFE_MODE'])
+      refreshToolBlock(!isSafeMode && hasInvalidProgram(settings(), toolCheckEvent))
+      const configuredNow = isSafeMode ? new Map<string, ConfiguredHook>() : configuredHooks(settings())
       const isUsed = ({ events }: ConfiguredHook) =>
         deps.onlyPluginEvents !== true || events.some(pluginEvents.includes)
       const used = [...configuredNow].filter(([, hook]) => isUsed(hook))
@@ -162,6 +173,7 @@ export function createConfigHooks(deps: ConfigHooksDeps): ConfigHooks {
     find: (name) => entries.get(name)?.listener,
     list: () => [...entries].map(([id, entry]) => statusOf(id, entry)),
     stop() {
+      refreshToolBlock(false)
       for (const entry of entries.values()) stopEntry(entry)
     },
   }
@@ -172,10 +184,14 @@ function stopEntry({ listener, registrations }: Entry): void {
   listener?.stop()
 }
 
-/** By id. Safe mode starts the gateway without programs and webhooks. */
-function configuredHooks(settings: HooksConfig, safeMode = ''): Map<string, ConfiguredHook> {
+/** Safe mode starts the gateway without programs and webhooks. */
+function isSafeModeSet(safeMode = ''): boolean {
+  return /^(1|true|yes|on)$/i.test(safeMode)
+}
+
+/** By id. */
+function configuredHooks(settings: HooksConfig): Map<string, ConfiguredHook> {
   const found = new Map<string, ConfiguredHook>()
-  if (/^(1|true|yes|on)$/i.test(safeMode)) return found
   const add = (name: string, configured: ConfiguredHook) => {
     let id = name
     for (let number = 2; found.has(id); number++) id = `${name}-${number}`

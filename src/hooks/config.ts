@@ -59,7 +59,10 @@ const settings = {
   outbound: z.array(webhookSchema).default([]).describe('Webhooks that receive events.'),
 }
 
-const commandHooksSchema = z.array(commandHookSchema)
+/** Takes the place of an invalid program. A file cannot contain it. */
+export const invalidProgram = undefined
+
+const commandHooksSchema = z.array(commandHookSchema.optional())
 
 export const hooksConfig = {
   hooks: z
@@ -85,8 +88,16 @@ export type HooksConfig = ConfigOf<typeof hooksConfig>['hooks']
 /** The programs that events run, in the order of the file. */
 export function listCommandHooks(config: HooksConfig): { readonly event: string; readonly hook: CommandHook }[] {
   return eventEntries(config).flatMap(([event, hooks]) =>
-    (commandHooksSchema.safeParse(hooks).data ?? []).map((hook) => ({ event, hook })),
+    (commandHooksSchema.safeParse(hooks).data ?? []).flatMap((hook) =>
+      hook === invalidProgram ? [] : [{ event, hook }],
+    ),
   )
+}
+
+/** Whether a program of the event was left out because its entry is invalid. */
+export function hasInvalidProgram(config: HooksConfig, event: string): boolean {
+  const programs: unknown = config[event]
+  return Array.isArray(programs) && programs.includes(invalidProgram)
 }
 
 function eventEntries(value: object): [string, unknown][] {

@@ -62,6 +62,18 @@ export function createPluginEventHook(spec: PluginEventHookSpec): PluginEventHoo
   }
 }
 
+/** Blocks each tool call while a configured check is missing. */
+export const invalidCheckHook: PluginEventHook = {
+  id: `${toolCheckEvent}/invalid`,
+  failsClosed: true,
+  async call() {
+    const message =
+      'Not run: config.yaml has an invalid entry under `hooks.pre_tool_call`, so that a check of tool calls is missing. ' +
+      'The owner of the gateway must correct it; `hermes config check` shows it.'
+    return { action: 'block', message }
+  },
+}
+
 /** Accepts both forms of Hermes: `{ action, message }` and `{ decision, reason }`. */
 function toPluginResult(id: string, event: string, value: unknown): unknown {
   if (!isRecord(value)) return undefined

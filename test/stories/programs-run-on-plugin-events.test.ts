@@ -21,16 +21,18 @@ interface ProgramOptions extends TestGatewayOptions {
   readonly decide: string
   readonly hook?: Readonly<Record<string, unknown>>
   readonly isAccepted?: boolean
+  /** Further entries of the event, before the program. */
+  readonly others?: readonly unknown[]
 }
 
 /** A gateway with one program, and a model that runs `touch ran` in the terminal. */
 async function withProgram(
   t: TestContext,
-  { event, decide, hook, isAccepted = true, ...options }: ProgramOptions,
+  { event, decide, hook, isAccepted = true, others = [], ...options }: ProgramOptions,
 ): Promise<TestGateway> {
   return await startTestGateway(t, {
     ...options,
-    config: { hooks: { [event]: [{ command: './check.js', ...hook }] } },
+    config: { hooks: { [event]: [...others, { command: './check.js', ...hook }] } },
     replies: options.replies ?? [terminalCall('touch ran'), { text: 'done' }],
     prepare({ root }) {
       const file = join(root, 'check.js')
@@ -120,6 +122,44 @@ test('a tool does not run when a program that fails closed fails or was not acce
     await runTool(open)
     assert.equal(ran(open), true, options.decide)
   }
+})
+
+test('no tool runs while an entry of pre_tool_call is invalid', async (t) => {
+  for (const invalid of [
+    { pre_tool_call: [{ command: './check.js' }, { fail_closed: true, matcher: 'write_file' }] },
+    { pre_tool_call: [{ command: './check.js "' }] },
+    { pre_tool_call: './check.js' },
+  ]) {
+    const gateway = await startTestGateway(t, {
+      config: { hooks: invalid },
+      replies: [terminalCall('touch ran'), { text: 'done' }],
+    })
+    await runTool(gateway)
+    assert.equal(ran(gateway), false, JSON.stringify(invalid))
+  }
+})
+
+test('a check with an invalid option still checks, and fails closed if it is unclear whether it should', async (t) => {
+  for (const [hook, decide] of [
+    [{ timeout: 'long' }, `answer({ decision: 'block', reason: 'forbidden' })`],
+    [{ fail_closed: 'yes' }, 'process.exitCode = 1'],
+  ] as const) {
+    const gateway = await withProgram(t, { event: 'pre_tool_call', decide, hook })
+    await runTool(gateway)
+    assert.equal(ran(gateway), false, JSON.stringify(hook))
+  }
+})
+
+test('an invalid entry does not turn off the other programs of its event', async (t) => {
+  const gateway = await withProgram(t, {
+    event: 'post_tool_call',
+    decide: `appendFileSync('seen', input.tool_name)`,
+    others: [{ timeout: 5 }],
+  })
+  await runTool(gateway)
+  await gateway.stop()
+  assert.equal(ran(gateway), true)
+  assert.equal(readFileSync(join(gateway.home.root, 'seen'), 'utf8'), 'terminal')
 })
 
 test('programs add context to a turn and observe its events, and failures of observers change nothing', async (t) => {
