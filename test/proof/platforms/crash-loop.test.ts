@@ -1,6 +1,6 @@
 /**
- * The crash loop of the proof, on one platform alone: Slack stops delivering an event after a few lost connections, and
- * Discord delivers none again, so the messages must come from the history.
+ * The crash loop of the proof with few kills, on one platform alone: Slack stops delivering an event after a few lost
+ * connections, and Discord delivers none again, so the messages must come from the history. `npm run proof` kills more often.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { withTimeout } from '../../../src/lib/timers.ts'
 import { textOf } from '../delivery-counts.ts'
 import { startDiscordPlatform } from './discord.ts'
-import { crashLoop } from './fault-scenarios.ts'
+import { startCrashLoop } from './fault-scenarios.ts'
 import { startSlackPlatform } from './slack.ts'
 import { allChats } from './test-platform.ts'
 import { createTestSystem } from './test-system.ts'
@@ -29,7 +29,7 @@ for (const [name, start] of [
     await system.waitUntilConnected()
     const first = allChats(platform.chats).map((chat) => system.log.send(platform, chat, 'plain').answered)
     assert.ok((await withTimeout(Promise.all(first), timeoutMs)).done)
-    const end = await crashLoop.start(platform, system)
+    const end = await startCrashLoop(platform, system, [0.9, 1.2])
     await end()
     const { messages } = system.log
     for (const until = performance.now() + timeoutMs; performance.now() < until; await pause(50)) {

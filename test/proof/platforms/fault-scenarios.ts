@@ -238,38 +238,46 @@ const outageAtStart: FaultScenario = {
 
 const killed = { durationMs: 300, measures: 'reconnect', kills: true } as const
 
-/**
- * Kills about when the daemon becomes ready: the vendor stops repeating its events, and a catch-up is interrupted again and
- * again.
- */
-export const crashLoop: FaultScenario = {
+const crashLoop: FaultScenario = {
   name: 'crash loop, gap as long as a start',
   durationMs: 0,
   measures: 'reconnect',
   kills: true,
-  async start(testPlatform, system) {
-    await system.kill()
-    // Without a delay a local server answers before the first live event arrives.
-    testPlatform.faults.delay(everyCall, 100, forever)
-    const from = performance.now()
+  start: (testPlatform, system) => startCrashLoop(testPlatform, system, [1, 0.8, 1.4, 0.9, 1.2, 1, 1.6, 1.1]),
+}
+
+/**
+ * Kills about when the daemon becomes ready: the vendor stops repeating its events, and a catch-up is interrupted again and
+ * again.
+ *
+ * @param factors the times until the kills, as multiples of the time that a start takes
+ */
+export async function startCrashLoop(
+  testPlatform: TestPlatform,
+  system: TestSystem,
+  factors: readonly number[],
+): Promise<EndFault> {
+  await system.kill()
+  // Without a delay a local server answers before the first live event arrives.
+  testPlatform.faults.delay(everyCall, 100, forever)
+  const from = performance.now()
+  await system.start()
+  await system.waitUntilConnected()
+  const startMs = performance.now() - from
+  await system.kill()
+  const users = setInterval(() => {
+    for (const chat of testPlatform.chats.busy) system.log.send(testPlatform, chat, 'plain')
+  }, startMs / 8)
+  try {
+    for (const factor of factors) await system.startAndKill(startMs * factor)
+  } finally {
+    clearInterval(users)
+  }
+  return async () => {
     await system.start()
     await system.waitUntilConnected()
-    const startMs = performance.now() - from
-    await system.kill()
-    const users = setInterval(() => {
-      for (const chat of testPlatform.chats.busy) system.log.send(testPlatform, chat, 'plain')
-    }, startMs / 8)
-    try {
-      for (const factor of [1, 0.8, 1.4, 0.9, 1.2, 1, 1.6, 1.1]) await system.startAndKill(startMs * factor)
-    } finally {
-      clearInterval(users)
-    }
-    return async () => {
-      await system.start()
-      await system.waitUntilConnected()
-      testPlatform.faults.clear()
-    }
-  },
+    testPlatform.faults.clear()
+  }
 }
 
 const killScenarios: readonly FaultScenario[] = [
