@@ -134,7 +134,11 @@ test('a failed task is reported with its id', async (t) => {
 })
 
 test('a task with an empty reply is reported', async (t) => {
-  const gateway = await withHook(t, { body: `await start('look after it')`, model: () => ({ text: '' }) })
+  const gateway = await withHook(t, {
+    config: { platforms: { fake: { home_channel: 'home' } }, agent: { retry_window: 0.1 } },
+    body: `await start('look after it')`,
+    model: () => ({ text: '' }),
+  })
   const { text, kind } = await gateway.waitForReply(/bg_\d{6}_[0-9a-f]{8}/, 'home')
   assert.match(text, /hook starter/)
   assert.equal(kind, 'notice')
