@@ -96,6 +96,25 @@ export function* continueAttempt(seq: number): Transaction<void> {
   yield* exec(updateAttempt, { seq, attempt_open: 1 })
 }
 
+const updatePreparation = query((db, p: { seq: number; attempt_open: 0 | 1 }) =>
+  db
+    .updateTable('inbox')
+    .set({ attempt_open: p.attempt_open })
+    .where('seq', '=', p.seq)
+    .where('state', '=', 'queued')
+    .where('attempt_open', '!=', p.attempt_open),
+)
+
+/** Files of a queued event are prepared from now on. A crash meanwhile counts as one during its turn. */
+export function* beginPreparation(seq: number): Transaction<void> {
+  yield* exec(updatePreparation, { seq, attempt_open: 1 })
+}
+
+/** The files are stored. */
+export function* endPreparation(seq: number): Transaction<void> {
+  yield* exec(updatePreparation, { seq, attempt_open: 0 })
+}
+
 const closeAttempts = query((db, _: Record<never, never>) =>
   db.updateTable('inbox').set({ attempt_open: 0 }).where(openCondition).where('attempt_open', '=', 1),
 )
@@ -162,14 +181,13 @@ const selectSuspects = query((db, p: { crashes: number }) =>
     .select('session_key')
     .where(openCondition)
     .where('lane', '=', 'turn')
-    .where('state', '=', 'claimed')
     .where(sql<boolean>`(tries > 0 or crashes >= ${p.crashes})`)
     .orderBy('tries')
     .orderBy('crashes')
     .orderBy('seq'),
 )
 
-/** The sessions whose turn may be what ends the gateway, the least suspicious first. */
+/** The sessions whose turn, or the preparation of it, may be what ends the gateway, the least suspicious first. */
 export function* listSuspectSessions(): Transaction<readonly string[]> {
   return (yield* rows(selectSuspects, { crashes: suspiciousCrashes })).map(({ session_key }) => session_key)
 }

@@ -22,7 +22,7 @@ export interface AttachmentsDeps {
 
 export type PrepareMessage = (key: SessionKey, message: UnpreparedMessage, stopSignal: AbortSignal) => Promise<void>
 
-/** Nothing is claimed meanwhile: after a stop of the gateway the message is still queued. */
+/** The attempt began with the claim of the message. Nothing is claimed meanwhile: after a stop of the gateway the message is still queued. */
 export function createAttachmentPreparation(deps: AttachmentsDeps): PrepareMessage {
   const { journal, running, failpoint } = deps
   return async (key, { seq, event }, stopSignal) => {

@@ -4,7 +4,7 @@
  */
 import type { TurnInfo } from '../../agent/agent-hooks.ts'
 import type { Provider } from '../../agent/models/provider.ts'
-import { attemptsExhausted } from '../../inbox/attempts.ts'
+import { attemptsExhausted, beginPreparation } from '../../inbox/attempts.ts'
 import { claimEvent, findQueueHead } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/ids.ts'
@@ -61,7 +61,7 @@ export type TurnWithoutModel =
   /** All attempts have failed. */
   | { readonly kind: 'attempts-exhausted'; readonly turn: Turn; readonly reason: string }
 
-/** The next message has attachments that are not downloaded yet. Nothing has been claimed. */
+/** The next message has attachments that are not downloaded yet. An attempt has begun; nothing has been claimed. */
 export interface UnpreparedMessage {
   readonly kind: 'unprepared'
   readonly seq: number
@@ -102,8 +102,11 @@ export function* claimNextTurn(
   const event = parseStoredEvent(head.payload)
   const { source } = event
   const nonModelTask = nonModelTaskOf(event)
-  if (nonModelTask === null && event.attachments?.some(needsDownload) === true)
+  const isExhausted = attemptsExhausted(head)
+  if (!isExhausted && nonModelTask === null && event.attachments?.some(needsDownload) === true) {
+    yield* beginPreparation(head.seq)
     return { kind: 'unprepared', seq: head.seq, event }
+  }
   const session = yield* beginEpoch({
     key,
     source: JSON.stringify(source),
@@ -130,7 +133,10 @@ export function* claimNextTurn(
   const earlier = yield* readTranscript(session.session_id)
   if (earlier.length === 0 && event.seed !== undefined)
     earlier.push(...(yield* seedTranscript(session.session_id, event.seed.messages, now)))
-  const opened = { key, state: session, id: ids.turn, seq: head.seq, event, entries: earlier }
+  const opened = { key, state: session, id: ids.turn, seq: head.seq, event, entries: earlier, attempts: head }
+  // The gateway ended each time while it prepared the files of the message.
+  if (isExhausted)
+    return { kind: 'attempts-exhausted', turn: yield* buildTurn(opened), reason: head.reason ?? unknownEnd }
   if (nonModelTask !== null) return { ...nonModelTask, turn: yield* buildTurn(opened) }
 
   const message = { role: 'user' as const, content: formatUserText(event, rules.isShared(source)) }
@@ -166,15 +172,17 @@ function* claimInterruptedTurn(key: SessionKey, found: OpenTurn, now: number): T
     seq: found.seq,
     event,
     entries,
+    attempts: found,
     interrupted: found,
   })
   if (found.stop_requested === 1) return { kind: 'stopped', turn }
-  if (attemptsExhausted(found))
-    return { kind: 'attempts-exhausted', turn, reason: found.reason ?? 'the gateway ended during the turn' }
+  if (attemptsExhausted(found)) return { kind: 'attempts-exhausted', turn, reason: found.reason ?? unknownEnd }
   yield* claimEvent(found.seq, found.id)
   if (nonModelTask !== null) return { ...nonModelTask, turn }
   return { kind: 'model', turn }
 }
+
+const unknownEnd = 'the gateway ended during the turn'
 
 /** Null for a message that the model answers. */
 function nonModelTaskOf(event: MessageEvent) {
@@ -190,11 +198,21 @@ interface TurnParts {
   readonly seq: number
   readonly event: MessageEvent
   readonly entries: readonly TranscriptEntry[]
+  readonly attempts: Pick<OpenTurn, 'tries' | 'crashes'>
   /** The earlier attempt; undefined for a new turn. */
   readonly interrupted?: OpenTurn
 }
 
-function* buildTurn({ key, state, id, seq, event, entries: transcript, interrupted }: TurnParts): Transaction<Turn> {
+function* buildTurn({
+  key,
+  state,
+  id,
+  seq,
+  event,
+  entries: transcript,
+  attempts,
+  interrupted,
+}: TurnParts): Transaction<Turn> {
   return {
     id: brand<TurnId>(id),
     seq,
@@ -204,7 +222,7 @@ function* buildTurn({ key, state, id, seq, event, entries: transcript, interrupt
     event,
     firstOfSession: state.fresh === 1,
     resumed: interrupted !== undefined,
-    hasFailedAttempts: interrupted !== undefined && interrupted.tries + interrupted.crashes > 0,
+    hasFailedAttempts: attempts.tries + attempts.crashes > 0,
     outageSince: interrupted?.outage_since ?? null,
     systemPrompt: yield* readFrozenPrompt(state.session_id),
     transcript,

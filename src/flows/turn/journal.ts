@@ -6,7 +6,7 @@
 import type { Journal } from '../../agent/loop/journal.ts'
 import { hashToolCall } from '../../agent/loop/tool-batch.ts'
 import { attachFiles } from '../../inbox/apply-change.ts'
-import { continueAttempt, recordProgress } from '../../inbox/attempts.ts'
+import { continueAttempt, endPreparation, recordProgress } from '../../inbox/attempts.ts'
 import { finishEvent, markEventDead } from '../../inbox/queries.ts'
 import { isHermesError } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
@@ -87,7 +87,11 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
       return store.run(() => claimNextTurn(deps, key, ids, now))
     },
 
-    storeAttachments: (seq, files) => store.run(() => attachFiles(seq, files)),
+    storeAttachments: (seq, files) =>
+      store.run(function* () {
+        yield* attachFiles(seq, files)
+        yield* endPreparation(seq)
+      }),
 
     journalOf(turn, prepareInterim = async () => null) {
       const ordinals = createMessageOrdinals(turn)

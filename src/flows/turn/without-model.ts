@@ -69,8 +69,8 @@ function exhaustedResult(turn: Turn, reason: string): TurnRunResult {
 }
 
 /** An interrupted turn emitted `agent:start` in an earlier attempt; a compression never does. */
-function wasAnnounced({ event }: Turn): boolean {
-  return event.compress === undefined
+function wasAnnounced({ event, resumed }: Turn): boolean {
+  return event.compress === undefined && resumed
 }
 
 function unknownCommandText(name: string): string {

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { hashToolCall } from '../../../src/agent/loop/tool-batch.ts'
 import type { Claim, Turn } from '../../../src/flows/turn/claim.ts'
 import { createTurnJournal, type TurnCompletion } from '../../../src/flows/turn/journal.ts'
-import { assessCrash, recordFailedAttempt } from '../../../src/inbox/attempts.ts'
+import { assessCrash, listSuspectSessions, recordFailedAttempt } from '../../../src/inbox/attempts.ts'
 import { acceptEvent, findEventState, findQueueHead } from '../../../src/inbox/queries.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { brand } from '../../../src/lib/ids.ts'
@@ -570,6 +570,34 @@ test('attachments that arrive for a message that is claimed already, or has othe
   await journal.storeAttachments(seq, [{ kind: 'photo', ref: 'new', path: '/media/3.jpg' }])
   assert.equal((await claimRun()).event.attachments?.[0]?.path, '/media/2.jpg')
   assert.equal(turn.event.attachments?.[0]?.path, '/media/2.jpg')
+})
+
+test('a message whose files end the gateway three times becomes a dead letter', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  const seq = await accept('look', { attachments: [{ kind: 'photo', ref: 'poison' }] })
+  await accept('fine')
+  for (let crash = 0; crash < 3; crash++) {
+    assert.equal(kindOf(await journal.claim(key)), 'unprepared')
+    assert.equal(await store.run(() => assessCrash(() => true, 1)), 1)
+    assert.deepEqual(await store.run(listSuspectSessions), [key])
+  }
+  const claim = await journal.claim(key)
+  assert.ok(claim?.kind === 'attempts-exhausted')
+  assert.deepEqual([claim.turn.seq, claim.turn.transcript], [seq, []])
+  await journal.finish(claim.turn, ending({ state: 'failed', reason: claim.reason, deadLetter: true }))
+  assert.equal((await store.run(() => findEventState(seq)))?.state, 'dead')
+  assert.equal((await claimRun()).event.text, 'fine')
+})
+
+test('a crash after the files of a waiting message are stored does not count', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  const seq = await accept('look', { attachments: [{ kind: 'photo', ref: 'f1' }] })
+  await journal.claim(key)
+  assert.equal(await store.run(() => assessCrash(() => true, 1)), 1)
+  await journal.claim(key)
+  await journal.storeAttachments(seq, [{ kind: 'photo', ref: 'f1', path: '/media/1.jpg' }])
+  assert.equal(await store.run(() => assessCrash(() => true, 1)), 0)
+  assert.equal((await claimRun()).hasFailedAttempts, true)
 })
 
 test('an unknown command does not wait for its attachments', async (t) => {
