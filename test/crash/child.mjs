@@ -3,7 +3,7 @@
  * replaces the failpoint.
  */
 import { subscribe } from 'node:diagnostics_channel'
-import { registerHooks } from 'node:module'
+import { flushCompileCache, registerHooks } from 'node:module'
 import { bundledPackageUrls } from '../../src/packages/bundled-packages.mjs'
 import { createResolver } from '../../src/packages/resolver.mjs'
 
@@ -46,6 +46,8 @@ const gateway = await startGateway({
   failpoint,
 })
 process.stdout.write('ready\n')
+// A process that is killed would not write its cache.
+flushCompileCache()
 await stop.promise
 await gateway.stop()
 process.exit(0)

@@ -9,6 +9,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compileCacheDirectory } from '../kit/compile-cache.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { type ChatServer, type SentMessage, startChatServer } from './chat-server.ts'
@@ -225,13 +226,12 @@ platforms:
 }
 
 export function start(home: string, kill: Partial<Kill>, children: Set<ChildProcess>): ChildProcess {
-  const cache = join(tmpdir(), `hermes-crash-cache-${process.getuid?.() ?? 0}`)
   const child = spawn(
     process.execPath,
     [fileURLToPath(new URL('./child.mjs', import.meta.url)), JSON.stringify({ home, ...kill })],
     {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: cache },
+      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCacheDirectory() },
     },
   )
   children.add(child)

@@ -3,9 +3,9 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compileCacheDirectory } from '../kit/compile-cache.ts'
 
 export interface HomeSettings {
   readonly chatUrl: string
@@ -61,7 +61,7 @@ function start([program, ...words]: readonly [string, ...string[]], environment:
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: join(tmpdir(), `hermes-crash-cache-${process.getuid?.() ?? 0}`),
+      NODE_COMPILE_CACHE: compileCacheDirectory(),
       ...environment,
     },
   })

@@ -2,11 +2,10 @@
  * Runs `hermes gateway run` as a child process, for tests of signals, exit codes and damaged files.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { withTimeout } from '../../src/lib/timers.ts'
+import { compileCacheDirectory } from '../kit/compile-cache.ts'
 import { describeMatcher, type LogMatcher, matchesLogLine } from '../kit/log-matcher.ts'
 
 export interface Daemon {
@@ -45,7 +44,7 @@ export function startDaemon(t: TestContext, home: string, options: DaemonOptions
       HOME: home,
       HERMES_HOME: home,
       // The first daemon fills the cache for all others.
-      NODE_COMPILE_CACHE: join(tmpdir(), `hermes-test-cache-${process.getuid?.() ?? 0}`),
+      NODE_COMPILE_CACHE: compileCacheDirectory(),
       ...environment,
     },
   })

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { compileCacheDirectory } from '../kit/compile-cache.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { rowsIn } from './support.ts'
 
@@ -54,7 +53,7 @@ function startCrashingGateway(t: TestContext, { home }: TestGateway) {
     killSignal: 'SIGABRT',
     env: {
       PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: join(tmpdir(), `hermes-test-cache-${process.getuid?.() ?? 0}`),
+      NODE_COMPILE_CACHE: compileCacheDirectory(),
     },
   })
   t.after(() => child.kill('SIGKILL'))

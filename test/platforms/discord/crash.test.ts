@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { withTimeout } from '../../../src/lib/timers.ts'
+import { compileCacheDirectory } from '../../kit/compile-cache.ts'
 import { startDiscordServer } from '../../kit/servers/discord/server.ts'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
 import { tempHome } from '../../kit/temp-home.ts'
@@ -32,7 +32,7 @@ function runGateway(children: Set<ChildProcess>, home: string, killAt?: string, 
     stdio: ['ignore', 'ignore', 'ignore'],
     env: {
       PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: join(tmpdir(), `hermes-crash-cache-${process.getuid?.() ?? 0}`),
+      NODE_COMPILE_CACHE: compileCacheDirectory(),
     },
   })
   children.add(child)
