@@ -155,7 +155,7 @@ describe('files', () => {
     assert.equal(host.requests.length, 1)
   })
 
-  test('file_hosts receive the token only beside api_url, over https or on this machine', async (t) => {
+  test('file_hosts receive the token only beside api_url, over https or on this machine', async () => {
     const file_hosts = [
       'https://files.example.org',
       'http://files.example.org',
