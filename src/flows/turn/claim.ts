@@ -102,7 +102,8 @@ export function* claimNextTurn(
   const event = parseStoredEvent(head.payload)
   const { source } = event
   const nonModelTask = nonModelTaskOf(event)
-  const isExhausted = attemptsExhausted(head)
+  // A failed attempt stores its reason.
+  const isExhausted = head.reason !== null && attemptsExhausted(head)
   if (!isExhausted && nonModelTask === null && event.attachments?.some(needsDownload) === true) {
     yield* beginPreparation(head.seq)
     return { kind: 'unprepared', seq: head.seq, event }
