@@ -122,7 +122,7 @@ export function composeCore(context: AppContext): Core {
     timeoutMs: () => settings().hooks.command_timeout * 1_000,
   })
   const { gatewayHooks } = pluginRegistries
-  const waitInTurn = createTurnWait({ store, engine, isDraining: context.isDraining })
+  const waitInTurn = createTurnWait({ store, engine })
   const approvals = composeApprovals(context, { waitInTurn, outbox, engine, events, gatewayHooks, runningTurns })
   const sessionServices = createSessionServices({
     store,

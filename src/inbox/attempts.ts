@@ -77,23 +77,23 @@ export function* recordProgress(seq: number): Transaction<void> {
   yield* exec(clearCounts, { seq })
 }
 
-const updateAttempt = query((db, p: { seq: number; attempt_open: 0 | 1 }) =>
+const updateAttempt = query((db, p: { seq: number; from: 0 | 1; to: 0 | 1 }) =>
   db
     .updateTable('inbox')
-    .set({ attempt_open: p.attempt_open })
+    .set({ attempt_open: p.to })
     .where('seq', '=', p.seq)
     .where('state', '=', 'claimed')
-    .where('attempt_open', '!=', p.attempt_open),
+    .where('attempt_open', '=', p.from),
 )
 
 /** A crash from now on does not concern the event: its turn waits. */
 export function* pauseAttempt(seq: number): Transaction<void> {
-  yield* exec(updateAttempt, { seq, attempt_open: 0 })
+  yield* exec(updateAttempt, { seq, from: 1, to: 0 })
 }
 
 /** The turn of the event works again. */
 export function* continueAttempt(seq: number): Transaction<void> {
-  yield* exec(updateAttempt, { seq, attempt_open: 1 })
+  yield* exec(updateAttempt, { seq, from: 0, to: 1 })
 }
 
 const updatePreparation = query((db, p: { seq: number; attempt_open: 0 | 1 }) =>
@@ -116,10 +116,17 @@ export function* endPreparation(seq: number): Transaction<void> {
 }
 
 const closeAttempts = query((db, _: Record<never, never>) =>
-  db.updateTable('inbox').set({ attempt_open: 0 }).where(openCondition).where('attempt_open', '=', 1),
+  db
+    .updateTable('inbox')
+    .set({ attempt_open: 2 })
+    .where(openCondition)
+    .where(sql<boolean>`(state = 'claimed' or attempt_open = 1)`),
 )
 
-/** The gateway stops in an orderly way: what it interrupts is not counted, even if the process is killed meanwhile. */
+/**
+ * The gateway stops in an orderly way: what it interrupts is not counted, even if the process is killed meanwhile. Turns that
+ * use the rest of their time do not open their attempts again.
+ */
 export function* closeAllAttempts(): Transaction<void> {
   yield* exec(closeAttempts, {})
 }

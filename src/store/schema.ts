@@ -50,7 +50,10 @@ export interface Database {
     crashes: Generated<number>
     /** All crashes that only this event can have caused. Progress does not reset it. */
     own_crashes: Generated<number>
-    /** 1 while the event is being processed. The next start finds what a crash interrupted. */
+    /**
+     * 1 while the event is being processed, so that the next start finds what a crash interrupted. 2 from the moment that the
+     * gateway stops until the event is claimed again.
+     */
     attempt_open: Generated<number>
     /** An interrupted turn is not continued before this time, ms. */
     available_at: number

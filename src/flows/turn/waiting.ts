@@ -10,7 +10,6 @@ import type { Store } from '../../store/store.ts'
 export interface TurnWaitDeps {
   readonly store: Store
   readonly engine: Pick<Engine, 'waitOutside'>
-  isDraining(): boolean
 }
 
 /**
@@ -19,7 +18,7 @@ export interface TurnWaitDeps {
  */
 export type TurnWait = <T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal) => Promise<T>
 
-export function createTurnWait({ store, engine, isDraining }: TurnWaitDeps): TurnWait {
+export function createTurnWait({ store, engine }: TurnWaitDeps): TurnWait {
   /** Concurrent waits of each session. */
   const waits = new Map<SessionKey, number>()
 
@@ -38,8 +37,7 @@ export function createTurnWait({ store, engine, isDraining }: TurnWaitDeps): Tur
     const others = (waits.get(key) ?? 1) - 1
     if (others > 0) waits.set(key, others)
     else waits.delete(key)
-    // What a stop of the gateway interrupts is not counted.
-    if (others === 0 && seq !== undefined && !isDraining()) await store.run(() => continueAttempt(seq))
+    if (others === 0 && seq !== undefined) await store.run(() => continueAttempt(seq))
   }
 
   return (key, wait, signal) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createTurnJournal } from '../../../src/flows/turn/journal.ts'
 import { createTurnWait } from '../../../src/flows/turn/waiting.ts'
-import { assessCrash } from '../../../src/inbox/attempts.ts'
+import { assessCrash, closeAllAttempts } from '../../../src/inbox/attempts.ts'
 import { acceptEvent } from '../../../src/inbox/queries.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import type { MessageEvent } from '../../../src/message/event.ts'
@@ -26,9 +26,13 @@ async function turnInProgress(t: TestContext) {
   const wait = createTurnWait({
     store,
     engine: { waitOutside: (_key, work) => work() },
-    isDraining: () => false,
   })
-  return { writes: journal.journalOf(claim.turn), wait, crash: () => store.run(() => assessCrash(() => true, 1)) }
+  return {
+    store,
+    writes: journal.journalOf(claim.turn),
+    wait,
+    crash: () => store.run(() => assessCrash(() => true, 1)),
+  }
 }
 
 const call = (id: string) => ({ id, name: 'tool', arguments: '{}' })
@@ -80,4 +84,13 @@ test('the attempt stays paused until the last of several waits ends', async (t) 
     signal,
   )
   assert.equal(await crash(), 1)
+})
+
+test('a tool that starts, or a wait that ends, while the gateway stops does not open the attempt again', async (t) => {
+  const { store, writes, wait, crash } = await turnInProgress(t)
+  const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
+  await writes.recordAssistantMessage({ role: 'assistant', content: '', toolCalls: [call('a')] }, usage, false)
+  await wait(key, () => store.run(closeAllAttempts), signal)
+  await writes.recordToolStart(call('a'), 'pure')
+  assert.equal(await crash(), 0)
 })
