@@ -35,6 +35,7 @@ import type { EventResults } from './inbox/event-results.ts'
 import { isHermesError, isTransientError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import { backoffMs } from './lib/timers.ts'
+import type { Authority } from './message/authority.ts'
 import { hasWaitingUser } from './message/event.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
@@ -61,7 +62,7 @@ export interface TurnDeps extends TurnProgressDeps {
   /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
-  openSubagentWorkspace(sessionId: string, turnId: string): SubagentWorkspace
+  openSubagentWorkspace(sessionId: string, turnId: string, authority: Authority): SubagentWorkspace
   /** Builds the system prompt of a new session and stores it for all its turns. */
   freezePrompt(turn: Turn): Promise<string>
   readonly compression: Pick<SessionCompression, 'beforeTurn' | 'afterContextOverflow'>
@@ -159,7 +160,7 @@ async function runModelTurn(
       listener: progress.listener,
       signal: running.signal,
       toolContextFor: (call) => deps.toolContext(turn, call, running.signal),
-      openSubagentWorkspace: deps.openSubagentWorkspace,
+      openSubagentWorkspace: (sessionId, turnId) => deps.openSubagentWorkspace(sessionId, turnId, turn.authority),
       compress: () => deps.compression.afterContextOverflow(turn, chosen, running.signal),
     })
     const model = { model: chosen.model, provider: chosen.provider.name }

@@ -52,8 +52,15 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     failpoint,
   })
   const plugins = composePluginManager(context, core, { agentServices, currentTurn: agent.currentTurn })
-  const { isShared, routeOf } = accountDirectory
-  const journal = createTurnJournal({ store, clock, isShared, routeOf, onProgress: core.engine.madeProgress })
+  const { isShared, routeOf, authorityOf } = accountDirectory
+  const journal = createTurnJournal({
+    store,
+    clock,
+    isShared,
+    routeOf,
+    authorityOf,
+    onProgress: core.engine.madeProgress,
+  })
   const runTurn = createTurnRunner({
     journal,
     agent,

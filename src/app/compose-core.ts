@@ -305,6 +305,7 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     log,
     failpoint,
     checkAccess: accountDirectory.access,
+    authorityOf: accountDirectory.authorityOf,
     editPolicyOf: accountDirectory.editPolicyOf,
     emitsEvents: accountDirectory.emitsEvents,
     sessionKeyOf: accountDirectory.sessionKey,

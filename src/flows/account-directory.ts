@@ -2,8 +2,9 @@
  * The accounts of all platforms: who may write to them, how they behave, and which session a message belongs to.
  */
 
-import { decideAccess, deniesEveryone } from '../inbox/access.ts'
+import { authorityWith, decideAccess, decideRole, deniesEveryone } from '../inbox/access.ts'
 import type { Logger } from '../lib/log.ts'
+import type { Authority } from '../message/authority.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
@@ -25,6 +26,8 @@ export interface AccountDirectory {
   /** What fits into one message of this platform. */
   limitsOf(platform: string): InstalledPlatform['limits'] | undefined
   access(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
+  /** Whose message it is, by the lists of the configuration. The lowest role for an account that is not configured. */
+  authorityOf(source: SessionSource): Authority
   /** How the gateway behaves on an account; the defaults for an account that is not configured. */
   policyOf(of: Pick<SessionSource, 'platform' | 'account'>): AccountPolicy
   editPolicyOf(source: SessionSource): AccountPolicy['edits']
@@ -44,7 +47,7 @@ type Routed = Pick<MessageEvent, 'source' | 'task'>
 export interface AccountDirectoryDeps {
   readonly catalogue: PlatformCatalogue
   readonly settings: () => Pick<SessionsConfig, 'group_sessions_per_user' | 'thread_sessions_per_user'> &
-    Pick<AccountsConfig, 'platforms' | 'gateway'>
+    Pick<AccountsConfig, 'platforms' | 'gateway' | 'roles'>
   /** Settings that are missing because a variable is not set. */
   readonly unusableSettings: () => NonNullable<AccountsConfig['unusable']>
   /** The configuration is invalid and the defaults are in use. */
@@ -93,6 +96,11 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
       if (account === undefined) return { allowed: false, reason: 'the account is not configured' }
       return decideAccess(source, { internal }, account.access)
     },
+    authorityOf(source) {
+      const account = accountOf(source)
+      const role = account === undefined ? 'guest' : decideRole(source, account.access, account.roles)
+      return authorityWith(role, source)
+    },
     policyOf,
     editPolicyOf: (source) => policyOf(source).edits,
     sessionKey: (source) => sessionKeyOf(source, keyRules(source)),
@@ -110,9 +118,9 @@ function routeOf({ source, task }: Routed): string {
 /** With an unusable configuration only the web page and the terminal stay, so that the owner can repair it. */
 function readAccounts(deps: AccountDirectoryDeps): PlatformAccount[] {
   const { catalogue, onlyPlatforms } = deps
-  const { platforms, gateway } = deps.settings()
+  const { platforms, gateway, roles } = deps.settings()
   const chosen = catalogue.platforms.filter(({ name }) => onlyPlatforms === undefined || onlyPlatforms.includes(name))
-  const all = platformAccounts(chosen, { platforms, gateway, unusable: deps.unusableSettings() })
+  const all = platformAccounts(chosen, { platforms, gateway, roles, unusable: deps.unusableSettings() })
   return deps.usesDefaultsAfterFailure() ? all.filter(({ platform }) => platform.access === 'token') : all
 }
 

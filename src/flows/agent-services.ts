@@ -15,6 +15,7 @@ import type { LoadedTools } from '../agent/tools/registry.ts'
 import { truncateMiddle } from '../agent/tools/support/result-json.ts'
 import type { ToolContext } from '../agent/tools/tool.ts'
 import { sleep } from '../lib/timers.ts'
+import type { Authority } from '../message/authority.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn } from './turn/claim.ts'
@@ -29,9 +30,13 @@ export interface AgentServices {
   model(): Promise<{ readonly provider: Provider; readonly model: string }>
   /** A session keeps the tool list with which it started; each call checks whether the tool still exists. */
   tools(sessionId: string): Promise<AgentTools>
-  toolContext(turn: Pick<Turn, 'sessionId' | 'id' | 'transcript'>, call: ToolCall, signal: AbortSignal): ToolContext
+  toolContext(
+    turn: Pick<Turn, 'sessionId' | 'id' | 'transcript' | 'authority'>,
+    call: ToolCall,
+    signal: AbortSignal,
+  ): ToolContext
   /** A separate terminal and todo list for the tools of a sub-agent. */
-  openSubagentWorkspace(sessionId: string, turnId: string): SubagentWorkspace
+  openSubagentWorkspace(sessionId: string, turnId: string, authority: Authority): SubagentWorkspace
   cwd(): string
   /** The configured names. Loads nothing. */
   describe(): { readonly model: string; readonly provider: string }
@@ -71,7 +76,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 
   const toolContextFor = (
-    { sessionId, turnId }: { sessionId: string; turnId: string },
+    { sessionId, turnId, authority }: { sessionId: string; turnId: string; authority: Authority },
     transcript: () => readonly ChatMessage[],
     call: ToolCall,
     signal: AbortSignal,
@@ -81,6 +86,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     turnId,
     callId: call.id,
     signal,
+    authority,
     log: log.child({ turn: turnId, tool: call.name }),
     limits: { maxResultChars: settings().agent.max_tool_result_chars },
   })
@@ -94,11 +100,16 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       agentTools ??= openTools()
       return snapshotTools(sessionId, await agentTools)
     },
-    toolContext({ sessionId, id: turnId, transcript }, call, signal) {
-      return toolContextFor({ sessionId, turnId }, () => transcript.map(({ message }) => message), call, signal)
+    toolContext({ sessionId, id: turnId, transcript, authority }, call, signal) {
+      return toolContextFor(
+        { sessionId, turnId, authority },
+        () => transcript.map(({ message }) => message),
+        call,
+        signal,
+      )
     },
-    openSubagentWorkspace: (sessionId, turnId) => ({
-      toolContextFor: (call, signal) => toolContextFor({ sessionId, turnId }, () => [], call, signal),
+    openSubagentWorkspace: (sessionId, turnId, authority) => ({
+      toolContextFor: (call, signal) => toolContextFor({ sessionId, turnId, authority }, () => [], call, signal),
       close: () => resources.dispose(sessionId),
     }),
     cwd,

@@ -10,6 +10,7 @@ import { listOpenEventsOfPlatform } from '../inbox/queries.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { brand, sessionIdAt } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
+import type { Authority } from '../message/authority.ts'
 import type { BackgroundTask, MessageEvent } from '../message/event.ts'
 import type { EventKey } from '../message/ids.ts'
 import { backgroundPlatform } from '../message/source.ts'
@@ -28,6 +29,8 @@ export interface TaskRequest extends Pick<BackgroundTask, 'deliver'> {
   readonly prompt: string
   /** The user of the task's source. */
   readonly requester: { readonly id: string; readonly name: string }
+  /** Of the person who caused the task. */
+  readonly authority: Authority
   readonly maxIterations?: number | undefined
   readonly route?: string | undefined
 }
@@ -116,6 +119,7 @@ function taskEvent(order: TaskRequest, now: number): MessageEvent & { readonly t
     messageType: 'text',
     timestamp: now,
     internal: true,
+    authority: order.authority,
     allowGatewayControl: false,
     task: { id, deliver, route, ...(maxIterations === undefined ? {} : { maxIterations }) },
   }

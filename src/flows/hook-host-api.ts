@@ -5,6 +5,8 @@ import type { HookGatewayServices } from '../hooks/services.ts'
 import { HermesError } from '../lib/errors.ts'
 import { uuid7 } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
+import type { Authority } from '../message/authority.ts'
+import { backgroundPlatform } from '../message/source.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
@@ -28,6 +30,9 @@ export const hookMessagePrefix = 'hook:'
 /** Per hook: a loop in a handler must not become a bill. */
 const maxOpenTasksPerHook = 50
 
+/** Hooks are programs of the owner. */
+const hookAuthority: Authority = { role: 'owner', platform: backgroundPlatform, chatType: 'dm' }
+
 export function createHookServices(deps: HookServicesDeps): HookGatewayServices {
   /** Names of hooks whose tasks are not on disk yet, one entry per task. */
   const starting: string[] = []
@@ -43,7 +48,14 @@ export function createHookServices(deps: HookServicesDeps): HookGatewayServices 
         throw new Error(`startAgent: this hook has ${maxOpenTasksPerHook} open tasks, the maximum`)
       starting.push(requester.name)
       try {
-        return await deps.startTask({ prompt, requester, deliver: found.target, maxIterations, route })
+        return await deps.startTask({
+          prompt,
+          requester,
+          authority: hookAuthority,
+          deliver: found.target,
+          maxIterations,
+          route,
+        })
       } finally {
         starting.splice(starting.indexOf(requester.name), 1)
       }

@@ -11,6 +11,7 @@ import type { RequestInput } from '../agent/models/provider.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { brand, uuid7 } from '../lib/ids.ts'
+import type { Authority } from '../message/authority.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { EventKey, SessionId, TurnId } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
@@ -50,7 +51,12 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
 
   async function createDetachedTurn(owner: string, id: string): Promise<CurrentTurn> {
     const turn = turnInfoOf(owner, id, await agents.model().catch(() => undefined))
-    const turnRef = { sessionId: brand<SessionId>(turn.sessionId), id: brand<TurnId>(id), transcript: [] }
+    const turnRef = {
+      sessionId: brand<SessionId>(turn.sessionId),
+      id: brand<TurnId>(id),
+      transcript: [],
+      authority: pluginAuthority,
+    }
     return {
       turn,
       tools: await agents.tools(turn.sessionId),
@@ -162,6 +168,9 @@ async function lastAuthorizedSource(
   const source = await store.run(() => findSessionSource(sessionKey))
   return source !== undefined && access({ source }).allowed ? source : undefined
 }
+
+/** Plugins are programs of the owner. Within a turn, their calls have the authority of the turn. */
+const pluginAuthority: Authority = { role: 'owner', platform: 'plugin', chatType: 'dm' }
 
 /** Outside of turns each plugin has a session of its own. */
 function turnInfoOf(owner: string, turnId: string, chosen: ChosenModel | undefined): TurnInfo {

@@ -1,6 +1,7 @@
 /**
  * Decides who may talk to the agent (contract §3.10). Pure. Denies access by default: a rule must allow it.
  */
+import type { Authority, Role } from '../message/authority.ts'
 import type { SessionSource } from '../message/source.ts'
 
 /** The rules of one account of a platform, and those of the whole gateway. */
@@ -107,4 +108,56 @@ function allow(rule: AccessRule, reason: string): RuleDecision {
 
 function deny(rule: AccessRule, reason: string): RuleDecision {
   return { allowed: false, rule, reason }
+}
+
+/** Who is owner, member or guest on one account of a platform. */
+export interface RoleRules {
+  /** User ids of this platform, from `roles.owners`. */
+  readonly owners: readonly string[]
+  /** User ids of this platform, from `roles.members`; `*` for every user who has access. */
+  readonly members: readonly string[]
+  /** User ids of this platform, from `roles.guests`; `*` for every user who has access. */
+  readonly guests: readonly string[]
+  /** `extra.allow_admin_from`: owners in direct messages. */
+  readonly adminFrom: readonly string[]
+  /** `extra.group_allow_admin_from`: owners in groups. */
+  readonly groupAdminFrom: readonly string[]
+  /** Some list of the configuration names an owner. Without one, everybody who is allowed by id is an owner. */
+  readonly hasOwners: boolean
+}
+
+/**
+ * Decides the role of a sender who has access. A list of `roles` that names the user decides; if several do, the lowest role.
+ * Otherwise an administrator is owner in the scope of the list, a user who is allowed by id is member, and everybody else is
+ * a guest.
+ */
+export function decideRole(source: SessionSource, access: AccessRules, roles: RoleRules): Role {
+  if (access.access === 'token') return 'owner'
+  const user = [source.userId, source.userIdAlt]
+  if (namesUser(roles.guests, user)) return 'guest'
+  if (namesUser(roles.members, user)) return 'member'
+  if (namesUser(roles.owners, user)) return 'owner'
+  if (namesUser(source.chatType === 'dm' ? roles.adminFrom : roles.groupAdminFrom, user)) return 'owner'
+  if (namesUser(access.allowFrom, user) || namesUser(access.gatewayAllowedUsers, user))
+    return roles.hasOwners ? 'member' : 'owner'
+  return roles.members.includes('*') && !roles.guests.includes('*') && source.isBot !== true ? 'member' : 'guest'
+}
+
+/** As `matchesAny`, without `*`: who is let in with everybody else is not known. */
+function namesUser(list: readonly string[], ids: readonly (string | undefined)[]): boolean {
+  return ids.some((id) => id !== undefined && id !== '' && id !== '*' && list.includes(id))
+}
+
+/** The authority of a sender with this role. */
+export function authorityWith(role: Role, source: SessionSource): Authority {
+  const { platform, account, chatId, chatType, userId, parentChatId } = source
+  return {
+    role,
+    platform,
+    account,
+    chatId,
+    chatType,
+    ...(userId === undefined ? {} : { userId }),
+    ...(parentChatId === undefined ? {} : { parentChatId }),
+  }
 }

@@ -119,9 +119,11 @@ const rewrite = query((db, p: { seq: number; kind: string; payload: string }) =>
 
 /** The event with the edited text and files. An edit changes neither its chat nor the message that it replies to. */
 function amendedEvent({ attachments, ...before }: MessageEvent, edited: MessageEvent): MessageEvent {
-  const { text, messageType, allowGatewayControl } = edited
+  const { text, messageType, allowGatewayControl, authority } = edited
   return {
     ...before,
+    // The text is now that of the sender of the edit.
+    ...(authority === undefined ? {} : { authority }),
     text,
     messageType,
     ...(allowGatewayControl === undefined ? {} : { allowGatewayControl }),

@@ -78,7 +78,7 @@ export function createChangeHandler(
     // A plugin that skips or rewrites messages sees their edits, too.
     const dispatched = await preDispatch?.(received, keys)
     if (dispatched !== undefined && 'result' in dispatched) return dispatched.result
-    const event = dispatched?.event ?? received
+    const event = await withAuthority(deps, dispatched?.event ?? received)
     const edit = {
       targetKey,
       keys,
@@ -137,6 +137,15 @@ export function createChangeHandler(
       deps.emit(change.added ? 'reaction:added' : 'reaction:removed', toReactionEvent(change))
     return { status: 'accepted', seq }
   }
+}
+
+/** The event with the authority of its sender. An adapter cannot bring one; what the gateway itself causes keeps its own. */
+export async function withAuthority(
+  { authorityOf }: Pick<InboxDeps, 'authorityOf'>,
+  event: MessageEvent,
+): Promise<MessageEvent> {
+  if (event.internal === true && event.authority !== undefined) return event
+  return { ...event, authority: await authorityOf(event.source) }
 }
 
 function sourceOf(change: MessageChange): SessionSource {

@@ -2,6 +2,7 @@
  * What the inbox needs of the gateway.
  */
 import type { Logger } from '../lib/log.ts'
+import type { Authority } from '../message/authority.ts'
 import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
@@ -19,6 +20,8 @@ export interface InboxDeps {
   isOpen(): boolean
   /** Whether the user may talk to the agent in this chat (contract §3.10). */
   checkAccess(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
+  /** The role of a sender who has access. Never rejects. */
+  authorityOf(source: SessionSource): Authority | Promise<Authority>
   /** The effect of edits for the account of this source. */
   editPolicyOf(source: SessionSource): 'ignore' | 'amend' | 'rerun'
   sessionKeyOf(source: SessionSource): SessionKey

@@ -7,7 +7,7 @@ import type { MessageChange } from '../message/change.ts'
 import type { MessageEvent } from '../message/event.ts'
 import { truncateForHooks } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
-import { createChangeHandler } from './changes.ts'
+import { createChangeHandler, withAuthority } from './changes.ts'
 import { advanceCursor, advanceExistingCursor } from './cursors.ts'
 import type { InboxDeps } from './deps.ts'
 import { createPreDispatch } from './pre-dispatch.ts'
@@ -41,19 +41,20 @@ export function createInbox(deps: InboxDeps): Inbox {
       const isObserved = received.internal !== true && preDispatchHooks?.hasPreDispatchHooks() === true
       const dispatched = isObserved ? await preDispatch?.(received, keys, cursor) : undefined
       if (dispatched !== undefined && 'result' in dispatched) return dispatched.result
-      const event = dispatched?.event ?? received
-      const decision = event.internal === true ? { allowed: true, reason: 'internal' } : deps.checkAccess(event)
-      const { platform, account, chatId, userId } = event.source
+      const admitted = dispatched?.event ?? received
+      const decision = admitted.internal === true ? { allowed: true, reason: 'internal' } : deps.checkAccess(admitted)
+      const { platform, account, chatId, userId } = admitted.source
       if (!decision.allowed) {
         log.info(
           { event: 'inbox.refused', platform, chat: chatId, user: userId ?? '', reason: decision.reason },
           'message refused',
         )
         // A refused user must not create cursors: they decide which chats are read again after an outage.
-        await advancePast(event, cursor, advanceExistingCursor)
-        emitRefused(event, decision.reason)
+        await advancePast(admitted, cursor, advanceExistingCursor)
+        emitRefused(admitted, decision.reason)
         return { status: 'refused', reason: decision.reason }
       }
+      const event = await withAuthority(deps, admitted)
       const payload = await serializeOrAdvance(event, cursor)
       const sessionKey = deps.sessionKeyOf(event.source)
       const lane = deps.queueKindOf(event)

@@ -1,6 +1,7 @@
 /**
  * A message as every platform delivers it (contract §3.1, `MessageEvent`), the command in it, and its text for the model.
  */
+import type { Authority } from './authority.ts'
 import type { SessionSource, Target } from './source.ts'
 import type { ChatMessage } from './transcript.ts'
 
@@ -50,6 +51,8 @@ export interface MessageEvent {
   }
   /** Created by the gateway (cron, background results); skips access control. */
   readonly internal?: boolean
+  /** Decided when the event is accepted. Only an internal event may bring its own: that of the person who caused it. */
+  readonly authority?: Authority
   /** False: a leading slash is text, not a command. */
   readonly allowGatewayControl?: boolean
   /** The transcript that a stateless client sends; used only for a new session. */

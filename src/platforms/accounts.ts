@@ -3,8 +3,14 @@
  * each.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { AccessRules } from '../inbox/access.ts'
-import { type AccountSettings, gatewaySettingsSchema, platformSettingsSchema } from './config.ts'
+import type { AccessRules, RoleRules } from '../inbox/access.ts'
+import {
+  type AccountSettings,
+  gatewaySettingsSchema,
+  platformSettingsSchema,
+  type RoleSettings,
+  rolesSchema,
+} from './config.ts'
 import type { InstalledPlatform } from './registry.ts'
 
 export interface PlatformAccount {
@@ -14,6 +20,7 @@ export interface PlatformAccount {
   /** The options of the adapter, `allow_bots`, `file_hosts` and `extra`. */
   readonly options: Readonly<Record<string, unknown>>
   readonly access: AccessRules
+  readonly roles: RoleRules
   readonly policy: AccountPolicy
   /** The chat for messages that belong to no other chat. */
   readonly homeChannel?: { readonly chatId: string; readonly name?: string; readonly threadId?: string }
@@ -37,6 +44,7 @@ export interface AccountsConfig {
   /** Sections by platform name, validated by `platformConfig`. */
   readonly platforms: Readonly<Record<string, unknown>>
   readonly gateway: unknown
+  readonly roles?: unknown
   /** Keys of accounts without a value, because their variable is not set. */
   readonly unusable?: readonly UnusableSetting[]
 }
@@ -50,11 +58,20 @@ interface UnusableSetting {
 /** All accounts, including disabled ones. Throws a ZodError only for a configuration that was not validated. */
 export function platformAccounts(platforms: readonly InstalledPlatform[], config: AccountsConfig): PlatformAccount[] {
   const gateway = gatewaySettingsSchema.parse(config.gateway ?? {})
-  return platforms.flatMap((platform) => {
-    const base = platformSettingsSchema.parse(config.platforms[platform.name] ?? {})
+  const roles = rolesSchema.parse(config.roles ?? {})
+  const sections = platforms.map((platform) => ({
+    platform,
+    base: platformSettingsSchema.parse(config.platforms[platform.name] ?? {}),
+  }))
+  const general = {
+    gateway,
+    roles,
+    hasOwners: roles.owners.length > 0 || sections.some(({ base }) => namesOwner(base)),
+  }
+  return sections.flatMap(({ platform, base }) => {
     const unusable = (config.unusable ?? []).filter(({ path }) => path[1] === platform.name)
     const names = accountNames(platform, base, unusable)
-    const all = names.map((account) => toAccount(platform, account, base, gateway, unusable))
+    const all = names.map((account) => toAccount(platform, account, base, general, unusable))
     return all.map((account, index) => withoutDuplicateCredentials(account, all.slice(0, index)))
   })
 }
@@ -88,7 +105,36 @@ type HomeChannelSetting = {
   readonly name?: string | undefined
   readonly thread_id?: string | undefined
 }
-type GatewaySettings = ReturnType<typeof gatewaySettingsSchema.parse>
+
+/** Settings for all platforms. */
+interface GeneralSettings {
+  readonly gateway: ReturnType<typeof gatewaySettingsSchema.parse>
+  readonly roles: RoleSettings
+  readonly hasOwners: boolean
+}
+
+/** Whether the section or one of its accounts has a list of administrators. */
+function namesOwner({ extra, accounts }: PlatformSettings): boolean {
+  return [extra, ...Object.values(accounts ?? {}).map((account) => account.extra)].some(
+    (own) => (own?.allow_admin_from?.length ?? 0) + (own?.group_allow_admin_from?.length ?? 0) > 0,
+  )
+}
+
+/** The user ids of one platform in a list of `<platform>:<user id>`. */
+function idsOf(list: readonly string[], platform: string): string[] {
+  return list.filter((entry) => entry.startsWith(`${platform}:`)).map((entry) => entry.slice(platform.length + 1))
+}
+
+function roleRules({ roles, hasOwners }: GeneralSettings, platform: string, { extra }: AccountSettings): RoleRules {
+  return {
+    owners: idsOf(roles.owners, platform),
+    members: idsOf(roles.members, platform),
+    guests: idsOf(roles.guests, platform),
+    adminFrom: extra?.allow_admin_from ?? [],
+    groupAdminFrom: extra?.group_allow_admin_from ?? [],
+    hasOwners,
+  }
+}
 
 /** The platform's own keys form the account `default`. With named accounts it exists only if it has credentials. */
 function accountNames(
@@ -106,7 +152,7 @@ function toAccount(
   platform: InstalledPlatform,
   account: string,
   base: PlatformSettings,
-  gateway: GatewaySettings,
+  general: GeneralSettings,
   unusable: readonly UnusableSetting[],
 ): PlatformAccount {
   const own: AccountSettings | undefined = base.accounts?.[account]
@@ -125,9 +171,10 @@ function toAccount(
       groupAllowedChats: settings.group_allowed_chats ?? [],
       allowAllUsers: settings.allow_all_users ?? false,
       allowBots: settings.allow_bots ?? 'none',
-      gatewayAllowedUsers: gateway.allowed_users,
-      gatewayAllowAllUsers: gateway.allow_all_users,
+      gatewayAllowedUsers: general.gateway.allowed_users,
+      gatewayAllowAllUsers: general.gateway.allow_all_users,
     },
+    roles: roleRules(general, platform.name, settings),
     policy: {
       edits: settings.edits ?? 'amend',
       replyTo: settings.reply_to_mode ?? 'first',

@@ -66,7 +66,23 @@ const accountFields = {
       'Addresses of a self-hosted server from which files are downloaded, and to which they are uploaded, even if they are private or not https. A Slack account with `api_url` sends its bot token to those with https and to those on this machine.',
     ),
   typing_indicator: z.boolean().optional().describe('Shows a typing indicator while the agent works.'),
-  extra: z.record(z.string(), z.unknown()).optional().describe('Passed to the adapter unchanged.'),
+  extra: z
+    .looseObject({
+      allow_admin_from: idListSchema
+        .optional()
+        .describe('User ids that are owners in direct messages. The other users may use `user_allowed_commands` only.'),
+      user_allowed_commands: idListSchema
+        .optional()
+        .describe('Commands for users in direct messages who are no owners, beside /help and /whoami; `*` for all.'),
+      group_allow_admin_from: idListSchema
+        .optional()
+        .describe('User ids that are owners in groups. The other users may use `group_user_allowed_commands` only.'),
+      group_user_allowed_commands: idListSchema
+        .optional()
+        .describe('Commands for users in groups who are no owners, beside /help and /whoami; `*` for all.'),
+    })
+    .optional()
+    .describe('Settings of Hermes for the access to commands. Everything else is passed to the adapter unchanged.'),
 }
 
 /** The keys of an account that the gateway reads. All others belong to the adapter. */
@@ -82,6 +98,43 @@ export const gatewaySettingsSchema = z.looseObject({
   allowed_users: idListSchema.default([]).describe('User ids that may talk to the agent on every platform.'),
   allow_all_users: z.boolean().default(false).describe('Allows every user on every platform.'),
 })
+
+const peopleSchema = z
+  .array(
+    z.string().regex(/^[a-z0-9_-]+:.+$/, { error: 'expected <platform>:<user id>, for example "telegram:123456789"' }),
+  )
+  .default([])
+
+/** Tools by name or toolset; `*` for all, `-name` to take one away. */
+const toolListSchema = z.array(z.string().min(1)).optional()
+
+function ceilingOf(inDirectMessages: string, inGroups: string) {
+  return z
+    .object({
+      tools: toolListSchema.describe(
+        `Tools in direct messages: names or toolsets, \`*\` for all, \`-name\` to leave one out. Default: ${inDirectMessages}.`,
+      ),
+      group_tools: toolListSchema.describe(`As \`tools\`, in groups, channels and threads. Default: ${inGroups}.`),
+    })
+    .prefault({})
+}
+
+const withoutMachine = 'all except terminal, file and tools that change something'
+
+export const rolesSchema = z.object({
+  owners: peopleSchema.describe(
+    'Owners, as `<platform>:<user id>`. While no list names an owner, everybody who is allowed by id is one.',
+  ),
+  members: peopleSchema.describe(
+    'Members, as `<platform>:<user id>`. `<platform>:*` makes members of all who have access.',
+  ),
+  guests: peopleSchema.describe('Guests, as `<platform>:<user id>`, also if an allow list names them.'),
+  owner: ceilingOf('`*`', '`*`'),
+  member: ceilingOf('`*`', withoutMachine),
+  guest: ceilingOf(withoutMachine, withoutMachine),
+})
+
+export type RoleSettings = z.output<typeof rolesSchema>
 
 /** The sections `platforms` and `gateway` for the installed platforms. */
 export function platformConfig(platforms: readonly PlatformManifest[]) {
@@ -103,6 +156,7 @@ export function platformConfig(platforms: readonly PlatformManifest[]) {
       .describe('Messages that were written while the gateway was not connected.'),
     platforms: z.object(sections).prefault({}).describe('The chat platforms of the agent.'),
     gateway: z.object(gatewaySettingsSchema.shape).prefault({}),
+    roles: rolesSchema.prefault({}).describe('Who may cause what.'),
   } as const
 }
 

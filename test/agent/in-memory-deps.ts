@@ -14,6 +14,7 @@ import { decodeArguments } from '../../src/agent/tools/support/parse-arguments.t
 import type { ToolContext, ToolMode } from '../../src/agent/tools/tool.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage, ToolCall } from '../../src/message/transcript.ts'
+import { ownerAuthority } from '../kit/authority.ts'
 
 export function settingsWith(more: Partial<AgentConfig> = {}): AgentConfig {
   const unset = { provider: undefined, reasoning_effort: undefined, max_output_tokens: undefined }
@@ -130,6 +131,7 @@ export function testToolContext(call: ToolCall, signal: AbortSignal): ToolContex
     callId: call.id,
     signal,
     log: silentLog,
+    authority: ownerAuthority,
     environment: noEnvironment,
     processes: createProcessTable({ now: () => 0 }),
     todos: { read: () => [], write: () => undefined },

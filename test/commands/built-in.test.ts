@@ -18,6 +18,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { createRunningTurns, StopRequested } from '../../src/sessions/running-turns.ts'
+import { ownerAuthority } from '../kit/authority.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 import { openStore } from '../kit/open-store.ts'
 
@@ -114,6 +115,7 @@ async function realSession(t: TestContext) {
     store,
     clock: clock.now,
     isShared: () => false,
+    authorityOf: () => ownerAuthority,
     routeOf: () => '',
     onProgress: () => undefined,
   })

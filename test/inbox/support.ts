@@ -29,6 +29,7 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
     maxMessageBytes: () => 10_000,
     isOpen: () => true,
     checkAccess: () => ({ allowed: true, reason: 'everybody' }),
+    authorityOf: ({ platform, chatType }) => ({ role: 'member', platform, chatType }),
     editPolicyOf: () => 'amend',
     sessionKeyOf: ({ chatId }) => brand(`key:${chatId}`),
     queueKindOf: ({ text }) => (text.startsWith('/') ? 'control' : 'turn'),

@@ -22,8 +22,10 @@ interface AdapterScript {
 }
 
 function accountOf(name: string, change: Partial<PlatformAccount> = {}): PlatformAccount {
-  return { platform: installed(name), account: 'default', options: {}, access, policy, ...change }
+  return { platform: installed(name), account: 'default', options: {}, access, roles, policy, ...change }
 }
+
+const roles = { owners: [], members: [], guests: [], adminFrom: [], groupAdminFrom: [], hasOwners: false }
 
 const policy = { edits: 'amend', replyTo: 'first', typing: true, fileHosts: [] } as const
 

@@ -46,6 +46,7 @@ import { pruneTurns, requestTurnStop, sessionsWithOpenTurns } from '../../src/se
 import { type Query, type QueryParams, rows, type Transaction } from '../../src/store/query.ts'
 import type { Database } from '../../src/store/schema.ts'
 import type { Store } from '../../src/store/store.ts'
+import { ownerAuthority } from '../kit/authority.ts'
 import { openStore } from '../kit/open-store.ts'
 
 type AnyQuery = Query<QueryParams, unknown>
@@ -105,6 +106,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
     store: watched,
     clock: () => 1,
     isShared: () => false,
+    authorityOf: () => ownerAuthority,
     routeOf: () => '',
     onProgress: () => undefined,
   })

@@ -3,6 +3,7 @@
  */
 import type { z } from 'zod'
 import type { Logger } from '../../lib/log.ts'
+import type { Authority } from '../../message/authority.ts'
 import type { Environment, ProcessTable } from '../environments/environment.ts'
 import type { JsonObject } from '../models/provider.ts'
 
@@ -18,6 +19,8 @@ export interface ToolContext {
   readonly callId: string
   readonly signal: AbortSignal
   readonly log: Logger
+  /** Whose turn it is. A sub-agent has the authority of its parent. */
+  readonly authority: Authority
   /** Runs commands; its directory is the base of relative paths. */
   readonly environment: Environment
   readonly processes: ProcessTable

@@ -9,6 +9,7 @@ import { claimEvent, findQueueHead } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/ids.ts'
 import { needsDownload } from '../../media/attachment-downloader.ts'
+import type { Authority } from '../../message/authority.ts'
 import { formatUserText, type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { SessionId, SessionKey, TurnId } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
@@ -32,6 +33,8 @@ export interface Turn {
   readonly sessionId: SessionId
   readonly fence: Fence
   readonly event: MessageEvent
+  /** Whose turn it is. */
+  readonly authority: Authority
   /** The first turn of its session. */
   readonly firstOfSession: boolean
   /** An earlier attempt was interrupted by a stop or a crash. */
@@ -85,6 +88,8 @@ export interface ClaimRules {
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
   routeOf(event: MessageEvent): string
+  /** For messages that a version without roles has accepted. */
+  authorityOf(source: SessionSource): Authority
 }
 
 /** Claims the interrupted turn, or else the oldest message of the queue; null when there is none. `ids` are for a new turn. */
@@ -95,7 +100,7 @@ export function* claimNextTurn(
   now: number,
 ): Transaction<Claim | null> {
   const interrupted = yield* findOpenTurn(key)
-  if (interrupted !== undefined) return yield* claimInterruptedTurn(key, interrupted, now)
+  if (interrupted !== undefined) return yield* claimInterruptedTurn(rules, key, interrupted, now)
   const head = yield* findQueueHead(key, 'turn')
   if (head === undefined) return null
 
@@ -134,7 +139,7 @@ export function* claimNextTurn(
   const earlier = yield* readTranscript(session.session_id)
   if (earlier.length === 0 && event.seed !== undefined)
     earlier.push(...(yield* seedTranscript(session.session_id, event.seed.messages, now)))
-  const opened = { key, state: session, id: ids.turn, seq: head.seq, event, entries: earlier, attempts: head }
+  const opened = { rules, key, state: session, id: ids.turn, seq: head.seq, event, entries: earlier, attempts: head }
   // The gateway ended each time while it prepared the files of the message.
   if (isExhausted)
     return { kind: 'attempts-exhausted', turn: yield* buildTurn(opened), reason: head.reason ?? unknownEnd }
@@ -148,7 +153,7 @@ export function* claimNextTurn(
 }
 
 /** A turn that a crash or a stop of the daemon interrupted comes first. It gets a new epoch. */
-function* claimInterruptedTurn(key: SessionKey, found: OpenTurn, now: number): Transaction<Claim> {
+function* claimInterruptedTurn(rules: ClaimRules, key: SessionKey, found: OpenTurn, now: number): Transaction<Claim> {
   const event = parseStoredEvent(found.payload)
   const { available_at: until, outage_since } = found
   if (until > now && found.stop_requested === 0)
@@ -167,6 +172,7 @@ function* claimInterruptedTurn(key: SessionKey, found: OpenTurn, now: number): T
   const entries = yield* readTranscript(found.session_id)
   const session = { ...entered, session_id: found.session_id }
   const turn = yield* buildTurn({
+    rules,
     key,
     state: session,
     id: found.id,
@@ -193,6 +199,7 @@ function nonModelTaskOf(event: MessageEvent) {
 }
 
 interface TurnParts {
+  readonly rules: Pick<ClaimRules, 'authorityOf'>
   readonly key: SessionKey
   readonly state: SessionState
   readonly id: string
@@ -205,6 +212,7 @@ interface TurnParts {
 }
 
 function* buildTurn({
+  rules,
   key,
   state,
   id,
@@ -221,6 +229,7 @@ function* buildTurn({
     sessionId: brand<SessionId>(state.session_id),
     fence: { sessionKey: key, epoch: state.epoch },
     event,
+    authority: event.authority ?? rules.authorityOf(event.source),
     firstOfSession: state.fresh === 1,
     resumed: interrupted !== undefined,
     hasFailedAttempts: attempts.tries + attempts.crashes > 0,

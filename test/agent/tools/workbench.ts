@@ -13,6 +13,7 @@ import type { BuiltInToolDeps } from '../../../src/agent/tools/deps.ts'
 import { createToolRegistry, type ToolRegistry } from '../../../src/agent/tools/registry.ts'
 import type { TodoItem, ToolContext } from '../../../src/agent/tools/tool.ts'
 import { silentLog } from '../../../src/lib/log.ts'
+import { ownerAuthority } from '../../kit/authority.ts'
 
 export const toolsDirectory = new URL('../../../src/agent/tools/', import.meta.url)
 export const searchPath = '/usr/local/bin:/usr/bin:/bin'
@@ -58,6 +59,7 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
     callId: 'call',
     signal: new AbortController().signal,
     log: silentLog,
+    authority: ownerAuthority,
     environment,
     processes,
     todos: {

@@ -15,6 +15,7 @@ import { findSessionState, startNewSession } from '../../../src/sessions/session
 import { freezePrompt, readTranscript } from '../../../src/sessions/transcript.ts'
 import { requestTurnStop, sessionsWithOpenTurns } from '../../../src/sessions/turns.ts'
 import { query, row, type Transaction } from '../../../src/store/query.ts'
+import { ownerAuthority } from '../../kit/authority.ts'
 import { createManualClock } from '../../kit/manual-clock.ts'
 import { openStore } from '../../kit/open-store.ts'
 
@@ -53,6 +54,7 @@ function journalFor(t: TestContext) {
     store,
     clock: clock.now,
     isShared: () => false,
+    authorityOf: () => ownerAuthority,
     routeOf: (event) => `route ${event.text}`,
     onProgress: (session) => void progressed.push(session),
   })
@@ -525,6 +527,7 @@ test('in a shared session the model reads the name of the author', async (t) => 
     store,
     clock: () => 1,
     isShared: () => true,
+    authorityOf: () => ownerAuthority,
     routeOf: () => '',
     onProgress: () => undefined,
   })
@@ -613,6 +616,7 @@ test('a claim that fails midway leaves neither a turn nor a partial conversation
     store,
     clock: () => 1,
     isShared: () => false,
+    authorityOf: () => ownerAuthority,
     routeOf: () => {
       throw new Error('cut short')
     },

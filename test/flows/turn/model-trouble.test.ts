@@ -8,6 +8,7 @@ import { brand } from '../../../src/lib/ids.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import type { SessionId, SessionKey, TurnId } from '../../../src/message/ids.ts'
 import { settingsWith } from '../../agent/in-memory-deps.ts'
+import { ownerAuthority } from '../../kit/authority.ts'
 import { openStore } from '../../kit/open-store.ts'
 
 const busy = new ModelError('overloaded', 'later')
@@ -20,6 +21,7 @@ const turn: Turn = {
   sessionId: brand<SessionId>('session'),
   fence: { sessionKey, epoch: 1 },
   event: { source, text: 'hello', messageType: 'text', timestamp: 0 },
+  authority: ownerAuthority,
   firstOfSession: false,
   resumed: false,
   hasFailedAttempts: false,

@@ -7,6 +7,7 @@ import { silentLog } from '../../../src/lib/log.ts'
 import type { SessionId, SessionKey, TurnId } from '../../../src/message/ids.ts'
 import type { Target } from '../../../src/message/source.ts'
 import type { TurnActivity } from '../../../src/platforms/adapter.ts'
+import { ownerAuthority } from '../../kit/authority.ts'
 import { openOutbox } from '../../outbox/support.ts'
 
 function turnFor(messageId?: string): Turn {
@@ -20,6 +21,7 @@ function turnFor(messageId?: string): Turn {
     sessionId: brand<SessionId>('session'),
     fence: { sessionKey, epoch: 1 },
     event: messageId === undefined ? message : { ...message, messageId },
+    authority: ownerAuthority,
     firstOfSession: false,
     resumed: false,
     hasFailedAttempts: false,

@@ -7,6 +7,7 @@ import { acceptEvent } from '../../../src/inbox/queries.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import type { MessageEvent } from '../../../src/message/event.ts'
 import type { SessionKey } from '../../../src/message/ids.ts'
+import { ownerAuthority } from '../../kit/authority.ts'
 import { openStore } from '../../kit/open-store.ts'
 
 const key = brand<SessionKey>('agent:main:chat:dm:c')
@@ -19,7 +20,14 @@ async function turnInProgress(t: TestContext) {
   const event: MessageEvent = { source, text: 'hello', messageType: 'text', timestamp: 1 }
   const row = { sessionKey: key, lane: 'turn', kind: 'text', platform: 'chat', account: 'bot', chatId: 'c' } as const
   await store.run(() => acceptEvent({ ...row, payload: JSON.stringify(event) }, ['1'], 1))
-  const deps = { store, clock: () => 1, isShared: () => false, routeOf: () => '', onProgress: () => undefined }
+  const deps = {
+    store,
+    clock: () => 1,
+    isShared: () => false,
+    authorityOf: () => ownerAuthority,
+    routeOf: () => '',
+    onProgress: () => undefined,
+  }
   const journal = createTurnJournal(deps)
   const claim = await journal.claim(key)
   assert.ok(claim?.kind === 'model')

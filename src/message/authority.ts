@@ -1,0 +1,24 @@
+/**
+ * Whose turn it is: the person who caused it, and what that person may cause. It is decided when a message is accepted, is
+ * stored with the message, and stays the same for everything that the message causes: resumed turns, background tasks,
+ * scheduled turns and sub-agents.
+ */
+import type { ChatType } from './source.ts'
+
+/** `owner`: everything. `member`: a known person. `guest`: somebody who is let in without being listed by id. */
+export type Role = 'owner' | 'member' | 'guest'
+
+export interface Authority {
+  readonly role: Role
+  /** The platform on which the person wrote, also for a background task. `plugin` for a plugin outside of turns. */
+  readonly platform: string
+  /** The chat in which the person wrote. */
+  readonly chatType: ChatType
+  /** Absent for a message that names no user. */
+  readonly userId?: string
+  /** The bot identity that received the message. */
+  readonly account?: string
+  readonly chatId?: string
+  /** The channel of a thread. */
+  readonly parentChatId?: string
+}
