@@ -40,7 +40,7 @@ export interface ToolRuntime extends SessionResourcesDeps {
 /** Rejects with a system error when the home cannot be written. */
 export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntime> {
   const { home, log, environment } = deps
-  const { agent, approvals, delegation, terminal } = deps.settings()
+  const { agent, delegation, terminal } = deps.settings()
   const { values, process } = environment()
   const userHome = values['HOME'] ?? home.root
   const registry = createToolRegistry({
@@ -48,7 +48,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     disabledToolsets: [...agent.disabled_toolsets, ...toolsetsWithoutSandbox(terminal.backend)],
     log,
     deps: {
-      commandPolicy: createCommandPolicy({ home: home.root, userHome, deny: approvals.deny }),
+      commandPolicy: createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny }),
       fileGuard: createFileGuard({ home: home.root, userHome, writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '' }),
       userHome,
       searchPath: values['PATH'] ?? '',

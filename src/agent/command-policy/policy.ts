@@ -14,8 +14,8 @@ export interface CommandPolicyOptions {
   readonly home: string
   /** The home directory of the user, absolute. */
   readonly userHome: string
-  /** `approvals.deny`: patterns of commands that never run. */
-  readonly deny?: readonly string[]
+  /** `approvals.deny`: patterns of commands that never run. Read for each command, so that a change applies at once. */
+  readonly deny?: () => readonly string[]
 }
 
 interface EvaluationOptions {
@@ -30,26 +30,58 @@ export interface CommandPolicy {
   evaluate(command: string, options?: EvaluationOptions): PolicyDecision
 }
 
-/** A longer text is not a plausible command, and parsing it takes time. */
-const maxChars = 256 * 1024
+/** Longer texts, and texts with more substitutions, would hold the event loop while they are parsed. */
+const maxChars = 32 * 1024
+const maxSubstitutions = 2_000
 
-export function createCommandPolicy({ home, userHome, deny = [] }: CommandPolicyOptions): CommandPolicy {
+const tooLarge = requireApproval('too-large', 'is too long to be checked')
+
+export function createCommandPolicy({ home, userHome, deny = () => [] }: CommandPolicyOptions): CommandPolicy {
   const protectedPaths = createProtectedPaths(home, userHome)
   const matchDenyList = createDenyList(deny)
   const lookupVariable = predefinedVariables(home, userHome)
+  // A call is judged when it is admitted and again when it runs.
+  let last: { readonly key: readonly unknown[]; readonly decision: PolicyDecision } | undefined
+
+  function evaluate(command: string, { cwd, interactive = false }: EvaluationOptions): PolicyDecision {
+    if (hasTooManySubstitutions(command)) return tooLarge
+    const input = interactive ? ({ kind: 'open' } as const) : ({ kind: 'none' } as const)
+    // The beginning of a long text is checked, so that length does not make a forbidden command approvable.
+    const analysis = tryAnalyzeCommand(command.slice(0, maxChars), { protectedPaths, lookupVariable, cwd, input })
+    if (analysis === undefined) return requireApproval('too-deep', 'is nested too deeply to be checked')
+    return (
+      analysis.matches.find((match) => match.decision === 'forbidden') ??
+      matchDenyList([command, ...analysis.commands]) ??
+      (command.length > maxChars ? tooLarge : undefined) ??
+      analysis.matches.find(({ rule }) => isUnchecked(rule)) ??
+      analysis.matches[0] ?? { decision: 'allow' }
+    )
+  }
+
   return {
-    evaluate(command, { cwd, interactive = false } = {}) {
-      if (command.length > maxChars) return requireApproval('too-large', 'is too long to be checked')
-      const input = interactive ? ({ kind: 'open' } as const) : ({ kind: 'none' } as const)
-      const analysis = tryAnalyzeCommand(command, { protectedPaths, lookupVariable, cwd, input })
-      if (analysis === undefined) return requireApproval('too-deep', 'is nested too deeply to be checked')
-      return (
-        analysis.matches.find((match) => match.decision === 'forbidden') ??
-        matchDenyList([command, ...analysis.commands]) ??
-        analysis.matches[0] ?? { decision: 'allow' }
-      )
+    evaluate(command, options = {}) {
+      const key = [command, options.cwd, options.interactive, deny()]
+      if (last !== undefined && last.key.every((part, index) => part === key[index])) return last.decision
+      const decision = evaluate(command, options)
+      last = { key, decision }
+      return decision
     },
   }
+}
+
+/** Whether a rule means that the command was not checked completely: a `forbidden` part may have been missed. */
+export function isUnchecked(rule: string): boolean {
+  return rule === 'too-large' || rule === 'too-deep'
+}
+
+/** The parser takes time proportional to the square of the nesting. */
+function hasTooManySubstitutions(command: string): boolean {
+  let found = 0
+  for (const _ of command.matchAll(/`|[$<>@]\(|<</g)) {
+    found += 1
+    if (found > maxSubstitutions) return true
+  }
+  return false
 }
 
 /** Undefined for a text whose nesting exhausts the stack. */
@@ -69,45 +101,60 @@ type DenyList = (variants: Iterable<string>) => RuleMatch | undefined
  * The user's list of commands that never run. In a pattern `*` matches any text and `?` any character; case is ignored.
  * The variants of a command are its text and each simple command in it.
  */
-function createDenyList(patterns: readonly string[]): DenyList {
-  const compiled = patterns.map((pattern) => ({ pattern, characters: normalize(pattern) }))
+function createDenyList(patterns: () => readonly string[]): DenyList {
+  let source: readonly string[] | undefined
+  let compiled: readonly { readonly pattern: string; readonly text: string }[] = []
   return (variants) => {
+    const current = patterns()
+    if (current !== source) {
+      source = current
+      compiled = current.map((pattern) => ({ pattern, text: normalize(pattern) }))
+    }
     if (compiled.length === 0) return undefined
-    for (const variant of variants) {
-      const text = normalize(variant)
-      const hit = compiled.find(({ characters }) => matchesWildcards(text, characters))
+    for (const variant of new Set([...variants].map(normalize))) {
+      const hit = compiled.find(({ text }) => matchesWildcards(variant, text))
       if (hit !== undefined) return forbid('denied', `is on the list of denied commands (${hit.pattern})`)
     }
     return undefined
   }
 }
 
-const normalize = (text: string) => [...text.trim().replace(/\s+/g, ' ').toLowerCase()]
+const normalize = (text: string) => text.trim().replace(/\s+/g, ' ').toLowerCase()
 
 /**
- * Matches in time proportional to the product of the lengths. A regular expression with several stars could take much
- * longer, and the text comes from the model.
+ * Finds the parts between the stars from left to right, each at its first position. A regular expression with several stars
+ * could take much longer, and the text comes from the model.
  */
-function matchesWildcards(text: readonly string[], pattern: readonly string[]): boolean {
-  let at = 0
-  let position = 0
-  let star = -1
-  let starAt = 0
-  while (at < text.length) {
-    if (pattern[position] === '*') {
-      star = position
-      starAt = at
-      position += 1
-    } else if (pattern[position] === '?' || pattern[position] === text[at]) {
-      position += 1
-      at += 1
-    } else if (star >= 0) {
-      // The last star takes one more character.
-      starAt += 1
-      at = starAt
-      position = star + 1
-    } else return false
+export function matchesWildcards(text: string, pattern: string): boolean {
+  const parts = pattern.split('*')
+  const [head = '', ...rest] = parts
+  const tail = rest.pop()
+  if (tail === undefined) return text.length === head.length && matchesAt(text, head, 0)
+  if (text.length < head.length + tail.length) return false
+  if (!matchesAt(text, head, 0) || !matchesAt(text, tail, text.length - tail.length)) return false
+  let at = head.length
+  const end = text.length - tail.length
+  for (const part of rest) {
+    const found = findPart(text, part, at, end)
+    if (found === -1) return false
+    at = found + part.length
   }
-  while (pattern[position] === '*') position += 1
-  return position === pattern.length
+  return at <= end
+}
+
+function findPart(text: string, part: string, from: number, end: number): number {
+  if (!part.includes('?')) {
+    const found = text.indexOf(part, from)
+    return found + part.length > end ? -1 : found
+  }
+  for (let at = from; at + part.length <= end; at++) if (matchesAt(text, part, at)) return at
+  return -1
+}
+
+/** `?` is any character. */
+function matchesAt(text: string, part: string, at: number): boolean {
+  if (!part.includes('?')) return text.startsWith(part, at)
+  for (let index = 0; index < part.length; index++)
+    if (part[index] !== '?' && part[index] !== text[at + index]) return false
+  return true
 }
