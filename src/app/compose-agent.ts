@@ -14,7 +14,7 @@ import { createPostponement } from '../flows/turn/postpone.ts'
 import { createWithoutModel } from '../flows/turn/without-model.ts'
 import { recordFailedAttempt } from '../inbox/attempts.ts'
 import { isTransientError, messageOf } from '../lib/errors.ts'
-import { systemRandom } from '../lib/ids.ts'
+import { brand, systemRandom } from '../lib/ids.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
@@ -48,6 +48,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     log,
     random,
     pause: core.pauseTurn,
+    fork: ({ sessionKey }, branches) => core.engine.fork(brand<SessionKey>(sessionKey), branches),
     settings,
     failpoint,
   })

@@ -166,6 +166,10 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
       suspects?.clear(id)
       return await slots.waitOutside(slot, wait, signal)
     },
+    fork(key, branches) {
+      const slot = active.get(idOf(key, 'turn'))?.slot
+      return slot === undefined ? () => undefined : slots.fork(slot, branches)
+    },
     runOneAtATime(keys) {
       if (keys.length === 0) return
       suspects ??= createSuspects(fill)

@@ -18,10 +18,13 @@ export interface Engine {
   /** Starts to call the worker, at most once at a time per queue of a session. */
   start(worker: QueueWorker): void
   /**
-   * Runs `wait` without counting the turn of this session as running, so that another turn can run meanwhile. Resolves or
-   * rejects as `wait`; before it resolves, it waits until the turn may run again or `signal` aborts.
+   * Runs `wait` without counting the turn of this session as running, so that another turn can run meanwhile. A turn with
+   * branches counts as running until all of them wait. Resolves or rejects as `wait`; before it resolves, it waits until the
+   * turn may run again or `signal` aborts.
    */
   waitOutside<T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
+  /** The turn of this session splits into branches. Each of them calls the returned function once, when it ends. */
+  fork(key: SessionKey, branches: number): () => void
   /** The turns of these sessions run one at a time, each until it ends, waits, makes progress or has run for a minute. */
   runOneAtATime(keys: readonly SessionKey[]): void
   /**

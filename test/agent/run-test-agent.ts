@@ -44,6 +44,8 @@ export interface TestAgentOptions extends Partial<AgentTurnInput> {
   readonly middleware?: Middleware
   readonly hooks?: Partial<AgentHooks>
   readonly approve?: ApproveTool
+  /** Called with the number of branches into which the turn splits, and with -1 for each branch that ends. */
+  readonly onFork?: (branches: number) => void
 }
 
 /** The dependencies that are the same in every run of these tests. */
@@ -57,6 +59,7 @@ export function agentDeps() {
     clock: clock.now,
     log: silentLog,
     random: () => 1,
+    fork: () => () => undefined,
     pause: (_turn: TurnInfo, ms: number, signal: AbortSignal) => clock.sleep(ms, signal),
     pauses: clock.pendingSleeps,
     failpoint: () => undefined,
@@ -66,7 +69,7 @@ export function agentDeps() {
 export function runTestAgent(
   script: readonly ScriptStep[],
   tools: Record<string, TestTool> = {},
-  { maxIterations: budget, middleware, hooks, approve, ...given }: TestAgentOptions = {},
+  { maxIterations: budget, middleware, hooks, approve, onFork, ...given }: TestAgentOptions = {},
 ) {
   const provider = scriptedProvider(script)
   const journal = createInMemoryJournal()
@@ -77,6 +80,10 @@ export function runTestAgent(
     ...deps,
     ...(middleware === undefined ? {} : { middleware }),
     ...(approve === undefined ? {} : { approve }),
+    fork: (_turn, branches) => {
+      onFork?.(branches)
+      return () => onFork?.(-1)
+    },
     agentHooks: { ...noopAgentHooks, ...hooks },
     settings: () => settingsWith(budget === undefined ? {} : { max_iterations: budget }),
   })

@@ -28,6 +28,8 @@ import { runToolBatch } from './tool-batch.ts'
 export interface LoopDeps extends RequestModelDeps {
   readonly approve: ApproveTool
   readonly settings: () => AgentConfig
+  /** The turn splits into branches. Each of them calls the returned function once, when it ends. */
+  fork(turn: TurnInfo, branches: number): () => void
 }
 
 export interface LoopInput {
@@ -144,7 +146,7 @@ async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, 
     toolContextFor,
     failpoint,
   }
-  const results = await runToolBatch(toolDeps, pendingCalls, signal)
+  const results = await runToolBatch(toolDeps, pendingCalls, signal, (branches) => deps.fork(turn, branches))
   signal.throwIfAborted()
   state.pendingCalls = []
   state.lastToolResults = collectLastToolResults([...state.messages, ...results])

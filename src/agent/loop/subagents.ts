@@ -34,8 +34,8 @@ export interface Subagents {
 export function createSubagents(deps: AgentDeps, parent: AgentTurnInput, runAgentTurn: RunAgentTurn): Subagents {
   let unreported = noUsage
   return {
-    delegate: (call, tasks, signal) =>
-      mapWithConcurrency(tasks, tasks.length, async (task, index) => {
+    delegate(call, tasks, signal) {
+      const run = async (task: SubagentTask, index: number) => {
         const child = createSubagent(deps, parent, { call, task, index, signal })
         try {
           return await runSubagent(deps, child, runAgentTurn)
@@ -43,7 +43,9 @@ export function createSubagents(deps: AgentDeps, parent: AgentTurnInput, runAgen
           unreported = addUsage(unreported, child.usage())
           await child.close()
         }
-      }),
+      }
+      return mapWithConcurrency(tasks, tasks.length, run, (branches) => deps.fork(parent.turn, branches))
+    },
     takeUsage() {
       const usage = unreported
       unreported = noUsage
@@ -162,8 +164,8 @@ async function runSubagent(deps: AgentDeps, child: Subagent, runAgentTurn: RunAg
 
 /** The dependencies of the parent turn with another function for approvals. */
 function withApproval(deps: AgentDeps, approve: ApproveTool): AgentDeps {
-  const { middleware, agentHooks, clock, failpoint, log, random, pause, rejectionReason, settings } = deps
-  return { middleware, agentHooks, clock, failpoint, log, random, pause, rejectionReason, settings, approve }
+  const { middleware, agentHooks, clock, failpoint, fork, log, random, pause, rejectionReason, settings } = deps
+  return { middleware, agentHooks, clock, failpoint, fork, log, random, pause, rejectionReason, settings, approve }
 }
 
 function toSubagentResult({ text, finishReason }: AgentResult): SubagentResult {

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { withTimeout } from '../../lib/timers.ts'
 import type { ToolCall, ToolMessage } from '../../message/transcript.ts'
-import { mapWithConcurrency } from '../tools/parallel.ts'
+import { type Fork, mapWithConcurrency } from '../tools/parallel.ts'
 import { runToolCall, type ToolCallDeps, type ToolCallResult } from './run-tool-call.ts'
 
 const maxParallelTools = 8
@@ -17,17 +17,15 @@ export function runToolBatch(
   deps: ToolCallDeps,
   calls: readonly ToolCall[],
   signal: AbortSignal,
+  fork: Fork,
 ): Promise<ToolMessage[]> {
   const width = deps.tools.canRunInParallel(calls) ? maxParallelTools : 1
-  return mapWithConcurrency(calls, width, async (call) => {
+  const run = async (call: ToolCall): Promise<ToolMessage> => {
     signal.throwIfAborted()
-    return {
-      role: 'tool',
-      toolCallId: call.id,
-      name: call.name,
-      content: await runAndRecordToolCall(deps, call, signal),
-    }
-  })
+    const content = await runAndRecordToolCall(deps, call, signal)
+    return { role: 'tool', toolCallId: call.id, name: call.name, content }
+  }
+  return mapWithConcurrency(calls, width, run, fork)
 }
 
 /** How long a tool may take to settle after its signal has aborted. */

@@ -67,6 +67,9 @@ function overlaps(a: readonly string[], b: readonly string[]): boolean {
   return shorter.every((part, index) => a[index] === part && b[index] === part)
 }
 
+/** Reports that the turn splits into parallel branches. Each of them calls the returned function once, when it ends. */
+export type Fork = (branches: number) => () => void
+
 /**
  * Runs `work` for every item, at most `limit` at a time, and returns the results in the order of the items. After a
  * failure it starts no further item, waits for the running ones and throws the first failure.
@@ -75,7 +78,10 @@ export async function mapWithConcurrency<Item, Result>(
   items: readonly Item[],
   limit: number,
   work: (item: Item, index: number) => Promise<Result>,
+  fork?: Fork,
 ): Promise<Result[]> {
+  const branches = Math.max(1, Math.min(limit, items.length))
+  const branchEnded = branches === 1 ? undefined : fork?.(branches)
   const results: { readonly index: number; readonly result: Result }[] = []
   const failures: { readonly error: unknown }[] = []
   // The workers share one iterator, so that each takes the next item.
@@ -87,10 +93,11 @@ export async function mapWithConcurrency<Item, Result>(
       } catch (error) {
         failures.push({ error })
       }
-      if (failures.length > 0) return
+      if (failures.length > 0) break
     }
+    branchEnded?.()
   }
-  await Promise.all(Array.from({ length: Math.max(1, Math.min(limit, items.length)) }, worker))
+  await Promise.all(Array.from({ length: branches }, worker))
   const [failure] = failures
   if (failure !== undefined) throw failure.error
   return results.sort((a, b) => a.index - b.index).map(({ result }) => result)

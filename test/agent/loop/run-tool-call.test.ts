@@ -65,6 +65,7 @@ function oneCall(of: ToolCall, tool: TestTool, options: ToolOptions = {}) {
       },
       [of],
       stop.signal,
+      () => () => undefined,
     ).then(([message]) => message?.content)
   return { run, middleware, agentHooks, stop, listener, started, journal: memory }
 }

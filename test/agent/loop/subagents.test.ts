@@ -92,6 +92,7 @@ test('a sub-agent gets only its goal and context, and returns only its summary',
 
 test('sub-agents run in parallel; their results have the order of the tasks, whichever completes first', async () => {
   const slow = Promise.withResolvers<string>()
+  const branches: number[] = []
   const { result, reports, received } = delegating(
     [
       asks(call('d', 'delegate_task', { tasks: [{ goal: 'slow' }, { goal: 'quick', context: 'c' }] })),
@@ -101,9 +102,10 @@ test('sub-agents run in parallel; their results have the order of the tasks, whi
       { chunks: ['ok'] },
     ],
     { wait: () => slow.promise },
-    { hooks: { onSubagentStop: () => slow.resolve('now') } },
+    { hooks: { onSubagentStop: () => slow.resolve('now') }, onFork: (count) => branches.push(count) },
   )
   await result
+  assert.deepEqual(branches, [2, -1, -1])
   assert.deepEqual(reports().results, [
     { task: 0, status: 'completed', summary: 'slow is done' },
     { task: 1, status: 'completed', summary: 'quick is done' },

@@ -31,7 +31,12 @@ function batch(tools: AgentTools, more: { journal?: Journal; resumed?: boolean; 
     listener,
     toolContextFor: (of) => testToolContext(of, stop.signal),
   }
-  return { stop, journal, listener, results: runToolBatch(deps, more.calls, stop.signal) }
+  const branches: number[] = []
+  const fork = (count: number) => {
+    branches.push(count)
+    return () => void branches.push(-1)
+  }
+  return { stop, journal, listener, branches, results: runToolBatch(deps, more.calls, stop.signal, fork) }
 }
 
 /** A tool whose calls complete when the test says so. */
@@ -56,7 +61,7 @@ const fenced: Journal['recordToolResult'] = () => Promise.reject(new HermesError
 test('parallel tools run at most eight at a time, and their results have the order of the calls', async () => {
   const held = heldTool()
   const calls = Array.from({ length: 10 }, (_, index) => call(`c${index}`, 'held'))
-  const { results, journal } = batch(createTestTools({ held: held.tool }), { calls })
+  const { results, journal, branches } = batch(createTestTools({ held: held.tool }), { calls })
   await loopTurns()
   assert.equal(held.begun.length, 8)
   held.end('c7')
@@ -70,6 +75,7 @@ test('parallel tools run at most eight at a time, and their results have the ord
     calls.map(({ id }) => `${id} "${id}"`),
   )
   assert.equal(journal.messages.length, 10)
+  assert.deepEqual(branches, [8, ...Array.from({ length: 8 }, () => -1)])
 })
 
 test('tools that cannot run in parallel run one after the other', async () => {

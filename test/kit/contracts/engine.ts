@@ -238,6 +238,42 @@ export function engineContract(kind: string, open: (t: TestContext, options: Eng
   )
 
   promise(
+    'a turn with branches lets another one run only while all of them wait',
+    async (engine) => {
+      const held = heldWorker()
+      engine.start(held.worker)
+      engine.wake(a, 'turn')
+      engine.wake(b, 'turn')
+      const first = await held.call(1)
+      const branchEnded = engine.fork(a, 3)
+      const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+      const waits = answers.map(({ promise: answer }) => engine.waitOutside(a, () => answer, first.signal))
+      await drainEventLoop()
+      assert.deepEqual(engine.load(), { running: 1, waiting: 1 }, 'the third branch works')
+      branchEnded()
+      const second = await held.call(2)
+      assert.equal(second.name, 'b turn')
+      answers[0].resolve()
+      assert.equal(await isPending(waits[0] ?? Promise.resolve()), true)
+      answers[1].resolve()
+      second.end()
+      await Promise.all(waits)
+      assert.deepEqual(engine.load(), { running: 1, waiting: 0 }, 'both branches share one place')
+      branchEnded()
+      branchEnded()
+      const alone = Promise.withResolvers<void>()
+      const waiting = engine.waitOutside(a, () => alone.promise, first.signal)
+      assert.deepEqual(engine.load(), { running: 0, waiting: 0 })
+      alone.resolve()
+      await waiting
+      first.end()
+      await engine.idle()
+      assert.deepEqual(engine.load(), { running: 0, waiting: 0 })
+    },
+    { concurrency: 1 },
+  )
+
+  promise(
     'a session with more work lets the sessions that wait run before its next turn',
     async (engine) => {
       const held = heldWorker()
