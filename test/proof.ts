@@ -3,7 +3,11 @@
  * twenty seeds, random kills while users write, unusual payloads for every platform, and defective adapters against the
  * platform contract. Prints the counts and exits with 1 when a promise was broken.
  *
- *     --only points|monkey|restarts|payloads|platforms|contract|hooks|calls|managed|outages   one part
+ * The part `soak` takes hours, so it runs only with --only soak or --full. A daemon as `npm start` runs it answers 10,000
+ * turns at full speed and must then need at most 150 MB. It answers turns at a constant rate for hours and may grow by at
+ * most 1 MB per hour. 200 users are in conversations of 6 to 30 turns; some turns use tools, and some users the HTTP API.
+ *
+ *     --only points|monkey|restarts|payloads|platforms|contract|hooks|calls|managed|outages|soak   one part
  *     --point NAME           only this kill point
  *     --seed N               only this seed (points), or the seed of the other parts
  *     --seeds N              seeds per kill point; 20
@@ -16,6 +20,9 @@
  *     --platform NAME        faults of this platform only
  *     --fault TEXT           faults whose name contains this text
  *     --random N             seconds of random faults with kills; 30
+ *     --turns-per-second N   rate of the soak; 5
+ *     --hours N              duration of the soak at this rate; 2
+ *     --warm-up N            minutes of it before growth is measured; 20
  *     --keep                 keep the home of the daemon that ran with the faults
  */
 import process from 'node:process'
@@ -35,6 +42,7 @@ import { runPlatforms } from './proof/platforms/run.ts'
 import { testPlatforms } from './proof/platforms/test-platforms.ts'
 import { type PointsResult, runPoints } from './proof/points.ts'
 import { keepsInnocents, restartKinds, runRestarts } from './proof/restarts.ts'
+import { proveSoak } from './proof/soak/run.ts'
 
 const { values } = parseArgs({
   options: {
@@ -53,6 +61,9 @@ const { values } = parseArgs({
     // Deprecated alias of --fault.
     trouble: { type: 'string' },
     random: { type: 'string', default: '30' },
+    'turns-per-second': { type: 'string', default: '5' },
+    hours: { type: 'string', default: '2' },
+    'warm-up': { type: 'string', default: '20' },
     keep: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
@@ -87,6 +98,7 @@ if (isSelected('hooks')) kept = (await proveHooks()) && kept
 if (isSelected('managed')) kept = (await proveManagedCalls()) && kept
 if (isSelected('calls')) kept = (await proveCalls()) && kept
 if (isSelected('outages')) kept = (await proveModelOutages()) && kept
+if (values.only === 'soak' || (values.full && isSelected('soak'))) kept = (await proveMemory()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
 process.exitCode = kept ? 0 : 1
 
@@ -230,6 +242,21 @@ async function proveManagedCalls(): Promise<boolean> {
 
 async function proveModelOutages(): Promise<boolean> {
   const report = await proveOutages((line) => progress(`outages: ${line}`))
+  for (const line of report.lines) print(line)
+  return report.kept
+}
+
+async function proveMemory(): Promise<boolean> {
+  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  progress(`soak: seed ${seed}`)
+  const report = await proveSoak({
+    seed,
+    fastTurns: 10_000,
+    turnsPerSecond: Number(values['turns-per-second']),
+    hours: Number(values.hours),
+    warmUpMinutes: Number(values['warm-up']),
+    print,
+  })
   for (const line of report.lines) print(line)
   return report.kept
 }
