@@ -56,7 +56,7 @@ export interface TurnDeps extends TurnProgressDeps {
   readonly completeWithoutModel: CompleteWithoutModel
   /** The configured model and its provider. Rejects `config/…` when it cannot be used. */
   model(): Promise<ChosenModel>
-  tools(sessionId: string): Promise<AgentTools>
+  tools(turn: Turn): Promise<AgentTools>
   /** Names the plugin that threw an error, in words for the user; null when no plugin did. */
   describeErrorOrigin(error: unknown): string | null
   /** What plugins learn about a turn. */
@@ -149,7 +149,7 @@ async function runModelTurn(
       isFirstTurn: isFirstTurn(turn),
       startsSession: turn.systemPrompt === undefined,
       provider: chosen.provider,
-      tools: await deps.tools(turn.sessionId),
+      tools: await deps.tools(turn),
       system,
       transcript: entries.map(({ message }) => message),
       turnStart: turnStartIndex(turn, entries),

@@ -4,6 +4,7 @@
  *
  * No method rejects unless its description says so. Payloads are built only for registered hooks.
  */
+import type { Role } from '../message/authority.ts'
 import type { RewriteTrace } from '../middleware/managed-call.ts'
 import type { JsonObject, ModelRequest } from './models/provider.ts'
 import type { SubagentResult } from './tools/tool.ts'
@@ -20,6 +21,8 @@ export interface TurnInfo {
   /** `<platform>_<chat_type>`; '' on the command line. */
   readonly route: string
   readonly senderId: string
+  /** Of the person who caused the turn. */
+  readonly role: Role
   /** '' for a session without a parent. */
   readonly parentSessionId: string
   readonly model: string

@@ -116,7 +116,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
 const minRedactedSecretChars = 12
 
 function composeAgentServices(context: AppContext, pluginTools: PluginManager['tools']): AgentServices {
-  const { options, settings, config, secrets, catalogue, modelCalls, log } = context
+  const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   return createAgentServices({
     home: options.home,
     log,
@@ -124,6 +124,7 @@ function composeAgentServices(context: AppContext, pluginTools: PluginManager['t
     environment: config.environment,
     commandLine: options.commandLine,
     pluginTools,
+    isShared: accountDirectory.isShared,
     modelCalls,
     redact: createRedactor({
       secrets: () => secrets.all().filter((secret) => secret.length >= minRedactedSecretChars),

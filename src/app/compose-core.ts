@@ -259,8 +259,10 @@ function composePluginRegistries(context: AppContext): PluginRegistries {
       isConnected = true
       const streamReasoning = () => settings().plugins.stream_reasoning_deltas
       const routeOf: GatewayHooksDeps['routeOf'] = (source) => accountDirectory.pluginRouteOf({ source })
+      const roleOf: GatewayHooksDeps['roleOf'] = (source) =>
+        accountDirectory.access({ source }).allowed ? accountDirectory.authorityOf(source).role : null
       Object.assign(agentHooks, createAgentHooks({ hooks, memory, streamReasoning, redact, log }))
-      Object.assign(gatewayHooks, createGatewayHooks({ hooks, routeOf, log }))
+      Object.assign(gatewayHooks, createGatewayHooks({ hooks, routeOf, roleOf, log }))
     },
   }
 }

@@ -16,20 +16,36 @@ import { truncateMiddle } from '../agent/tools/support/result-json.ts'
 import type { ToolContext } from '../agent/tools/tool.ts'
 import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
+import type { MessageEvent } from '../message/event.ts'
+import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
+import type { RoleSettings } from '../platforms/config.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn } from './turn/claim.ts'
 
-export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd'> {
+export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'settings'> {
+  readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
   readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
+  /** Several people write in the session of this source. */
+  isShared(source: SessionSource): boolean
   /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
 }
 
+/** A turn, or what a plugin does outside of turns. */
+export interface ToolTurn {
+  readonly sessionId: string
+  readonly authority: Authority
+  readonly event?: Pick<MessageEvent, 'source'>
+}
+
 export interface AgentServices {
   model(): Promise<{ readonly provider: Provider; readonly model: string }>
-  /** A session keeps the tool list with which it started; each call checks whether the tool still exists. */
-  tools(sessionId: string): Promise<AgentTools>
+  /**
+   * A session keeps the tool list with which it started; each call checks whether the tool still exists, and whether the role
+   * of the person who caused the turn may use it.
+   */
+  tools(turn: ToolTurn): Promise<AgentTools>
   toolContext(
     turn: Pick<Turn, 'sessionId' | 'id' | 'transcript' | 'authority'>,
     call: ToolCall,
@@ -47,12 +63,17 @@ export interface AgentServices {
   close(): Promise<void>
 }
 
+/** The tools without the ceiling of a role. */
+interface OpenTools extends Pick<LoadedTools, 'resolve'> {
+  readonly tools: AgentTools
+}
+
 type ConfiguredModel = Awaited<ReturnType<AgentServices['model']>>
 
 export function createAgentServices(deps: AgentServicesDeps): AgentServices {
-  const { log, settings } = deps
+  const { log, settings, isShared } = deps
   let configuredModel: Promise<ConfiguredModel> | undefined
-  let agentTools: Promise<AgentTools> | undefined
+  let agentTools: Promise<OpenTools> | undefined
   let runtime: ToolRuntime | undefined
   const snapshotTools = createSessionToolSnapshots()
   const resources = createSessionResourcePool({
@@ -62,11 +83,12 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   })
   const cwd = () => workingDirectory(deps)
 
-  async function openTools(): Promise<AgentTools> {
+  async function openTools(): Promise<OpenTools> {
     const { openToolRuntime } = await import('./tool-runtime.ts')
     const { home, environment, commandLine, withheld, pluginTools } = deps
     runtime = await openToolRuntime({ home, log, settings, environment, commandLine, withheld, pluginTools, cwd })
-    return createAgentTools(runtime.tools, deps, cwd)
+    const { tools } = runtime
+    return { tools: createAgentTools(tools, deps, cwd), resolve: tools.resolve }
   }
 
   /** The current runtime. Sessions keep the environment they already have. */
@@ -96,9 +118,19 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       configuredModel ??= createConfiguredModel(deps)
       return configuredModel
     },
-    async tools(sessionId) {
+    async tools({ sessionId, authority, event }) {
       agentTools ??= openTools()
-      return snapshotTools(sessionId, await agentTools)
+      const { tools, resolve } = await agentTools
+      const offered = snapshotTools(sessionId, tools)
+      const list = toolListOf(settings().roles, authority)
+      if (list.every((entry) => entry === '*') && list.length > 0) return offered
+      const { withCeiling } = await import('../agent/loop/role-ceiling.ts')
+      return withCeiling(offered, {
+        resolve,
+        authority,
+        list,
+        filtersSchemas: event === undefined || !isShared(event.source),
+      })
     },
     toolContext({ sessionId, id: turnId, transcript, authority }, call, signal) {
       return toolContextFor(
@@ -145,6 +177,13 @@ function providerSettings({ settings, environment }: Omit<ProviderDeps, 'modelCa
 function workingDirectory({ home, settings, environment }: AgentServicesDeps): string {
   const userHome = environment().values['HOME'] || home.root
   return resolve(userHome, settings().terminal.cwd.replace(/^~(?=$|\/)\/?/, ''))
+}
+
+/** What the configuration permits to this role in this chat. */
+function toolListOf({ chats, ...roles }: RoleSettings, authority: Authority): readonly string[] {
+  const { role, platform, chatType, chatId, parentChatId } = authority
+  const own = chats[`${platform}:${chatId}`]?.[role] ?? chats[`${platform}:${parentChatId}`]?.[role]
+  return own ?? roles[role][chatType === 'dm' ? 'tools' : 'group_tools']
 }
 
 /** The loaded tools as the agent loop uses them. */

@@ -59,7 +59,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
     }
     return {
       turn,
-      tools: await agents.tools(turn.sessionId),
+      tools: await agents.tools({ sessionId: turn.sessionId, authority: pluginAuthority }),
       approve: deps.approve,
       signal: stopping,
       toolContextFor: (call) => agents.toolContext(turnRef, call, stopping),
@@ -183,6 +183,7 @@ function turnInfoOf(owner: string, turnId: string, chosen: ChosenModel | undefin
     platform: '',
     route: '',
     senderId: '',
+    role: pluginAuthority.role,
     parentSessionId: '',
     model: chosen?.model ?? '',
     provider: chosen?.provider.name ?? '',

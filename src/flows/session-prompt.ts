@@ -36,7 +36,9 @@ export interface SessionPromptDeps {
 /** Resolves with the prompt once it is stored. Rejects `store/…`. */
 export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
   const { store, accountDirectory, agentServices, memory, sections, clock } = deps
-  return async ({ sessionId, event: { source, seed, task } }) => {
+  return async (turn) => {
+    const { sessionId } = turn
+    const { source, seed, task } = turn.event
     const basePrompt = buildSystemPrompt({
       persona: readPersona(deps),
       instructions: seed?.instructions ?? '',
@@ -45,7 +47,7 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
       background: task !== undefined,
       shared: accountDirectory.isShared(source),
       cwd: agentServices.cwd(),
-      hasTools: (await agentServices.tools(sessionId)).schemas().length > 0,
+      hasTools: (await agentServices.tools(turn)).schemas().length > 0,
       sendsFiles: deps.adapter(task?.deliver ?? source)?.sendsAttachments === true,
       today: new Date(clock()).toISOString().slice(0, 10),
     })

@@ -15,7 +15,7 @@ import { applyDeletion, applyEdit, findRowByKey } from './apply-change.ts'
 import type { InboxDeps } from './deps.ts'
 import type { PreDispatch } from './pre-dispatch.ts'
 import { acceptEvent, finishEvent } from './queries.ts'
-import { parseStoredEvent, serializeEvent } from './stored-event.ts'
+import { parseStoredEvent, serializeEvent, withAuthority } from './stored-event.ts'
 
 type Keys = readonly [EventKey, ...EventKey[]]
 
@@ -137,15 +137,6 @@ export function createChangeHandler(
       deps.emit(change.added ? 'reaction:added' : 'reaction:removed', toReactionEvent(change))
     return { status: 'accepted', seq }
   }
-}
-
-/** The event with the authority of its sender. An adapter cannot bring one; what the gateway itself causes keeps its own. */
-export async function withAuthority(
-  { authorityOf }: Pick<InboxDeps, 'authorityOf'>,
-  event: MessageEvent,
-): Promise<MessageEvent> {
-  if (event.internal === true && event.authority !== undefined) return event
-  return { ...event, authority: await authorityOf(event.source) }
 }
 
 function sourceOf(change: MessageChange): SessionSource {

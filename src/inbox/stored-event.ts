@@ -1,12 +1,22 @@
 /**
- * The stored form of an event: JSON.
+ * The stored form of an event: JSON, with the authority of its sender.
  */
 import { HermesError } from '../lib/errors.ts'
 import type { MessageEvent } from '../message/event.ts'
+import type { InboxDeps } from './deps.ts'
 
 /** @param payload JSON that the inbox has written, so its shape is known. */
 export function parseStoredEvent(payload: string): MessageEvent {
   return JSON.parse(payload)
+}
+
+/** The event with the authority of its sender. An adapter cannot bring one; what the gateway itself causes keeps its own. */
+export async function withAuthority(
+  { authorityOf }: Pick<InboxDeps, 'authorityOf'>,
+  event: MessageEvent,
+): Promise<MessageEvent> {
+  if (event.internal === true && event.authority !== undefined) return event
+  return { ...event, authority: await authorityOf(event.source) }
 }
 
 /** Throws `inbox/too-large`. */

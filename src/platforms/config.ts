@@ -105,21 +105,30 @@ const peopleSchema = z
   )
   .default([])
 
-/** Tools by name or toolset; `*` for all, `-name` to take one away. */
-const toolListSchema = z.array(z.string().min(1)).optional()
+/** Tools by name, toolset or mode; `*` for all, `-name` to take one away. The most specific entry decides. */
+const toolListSchema = z.array(z.string().min(1))
 
-function ceilingOf(inDirectMessages: string, inGroups: string) {
+/** Nothing of the machine, and nothing that changes something elsewhere. */
+const harmlessTools = ['*', '-terminal', '-file', '-effect']
+
+function ceilingOf(inDirectMessages: string[], inGroups: string[]) {
   return z
     .object({
-      tools: toolListSchema.describe(
-        `Tools in direct messages: names or toolsets, \`*\` for all, \`-name\` to leave one out. Default: ${inDirectMessages}.`,
-      ),
-      group_tools: toolListSchema.describe(`As \`tools\`, in groups, channels and threads. Default: ${inGroups}.`),
+      tools: toolListSchema
+        .default(inDirectMessages)
+        .describe(
+          'Tools that the role may cause in direct messages: names, toolsets, or `effect` for all that change something; `*` for all, `-name` to take one away.',
+        ),
+      group_tools: toolListSchema.default(inGroups).describe('As `tools`, in groups, channels and threads.'),
     })
     .prefault({})
 }
 
-const withoutMachine = 'all except terminal, file and tools that change something'
+const chatCeilingSchema = z.object({
+  owner: toolListSchema.optional(),
+  member: toolListSchema.optional(),
+  guest: toolListSchema.optional(),
+})
 
 export const rolesSchema = z.object({
   owners: peopleSchema.describe(
@@ -129,9 +138,16 @@ export const rolesSchema = z.object({
     'Members, as `<platform>:<user id>`. `<platform>:*` makes members of all who have access.',
   ),
   guests: peopleSchema.describe('Guests, as `<platform>:<user id>`, also if an allow list names them.'),
-  owner: ceilingOf('`*`', '`*`'),
-  member: ceilingOf('`*`', withoutMachine),
-  guest: ceilingOf(withoutMachine, withoutMachine),
+  owner: ceilingOf(['*'], ['*']),
+  // A sub-agent has the ceiling of its parent.
+  member: ceilingOf(['*'], [...harmlessTools, 'delegation']),
+  guest: ceilingOf(harmlessTools, harmlessTools),
+  chats: z
+    .record(z.string().regex(/^[a-z0-9_-]+:.+$/, { error: 'expected <platform>:<chat id>' }), chatCeilingSchema)
+    .default({})
+    .describe(
+      'Tools of the roles in single chats, by `<platform>:<chat id>`, in place of `tools` and `group_tools`. A thread has those of its channel.',
+    ),
 })
 
 export type RoleSettings = z.output<typeof rolesSchema>

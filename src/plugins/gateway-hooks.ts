@@ -5,6 +5,7 @@
 import type { ApprovalInfo, ApprovalListener } from '../approvals/after-commit.ts'
 import { isRecord } from '../lib/json.ts'
 import type { Logger } from '../lib/log.ts'
+import type { Role } from '../message/authority.ts'
 import type { MessageChange } from '../message/change.ts'
 import { type MessageEvent, parseCommand } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -22,6 +23,8 @@ export interface GatewayHooksDeps {
   readonly hooks: PluginHooks
   /** `<platform>_<chat_type>`; '' on the command line. */
   routeOf(source: SessionSource): string
+  /** Null for a sender without access. */
+  roleOf(source: SessionSource): Role | null
   readonly log: Logger
 }
 
@@ -61,7 +64,7 @@ export interface GatewayHooks extends ApprovalListener {
 /** Notifications without a session have a queue of their own. */
 const noSessionContext: HookDispatchContext = { route: '', queueKey: '' }
 
-export function createGatewayHooks({ hooks, routeOf, log }: GatewayHooksDeps): GatewayHooks {
+export function createGatewayHooks({ hooks, routeOf, roleOf, log }: GatewayHooksDeps): GatewayHooks {
   const onInvalidResultOf = createInvalidResultLog(log)
 
   function dispatchContext(source: SessionSource, sessionKey: SessionKey): HookDispatchContext {
@@ -93,6 +96,7 @@ export function createGatewayHooks({ hooks, routeOf, log }: GatewayHooksDeps): G
       const results = await hooks.collect('pre_gateway_dispatch', dispatchContext(event.source, sessionKey), () => ({
         event: eventPayload(event),
         session_key: sessionKey,
+        role: roleOf(event.source),
       }))
       return resolveDispatchDecision(results, event, onInvalidResultOf('pre_gateway_dispatch'))
     },

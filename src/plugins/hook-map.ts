@@ -2,6 +2,7 @@
  * The typed map of plugin hooks: when each hook is called, the payload of its callbacks, and the results that it accepts
  * (seed 001, seed 003, `contract/hermes.md` §2.6). Callbacks in Python receive the same keys.
  */
+import type { Role } from '../message/authority.ts'
 import type { RewriteTrace } from '../middleware/managed-call.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -37,6 +38,8 @@ interface ToolKeys {
   readonly turn_id: string
   /** Of the model call that requested the tool. */
   readonly api_request_id: string
+  /** Of the person who caused the turn. */
+  readonly role: Role
 }
 
 interface RequestKeys extends TurnKeys {
@@ -107,6 +110,8 @@ export interface HookPayloads {
     readonly is_first_turn: boolean
     readonly parent_session_id: string
     readonly sender_id: string
+    /** Of the person who caused the turn. */
+    readonly role: Role
   }
   /** Once per turn that ended with a response and was not interrupted. */
   readonly post_llm_call: TurnKeys & {
@@ -198,6 +203,8 @@ export interface HookPayloads {
     readonly event: Json
     /** Null if the message has no session yet. */
     readonly session_key: string | null
+    /** The role of a sender who has access; null for any other. */
+    readonly role: Role | null
   }
   /** A reaction, an edit or a deletion, after access was checked. */
   readonly gateway_platform_event: { readonly platform: string; readonly event_type: string; readonly payload: Json }

@@ -30,6 +30,7 @@ export const turnInfo: TurnInfo = {
   platform: 'telegram',
   route: 'telegram_dm',
   senderId: 'u',
+  role: 'owner',
   parentSessionId: '',
   model: 'm',
   provider: 'scripted',

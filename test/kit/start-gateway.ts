@@ -128,6 +128,8 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     http: { port: 0 },
     agent: { drain_timeout: 5 },
     terminal: { cwd: home.root },
+    // The users are guests, because they are let in by `*`.
+    roles: { guest: { tools: ['*'], group_tools: ['*'] } },
     platforms: {
       fake: {
         url: platform.url,

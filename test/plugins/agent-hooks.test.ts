@@ -151,6 +151,7 @@ test('a tool check receives the trace of rewritten arguments, and its failure bl
     tool_call_id: 'c1',
     turn_id: 't1',
     api_request_id: 'r1',
+    role: 'owner',
     middleware_trace: [{ source: 'demo' }],
     ...envelope,
   })
@@ -179,6 +180,7 @@ test('all observers are notified of the result of a tool as text, and the agent 
       tool_call_id: 'c1',
       turn_id: 't1',
       api_request_id: 'r1',
+      role: 'owner',
       result: '{"error":"no"}',
       status: 'error',
       error_type: 'Error',
@@ -229,6 +231,7 @@ test('before a turn plugins receive the message, the conversation and its user',
     is_first_turn: true,
     parent_session_id: '',
     sender_id: 'ada',
+    role: 'owner',
     ...envelope,
   })
 })

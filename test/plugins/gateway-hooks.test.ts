@@ -16,6 +16,7 @@ function createTestGatewayHooks() {
   const gatewayHooks = createGatewayHooks({
     hooks: under.hooks,
     log: under.log,
+    roleOf: ({ userId }) => (userId === 'ada' ? 'member' : null),
     routeOf: ({ platform, chatType }) => (platform === 'cli' ? '' : `${platform}_${chatType}`),
   })
   const got: unknown[][] = []
@@ -117,6 +118,7 @@ test('a message is passed to plugins with the keys of the contract', async () =>
   )
   assert.deepEqual(seen, {
     session_key: sessionKey,
+    role: 'member',
     ...envelope,
     event: {
       text: 'hello',

@@ -19,6 +19,7 @@ const tool = {
   tool_call_id: 'c1',
   turn_id: 't1',
   api_request_id: 'r1',
+  role: 'owner' as const,
   middleware_trace: [],
 }
 const started = { session_id: 's1', model: 'small', platform: 'web' }
@@ -31,6 +32,7 @@ const turnBegins = {
   is_first_turn: true,
   parent_session_id: '',
   sender_id: '',
+  role: 'owner' as const,
 }
 
 test('results are in the order of registration, and a callback without a result is omitted', async () => {

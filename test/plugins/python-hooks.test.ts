@@ -22,6 +22,7 @@ const toolKeys = {
   tool_call_id: 'c',
   turn_id: 'u',
   api_request_id: 'r',
+  role: 'owner' as const,
   middleware_trace: [],
 }
 
@@ -63,13 +64,13 @@ def register(ctx):
   test('of received messages get an event with attributes, the gateway and the session store', async (t) => {
     const { hooks } = await startPythonPlugins(t, {
       plugins: {
-        snake: `def screen(event, gateway, session_store, session_key):
+        snake: `def screen(event, gateway, session_store, session_key, role):
     assert session_store is None and gateway.session_store is None
     assert event.source.platform.value == event["source"]["platform"] == "telegram"
     assert event.message_type == "command" and event.raw_message is None
     assert event.get_command() == "stop" and event.get_command_args() == "now, please"
     assert not hasattr(event, "no_such_field") and callable(gateway.inject_message)
-    return {"action": "rewrite", "text": f"{event.text} {event.source.user_id} {session_key}"}
+    return {"action": "rewrite", "text": f"{event.text} {event.source.user_id} {session_key} {role}"}
 def register(ctx):
     ctx.register_hook("pre_gateway_dispatch", screen)
 `,
@@ -77,10 +78,14 @@ def register(ctx):
     })
     const source = { platform: 'telegram', chatId: '1', chatType: 'dm', userId: 'ada', account: 'default' } as const
     const event = eventPayload({ source, text: '/stop@bot now, please', messageType: 'command', timestamp: 0 })
-    const answers = await hooks.collect('pre_gateway_dispatch', dispatchContext, () => ({ event, session_key: 'k' }))
+    const answers = await hooks.collect('pre_gateway_dispatch', dispatchContext, () => ({
+      event,
+      session_key: 'k',
+      role: 'guest',
+    }))
     assert.deepEqual(
       answers.map(({ value }) => value),
-      [{ action: 'rewrite', text: '/stop@bot now, please ada k' }],
+      [{ action: 'rewrite', text: '/stop@bot now, please ada k guest' }],
     )
   })
 
@@ -334,6 +339,7 @@ def register(ctx):
       is_first_turn: true,
       parent_session_id: '',
       sender_id: '',
+      role: 'owner' as const,
     }
     const expected = (state: number) => ({
       config: [5, 4, { depth: 5 }],

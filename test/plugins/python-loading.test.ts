@@ -248,6 +248,7 @@ def register(ctx):
       tool_call_id: '',
       turn_id: '',
       api_request_id: '',
+      role: 'owner' as const,
     }
     const die = () => made.hooks.collect('pre_tool_call', dispatchContext, () => ({ ...keys, middleware_trace: [] }))
     await die()

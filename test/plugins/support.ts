@@ -59,6 +59,7 @@ export function createTurnInfo(changes: Partial<TurnInfo> = {}): TurnInfo {
     platform: 'web',
     route: 'web_dm',
     senderId: 'ada',
+    role: 'owner',
     parentSessionId: '',
     model: 'small',
     provider: 'openai',

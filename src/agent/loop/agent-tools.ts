@@ -27,3 +27,5 @@ export type PreparedToolCall =
     }
   /** `error` is for the model: what was expected and what was found. */
   | { readonly kind: 'invalid'; readonly error: string }
+  /** The call is beyond what the person who caused the turn may cause. */
+  | { readonly kind: 'refused'; readonly code: 'not_allowed_for_role'; readonly error: string }

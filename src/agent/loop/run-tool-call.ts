@@ -117,8 +117,9 @@ async function executeToolCall(
   const check: CheckArguments = (args, changedBy) =>
     requireReady(args === modelArgs ? prepared : tools.prepare({ name: call.name, arguments: args }), changedBy)
   try {
+    if (prepared.kind === 'refused') requireReady(prepared, () => '')
     if (modelArgs === undefined)
-      throw new ToolRejected('error', 'invalid_arguments', prepared.kind === 'invalid' ? prepared.error : '')
+      throw new ToolRejected('error', 'invalid_arguments', prepared.kind === 'ready' ? '' : prepared.error)
     const value: unknown = await middleware.tool<JsonObject, unknown>({
       toolName: call.name,
       toolCallId: call.id,
@@ -233,6 +234,7 @@ function decodeModelArguments({ name, arguments: text }: ToolCall): JsonObject |
 /** @param changedBy names what changed the arguments; '' if nothing did */
 function requireReady(prepared: PreparedToolCall, changedBy: () => string): ReadyCall {
   if (prepared.kind === 'ready') return prepared
+  if (prepared.kind === 'refused') throw new ToolRejected('blocked', prepared.code, prepared.error)
   const name = changedBy()
   const notice = name === '' ? '' : ` These are not the arguments that you sent: ${name} changed them.`
   throw new ToolRejected('error', 'invalid_arguments', `${prepared.error}${notice}`)

@@ -20,7 +20,7 @@ export class ToolRejected extends Error {
     super(message)
     this.name = 'ToolRejected'
     this.result = {
-      result: errorJson(message),
+      result: errorJson(message, errorType === 'not_allowed_for_role' ? errorType : undefined),
       status,
       errorType,
       errorMessage: message,
@@ -86,6 +86,7 @@ export function failedResult(
   }
 }
 
-function errorJson(text: string): string {
-  return JSON.stringify({ error: text.slice(0, 2_048).toWellFormed() })
+/** @param code for the model, where it must recognise the kind of refusal */
+function errorJson(text: string, code?: string): string {
+  return JSON.stringify({ error: text.slice(0, 2_048).toWellFormed(), ...(code === undefined ? {} : { code }) })
 }

@@ -177,6 +177,8 @@ export interface RegisteredTool {
   readonly name: string
   readonly toolset: string
   readonly schema: ToolSchema
+  /** Undefined if it depends on the arguments. */
+  readonly mode: ToolMode | undefined
   isAvailable(): Promise<boolean>
   /** Never throws. */
   parse(
@@ -194,6 +196,7 @@ export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Sc
     name,
     toolset,
     schema: { name, description, parameters },
+    mode: typeof definition.mode === 'function' ? undefined : definition.mode,
     isAvailable: async () => (await definition.check?.()) ?? true,
     parse(input) {
       const decoded = typeof input === 'string' ? decodeArguments(name, input) : ({ ok: true, value: input } as const)

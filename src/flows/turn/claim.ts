@@ -261,7 +261,7 @@ export type TurnInfoFactory = (turn: Turn, chosen: ChosenModel) => TurnInfo
 
 /** @param routeOf `<platform>_<chat_type>`, or the route of a background task; '' on the command line. */
 export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string): TurnInfoFactory {
-  return ({ id, sessionId, sessionKey, event }, { provider, model }) => ({
+  return ({ id, sessionId, sessionKey, event, authority }, { provider, model }) => ({
     sessionId,
     sessionKey,
     turnId: id,
@@ -269,6 +269,7 @@ export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string):
     platform: event.source.platform,
     route: routeOf(event),
     senderId: event.source.userId ?? '',
+    role: authority.role,
     parentSessionId: '',
     model,
     provider: provider.name,

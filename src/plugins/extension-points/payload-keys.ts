@@ -40,6 +40,7 @@ export function toolKeys({ turn, toolName, toolCallId, apiRequestId }: ToolInfo)
     tool_call_id: toolCallId,
     turn_id: turnId,
     api_request_id: apiRequestId,
+    role: turn.role,
   }
 }
 

@@ -34,6 +34,7 @@ export function createTurnHooks(
           is_first_turn: isFirstTurn,
           parent_session_id: turn.parentSessionId,
           sender_id: turn.senderId,
+          role: turn.role,
         })),
       ])
       const context = joinContexts(results, onInvalidResultOf('pre_llm_call'))

@@ -86,6 +86,7 @@ export async function pythonPlugin(command: string): Promise<BenchPythonPlugin> 
     tool_call_id: 'c',
     turn_id: 't',
     api_request_id: 'r',
+    role: 'owner' as const,
     middleware_trace: [],
   }
   return {

@@ -59,7 +59,9 @@ export function withVendors<T>(
 /** The `platforms` section of a configuration that allows all users. */
 export function platformsConfig(vendors: readonly BenchVendor[]): string {
   const sections = vendors.map(({ name, options }) => [name, { enabled: true, allow_all_users: true, ...options }])
-  return `platforms: ${JSON.stringify(Object.fromEntries(sections))}\n`
+  // The users are guests, because they are not listed by id.
+  const roles = { guest: { tools: ['*'], group_tools: ['*'] } }
+  return `platforms: ${JSON.stringify(Object.fromEntries(sections))}\nroles: ${JSON.stringify(roles)}\n`
 }
 
 function loading(child: Child): BenchVendor['load'] {

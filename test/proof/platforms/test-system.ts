@@ -69,6 +69,8 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
       http: { port: 0 },
       streaming: { buffer_threshold: draftThreshold },
       agent: { drain_timeout: 5 },
+      // The users are guests, because they are let in by `*`.
+      roles: { guest: { tools: ['*'], group_tools: ['*'] } },
       platforms: Object.fromEntries(platforms),
     }
     await writeFile(join(home, 'config.yaml'), JSON.stringify(config), { mode: 0o600 })

@@ -29,6 +29,7 @@ export const pluginHooks: CreateVariant = (workload) => {
     tool_call_id: 'call-1',
     turn_id: 'turn-1',
     api_request_id: 'request-1',
+    role: 'owner' as const,
     middleware_trace: [],
   })
   return { call: () => hooks.collect('pre_tool_call', at, payload), flushed: async () => undefined }
