@@ -87,6 +87,43 @@ export type {
   HookReturns,
 } from './plugins/hook-map.ts'
 
+// Model calls
+
+export type { ApiMode } from './agent/models/provider.ts'
+export type {
+  AnthropicBlock,
+  AnthropicChunk,
+  AnthropicDelta,
+  AnthropicMessage,
+  AnthropicRequest,
+  AnthropicResponse,
+  AnthropicText,
+  AnthropicToolResult,
+  ChatCompletionsChunk,
+  ChatCompletionsDelta,
+  ChatCompletionsMessage,
+  ChatCompletionsRequest,
+  ChatCompletionsResponse,
+  ChatCompletionsTool,
+  ChatCompletionsToolCall,
+  ChatCompletionsUsage,
+  ResponsesChunk,
+  ResponsesItem,
+  ResponsesRequest,
+  ResponsesResponse,
+  WireChunk,
+  WireRequest,
+  WireResponse,
+} from './agent/models/wire-types.ts'
+export type {
+  LlmExecutionCall,
+  LlmRequestCall,
+  ModelCall,
+  PluginGuardrails,
+  PluginIntercepts,
+  PluginMiddlewareKinds,
+} from './plugins/model-call-types.ts'
+
 // Middleware
 
 export type {

@@ -7,6 +7,7 @@ import { HermesError } from '../lib/errors.ts'
 import { ensureDirectory } from '../lib/files.ts'
 import type { CliContext } from './context.ts'
 import { assertHomeUsable } from './settings.ts'
+import { writeTypescriptConfig } from './typescript-config.ts'
 
 /** Throws `cli/usage` for an invalid or existing name. */
 export async function hooksNew(
@@ -25,6 +26,7 @@ export async function hooksNew(
   ensureDirectory(folder)
   const file = join(folder, python ? 'handler.py' : 'handler.ts')
   writeFileSync(file, python ? pythonHandler : typescriptHandler, { mode: 0o600 })
+  if (!python) writeTypescriptConfig(context.home)
   // Written last, because the manifest makes the directory a hook.
   writeFileSync(join(folder, 'HOOK.yaml'), manifest(name), { mode: 0o600 })
   context.output.write(

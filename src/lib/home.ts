@@ -24,6 +24,9 @@ export interface HomeLayout {
   /** Stored state of plugins. */
   readonly pluginState: string
   readonly platforms: string
+  /** For the editor: the types of `#sdk` in hooks, plugins and platforms. */
+  readonly typescriptConfigFile: string
+  readonly sdkConfigFile: string
   readonly skills: string
   readonly memories: string
   readonly cron: string
@@ -51,6 +54,8 @@ export function createHomeLayout(root: string): HomeLayout {
     plugins: within('plugins'),
     pluginState: within('plugin-state'),
     platforms: within('platforms'),
+    typescriptConfigFile: within('tsconfig.json'),
+    sdkConfigFile: within('tsconfig.sdk.json'),
     skills: within('skills'),
     memories: within('memories'),
     cron: within('cron'),

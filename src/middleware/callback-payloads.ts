@@ -58,6 +58,11 @@ export class ModelView extends BaseCallView implements ModelCallView {
     this.model = model
     this.request = request
   }
+
+  get apiMode(): string {
+    const apiMode = this.fields['api_mode']
+    return typeof apiMode === 'string' ? apiMode : ''
+  }
 }
 
 const schemaVersions = {

@@ -74,6 +74,8 @@ export interface ToolCallView<Args = Fields> extends CallView {
 export interface ModelCallView<Request = Fields> extends CallView {
   readonly provider: string
   readonly model: string
+  /** The format of the request and of the response: `api_mode` of `fields`; '' if the caller gives none. */
+  readonly apiMode: string
   readonly request: Request
 }
 
@@ -173,9 +175,9 @@ interface HermesPayload {
   readonly [key: string]: unknown
 }
 
-export interface LlmRequestPayload extends HermesPayload {
-  readonly request: Fields
-  readonly original_request: Fields
+export interface LlmRequestPayload<Request = Fields> extends HermesPayload {
+  readonly request: Request
+  readonly original_request: Request
 }
 
 export interface ToolRequestPayload extends HermesPayload {
@@ -189,10 +191,10 @@ export interface ToolRequestPayload extends HermesPayload {
  * The return value of an execution callback is the result of the call. After `next_call`, returning undefined keeps the result;
  * without `next_call`, undefined is the result. A failure of the rest never turns into null or undefined.
  */
-export interface LlmExecutionPayload extends LlmRequestPayload {
+export interface LlmExecutionPayload<Request = Fields, Response = unknown> extends LlmRequestPayload<Request> {
   readonly middleware_trace: readonly Partial<RewriteTraceEntry>[]
   /** May be called once. A second call rejects with `middleware/next-called-twice` and has no effect. */
-  readonly next_call: (request?: Fields | null) => Promise<unknown>
+  readonly next_call: (request?: Fields | null) => Promise<Response>
 }
 
 export interface ToolExecutionPayload extends ToolRequestPayload {

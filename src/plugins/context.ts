@@ -82,7 +82,8 @@ export interface PluginContextDeps {
 export function createPluginContext(deps: PluginContextDeps): PluginContext {
   const { plugin, services, registrations, config, log } = deps
   const { id } = plugin
-  const registrar = services.middleware.forPlugin(id)
+  // The calls of the agent have the types that plugins see; the middleware itself knows no models.
+  const registrar: Pick<PluginContext, keyof MiddlewareRegistrar> = services.middleware.forPlugin(id)
   const state = services.state(id)
 
   /** Rejects values that are not functions at the registration, where the stack trace points to the plugin. */

@@ -7,9 +7,19 @@
 import type { z } from 'zod'
 import type { ToolMode } from '../agent/tools/tool.ts'
 import type { LogFields, Logger } from '../lib/log.ts'
-import type { Awaitable, FailureMode, Fields, MiddlewareRegistrar, Registration } from '../middleware/contract.ts'
+import type {
+  Awaitable,
+  ExecutionOptions,
+  FailureMode,
+  Fields,
+  InterceptOptions,
+  MiddlewareRegistrar,
+  Registration,
+  RegistrationOptions,
+} from '../middleware/contract.ts'
 import type { PlatformModule } from '../platforms/adapter.ts'
 import type { HookCallback, HookName } from './hook-map.ts'
+import type { PluginGuardrails, PluginIntercepts, PluginMiddlewareKinds } from './model-call-types.ts'
 
 export interface PluginContext extends MiddlewareRegistrar {
   /** The name of the folder, with its category: `observability/otel`. */
@@ -27,6 +37,27 @@ export interface PluginContext extends MiddlewareRegistrar {
   /** Completions of the configured model; they pass through middleware as all other model requests. */
   readonly llm: PluginLlm
   hasPlugin(id: string): boolean
+
+  /** As in `MiddlewareRegistrar`; `call.apiMode` tells the type of the request. */
+  registerGuardrail<On extends keyof PluginGuardrails>(
+    name: string,
+    on: On,
+    guardrail: PluginGuardrails[On],
+    options?: RegistrationOptions,
+  ): Registration
+  /** As in `MiddlewareRegistrar`; requests, chunks and responses have the types of the API mode. */
+  registerIntercept<Point extends keyof PluginIntercepts>(
+    name: string,
+    point: Point,
+    intercept: PluginIntercepts[Point],
+    options?: InterceptOptions,
+  ): Registration
+  /** As in `MiddlewareRegistrar`; `api_mode` tells the types of the request and of the response. */
+  registerMiddleware<Kind extends keyof PluginMiddlewareKinds>(
+    kind: Kind,
+    callback: PluginMiddlewareKinds[Kind],
+    options?: ExecutionOptions,
+  ): Registration
 
   /**
    * Registers a callback for a hook. A callback that throws or times out is logged and skipped. With `fails: 'closed'`,

@@ -2,6 +2,9 @@
  * The typed map of plugin hooks: when each hook is called, the payload of its callbacks, and the results that it accepts
  * (seed 001, seed 003, `contract/hermes.md` §2.6). Callbacks in Python receive the same keys.
  */
+
+import type { ApiMode } from '../agent/models/provider.ts'
+import type { WireRequest, WireResponse } from '../agent/models/wire-types.ts'
 import type { Role } from '../message/authority.ts'
 import type { RewriteTrace } from '../middleware/managed-call.ts'
 
@@ -46,6 +49,7 @@ interface RequestKeys extends TurnKeys {
   readonly api_request_id: string
   readonly provider: string
   readonly base_url: string
+  /** The format of the request and of the response: `chat_completions`, `anthropic_messages`, `codex_responses`. */
   readonly api_mode: string
   /** Model calls of this turn, including this one. */
   readonly api_call_count: number
@@ -184,6 +188,7 @@ export interface HookPayloads {
     readonly iteration: number
     readonly model: string
     readonly provider: string
+    readonly api_mode: string
     readonly request: Json
     readonly response: Json
     readonly platform: string
@@ -270,8 +275,18 @@ export interface HookReturns {
 
 export type HookName = keyof HookPayloads
 
+/** A payload with a request: `api_mode` tells the types of the request and of the response. */
+type TypedByApiMode<Payload> = {
+  [Mode in ApiMode]: Omit<Payload, 'api_mode' | 'request' | 'response'> & {
+    readonly api_mode: Mode
+    readonly request: WireRequest<Mode>
+  } & (Payload extends { readonly response: Json } ? { readonly response: WireResponse<Mode> } : unknown)
+}[ApiMode]
+
 /** The argument of a callback: one object (in Python: keyword arguments). */
-export type HookPayload<Name extends HookName> = HookPayloads[Name] &
+export type HookPayload<Name extends HookName> = (HookPayloads[Name] extends { readonly request: Json }
+  ? TypedByApiMode<HookPayloads[Name]>
+  : HookPayloads[Name]) &
   (Name extends 'gateway_platform_event' ? Pick<HookEnvelope, 'route'> : HookEnvelope)
 
 /**

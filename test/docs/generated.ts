@@ -12,6 +12,7 @@ import { pluginContext, pluginTypes } from './generated/plugin-context.ts'
 import { pluginHooks } from './generated/plugin-hooks.ts'
 import { pluginManifest } from './generated/plugin-manifest.ts'
 import { sdkApi, sdkDeprecated } from './generated/sdk-api.ts'
+import { sdkTypes } from './generated/sdk-declarations.ts'
 import { sessionKeys } from './generated/session-keys.ts'
 import { slashCommands } from './generated/slash-commands.ts'
 import { commandVerdicts } from './generated/verdicts.ts'
@@ -49,6 +50,7 @@ export async function generatedPages(): Promise<readonly GeneratedPage[]> {
   const whole: readonly GeneratedPage[] = [
     { path: 'docs/reference/configuration.md', text: config.page },
     { path: 'docs/reference/configuration.schema.json', text: config.schema },
+    { path: 'types/sdk.d.ts', text: sdkTypes() },
   ]
   const filled = filesOf('docs')
     .filter((path) => path.endsWith('.md') && !whole.some((page) => page.path === path))

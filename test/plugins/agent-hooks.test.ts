@@ -335,6 +335,7 @@ test('the first plugin that reissues a model call determines the changed request
     iteration: 2,
     model: 'small',
     provider: 'openai',
+    api_mode: 'chat_completions',
     request,
     response: { id: 'x' },
     platform: 'web',

@@ -86,13 +86,14 @@ export function createRequestHooks({
     },
 
     async reissue(info, request, response) {
-      const { sessionId, turnId, model, provider, platform } = info.turn
+      const { sessionId, turnId, model, provider, apiMode, platform } = info.turn
       const results = await hooks.collect('post_llm_call_can_reissue', dispatchContextOf(info.turn), () => ({
         session_id: sessionId,
         turn_id: turnId,
         iteration: info.iteration,
         model,
         provider,
+        api_mode: apiMode,
         request,
         response,
         platform,

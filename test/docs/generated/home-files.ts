@@ -23,6 +23,14 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'you',
     'Your plugins, one folder each, also one level deeper; `plugins/platforms/<name>` can contain platforms. Watched: an edited enabled plugin is reloaded.',
   ],
+  typescriptConfigFile: [
+    'you',
+    'The settings of TypeScript for your editor. `hermes plugins new` and `hermes hooks new` create it if it is missing.',
+  ],
+  sdkConfigFile: [
+    'gateway',
+    'The part of `tsconfig.json` that refers to the types of `#sdk` in this installation. `hermes plugins new` and `hermes hooks new` write it again.',
+  ],
   pluginState: ['gateway', 'The stored state of plugins, one JSON file each.'],
   databaseFile: [
     'gateway',

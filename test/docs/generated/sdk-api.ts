@@ -2,12 +2,9 @@
  * Generates the declarations of the public API: the output of `tsc` for `src/sdk.ts`, in the groups of that file, without
  * comments. Each change of the API changes the page.
  */
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, posix } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { root, textOf } from '../repository.ts'
+import { posix } from 'node:path'
+import { textOf } from '../repository.ts'
+import { sdkDeclarations } from './sdk-declarations.ts'
 
 const entry = 'src/sdk.ts'
 
@@ -26,7 +23,8 @@ interface Group {
 
 /** Throws when the declarations cannot be emitted, or an exported name has no declaration. */
 export function sdkApi(): string {
-  const declarations = emitDeclarations()
+  const emitted = sdkDeclarations({ comments: false })
+  const declarations = (file: string): string => emitted.get(file.replace(/\.ts$/, '.d.ts')) ?? ''
   return groupsIn(textOf(entry))
     .map(({ title, names }) => {
       const texts = names.map(({ declaredAs, file }) => declarationOf(declaredAs, declarations(file), file))
@@ -69,40 +67,6 @@ function exportedNames(source: string): ExportedName[] {
         return { name, declaredAs, file }
       })
   })
-}
-
-/** Emits the declarations of the API into a temporary folder. The returned function returns those of a file. */
-function emitDeclarations(): (file: string) => string {
-  const folder = mkdtempSync(join(tmpdir(), 'hermes-api-'))
-  try {
-    const project = join(folder, 'tsconfig.json')
-    const compilerOptions = {
-      noEmit: false,
-      declaration: true,
-      emitDeclarationOnly: true,
-      removeComments: true,
-      outDir: join(folder, 'out'),
-      rootDir: root,
-      typeRoots: [join(root, 'node_modules/@types')],
-    }
-    writeFileSync(
-      project,
-      JSON.stringify({
-        extends: join(root, 'tsconfig.json'),
-        compilerOptions,
-        include: [],
-        files: [join(root, entry)],
-      }),
-    )
-    const tsc = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url))
-    execFileSync(tsc, ['-p', project], { stdio: 'pipe' })
-    const texts = new Map<string, string>()
-    for (const { file } of exportedNames(textOf(entry)))
-      texts.set(file, readFileSync(join(folder, 'out', file.replace(/\.ts$/, '.d.ts')), 'utf8'))
-    return (file) => texts.get(file) ?? ''
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
 }
 
 /** From the line that declares the name to the line before the next statement. Overloads follow each other. */

@@ -1,0 +1,3459 @@
+/**
+ * The types of `#sdk`, generated from `src/sdk.ts` by `npm run docs`. `hermes plugins new` writes a tsconfig.json that
+ * includes this file.
+ */
+
+declare module '#sdk' {
+    export * from 'hermes-gateway:sdk';
+}
+
+declare module 'hermes-gateway/sdk' {
+    export * from 'hermes-gateway:sdk';
+}
+
+declare module 'hermes-gateway:agent/environments/environment' {
+    /**
+     * The contract of an environment in which commands run (seed 004, `BaseEnvironment`). It is small, so that a container or a
+     * remote host can implement it.
+     */
+    export interface ExecuteOptions {
+        /** Absolute, or relative to the directory of the environment, which is the default. */
+        readonly cwd?: string;
+        readonly timeoutMs: number;
+        /** Kills the command and the processes that it started. */
+        readonly signal: AbortSignal;
+        /** Bytes of output retained. The middle of a longer output is left out, with a note. */
+        readonly maxOutputBytes: number;
+    }
+    export interface ExecuteResult {
+        /** stdout and stderr in their order, as text; invalid UTF-8 is replaced. */
+        readonly output: string;
+        /** Null when a signal killed the command. */
+        readonly exitCode: number | null;
+        readonly timedOut: boolean;
+        readonly aborted: boolean;
+    }
+    /** A command that runs in the background. */
+    export interface BackgroundCommand {
+        readonly pid: number;
+        /** Resolves when the command has exited. Never rejects. */
+        readonly exited: Promise<{
+            exitCode: number | null;
+        }>;
+        onOutput(listener: (text: string) => void): void;
+        write(text: string): boolean;
+        kill(): void;
+    }
+    export interface Environment {
+        /** `local`; later `docker`, `ssh` … */
+        readonly kind: string;
+        /** The working directory of commands and the base of relative paths. */
+        readonly cwd: string;
+        /** Runs a shell command until it exits. Throws only when the command cannot be started. */
+        execute(command: string, options: ExecuteOptions): Promise<ExecuteResult>;
+        /** Starts a command that outlives the call. Optional: without it background commands are not available. */
+        spawn?(command: string, options: {
+            cwd?: string;
+        }): BackgroundCommand;
+        /** Kills all running commands. May be called twice. */
+        cleanup(): Promise<void>;
+    }
+    /** A background command with its output. */
+    export interface ProcessEntry {
+        /** A short id: `proc_1`. */
+        readonly id: string;
+        readonly command: string;
+        readonly startedAt: number;
+        readonly process: BackgroundCommand;
+        /** Returns the output since the last call, bounded. */
+        takeOutput(): string;
+        /** The retained output; the oldest is dropped first. */
+        log(): string;
+        /** Undefined while it is running. */
+        exit(): {
+            readonly exitCode: number | null;
+            readonly at: number;
+        } | undefined;
+    }
+    /** The background commands of one session, so that the `process` tool can list, poll and kill them. */
+    export interface ProcessTable {
+        add(command: string, process: BackgroundCommand): ProcessEntry;
+        get(id: string): ProcessEntry | undefined;
+        list(): readonly ProcessEntry[];
+        /** Kills all running commands. May be called twice. */
+        killAll(): void;
+    }
+}
+
+declare module 'hermes-gateway:agent/models/provider' {
+    /**
+     * The contract between the agent loop and a model vendor.
+     *
+     * A provider builds a plain request object, streams the vendor's chunks, returns the vendor's final JSON and reads both.
+     * The loop, the middleware and the tests use only these plain values.
+     */
+    import type { JsonObject } from 'hermes-gateway:lib/json';
+    import type { ChatMessage, ToolCall, Usage } from 'hermes-gateway:message/transcript';
+    import type { ChunkCollector } from 'hermes-gateway:middleware/managed-call';
+    export type { JsonObject } from 'hermes-gateway:lib/json';
+    export type ApiMode = 'chat_completions' | 'codex_responses' | 'anthropic_messages';
+    /**
+     * The request of one attempt, exactly what goes over the wire as JSON, except for the four transport keys:
+     * `extra_body` is merged into the body, `extra_headers` and `extra_query` are sent as such, `timeout` is in seconds.
+     */
+    export interface ModelRequest {
+        readonly model: string;
+        readonly stream: true;
+        readonly extra_body?: Readonly<Record<string, unknown>>;
+        readonly extra_headers?: Readonly<Record<string, string>>;
+        readonly extra_query?: Readonly<Record<string, string>>;
+        readonly timeout?: number;
+        readonly [key: string]: unknown;
+    }
+    export interface ToolSchema {
+        readonly name: string;
+        readonly description: string;
+        /** JSON Schema of the arguments. */
+        readonly parameters: JsonObject;
+    }
+    export interface RequestInput {
+        readonly model: string;
+        readonly system: string;
+        readonly messages: readonly ChatMessage[];
+        readonly tools: readonly ToolSchema[];
+        readonly reasoningEffort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh';
+        readonly maxOutputTokens?: number;
+    }
+    /** Text that a chunk adds, for the live view. */
+    export type TextDelta = {
+        readonly kind: 'text' | 'reasoning';
+        readonly text: string;
+    };
+    /** A complete response of the model, read from the vendor's final JSON. */
+    export interface ModelOutput {
+        readonly text: string;
+        readonly toolCalls: readonly ToolCall[];
+        readonly usage: Usage;
+        /** `stop`, `tool_calls`, `length`, `content_filter` or the vendor's own value. */
+        readonly finishReason: string;
+        /** Sent back unchanged with the next request; see `AssistantMessage.providerData`. */
+        readonly providerItems?: readonly unknown[];
+    }
+    export interface Provider {
+        /** `openai`, `openai-responses`, `anthropic`, `demo`. */
+        readonly name: string;
+        readonly apiMode: ApiMode;
+        readonly baseUrl: string;
+        /** Pure: same input, same bytes (prompt caches depend on it). */
+        buildRequest(input: RequestInput): ModelRequest;
+        /**
+         * Calls the vendor once. Yields its chunks as they arrive and returns its final JSON, aggregated from the stream.
+         * Throws `ModelError`. An aborted signal always throws and closes the connection; an incomplete response is never
+         * returned.
+         */
+        stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<JsonObject, JsonObject, void>;
+        /** Aggregates chunks that plugins have changed into the final JSON. Throws `ModelError` (`bad-response`). */
+        createCollector(): ChunkCollector<JsonObject, JsonObject>;
+        /** The text in a chunk; null for chunks without text. Pure. */
+        parseDelta(chunk: JsonObject): TextDelta | null;
+        /** Reads a final response. Throws `ModelError` (`bad-response`) for anything else. Pure. */
+        parseResponse(response: JsonObject): ModelOutput;
+    }
+    /** The kinds differ in what the loop does next: retry after a delay, compress the conversation, or fail the turn. */
+    export type ModelErrorKind = 'rate-limit' | 'overloaded' | 'network' | 'timeout' | 'auth' | 'billing' | 'context' | 'content-filter' | 'invalid-request' | 'bad-response';
+    export interface ModelErrorOptions {
+        readonly cause?: unknown;
+        readonly status?: number | undefined;
+        readonly retryAfterMs?: number | undefined;
+        readonly maxTries?: number;
+        readonly isLocalRefusal?: boolean;
+    }
+    export class ModelError extends Error {
+        readonly kind: ModelErrorKind;
+        /** The HTTP status, if there was one. */
+        readonly status: number | undefined;
+        /** The delay that the vendor requested in `retry-after`. */
+        readonly retryAfterMs: number | undefined;
+        /** Calls that may fail like this in a row before the failure is permanent. 1: a retry cannot succeed. */
+        readonly maxTries: number;
+        /** Nothing listens at the address, which belongs to this machine. */
+        readonly isLocalRefusal: boolean;
+        constructor(kind: ModelErrorKind, message: string, options?: ModelErrorOptions);
+        get retryable(): boolean;
+    }
+    /** The provider did not recover while a call was retried. The turn can wait for it. */
+    export class ModelOutage extends ModelError {
+        /** When the calls began to fail, ms. */
+        readonly since: number;
+        /** The host of the provider. */
+        readonly server: string;
+        constructor(failure: ModelError, server: string, since: number);
+    }
+}
+
+declare module 'hermes-gateway:agent/models/response-json' {
+    /**
+     * What the three wire formats share when the JSON of a response is built from chunks and read: merging of streamed
+     * fragments, the limit on their size, and the token usage.
+     */
+    import { type JsonObject } from 'hermes-gateway:lib/json';
+    import type { Usage } from 'hermes-gateway:message/transcript';
+    export type MutableJsonObject = {
+        [key: string]: unknown;
+    };
+    /** Adds to the number of characters kept. Throws `ModelError` (`bad-response`) when the limit is exceeded. */
+    export type CountChars = (chars: number) => void;
+    /** Limits the characters kept of one response, so that a model that never stops cannot fill the memory. */
+    export function createResponseSizeLimit(maxChars: number): CountChars;
+    /** Whether a delta contains more than white space. */
+    export function hasOutput(delta: unknown): boolean;
+    /**
+     * Merges one streamed fragment into the object that was built so far. It knows no field names, so that undocumented
+     * fields (the reasoning details of a router, the signatures of a vendor) reach the final JSON too.
+     *
+     * Strings are concatenated and objects merged. Array entries with an `index` are merged with the entry of that index,
+     * others are appended. Everything else is replaced, but never by null. `target` is modified; `fragment` is neither
+     * modified nor shared.
+     */
+    export function mergeDelta(target: MutableJsonObject, fragment: JsonObject, countChars: CountChars): void;
+    export function isIndex(value: unknown): value is number;
+    export function valuesByIndex<Value>(values: ReadonlyMap<number, Value>): Value[];
+    /**
+     * The token usage in a finished response or in one chunk of a stream, in any of the three wire formats; undefined where
+     * there is none. Several chunks of a stream may report usage: each counts from the beginning of the stream, so the
+     * largest value of each number is the final one. Never throws.
+     */
+    export function extractUsage(json: unknown): Usage | undefined;
+}
+
+declare module 'hermes-gateway:agent/models/wire-types' {
+    /**
+     * The types of requests, chunks and responses of each API mode, for plugins.
+     *
+     * They contain what the gateway sends and what models of the vendors respond, and are checked against the types of the
+     * vendors' SDKs (`test/plugins/wire-types.test.ts`). Servers may send further fields; `asRecord` of `#sdk` reads them.
+     * Objects that are passed back as a request are aliases, because an interface is not assignable to `Fields`.
+     */
+    import type { ApiMode, ModelRequest } from 'hermes-gateway:agent/models/provider';
+    type Json = Readonly<Record<string, unknown>>;
+    /** The keys that are not sent as fields of the body. */
+    type TransportKeys = {
+        readonly [Key in 'extra_body' | 'extra_headers' | 'extra_query' | 'timeout']?: ModelRequest[Key];
+    };
+    export type ChatCompletionsRequest = TransportKeys & {
+        readonly model: string;
+        readonly messages: readonly ChatCompletionsMessage[];
+        readonly tools?: readonly ChatCompletionsTool[];
+        readonly reasoning_effort?: string;
+        readonly max_completion_tokens?: number;
+        readonly max_tokens?: number;
+        readonly stream: true;
+        readonly stream_options?: {
+            readonly include_usage?: boolean;
+        };
+    };
+    export interface ChatCompletionsMessage {
+        readonly role: 'system' | 'user' | 'assistant' | 'tool';
+        /** Null for an assistant that only calls tools. */
+        readonly content: string | null;
+        readonly tool_calls?: readonly ChatCompletionsToolCall[];
+        /** The call that a message of the role `tool` responds to. */
+        readonly tool_call_id?: string;
+    }
+    export interface ChatCompletionsToolCall {
+        readonly id: string;
+        readonly type: 'function';
+        /** `arguments` is JSON text as the model wrote it. */
+        readonly function: {
+            readonly name: string;
+            readonly arguments: string;
+        };
+    }
+    export interface ChatCompletionsTool {
+        readonly type: 'function';
+        readonly function: {
+            readonly name: string;
+            readonly description: string;
+            readonly parameters: Json;
+        };
+    }
+    export interface ChatCompletionsChunk {
+        readonly id: string;
+        readonly object: 'chat.completion.chunk';
+        readonly created: number;
+        readonly model: string;
+        /** Empty in the chunk with the usage. */
+        readonly choices: readonly {
+            readonly index: number;
+            readonly delta: ChatCompletionsDelta;
+            readonly finish_reason: string | null;
+        }[];
+        readonly usage?: ChatCompletionsUsage | null;
+    }
+    export interface ChatCompletionsDelta {
+        readonly role?: string;
+        readonly content?: string | null;
+        readonly refusal?: string | null;
+        /** The reasoning has one of these two names. */
+        readonly reasoning_content?: string | null;
+        readonly reasoning?: string | null;
+        readonly tool_calls?: readonly {
+            readonly index: number;
+            readonly id?: string;
+            readonly type?: string;
+            readonly function?: {
+                readonly name?: string;
+                readonly arguments?: string;
+            };
+        }[];
+    }
+    export type ChatCompletionsResponse = {
+        readonly id: string;
+        readonly object: 'chat.completion';
+        readonly created: number;
+        readonly model: string;
+        readonly choices: readonly {
+            readonly index: number;
+            readonly message: {
+                readonly role: 'assistant';
+                readonly content: string | null;
+                readonly refusal?: string | null;
+                readonly reasoning_content?: string | null;
+                readonly reasoning?: string | null;
+                readonly tool_calls?: readonly ChatCompletionsToolCall[];
+            };
+            readonly finish_reason: string;
+        }[];
+        readonly usage?: ChatCompletionsUsage | null;
+    };
+    export interface ChatCompletionsUsage {
+        readonly prompt_tokens: number;
+        readonly completion_tokens: number;
+        readonly total_tokens: number;
+        readonly prompt_tokens_details?: {
+            readonly cached_tokens?: number;
+        } | null;
+        readonly completion_tokens_details?: {
+            readonly reasoning_tokens?: number;
+        } | null;
+    }
+    export type AnthropicRequest = TransportKeys & {
+        readonly model: string;
+        readonly max_tokens: number;
+        readonly system?: readonly AnthropicText[];
+        readonly messages: readonly AnthropicMessage[];
+        readonly tools?: readonly {
+            readonly name: string;
+            readonly description: string;
+            readonly input_schema: Json;
+        }[];
+        readonly thinking?: {
+            readonly type: 'enabled' | 'adaptive';
+            readonly budget_tokens?: number;
+        };
+        readonly output_config?: {
+            readonly effort?: string;
+        };
+        readonly stream: true;
+    };
+    export interface AnthropicMessage {
+        readonly role: 'user' | 'assistant';
+        readonly content: readonly (AnthropicBlock | AnthropicToolResult)[];
+    }
+    export interface AnthropicText {
+        readonly type: 'text';
+        readonly text: string;
+        readonly cache_control?: {
+            readonly type: 'ephemeral';
+        };
+    }
+    export interface AnthropicToolResult {
+        readonly type: 'tool_result';
+        readonly tool_use_id: string;
+        readonly content: string;
+        readonly cache_control?: {
+            readonly type: 'ephemeral';
+        };
+    }
+    /** A part of a response. Other types of parts (of the vendor's own tools) are passed on unchanged. */
+    export type AnthropicBlock = AnthropicText
+    /** An input that was cut off stays a text. */
+     | {
+        readonly type: 'tool_use';
+        readonly id: string;
+        readonly name: string;
+        readonly input: unknown;
+    } | {
+        readonly type: 'thinking';
+        readonly thinking: string;
+        readonly signature: string;
+    } | {
+        readonly type: 'redacted_thinking';
+        readonly data: string;
+    };
+    /** An event of the stream. */
+    export type AnthropicChunk = {
+        readonly type: 'message_start';
+        readonly message: AnthropicResponse;
+    } | {
+        readonly type: 'content_block_start';
+        readonly index: number;
+        readonly content_block: AnthropicBlock;
+    } | {
+        readonly type: 'content_block_delta';
+        readonly index: number;
+        readonly delta: AnthropicDelta;
+    } | {
+        readonly type: 'content_block_stop';
+        readonly index: number;
+    } | {
+        readonly type: 'message_delta';
+        readonly delta: {
+            readonly stop_reason: string | null;
+            readonly stop_sequence: string | null;
+        };
+        readonly usage: {
+            readonly output_tokens: number;
+        };
+    } | {
+        readonly type: 'message_stop';
+    } | {
+        readonly type: 'ping';
+    };
+    export type AnthropicDelta = {
+        readonly type: 'text_delta';
+        readonly text: string;
+    } | {
+        readonly type: 'input_json_delta';
+        readonly partial_json: string;
+    } | {
+        readonly type: 'thinking_delta';
+        readonly thinking: string;
+    } | {
+        readonly type: 'signature_delta';
+        readonly signature: string;
+    } | {
+        readonly type: 'citations_delta';
+        readonly citation: unknown;
+    };
+    export type AnthropicResponse = {
+        readonly id: string;
+        readonly type: 'message';
+        readonly role: 'assistant';
+        readonly model: string;
+        readonly content: readonly AnthropicBlock[];
+        readonly stop_reason: string | null;
+        readonly stop_sequence: string | null;
+        readonly usage: {
+            readonly input_tokens: number;
+            readonly output_tokens: number;
+            readonly cache_creation_input_tokens?: number | null;
+            readonly cache_read_input_tokens?: number | null;
+        };
+    };
+    export type ResponsesRequest = TransportKeys & {
+        readonly model: string;
+        readonly instructions?: string;
+        /** Messages, calls, results and the vendor's own items. */
+        readonly input: readonly unknown[];
+        readonly tools?: readonly {
+            readonly type: 'function';
+            readonly name: string;
+            readonly description: string;
+            readonly parameters: Json;
+            readonly strict: boolean;
+        }[];
+        readonly reasoning?: {
+            readonly effort?: string;
+        };
+        readonly max_output_tokens?: number;
+        readonly store: boolean;
+        readonly include?: readonly string[];
+        readonly stream: true;
+    };
+    /** An event of the stream. There are more types, which are passed on unchanged. */
+    export type ResponsesChunk = {
+        readonly type: 'response.created' | 'response.in_progress';
+        readonly response: ResponsesResponse;
+    } | {
+        readonly type: 'response.output_item.added' | 'response.output_item.done';
+        readonly output_index: number;
+        readonly item: ResponsesItem;
+    } | {
+        readonly type: 'response.output_text.delta' | 'response.refusal.delta';
+        readonly item_id: string;
+        readonly output_index: number;
+        readonly content_index: number;
+        readonly delta: string;
+    } | {
+        readonly type: 'response.function_call_arguments.delta' | 'response.reasoning_summary_text.delta';
+        readonly item_id: string;
+        readonly output_index: number;
+        readonly delta: string;
+    } | {
+        readonly type: 'response.completed' | 'response.incomplete' | 'response.failed';
+        readonly response: ResponsesResponse;
+    };
+    export interface ResponsesItem {
+        /** `message`, `function_call`, `reasoning` … */
+        readonly type: string;
+    }
+    export type ResponsesResponse = {
+        readonly id: string;
+        readonly object: 'response';
+        readonly model: string;
+        readonly status?: string;
+        readonly output: readonly ResponsesItem[];
+        readonly usage?: {
+            readonly input_tokens: number;
+            readonly output_tokens: number;
+            readonly total_tokens: number;
+        } | null;
+    };
+    interface WireTypes {
+        readonly chat_completions: {
+            readonly request: ChatCompletionsRequest;
+            readonly chunk: ChatCompletionsChunk;
+            readonly response: ChatCompletionsResponse;
+        };
+        readonly anthropic_messages: {
+            readonly request: AnthropicRequest;
+            readonly chunk: AnthropicChunk;
+            readonly response: AnthropicResponse;
+        };
+        readonly codex_responses: {
+            readonly request: ResponsesRequest;
+            readonly chunk: ResponsesChunk;
+            readonly response: ResponsesResponse;
+        };
+    }
+    /** The request of a model, by API mode; without a mode, of any mode. */
+    export type WireRequest<Mode extends ApiMode = ApiMode> = WireTypes[Mode]['request'];
+    /** A chunk of a streamed response. `'choices' in chunk` is true for `chat_completions`; the others have a `type`. */
+    export type WireChunk<Mode extends ApiMode = ApiMode> = WireTypes[Mode]['chunk'];
+    /** A complete response. */
+    export type WireResponse<Mode extends ApiMode = ApiMode> = WireTypes[Mode]['response'];
+    export {};
+}
+
+declare module 'hermes-gateway:agent/tools/tool' {
+    /**
+     * The contract of a tool: a function the model may call.
+     */
+    import type { z } from 'zod';
+    import type { Logger } from 'hermes-gateway:lib/log';
+    import type { Authority } from 'hermes-gateway:message/authority';
+    import type { Environment, ProcessTable } from 'hermes-gateway:agent/environments/environment';
+    import type { JsonObject } from 'hermes-gateway:agent/models/provider';
+    /**
+     * `pure`: only reads; runs again after a crash. `idempotent`: running twice equals running once.
+     * `effect`: never runs twice; after a crash its result is reported as unknown.
+     */
+    export type ToolMode = 'pure' | 'idempotent' | 'effect';
+    export interface ToolContext {
+        readonly sessionId: string;
+        readonly turnId: string;
+        readonly callId: string;
+        readonly signal: AbortSignal;
+        readonly log: Logger;
+        /** Whose turn it is. A sub-agent has the authority of its parent. */
+        readonly authority: Authority;
+        /** Runs commands; its directory is the base of relative paths. */
+        readonly environment: Environment;
+        readonly processes: ProcessTable;
+        /** The agent's list of steps. The `todo` tool replaces it as a whole. */
+        readonly todos: TodoStore;
+        readonly limits: ToolLimits;
+        /** Runs sub-agents; absent where they are not available. */
+        readonly delegate?: Delegate;
+    }
+    /**
+     * Runs all tasks in parallel and returns their results in the order of the tasks. When the signal aborts, it aborts all
+     * sub-agents and rejects with the signal's reason.
+     */
+    export type Delegate = (tasks: readonly SubagentTask[], signal: AbortSignal) => Promise<readonly SubagentResult[]>;
+    export interface SubagentTask {
+        readonly goal: string;
+        /** '' for none. */
+        readonly context: string;
+    }
+    /** `failed`: it did not finish or returned no text. `error`: it threw; the summary contains the reason. */
+    export interface SubagentResult {
+        readonly status: 'completed' | 'failed' | 'interrupted' | 'error';
+        readonly summary: string;
+    }
+    export interface ToolLimits {
+        /** A longer result is truncated in the middle, with a note. */
+        readonly maxResultChars: number;
+    }
+    export interface TodoItem {
+        readonly id: string;
+        readonly content: string;
+        readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
+    }
+    export interface TodoStore {
+        read(): readonly TodoItem[];
+        write(items: readonly TodoItem[]): void;
+    }
+    export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
+        readonly name: string;
+        /** The toolset by which configuration disables it: `terminal`, `file`, `todo` … */
+        readonly toolset: string;
+        readonly description: string;
+        /** `run` receives the parsed, typed arguments. Unknown keys are dropped with a warning. */
+        readonly parameters: Schema;
+        /** The JSON Schema that the model receives; derived from `parameters` by default. */
+        readonly jsonSchema?: JsonObject;
+        readonly mode: ToolMode | ((args: z.output<Schema>) => ToolMode);
+        /** Whether the tool is available (a program is installed, a key is set). `false` hides it from the model. */
+        check?(): boolean | Promise<boolean>;
+        /** One short line shown to the user: `ls -la`, `README.md`. Without it only the name is shown. */
+        label?(args: z.output<Schema>): string;
+        /**
+         * Does the work and returns a JSON string. May throw: the model then receives `{"error": …}` (at most 2,048 characters).
+         * Must return soon after `context.signal` aborts.
+         */
+        run(args: z.output<Schema>, context: ToolContext): Promise<string>;
+    }
+    /** Types a tool; each file of `tools/` exports one as `default`. */
+    export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): ToolDefinition<Schema>;
+}
+
+declare module 'hermes-gateway:lib/coalesce' {
+    /**
+     * Runs work that depends only on the latest state, such as saving it: one run at a time, and one further run for all changes
+     * during a run.
+     */
+    export interface Coalescer {
+        /** Calls `run` now, or once after the current run. */
+        schedule(): void;
+        /** Resolves when no run is active or scheduled. */
+        idle(): Promise<void>;
+    }
+    /** @param onError receives the error of a run that rejected. The next change runs it again. */
+    export function createCoalescer(run: () => Promise<void>, onError: (error: unknown) => void): Coalescer;
+}
+
+declare module 'hermes-gateway:lib/connect-error' {
+    /**
+     * Returns true if no connection was made, false if one was made or if it is unknown. Supports the errors of Node and
+     * `fetch`, also wrapped by libraries as `cause` or `original`. Never throws.
+     */
+    export function isConnectError(thrown: unknown): boolean;
+}
+
+declare module 'hermes-gateway:lib/error-catalogue' {
+    /**
+     * Every error that users can see: a stable code, its meaning and what to do.
+     *
+     * The reference page `docs/reference/errors.md` is generated from this table, and a test keeps the two equal. A code is never
+     * reused for another meaning.
+     */
+    export interface CatalogueEntry {
+        /** What happened. */
+        readonly meaning: string;
+        /** What the reader can do about it. */
+        readonly hint: string;
+        /** The code that this error had in the previous minor version. HTTP error bodies carry it as `former_code`. */
+        readonly formerCode?: string;
+    }
+    export const errorCatalogue: {
+        readonly 'config/unreadable': {
+            readonly meaning: 'The configuration file cannot be read or is not valid YAML.';
+            readonly hint: 'Open the file at the line named, correct it and run `hermes config check`.';
+        };
+        readonly 'config/invalid': {
+            readonly meaning: 'The configuration contains invalid values.';
+            readonly hint: 'Each line names the file, line and column. Correct the values and run `hermes config check`.';
+        };
+        readonly 'config/no-model': {
+            readonly meaning: 'A model provider is configured, but a required setting is missing.';
+            readonly hint: 'Set `model` and the key of the provider (for example OPENAI_API_KEY) in config.yaml or .env.';
+        };
+        readonly 'home/unusable': {
+            readonly meaning: 'The home directory cannot be created or written.';
+            readonly hint: 'Check the owner and the permissions of HERMES_HOME (default ~/.hermes). You must own it and be able to write to it.';
+        };
+        readonly 'home/locked': {
+            readonly meaning: 'Another process already uses this home directory.';
+            readonly hint: 'Stop the other gateway, or set HERMES_HOME to another directory.';
+        };
+        readonly 'store/newer-schema': {
+            readonly meaning: 'The database was written by a newer version of hermes-gateway.';
+            readonly hint: 'Run the newer version, or stop the gateway and replace state.db by state.db.bak, the copy before the upgrade.';
+        };
+        readonly 'store/corrupt': {
+            readonly meaning: 'The database file is damaged or is not a database.';
+            readonly hint: 'Stop the gateway, rename state.db and restore a backup. `hermes doctor` shows the damage.';
+        };
+        readonly 'store/locked': {
+            readonly meaning: 'The database is locked by another process.';
+            readonly hint: 'Close the program that writes to state.db, then try again.';
+        };
+        readonly 'store/full': {
+            readonly meaning: 'The disk is full. Nothing was written.';
+            readonly hint: 'Free disk space. Platforms deliver unaccepted messages again.';
+        };
+        readonly 'store/unavailable': {
+            readonly meaning: 'The database cannot be opened. Nothing was written.';
+            readonly hint: 'Check the permissions of the home and the limit of open files (`ulimit -n`).';
+        };
+        readonly 'store/replaced': {
+            readonly meaning: 'The database or the lock file was removed or replaced while the gateway was running. Nothing was written.';
+            readonly hint: 'Restart the gateway. Platforms deliver unaccepted messages again.';
+        };
+        readonly 'store/failed': {
+            readonly meaning: 'A database operation failed.';
+            readonly hint: 'See the cause in the log. `hermes doctor` checks the database.';
+        };
+        readonly 'store/fenced': {
+            readonly meaning: 'A newer turn of the same session has started, so the write of this turn was rejected.';
+            readonly hint: 'No action is needed. The newer turn replies.';
+        };
+        readonly 'http/port-in-use': {
+            readonly meaning: 'The HTTP address is already in use.';
+            readonly hint: 'Stop the program that uses the port, or set `http.port` (HERMES_HTTP_PORT) to a free port.';
+        };
+        readonly 'http/unauthorised': {
+            readonly meaning: 'The request has no valid bearer token.';
+            readonly hint: 'Send `Authorization: Bearer <token>`. The token is in gateway.token of the home directory (`hermes web url` prints it).';
+        };
+        readonly 'http/forbidden-host': {
+            readonly meaning: 'The Host or Origin header of the request is not allowed.';
+            readonly hint: 'Use the URL that the gateway printed, or add the host name to `http.allowed_hosts`.';
+        };
+        readonly 'http/too-large': {
+            readonly meaning: 'The request body is larger than allowed.';
+            readonly hint: 'Send a smaller request. The limit is `http.max_body_mb`.';
+        };
+        readonly 'http/bad-request': {
+            readonly meaning: 'The request is invalid.';
+            readonly hint: 'The message names the field, the expected value and the value found.';
+        };
+        readonly 'http/not-found': {
+            readonly meaning: 'The path does not exist.';
+            readonly hint: 'Check the path. docs/reference/http.md lists all paths.';
+        };
+        readonly 'http/method-not-allowed': {
+            readonly meaning: 'The path does not support this method.';
+            readonly hint: 'The Allow header and the message list the supported methods.';
+        };
+        readonly 'http/timeout': {
+            readonly meaning: 'The request was not received in time.';
+            readonly hint: 'Send the headers and the body without long delays.';
+        };
+        readonly 'http/internal': {
+            readonly meaning: 'The gateway could not handle the request.';
+            readonly hint: 'The log names the route and the cause.';
+        };
+        readonly 'http/cannot-listen': {
+            readonly meaning: 'The HTTP server cannot listen on its address.';
+            readonly hint: 'Check `http.host` and `http.port` (HERMES_HTTP_HOST, HERMES_HTTP_PORT). Ports below 1024 need additional privileges.';
+        };
+        readonly 'http/token-unusable': {
+            readonly meaning: 'The bearer token of the gateway is invalid.';
+            readonly hint: 'Delete gateway.token in the home directory and restart the gateway to create a new token, or set `http.token`.';
+        };
+        readonly 'http/starting': {
+            readonly meaning: 'The gateway is starting or stopping and does not accept work.';
+            readonly hint: 'Try again later. /readyz reports when the gateway is ready.';
+        };
+        readonly 'http/busy': {
+            readonly meaning: 'Too many large requests are being read.';
+            readonly hint: 'Try again later. Requests with the bearer token are always read.';
+        };
+        readonly 'inbox/too-large': {
+            readonly meaning: 'The message is larger than the gateway accepts.';
+            readonly hint: 'Send the message as a file or in parts. The limit is `inbox.max_message_kb`.';
+        };
+        readonly 'inbox/refused': {
+            readonly meaning: 'The sender is not allowed to use the gateway.';
+            readonly hint: 'Add the user id to `allow_from` of the platform (or to its ..._ALLOWED_USERS variable).';
+        };
+        readonly 'inbox/dead-letter': {
+            readonly meaning: 'A message is a dead letter because three attempts to process it failed.';
+            readonly hint: '`hermes inbox list` shows it; `hermes inbox retry <number>` tries again, `hermes inbox drop <number>` deletes it.';
+            readonly formerCode: 'inbox/parked';
+        };
+        readonly 'platform/unknown': {
+            readonly meaning: 'No platform with this name is installed.';
+            readonly hint: 'Check the name under `platforms:`. `hermes status` lists the installed platforms.';
+        };
+        readonly 'platform/invalid': {
+            readonly meaning: 'A platform directory is invalid.';
+            readonly hint: 'The message names the file and the expected content.';
+        };
+        readonly 'platform/connect-failed': {
+            readonly meaning: 'A platform cannot connect.';
+            readonly hint: 'The gateway retries with increasing delays. The message contains the response of the platform.';
+        };
+        readonly 'platform/unauthorised': {
+            readonly meaning: 'The platform rejected the credentials.';
+            readonly hint: 'Check the token in .env or config.yaml. The gateway connects again when the configuration of the platform changes.';
+        };
+        readonly 'platform/refused': {
+            readonly meaning: 'The platform rejects the bot because of its settings there.';
+            readonly hint: 'The message names the setting. The gateway connects again when the configuration of the platform changes or after a restart.';
+        };
+        readonly 'provider/auth': {
+            readonly meaning: 'The model provider rejected the API key.';
+            readonly hint: 'Check the API key in .env or config.yaml (OPENAI_API_KEY, ANTHROPIC_API_KEY or `api_key`).';
+        };
+        readonly 'provider/billing': {
+            readonly meaning: 'The model provider reports insufficient credit or an exhausted quota.';
+            readonly hint: 'Check your account at the provider, then send the message again.';
+        };
+        readonly 'provider/rate-limit': {
+            readonly meaning: 'The rate limit of the model provider was exceeded, also by the retries.';
+            readonly hint: 'Wait a moment and send the message again.';
+        };
+        readonly 'provider/overloaded': {
+            readonly meaning: 'The model provider is overloaded or failing, also for the retries.';
+            readonly hint: 'Wait a moment and send the message again.';
+        };
+        readonly 'provider/network': {
+            readonly meaning: 'The model provider cannot be reached.';
+            readonly hint: 'Check `base_url` and the network, then send the message again.';
+        };
+        readonly 'provider/context': {
+            readonly meaning: 'The conversation is longer than the context of the model.';
+            readonly hint: 'Start a new conversation with /new.';
+        };
+        readonly 'provider/content-filter': {
+            readonly meaning: 'The content filter of the model provider rejected the message.';
+            readonly hint: 'Write it differently, or without the part that the filter rejects.';
+        };
+        readonly 'provider/invalid-request': {
+            readonly meaning: 'The model provider rejected the request as invalid.';
+            readonly hint: 'Check `model` and the extra options. The message contains the response of the provider.';
+        };
+        readonly 'provider/bad-response': {
+            readonly meaning: 'The model provider returned an unusable response.';
+            readonly hint: 'Send the message again. If the error persists, check that `base_url` implements the API of `provider`.';
+        };
+        readonly 'provider/timeout': {
+            readonly meaning: 'The model provider sent no output for too long, or did not complete its response in time.';
+            readonly hint: 'Send the message again, or increase `agent.model_timeout` or `agent.model_call_timeout`.';
+        };
+        readonly 'agent/tool-failed': {
+            readonly meaning: 'A tool failed.';
+            readonly hint: 'The model receives the reason and can try another way.';
+        };
+        readonly 'agent/max-iterations': {
+            readonly meaning: 'The turn reached its limit of model calls without an answer.';
+            readonly hint: 'Send “continue” to go on from here, or increase `max_iterations` in config.yaml.';
+        };
+        readonly 'terminal/no-folder': {
+            readonly meaning: 'The working directory of a command does not exist.';
+            readonly hint: 'Create the directory, or set `terminal.cwd` to an existing one.';
+        };
+        readonly 'terminal/cannot-start': {
+            readonly meaning: 'A command cannot be started.';
+            readonly hint: 'The message contains the reason. Check that a shell is installed and that processes may be started.';
+        };
+        readonly 'agent/stopped': {
+            readonly meaning: 'The turn was stopped.';
+            readonly hint: 'Send a message to continue.';
+        };
+        readonly 'hosts/threw': {
+            readonly meaning: 'A handler failed.';
+            readonly hint: 'The message and the log name the location. The handler is loaded again when its files change.';
+        };
+        readonly 'hosts/timeout': {
+            readonly meaning: 'A handler exceeded its time limit and was aborted.';
+            readonly hint: 'Reduce its work, increase `timeout_ms`, or observe its `signal`.';
+        };
+        readonly 'hosts/aborted': {
+            readonly meaning: 'A handler was aborted because its result was no longer needed.';
+            readonly hint: 'No action is needed.';
+        };
+        readonly 'hosts/died': {
+            readonly meaning: 'The process of a handler exited while the handler was running.';
+            readonly hint: 'The log contains the last output of the process. The process restarts automatically. The interrupted call is not repeated.';
+        };
+        readonly 'hosts/unloadable': {
+            readonly meaning: 'A handler cannot be loaded.';
+            readonly hint: 'The message names the file and line. The handler is loaded again when its files change.';
+        };
+        readonly 'hosts/unserialisable': {
+            readonly meaning: 'The input or the result of a handler cannot be converted to JSON.';
+            readonly hint: 'Return only null, strings, numbers, arrays and plain objects.';
+        };
+        readonly 'hosts/unavailable': {
+            readonly meaning: 'The process that runs handlers of this language cannot be started.';
+            readonly hint: 'Handlers in Python need python3, version 3.9 or later, on the PATH. The message contains the reason.';
+        };
+        readonly 'hosts/garbled': {
+            readonly meaning: 'A handler wrote to the pipe that connects its process to the gateway.';
+            readonly hint: 'Do not use file descriptors 3 and 4.';
+        };
+        readonly 'hosts/stopped': {
+            readonly meaning: 'The process that runs handlers is stopping and accepts no more work.';
+            readonly hint: 'No action is needed. The process stops with the gateway, or because a new process replaces it.';
+        };
+        readonly 'hooks/no-target': {
+            readonly meaning: 'A hook sends a message to a target that does not exist.';
+            readonly hint: 'Write `<platform>` for its home channel, or `<platform>:<chat_id>[:<thread_id>]`.';
+        };
+        readonly 'plugins/unloadable': {
+            readonly meaning: 'A plugin cannot be loaded.';
+            readonly hint: 'Correct what the message names, then run `hermes plugins enable <id>` again, or restart the gateway.';
+        };
+        readonly 'plugins/unloaded': {
+            readonly meaning: 'A plugin that was unloaded called the gateway.';
+            readonly hint: 'Stop timers and streams of the plugin in `onUnload`.';
+        };
+        readonly 'plugins/invalid-registration': {
+            readonly meaning: 'A plugin registered something invalid.';
+            readonly hint: 'The message contains the expected form.';
+        };
+        readonly 'plugins/tool-taken': {
+            readonly meaning: 'A tool with this name already exists.';
+            readonly hint: 'Choose another name, or set `override` and allow it with `plugins.entries.<id>.allow_tool_override: true`.';
+        };
+        readonly 'plugins/command-taken': {
+            readonly meaning: 'A slash command with this name already exists.';
+            readonly hint: 'Choose another name. /commands lists the existing commands.';
+        };
+        readonly 'plugins/daemon-taken': {
+            readonly meaning: 'A background daemon with this name already exists.';
+            readonly hint: 'Choose another name, for example one that begins with the name of the plugin.';
+        };
+        readonly 'plugins/state-too-large': {
+            readonly meaning: 'The state of a plugin would exceed its size limit. Nothing was changed.';
+            readonly hint: 'Store less. Use separate files of the plugin for large or many values.';
+        };
+        readonly 'plugins/not-a-platform': {
+            readonly meaning: 'Only a plugin of kind platform can register a platform.';
+            readonly hint: 'Set `kind: platform` in its plugin.yaml and move its directory to `platforms/`.';
+        };
+        readonly 'plugins/bad-request': {
+            readonly meaning: 'A plugin sent an invalid request.';
+            readonly hint: 'The message contains the expected form.';
+        };
+        readonly 'plugins/tool-refused': {
+            readonly meaning: 'A tool call of a plugin was rejected.';
+            readonly hint: 'The message names the reason and the module that rejected it.';
+        };
+        readonly 'plugins/too-deep': {
+            readonly meaning: 'A plugin calls itself recursively: its request causes the same request again.';
+            readonly hint: 'Check in the middleware whether the call is its own (`session_id` begins with `plugin:`, the `tool_call_id` of a tool with `plugin_`).';
+        };
+        readonly 'plugins/process-gone': {
+            readonly meaning: 'The process of a Python plugin is not running.';
+            readonly hint: 'The process restarts automatically with increasing delays. A plugin that was disabled after repeated failures is loaded again by `hermes plugins enable <id>`. The log contains the exit reason.';
+        };
+        readonly 'plugins/not-allowed': {
+            readonly meaning: 'The configuration does not allow this request of a plugin.';
+            readonly hint: 'The message names the key of `plugins.entries` that allows it.';
+        };
+        readonly 'middleware/name-taken': {
+            readonly meaning: 'The name of a registration is already in use.';
+            readonly hint: 'Choose another name, or remove the first registration.';
+        };
+        readonly 'middleware/bad-registration': {
+            readonly meaning: 'The registration is invalid.';
+            readonly hint: 'The message contains the reason. The types of registerGuardrail, registerIntercept and the other functions define the expected form.';
+        };
+        readonly 'middleware/scope-closed': {
+            readonly meaning: 'The scope has ended and accepts no more registrations.';
+            readonly hint: 'Register while the scope is active, or register globally.';
+        };
+        readonly 'middleware/foreign-scope': {
+            readonly meaning: 'The object is not a scope of this gateway.';
+            readonly hint: 'Pass the object that a callback received as `scope`.';
+        };
+        readonly 'middleware/next-called-twice': {
+            readonly meaning: 'A callback called its next_call twice.';
+            readonly hint: 'Call next_call once. Use an execution intercept to run a call several times.';
+        };
+        readonly 'middleware/next-revoked': {
+            readonly meaning: 'A callback called next or next_call after it had returned.';
+            readonly hint: 'Await next or next_call before the callback returns.';
+        };
+        readonly 'middleware/failed': {
+            readonly meaning: 'A plugin failed during a model call.';
+            readonly hint: 'The message names the plugin. `hermes plugins disable <id>` disables it.';
+        };
+        readonly 'middleware/bad-return': {
+            readonly meaning: 'A callback of a managed call returned an invalid value.';
+            readonly hint: 'The message names the callback and the expected value.';
+        };
+        readonly 'outbox/dead-letter': {
+            readonly meaning: 'A reply is a dead letter: it could not be delivered and is not retried automatically.';
+            readonly hint: '`hermes outbox list` shows it with the reason; `hermes outbox retry <number>` tries again.';
+            readonly formerCode: 'outbox/dead';
+        };
+        readonly 'cli/usage': {
+            readonly meaning: 'The command line is invalid.';
+            readonly hint: 'Run the command with --help.';
+        };
+        readonly 'cli/no-daemon': {
+            readonly meaning: 'No gateway is running with this home directory.';
+            readonly hint: 'Start one with `npm start` (or `hermes gateway run`).';
+        };
+        readonly 'cli/daemon-silent': {
+            readonly meaning: 'A gateway is running with this home directory but does not respond.';
+            readonly hint: 'Wait a moment and try again. logs/gateway.log in the home directory contains its activity. Otherwise kill its process.';
+        };
+        readonly 'cli/incompatible-response': {
+            readonly meaning: 'This version cannot read the response of the gateway.';
+            readonly hint: 'The gateway may be another version. Restart it and try again.';
+        };
+        readonly 'cli/not-found': {
+            readonly meaning: 'The item does not exist.';
+            readonly hint: 'The `list` command of the same group shows the existing items.';
+        };
+        readonly 'cli/failed': {
+            readonly meaning: 'The command failed.';
+            readonly hint: 'The message contains the reason.';
+        };
+    };
+    export type ErrorCode = keyof typeof errorCatalogue;
+}
+
+declare module 'hermes-gateway:lib/errors' {
+    /**
+     * The error class of the project, and functions for errors of unknown type.
+     */
+    import { type ErrorCode } from 'hermes-gateway:lib/error-catalogue';
+    export interface HermesErrorOptions {
+        readonly cause?: unknown;
+        /** Replaces the hint of the catalogue. */
+        readonly hint?: string;
+    }
+    /** An error with a stable code and a hint. `message` is the meaning of the catalogue, followed by the detail. */
+    export class HermesError extends Error {
+        readonly code: ErrorCode;
+        readonly hint: string;
+        /** The meaning of the catalogue. */
+        readonly meaning: string;
+        /** Details of this case, or ''. */
+        readonly detail: string;
+        constructor(code: ErrorCode, detail?: string, options?: HermesErrorOptions);
+    }
+    export function isHermesError(error: unknown, code?: ErrorCode): error is HermesError;
+    /** Whether the machine, not the operation, is the cause, so that the operation may succeed later. */
+    export function isTransientError(error: unknown): boolean;
+    /** The stack of an error, or ''. Never throws. */
+    export function stackOf(thrown: unknown): string;
+    /** The message of a thrown value of any type. Never throws. */
+    export function messageOf(thrown: unknown): string;
+    /** Converts a thrown value to an Error, for example for `cause`. */
+    export function toError(thrown: unknown): Error;
+    /** The `code` of a system error such as ENOENT, or `undefined`. */
+    export function systemCode(thrown: unknown): string | undefined;
+    /** Ends an exhaustive `switch`: a new member of the union is a compile error. */
+    export function assertNever(value: never): never;
+}
+
+declare module 'hermes-gateway:lib/html-entities' {
+    /**
+     * Decodes the character references of Markdown: `&amp;`, `&#8212;`, `&#x2014;` and the names of HTML 4. Unknown names stay
+     * unchanged.
+     */
+    /** Decodes once: `&amp;lt;` becomes `&lt;`. */
+    export function decodeHtmlEntities(text: string): string;
+}
+
+declare module 'hermes-gateway:lib/ids' {
+    const kind: unique symbol;
+    /** A string type that is not assignable to another kind of id. */
+    export type Brand<Kind extends string> = string & {
+        readonly [kind]: Kind;
+    };
+    /** Converts a string to a branded type. The only place where this happens. */
+    export function brand<Branded extends Brand<string>>(value: string): Branded;
+    export type Clock = () => number;
+    /** Returns `length` random bytes. */
+    export type RandomBytes = (length: number) => Uint8Array;
+    /** Returns a UUID version 4. Node generates them in batches, so that one costs little. */
+    export type RandomUuid = () => string;
+    export const systemRandom: RandomBytes;
+    /** UUID version 7 (RFC 9562 §5.7): sortable by time, `now` in ms. */
+    export function uuid7(now: number, random?: RandomUuid): string;
+    /** Session id `YYYYMMDD_HHMMSS_<8 hex>` in local time (contract §3.1). */
+    export function sessionIdAt(now: number, random?: RandomUuid): string;
+    export {};
+}
+
+declare module 'hermes-gateway:lib/json' {
+    /**
+     * Typed access to JSON from outside the process, and JSON that is safe to print. None of these functions throws.
+     */
+    /** A JSON object whose fields have not been checked. */
+    export type JsonObject = {
+        readonly [key: string]: unknown;
+    };
+    /** Whether the value is an object with keys: neither null nor an array. */
+    export function isRecord(value: unknown): value is JsonObject;
+    /** Whether the value is an array or a plain object, and not an instance of a class. */
+    export function isPlainData(value: unknown): value is object;
+    /** The value if it is a record, otherwise an empty one, so that a chain of look-ups needs no checks in between. */
+    export function asRecord(value: unknown): JsonObject;
+    /** The value if it is a string, otherwise ''. */
+    export function asString(value: unknown): string;
+    /** The value if it is a finite number, otherwise 0. */
+    export function asNumber(value: unknown): number;
+    /** The value if it is an array, otherwise an empty one. */
+    export function asArray(value: unknown): readonly unknown[];
+    /** Parses JSON text. Returns undefined, which is not a JSON value, for anything else. */
+    export function parseJson(text: string): unknown;
+    /** Whether arrays and records are nested more than `limit` levels deep. Iterative, so that deep input cannot overflow the stack. */
+    export function exceedsDepth(value: unknown, limit: number): boolean;
+    /** Escapes them. The JSON value stays the same. */
+    export function escapeJsonLine(json: string): string;
+}
+
+declare module 'hermes-gateway:lib/log' {
+    import type { Redactor } from 'hermes-gateway:lib/redact';
+    export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+    export type LogFields = Readonly<Record<string, unknown>>;
+    /**
+     * Fields of a line. `event` names what happened, for example `turn.started`. It stays the same when the message changes.
+     * `err` is the error that caused the line; a second name for it would split every search.
+     */
+    export type LogEventFields = LogFields & {
+        readonly event: string;
+        readonly error?: never;
+    };
+    /**
+     * The log as modules see it. As in pino, the fields precede the message. `Fields` is `LogFields` for plugins and platforms
+     * of users, whose lines need no event.
+     */
+    export interface Logger<Fields extends LogFields = LogEventFields> {
+        debug(fields: Fields, message: string): void;
+        info(fields: Fields, message: string): void;
+        warn(fields: Fields, message: string): void;
+        error(fields: Fields, message: string): void;
+        /** Returns a logger that adds these fields to every line. */
+        child(fields: LogFields): Logger<Fields>;
+    }
+    /** Discards all lines. */
+    export const silentLog: Logger;
+    /** Where lines are written besides the file: `process.stderr` or an object with `write`. */
+    export interface LogStream {
+        write(text: string): unknown;
+        on?(event: 'error', listener: (error: Error) => void): unknown;
+    }
+    export interface LogOptions {
+        readonly level: LogLevel;
+        /** Writes formatted lines instead of JSON to `stream`. */
+        readonly pretty: boolean;
+        /** Colours in formatted lines. Default: `pretty`. */
+        readonly colour?: boolean;
+        readonly stream?: LogStream;
+        /** Also writes JSON lines to `gateway.log` in this directory (mode 0600). Default: at most `keep` = 7 files of `maxBytes` = 10 MB. */
+        readonly file?: {
+            readonly directory: string;
+            readonly maxBytes?: number;
+            readonly keep?: number;
+        };
+        readonly redactor: Redactor;
+        /** ms since 1970. */
+        readonly clock?: () => number;
+    }
+    /** The root logger. `setLevel` also applies to its children. */
+    export interface Log extends Logger {
+        setLevel(level: LogLevel): void;
+        /** Closes the file. A later line opens it again, so that the last lines of a shutdown are kept. */
+        close(): void;
+    }
+    /**
+     * Creates the root logger. Logging never throws and never stops the process. A line that cannot be written is dropped and
+     * counted, and the next line that can be written reports the count.
+     */
+    export function createLog(options: LogOptions): Log;
+}
+
+declare module 'hermes-gateway:lib/lru-cache' {
+    /**
+     * A map with a maximum size that drops the least recently used entry, so that memory stays bounded.
+     */
+    export interface LruCache<Value> {
+        get(key: string): Value | undefined;
+        has(key: string): boolean;
+        set(key: string, value: Value): void;
+        delete(key: string): void;
+    }
+    export function createLruCache<Value>(maxEntries: number): LruCache<Value>;
+}
+
+declare module 'hermes-gateway:lib/markdown' {
+    /**
+     * Parses Markdown into tokens for renderers. `marked` is loaded for the first text, because it costs 35 ms and 5 MB.
+     */
+    import type { MarkedToken } from 'marked';
+    export type { MarkedToken } from 'marked';
+    /**
+     * Returns the blocks of a text in order. Character references (`&amp;`) are decoded. Never throws: a text that the parser cannot process (for example quotes nested a
+     * thousand levels deep) becomes one plain paragraph.
+     */
+    export function parseMarkdown(text: string): Promise<readonly MarkedToken[]>;
+    /** A formula in LaTeX, in a line or as a block. Its text must be shown unchanged, with its delimiters. */
+    export function isMathToken(token: MarkedToken): boolean;
+    /** Whether a table contains links or images. They do not work in a code block, which is how most platforms show tables. */
+    export function tableHasLinks({ header, rows }: Extract<MarkedToken, {
+        type: 'table';
+    }>): boolean;
+}
+
+declare module 'hermes-gateway:lib/redact' {
+    /**
+     * Removes secrets from text: known secrets in every encoding in which they occur, and text that looks like a secret.
+     *
+     * Runs over every log line. Each pattern starts with a rare literal, and every quantifier that could match the same text
+     * twice is bounded, so that the time grows linearly with the length. Ordinary text must stay unchanged.
+     */
+    /** Returns the text without its secrets. Never throws. A JSON line usually stays JSON. */
+    export type Redactor = (text: string) => string;
+    export interface RedactorOptions {
+        /** The known secrets. Called for each text, so that a new configuration applies immediately. Secrets shorter than 6 characters are ignored. */
+        readonly secrets: () => readonly string[];
+        /** Removes known secrets only. For text that must otherwise stay exact, such as source code. */
+        readonly knownOnly?: boolean;
+    }
+    /** The secrets known to the process. Pass `all` to the redactor. */
+    export interface SecretRegistry {
+        /** Returns the same array until a secret changes. */
+        all(): readonly string[];
+        /** Replaces the secrets of a source. The previous ones stay known, because text that contains them may still be written. */
+        set(source: string, values: Iterable<string>): void;
+    }
+    export function createSecretRegistry(): SecretRegistry;
+    export function createRedactor({ secrets, knownOnly }: RedactorOptions): Redactor;
+    /** Replaces each group of overlapping ranges. */
+    export function replaceRanges(text: string, ranges: readonly TextRange[], replacement: (secret: string) => string): string;
+    /** Sorted ranges without overlaps. */
+    export function mergeRanges(ranges: readonly TextRange[]): TextRange[];
+    /** From (included) and to (excluded), in UTF-16 units. */
+    export type TextRange = readonly [from: number, to: number];
+    /** Ranges of the text that look like a secret. They may overlap and are not sorted. */
+    export function findSecretRanges(text: string): TextRange[];
+}
+
+declare module 'hermes-gateway:lib/rotating-file' {
+    export interface RotatingFileOptions {
+        readonly path: string;
+        /** Path of a rotated file; 1 is the newest. Default: `<path>.1`, `<path>.2` … */
+        readonly generationPath?: (generation: number) => string;
+        /** Size at which a file is rotated. A line that is larger gets a file of its own. */
+        readonly maxBytes: number;
+        /** Number of rotated files to keep, without the current one. */
+        readonly keepFiles: number;
+        /** Refuses to write outside this directory, also through links. */
+        readonly root?: string;
+    }
+    export interface RotatingFile {
+        /** Appends text that ends with a line break. Throws the system's error and removes an incomplete line. */
+        appendSync(text: string): void;
+        /** Appends lines without line breaks. Rejects with the system's error. Wait for one call before the next. */
+        append(lines: readonly string[]): Promise<void>;
+        /** The next write opens the file again. */
+        close(): void;
+    }
+    export function createRotatingFile(options: RotatingFileOptions): RotatingFile;
+}
+
+declare module 'hermes-gateway:lib/text-table' {
+    /**
+     * Formats tables as monospaced text, for platforms without tables.
+     */
+    export interface TableStyle {
+        /** Between two columns. */
+        readonly columnSeparator: string;
+        /** The character of the rule under the header, and the separator of its columns. */
+        readonly ruleCharacter: string;
+        readonly ruleSeparator: string;
+        /** Minimum width of a column. Default: 0. */
+        readonly minColumnWidth?: number;
+    }
+    export type Align = 'left' | 'right' | 'center' | null;
+    /**
+     * Returns the lines of a table: header, rule, rows. The first row is the header. Each cell is one line of plain text, and
+     * rows may have different lengths.
+     */
+    export function formatTable(rows: readonly (readonly string[])[], aligns: readonly Align[], style: TableStyle): string[];
+    /** The width of a table in characters, without formatting it: one long cell makes every line as long. */
+    export function tableWidth(rows: readonly (readonly string[])[], style: TableStyle): number;
+    /** The width of a text in columns: two for East Asian characters and most emoji, none for accents and joiners. */
+    export function displayWidth(text: string): number;
+}
+
+declare module 'hermes-gateway:lib/timers' {
+    /**
+     * Waiting that an abort signal can end, and abort signals for one call.
+     */
+    /** A timer with a longer delay fires immediately. */
+    export const maxTimerMs: number;
+    /**
+     * Resolves after `ms` milliseconds (`Infinity` is allowed) or when the signal aborts. Never rejects: check the signal
+     * afterwards.
+     */
+    export function sleep(ms: number, signal?: AbortSignal): Promise<void>;
+    /** Full jitter between 0 and `min(maxMs, baseMs * 2^(attempt-1))`, so that many callers do not retry at the same time. */
+    export function backoffMs(attempt: number, baseMs: number, maxMs: number, random: () => number): number;
+    /**
+     * Waits for `work` at most `ms` or until the signal aborts, and returns whether the work finished. The work is not
+     * cancelled. Rejects if the work rejects. `wait` lets tests control the time.
+     */
+    export function withTimeout<T>(work: Promise<T>, ms: number, signal?: AbortSignal, wait?: typeof sleep): Promise<{
+        done: true;
+        value: T;
+    } | {
+        done: false;
+    }>;
+    /** Returns the value of the work, or rejects with the reason of the signal as soon as it aborts. The work is not cancelled. */
+    export function raceAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value>;
+    /**
+     * An abort signal for one call, linked to signals that live longer. `AbortSignal.any` is not used because a signal that lives
+     * as long as the process would collect one entry per call.
+     */
+    export interface LinkedSignal {
+        /** Aborts with the reason of the first source that aborts, or through `abort`. */
+        readonly signal: AbortSignal;
+        /** Aborts this signal without its sources. */
+        abort(reason?: unknown): void;
+        /** Removes the listeners from the sources. May be called twice. */
+        release(): void;
+    }
+    export function linkAbortSignal(...sources: readonly AbortSignal[]): LinkedSignal;
+    /** Calls the listener once, immediately if the signal is already aborted. Returns a function that removes the listener. */
+    export function onAbort(signal: AbortSignal, listener: () => void): () => void;
+}
+
+declare module 'hermes-gateway:message/accept-result' {
+    /**
+     * The result of delivering an event to the inbox, and the read cursor of an adapter.
+     */
+    export type AcceptResult = {
+        readonly status: 'accepted';
+        readonly seq: number;
+    }
+    /** The platform sent the event twice. Acknowledge it. */
+     | {
+        readonly status: 'duplicate';
+        readonly seq: number;
+    }
+    /** The sender has no access. Acknowledge the event and send no reply, or `reason` on a private platform. */
+     | {
+        readonly status: 'refused';
+        readonly reason: string;
+    };
+    /** The position up to which an account has read a chat or thread. */
+    export interface ReadCursor {
+        /** The adapter's name of the chat or thread. */
+        readonly place: string;
+        /** Increases with time: the longer id is newer; of two ids of equal length, the one that sorts later. */
+        readonly id: string;
+    }
+}
+
+declare module 'hermes-gateway:message/authority' {
+    /**
+     * Whose turn it is: the person who caused it, and what that person may cause. It is decided when a message is accepted, is
+     * stored with the message, and stays the same for everything that the message causes: resumed turns, background tasks,
+     * scheduled turns and sub-agents.
+     */
+    import type { ChatType } from 'hermes-gateway:message/source';
+    /** `owner`: everything. `member`: a known person. `guest`: somebody who is let in without being listed by id. */
+    export type Role = 'owner' | 'member' | 'guest';
+    export interface Authority {
+        readonly role: Role;
+        /** The platform on which the person wrote, also for a background task. `plugin` for a plugin outside of turns. */
+        readonly platform: string;
+        /** The chat in which the person wrote. */
+        readonly chatType: ChatType;
+        /** Absent for a message that names no user. */
+        readonly userId?: string;
+        /** The bot identity that received the message. */
+        readonly account?: string;
+        readonly chatId?: string;
+        /** The channel of a thread. */
+        readonly parentChatId?: string;
+    }
+}
+
+declare module 'hermes-gateway:message/change' {
+    /**
+     * Changes of an existing message: edits, deletions and reactions. They are separate events, and none of them rewrites text
+     * that the agent has read.
+     */
+    import type { MessageEvent } from 'hermes-gateway:message/event';
+    import type { EventKey } from 'hermes-gateway:message/ids';
+    import type { SessionSource } from 'hermes-gateway:message/source';
+    export type MessageChange = {
+        /** A user changed the text. Link previews and edits without a change of text do not count. */
+        readonly kind: 'edited';
+        /** An event key of the edited message. */
+        readonly of: EventKey;
+        /** The new version of the message. */
+        readonly event: MessageEvent;
+    } | {
+        readonly kind: 'deleted';
+        readonly of: EventKey;
+        readonly source: SessionSource;
+        readonly timestamp: number;
+    } | ReactionChange;
+    /** A reaction to any message of a chat (contract §1.4, `reaction:added` and `reaction:removed`). */
+    export interface ReactionChange {
+        readonly kind: 'reaction';
+        /** The user who reacted, and the chat. */
+        readonly source: SessionSource;
+        readonly added: boolean;
+        /** The emoji, or the platform's name of it (`thumbsup`). */
+        readonly reaction: string;
+        readonly messageId: string;
+        /** The author of the message, if the platform reports it. */
+        readonly itemUserId?: string;
+        readonly timestamp: number;
+        /** The payload of the platform, for hooks. */
+        readonly raw: Readonly<Record<string, unknown>>;
+    }
+    /** A user pressed a button of a message of the gateway. */
+    export interface ButtonPress {
+        readonly source: SessionSource;
+        readonly buttonId: string;
+        /** The message that carries the button. */
+        readonly messageId: string;
+    }
+}
+
+declare module 'hermes-gateway:message/event' {
+    /**
+     * A message as every platform delivers it (contract §3.1, `MessageEvent`), the command in it, and its text for the model.
+     */
+    import type { Authority } from 'hermes-gateway:message/authority';
+    import type { SessionSource, Target } from 'hermes-gateway:message/source';
+    import type { ChatMessage } from 'hermes-gateway:message/transcript';
+    export type MessageType = 'text' | 'location' | 'photo' | 'video' | 'audio' | 'voice' | 'document' | 'sticker' | 'command';
+    export interface Attachment {
+        readonly kind: 'photo' | 'video' | 'audio' | 'voice' | 'document' | 'sticker';
+        /** A file under `$HERMES_HOME/media`, named by the gateway. */
+        readonly path?: string;
+        /** The download address of a file that has not been downloaded. */
+        readonly url?: string;
+        /** The platform's id of the file. The adapter resolves it to an address when the file is needed. */
+        readonly ref?: string;
+        readonly mimeType?: string;
+        readonly fileName?: string;
+        readonly bytes?: number;
+        /** The reason why the download failed, for the model. */
+        readonly problem?: string;
+        /** It belongs to the message that is replied to, not to this one. */
+        readonly quoted?: true;
+    }
+    export interface MessageEvent {
+        readonly source: SessionSource;
+        readonly text: string;
+        readonly messageType: MessageType;
+        /** The platform's id of the message, for replies and edits. */
+        readonly messageId?: string;
+        /** When the message was written, ms since 1970. */
+        readonly timestamp: number;
+        readonly attachments?: readonly Attachment[];
+        readonly replyTo?: {
+            readonly messageId: string;
+            readonly text?: string;
+            readonly authorId?: string;
+            readonly authorName?: string;
+            readonly isOwnMessage?: boolean;
+        };
+        /** Created by the gateway (cron, background results); skips access control. */
+        readonly internal?: boolean;
+        /** Decided when the event is accepted. Only an internal event may bring its own: that of the person who caused it. */
+        readonly authority?: Authority;
+        /** False: a leading slash is text, not a command. */
+        readonly allowGatewayControl?: boolean;
+        /** The transcript that a stateless client sends; used only for a new session. */
+        readonly seed?: {
+            readonly messages: readonly ChatMessage[];
+            /** Instructions of the client, appended to the system prompt of the session. */
+            readonly instructions?: string;
+        };
+        readonly metadata?: Readonly<Record<string, string>>;
+        /** Present for a background task, which has no chat that waits for the reply. */
+        readonly task?: BackgroundTask;
+        /** Present for a request to compress the conversation. `focus`: what the summary must keep. */
+        readonly compress?: {
+            readonly focus: string;
+        };
+    }
+    /** The parameters of a background task. The `source` of the event contains the requester. */
+    export interface BackgroundTask {
+        /** `bg_HHMMSS_<hex>` (contract §3.12). */
+        readonly id: string;
+        /** The target of the reply; null: the reply stays in the session of the task. */
+        readonly deliver: Target | null;
+        /** Maximum number of model calls, within the limit of the configuration. */
+        readonly maxIterations?: number;
+        /** A label for the kind of turn, passed to plugins. */
+        readonly route: string;
+    }
+    export interface ParsedCommand {
+        /** Lower case, without slash and `@bot` suffix. */
+        readonly name: string;
+        /** The text after the name, with normalized dashes. */
+        readonly args: string;
+    }
+    /** False for a program that waits for the reply of its request and reads no other message. */
+    export function hasWaitingUser({ metadata }: Pick<MessageEvent, 'metadata'>): boolean;
+    /** Returns the command of a message, or null for plain text and file paths (contract §3.1). */
+    export function parseCommand(event: Pick<MessageEvent, 'text' | 'allowGatewayControl'>): ParsedCommand | null;
+    /** The text that the model receives for a message. In a `shared` session it starts with the name of the author. */
+    export function formatUserText(event: MessageEvent, shared: boolean): string;
+}
+
+declare module 'hermes-gateway:message/hook-events' {
+    /**
+     * The typed map of gateway events (contract §1.4). Payload keys are the contract's own: drop-in handlers read them.
+     * Hooks observe these events.
+     */
+    import type { MessageEvent } from 'hermes-gateway:message/event';
+    export interface HookEvents {
+        /** Every platform has connected or failed, or ten seconds have passed. */
+        'gateway:startup': {
+            platforms: string[];
+        };
+        /** The daemon is stopping, and running turns have ended. */
+        'gateway:shutdown': {
+            platforms: string[];
+        };
+        /** The first turn of a session starts, also after a reset. */
+        'session:start': {
+            platform: string;
+            user_id: string;
+            session_id: string;
+            session_key: string;
+        };
+        /** A session is about to end because of a reset. */
+        'session:end': {
+            platform: string;
+            user_id: string;
+            session_key: string;
+        };
+        /** `/new` or `/reset` created a new session. */
+        'session:reset': {
+            platform: string;
+            user_id: string;
+            session_key: string;
+        };
+        /** A summary replaced the older part of a conversation. The session keeps its id, so `old_session_id` is ''. */
+        'session:compress': {
+            platform: string;
+            session_id: string;
+            old_session_id: string;
+            in_place: boolean;
+            compression_count: number;
+        };
+        /** The agent starts to handle a message. `message` is truncated to 500 code points, `message_full` is complete. */
+        'agent:start': AgentContext;
+        /** A model call with its tools. `iteration` counts from 1; `tool_names` are the tools of the previous iteration. */
+        'agent:step': {
+            platform: string;
+            user_id: string;
+            session_id: string;
+            iteration: number;
+            tool_names: string[];
+            tools: {
+                name: string;
+                result: string;
+            }[];
+        };
+        /** The agent has finished; the reply is stored but not yet sent. */
+        'agent:end': AgentContext & {
+            response: string;
+            response_full: string;
+            model: string;
+            provider: string;
+        };
+        /** A known slash command, by its canonical name. */
+        [command: `command:${string}`]: {
+            platform: string;
+            user_id: string;
+            command: string;
+            args: string;
+            raw_command: string;
+            raw_args: string;
+        };
+        /** A message or command was accepted, or accepted again after an edit. It may wait in the queue. */
+        'message:received': MessageContext & {
+            session_key: string;
+            message_id: string;
+        };
+        /** A message was refused because its author has no access. */
+        'message:refused': MessageContext & {
+            reason: string;
+            message_id: string;
+        };
+        /** The platform accepted a reply or a notice. A long reply is several messages. Messages of hooks emit no event. */
+        'message:sent': SentContext & {
+            message_id: string;
+        };
+        /** A message became a dead letter. */
+        'message:failed': SentContext & {
+            error: string;
+        };
+        /** A user is asked to approve a command or to confirm `/new`. */
+        'approval:requested': ApprovalContext & {
+            message: string;
+            choices: string[];
+        };
+        /** A question was answered or has expired. */
+        'approval:resolved': ApprovalContext & {
+            outcome: string;
+            answer: string;
+            resolved_by: string;
+        };
+        /** A user reacted to a message. `reaction` is the emoji, or the platform's name of it. */
+        'reaction:added': ReactionContext;
+        /** A user removed a reaction. */
+        'reaction:removed': ReactionContext;
+    }
+    interface ReactionContext {
+        platform: string;
+        reaction: string;
+        /** The user who reacted. */
+        user_id: string;
+        /** The author of the message; '' if the platform does not report it. */
+        item_user_id: string;
+        /** Always `message`. */
+        item_type: string;
+        channel_id: string;
+        /** The platform's id of the message. */
+        message_ts: string;
+        /** The workspace or guild, or ''. */
+        team_id: string;
+        /** Seconds since 1970, with six decimals. */
+        event_ts: string;
+        /** The payload of the platform. */
+        raw_event: Readonly<Record<string, unknown>>;
+    }
+    interface MessageContext {
+        platform: string;
+        user_id: string;
+        chat_id: string;
+        /** '' without a thread. */
+        thread_id: string;
+        /** `dm`, `group`, `channel`, `thread` or `forum`. */
+        chat_type: string;
+        /** Truncated to 500 code points. */
+        message: string;
+        message_full: string;
+    }
+    interface SentContext {
+        platform: string;
+        chat_id: string;
+        /** '' without a thread. */
+        thread_id: string;
+        /** '' outside a session. */
+        session_key: string;
+        /** `reply`: a text of the agent. `notice`: a text of the gateway. */
+        kind: string;
+        /** Truncated to 500 code points. */
+        message: string;
+        message_full: string;
+    }
+    interface ApprovalContext {
+        platform: string;
+        /** The user whose action waits for the answer. */
+        user_id: string;
+        chat_id: string;
+        /** '' without a thread. */
+        thread_id: string;
+        session_key: string;
+        approval_id: string;
+        /** `approval`, `slash-confirm` or `clarify`. */
+        kind: string;
+    }
+    interface AgentContext {
+        platform: string;
+        user_id: string;
+        session_id: string;
+        session_key: string;
+        chat_id: string;
+        /** '' without a thread. */
+        thread_id: string;
+        /** `dm`, `group`, `channel`, `thread` or `forum`. */
+        chat_type: string;
+        message: string;
+        message_full: string;
+    }
+    export type HookEventName = keyof HookEvents & string;
+    /** The payload of any event. */
+    export type HookContext = HookEvents[HookEventName];
+    /** Every event except `command:<name>`, which exists for each command. */
+    export const hookEventNames: readonly string[];
+    /** The third argument of a handler. */
+    export interface HookServices {
+        /** Aborts when the handler must end. */
+        readonly signal: AbortSignal;
+        /** Writes to the log of the gateway: a text, then fields. */
+        readonly log: Readonly<Record<'debug' | 'info' | 'warn' | 'error', (text: string, fields?: Readonly<Record<string, unknown>>) => void>>;
+        readonly gateway: {
+            /** Sends a message to `<platform>` (its home channel) or `<platform>:<chat_id>[:<thread_id>]`; resolves once it is stored. */
+            send(target: string, text: string): Promise<unknown>;
+            /** Starts the agent in a separate session. Resolves at once with the id of the task. */
+            startAgent(prompt: string, options?: {
+                readonly maxIterations?: number;
+                readonly deliver?: string;
+                readonly route?: string;
+            }): Promise<string>;
+        };
+    }
+    /** Receives every event in order. Must not throw or block; a listener queues its work. */
+    export type HookEventListener = <Name extends HookEventName>(name: Name, context: HookEvents[Name]) => void;
+    /** Truncates a text to 500 code points for hook payloads. */
+    export function truncateForHooks(text: string): string;
+    /** The common payload of the events of a turn. */
+    export function createAgentContext({ source, text }: Pick<MessageEvent, 'source' | 'text'>, sessionId: string, sessionKey: string): AgentContext;
+    export {};
+}
+
+declare module 'hermes-gateway:message/ids' {
+    /**
+     * The branded ids of messages, sessions and turns, and the queues of a session.
+     */
+    import type { Brand } from 'hermes-gateway:lib/ids';
+    /** Identifies a conversation: `agent:main:telegram:dm:42` (contract §3.3). */
+    export type SessionKey = Brand<'SessionKey'>;
+    /** One session of a conversation, from a reset to the next: `YYYYMMDD_HHMMSS_<8 hex>`. */
+    export type SessionId = Brand<'SessionId'>;
+    /** One turn, a uuid v7. */
+    export type TurnId = Brand<'TurnId'>;
+    /** The permanent unique id of an event: `tg:<bot>:<update_id>`. The inbox deduplicates by it. */
+    export type EventKey = Brand<'EventKey'>;
+    /** `turn`: one at a time per session, in order. `control`: commands that do not wait for a turn. */
+    export type QueueKind = 'turn' | 'control';
+}
+
+declare module 'hermes-gateway:message/outbound' {
+    /**
+     * Outgoing messages and the result of sending them (contract §3.1, `SendResult`).
+     */
+    import type { Target } from 'hermes-gateway:message/source';
+    export interface OutboundMessage {
+        /** Stable across retries; used as the idempotency key where a platform supports one. */
+        readonly deliveryId: string;
+        readonly target: Target;
+        /** Markdown, which the adapter renders for the platform. With an attachment: its caption, or ''. */
+        readonly text: string;
+        /** `draft`: incomplete and edited later. `notice`: a message of the gateway, not of the model. */
+        readonly kind: 'reply' | 'notice' | 'draft';
+        /** The platform's id of the message that this one replies to. */
+        readonly replyTo?: string;
+        /** A text before tool calls: the final reply of the turn follows. */
+        readonly interim?: true;
+        /** The turn of the message; absent outside a turn. */
+        readonly turnId?: string;
+        /** A file to send; only adapters with `sendsAttachments` receive it. */
+        readonly attachment?: OutboundAttachment;
+        /** Buttons below the text; only adapters with `showsButtons` receive them. */
+        readonly buttons?: readonly Button[];
+    }
+    /** A file that is sent as a separate message (contract §3.8). */
+    export interface OutboundAttachment {
+        readonly kind: 'image' | 'animation' | 'video' | 'audio' | 'voice' | 'document';
+        readonly fileName: string;
+        readonly mimeType: string;
+        readonly source: {
+            readonly kind: 'url';
+            readonly url: string;
+        }
+        /** `open` rejects when the file is missing or must not be sent. The blob reads from disk on demand. */
+         | {
+            readonly kind: 'file';
+            readonly bytes: number;
+            open(): Promise<Blob>;
+        };
+    }
+    /** Files of one reply that are sent by one call. */
+    export interface OutboundAlbum extends Pick<OutboundMessage, 'deliveryId' | 'target' | 'kind' | 'replyTo' | 'turnId'> {
+        /** In the order of the reply; two at least. */
+        readonly files: readonly AlbumFile[];
+    }
+    export interface AlbumFile {
+        /** Markdown, or ''. */
+        readonly caption: string;
+        readonly attachment: OutboundAttachment;
+    }
+    /** A button. A press is reported to `PlatformContext.press` with its id. */
+    export interface Button {
+        /** At most 64 bytes, letters, digits, `:`, `_` and `-`. */
+        readonly id: string;
+        readonly label: string;
+        readonly style?: 'primary' | 'danger';
+    }
+    /** Determines the next step of the sender: wait, retry later, fail the delivery, stop the account. */
+    export type SendFailureKind = 'rate-limited' | 'temporary' | 'rejected' | 'unauthorised';
+    export type SendResult = {
+        readonly success: true;
+        readonly messageId?: string;
+    } | {
+        readonly success: false;
+        readonly problem: SendFailureKind;
+        readonly error: string;
+        /** Only with `rate-limited`: no call is allowed earlier. */
+        readonly retryAfterMs?: number;
+        /** Only with `rate-limited`: the scope of the limit. Default: the chat. */
+        readonly scope?: 'chat' | 'account';
+        /**
+         * True when the platform may have accepted the message although its response was lost. The outbox then checks the
+         * chat, or delivers the message again with a visible label.
+         */
+        readonly maybeSent?: boolean;
+    };
+    export type AlbumResult = 
+    /** `messageIds`: one for each file in their order, or only one when a single message contains all files. */
+    {
+        readonly success: true;
+        readonly messageIds?: readonly string[];
+    } | Extract<SendResult, {
+        success: false;
+    }>;
+}
+
+declare module 'hermes-gateway:message/source' {
+    /**
+     * The source of a message and the target of a reply (contract §3.1, `SessionSource`).
+     */
+    export type ChatType = 'dm' | 'group' | 'channel' | 'thread' | 'forum';
+    export interface SessionSource {
+        /** The name of the platform, which is the name of its directory: `telegram`. */
+        readonly platform: string;
+        /** A bot identity on the platform; `default` when only one is configured. */
+        readonly account: string;
+        readonly chatId: string;
+        readonly chatType: ChatType;
+        readonly chatName?: string;
+        readonly userId?: string;
+        readonly userName?: string;
+        readonly threadId?: string;
+        readonly chatTopic?: string;
+        /** A more stable id of the user, if the platform has one; preferred in session keys. */
+        readonly userIdAlt?: string;
+        readonly chatIdAlt?: string;
+        readonly isBot?: boolean;
+        /** Guild or workspace. */
+        readonly scopeId?: string;
+        readonly parentChatId?: string;
+        readonly messageId?: string;
+        /** The adapter has verified that a role of the user permits the use of the bot. */
+        readonly roleAuthorized?: boolean;
+        readonly profile?: string;
+        /** The thread that will be created for this message; the session key already contains it. */
+        readonly prospectiveThreadId?: string;
+    }
+    /** The reserved platform name for work that the gateway starts itself. */
+    export const backgroundPlatform = "background";
+    /** The address of a reply. */
+    export interface Target {
+        readonly platform: string;
+        readonly account: string;
+        readonly chatId: string;
+        readonly threadId?: string;
+    }
+    export function targetOf(source: SessionSource): Target;
+}
+
+declare module 'hermes-gateway:message/transcript' {
+    /**
+     * The messages of a conversation in the chat format of OpenAI (contract §4.1), as they are stored and sent to the model.
+     * The system prompt is not one of them.
+     */
+    export interface ToolCall {
+        readonly id: string;
+        readonly name: string;
+        /** JSON text exactly as the model wrote it; it may be malformed. */
+        readonly arguments: string;
+    }
+    export interface UserMessage {
+        readonly role: 'user';
+        readonly content: string;
+    }
+    export interface AssistantMessage {
+        readonly role: 'assistant';
+        readonly content: string;
+        readonly toolCalls?: readonly ToolCall[];
+        /**
+         * Data that the provider requires unchanged in the next request (reasoning items, signed thinking blocks).
+         * Sent only to the API mode that created it.
+         */
+        readonly providerData?: {
+            readonly apiMode: string;
+            readonly items: readonly unknown[];
+        };
+    }
+    export interface ToolMessage {
+        readonly role: 'tool';
+        readonly toolCallId: string;
+        readonly name: string;
+        readonly content: string;
+    }
+    export type ChatMessage = UserMessage | AssistantMessage | ToolMessage;
+    /** Tokens of one or several model calls, as the provider counted them. */
+    export interface Usage {
+        readonly inputTokens: number;
+        readonly outputTokens: number;
+        readonly cachedInputTokens: number;
+        readonly cacheWriteTokens: number;
+    }
+    export const noUsage: Usage;
+    export function addUsage(a: Usage, b: Usage): Usage;
+}
+
+declare module 'hermes-gateway:message/turn-result' {
+    /**
+     * The result of a turn or a command.
+     */
+    export type TurnStatus = 'done' | 'failed' | 'stopped';
+    /** The result of an event once its turn or command has ended. */
+    export interface TurnResult {
+        readonly status: TurnStatus;
+        /** The reply, or the notice that explains a failure. */
+        readonly text: string;
+        readonly sessionId: string;
+        readonly model: string;
+        readonly usage: {
+            readonly inputTokens: number;
+            readonly outputTokens: number;
+        };
+        /** Only with `failed`: the code of the error catalogue. */
+        readonly errorCode?: string;
+    }
+}
+
+declare module 'hermes-gateway:middleware/contract' {
+    /**
+     * The types of managed calls: the callbacks that may be registered, what they receive and what they return.
+     *
+     * There are two families (design, "Managed calls"): NeMo's guardrails, intercepts and sanitizers, which fail closed
+     * (seed 002; `contract/middleware.md` §1), and Hermes' four kinds, which fail open (seed 000; `contract/hermes.md` §2.8).
+     * Every callback receives one object. Nothing is built, copied or timed for a call without registrations.
+     */
+    /** A plain JSON object. */
+    export type Fields = Readonly<Record<string, unknown>>;
+    /** A value or a promise of it. */
+    export type Awaitable<Value> = Value | Promise<Value>;
+    export type ScopeType = 'agent' | 'function' | 'tool' | 'llm' | 'retriever' | 'embedder' | 'reranker' | 'guardrail' | 'evaluator' | 'custom' | 'unknown';
+    /**
+     * A unit of work: session ⊃ turn ⊃ iteration ⊃ call. Registrations on a scope apply to everything that runs inside it and are
+     * removed when it closes.
+     */
+    export interface Scope extends MiddlewareRegistrar {
+        /** Uuid v7. */
+        readonly uuid: string;
+        readonly name: string;
+        readonly type: ScopeType;
+        /** Undefined for a root. */
+        readonly parent: Scope | undefined;
+        readonly closed: boolean;
+        /** Publishes an event at a point in time, within this scope. */
+        mark(name: string, data?: unknown, metadata?: Fields): void;
+    }
+    export interface ScopeSpec {
+        readonly name: string;
+        /** Default: `function`. */
+        readonly type?: ScopeType;
+        /** The `data` of the start event. */
+        readonly input?: unknown;
+        readonly metadata?: Fields;
+        /** Default: the current scope. `null` opens a new root, as sessions do. */
+        readonly parent?: Scope | null;
+    }
+    interface CallView {
+        /** The scope that the call runs in. */
+        readonly scope: Scope;
+        /** Aborts when the result of the call is no longer needed. */
+        readonly signal: AbortSignal;
+        /** Context of the call: `session_id`, `turn_id`, `platform`, `route` … */
+        readonly fields: Fields;
+    }
+    export interface ToolCallView<Args = Fields> extends CallView {
+        readonly toolName: string;
+        readonly toolCallId: string;
+        readonly args: Args;
+    }
+    export interface ModelCallView<Request = Fields> extends CallView {
+        readonly provider: string;
+        readonly model: string;
+        /** The format of the request and of the response: `api_mode` of `fields`; '' if the caller gives none. */
+        readonly apiMode: string;
+        readonly request: Request;
+    }
+    /** Null or undefined allows the call. A string rejects it and is the reason. Any other value is an error. */
+    export type GuardrailDecision = string | null | undefined;
+    /** Replaces the whole request. Returning undefined instead is an error. */
+    export interface RewrittenRequest {
+        readonly request: Fields;
+        /** Published right after the start event. */
+        readonly pendingMarks?: readonly PendingMark[];
+    }
+    export interface PendingMark {
+        readonly name: string;
+        readonly data?: unknown;
+        readonly metadata?: Fields;
+    }
+    /**
+     * Runs the rest of the call with the given input; without one, with the input that the intercept received. May be called any
+     * number of times, in sequence or in parallel. Each call runs the tool or the provider: a tool with a side effect repeats it,
+     * and the journal records only the first. Rejects once the intercept has settled.
+     */
+    export type Next<Input, Output> = (input?: Input) => Promise<Output>;
+    export interface Intercepts {
+        /** Returns the arguments that replace the ones it received. */
+        readonly tool_request: (call: ToolCallView) => Awaitable<Fields>;
+        readonly model_request: (call: ModelCallView) => Awaitable<RewrittenRequest>;
+        /** Wraps or replaces the call. Results are passed on unchanged. */
+        readonly tool_execution: (call: ToolCallView, next: Next<Fields, unknown>) => Awaitable<unknown>;
+        readonly model_execution: (call: ModelCallView, next: Next<Fields, unknown>) => Awaitable<unknown>;
+        /** Wraps the chunks. Nothing is read ahead. Closing the returned stream closes the streams that `next` returned. */
+        readonly model_stream: (call: ModelCallView, next: Next<Fields, AsyncIterable<unknown>>) => Awaitable<AsyncIterable<unknown>>;
+    }
+    export interface Guardrails {
+        readonly tool: (call: ToolCallView) => Awaitable<GuardrailDecision>;
+        readonly model: (call: ModelCallView) => Awaitable<GuardrailDecision>;
+    }
+    /**
+     * Change what subscribers receive, never the call. Returning null or undefined, or throwing, omits the payload and skips the
+     * remaining sanitizers.
+     */
+    export interface Sanitizers {
+        readonly tool_request: (payload: unknown, call: {
+            readonly toolName: string;
+        }) => Awaitable<unknown>;
+        readonly tool_response: (payload: unknown, call: {
+            readonly toolName: string;
+        }) => Awaitable<unknown>;
+        readonly model_request: (payload: unknown, call: {
+            readonly provider: string;
+            readonly model: string;
+        }) => Awaitable<unknown>;
+        readonly model_response: (payload: unknown, call: {
+            readonly provider: string;
+            readonly model: string;
+        }) => Awaitable<unknown>;
+        /** The return value replaces the three fields of the event that may carry user content. A throw clears all three. */
+        readonly mark: (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>;
+        readonly scope_start: (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>;
+        readonly scope_end: (event: ManagedEvent, parts: EventFields) => Awaitable<EventFields>;
+    }
+    export interface EventFields {
+        readonly data: unknown;
+        readonly category_profile: Fields | null;
+        readonly metadata: Fields | null;
+    }
+    /** Returned by the two request kinds. Null, undefined or a missing key means no change. */
+    export interface RewriteResult extends Partial<RewriteTraceEntry> {
+        readonly request?: Fields;
+        readonly args?: Fields;
+    }
+    /** Describes a rewrite, as its plugin reports it. */
+    export interface RewriteTraceEntry {
+        readonly source: string;
+        readonly reason: string;
+        readonly name: string;
+    }
+    interface HermesPayload {
+        readonly telemetry_schema_version: 'hermes.observer.v1';
+        readonly middleware_schema_version: 'hermes.middleware.v1';
+        readonly scope: Scope;
+        readonly signal: AbortSignal;
+        /** `session_id`, `task_id`, `turn_id`, `api_request_id`, `provider`, `model`, `api_mode`, `platform`, `route` … */
+        readonly [key: string]: unknown;
+    }
+    export interface LlmRequestPayload<Request = Fields> extends HermesPayload {
+        readonly request: Request;
+        readonly original_request: Request;
+    }
+    export interface ToolRequestPayload extends HermesPayload {
+        readonly tool_name: string;
+        readonly tool_call_id: string;
+        readonly args: Fields;
+        readonly original_args: Fields;
+    }
+    /**
+     * The return value of an execution callback is the result of the call. After `next_call`, returning undefined keeps the result;
+     * without `next_call`, undefined is the result. A failure of the rest never turns into null or undefined.
+     */
+    export interface LlmExecutionPayload<Request = Fields, Response = unknown> extends LlmRequestPayload<Request> {
+        readonly middleware_trace: readonly Partial<RewriteTraceEntry>[];
+        /** May be called once. A second call rejects with `middleware/next-called-twice` and has no effect. */
+        readonly next_call: (request?: Fields | null) => Promise<Response>;
+    }
+    export interface ToolExecutionPayload extends ToolRequestPayload {
+        readonly middleware_trace: readonly Partial<RewriteTraceEntry>[];
+        /** May be called once. A second call rejects with `middleware/next-called-twice` and has no effect. */
+        readonly next_call: (args?: Fields | null) => Promise<unknown>;
+    }
+    export interface HermesMiddlewareKinds {
+        readonly llm_request: (payload: LlmRequestPayload) => Awaitable<RewriteResult | null | undefined>;
+        readonly tool_request: (payload: ToolRequestPayload) => Awaitable<RewriteResult | null | undefined>;
+        readonly llm_execution: (payload: LlmExecutionPayload) => Awaitable<unknown>;
+        readonly tool_execution: (payload: ToolExecutionPayload) => Awaitable<unknown>;
+        /** The older names of `llm_request` and `llm_execution`. */
+        readonly api_request: HermesMiddlewareKinds['llm_request'];
+        readonly api_execution: HermesMiddlewareKinds['llm_execution'];
+    }
+    /** `closed`: the call fails with the error. `open`: the error is logged and the call continues without the callback. */
+    export type FailureMode = 'open' | 'closed';
+    export interface RegistrationOptions {
+        /** Lower values run first and wrap higher ones. Default: 0. */
+        readonly priority?: number;
+        /** Default: the mode of the family. */
+        readonly fails?: FailureMode;
+    }
+    export interface ExecutionOptions extends RegistrationOptions {
+        /**
+         * For wrappers of model calls: what becomes of the model's text. `unchanged`: the wrapper returns the response of the model,
+         * so the text is shown while it is streamed. `replaced`: the wrapper returns another text, so nothing is shown before the call
+         * has ended. Default: chats show the streamed text and replace it by an edit if the wrapper returns another one; the stream of
+         * the API, which cannot be edited, waits for the end of the call.
+         */
+        readonly answers?: AnswerMode;
+    }
+    export type AnswerMode = 'unchanged' | 'replaced';
+    export interface InterceptOptions extends ExecutionOptions {
+        /** For request intercepts: skips the ones after this one. */
+        readonly breakChain?: boolean;
+    }
+    export interface Registration {
+        readonly name: string;
+        /** Removes the registration; running calls keep it. Returns false if it was removed before. */
+        remove(): boolean;
+    }
+    /**
+     * Implemented by three levels: global (`Middleware`), a plugin (`Middleware.forPlugin`) and a scope. Names are unique within a
+     * registry of a level: a second registration throws `middleware/name-taken`.
+     */
+    export interface MiddlewareRegistrar {
+        registerGuardrail<On extends keyof Guardrails>(name: string, on: On, guardrail: Guardrails[On], options?: RegistrationOptions): Registration;
+        registerIntercept<Point extends keyof Intercepts>(name: string, point: Point, intercept: Intercepts[Point], options?: InterceptOptions): Registration;
+        registerSanitizer<Point extends keyof Sanitizers>(name: string, point: Point, sanitizer: Sanitizers[Point], options?: Pick<RegistrationOptions, 'priority'>): Registration;
+        /** Receives events from a queue, so that it never delays a call. Its errors are logged. */
+        registerSubscriber(name: string, subscriber: (event: ManagedEvent) => Awaitable<void>, options?: SubscriberOptions): Registration;
+        registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(kind: Kind, callback: HermesMiddlewareKinds[Kind], options?: ExecutionOptions): Registration;
+    }
+    export interface SubscriberOptions {
+        /** Also receives a mark `llm.chunk` with `{ chunk_index }` for each chunk of a model call. Default: false. */
+        readonly chunks?: boolean;
+    }
+    /** Serialises to the format of ATOF, with timestamps in microseconds. */
+    export interface ManagedEvent {
+        readonly kind: 'scope' | 'mark';
+        readonly atof_version: '0.1';
+        readonly uuid: string;
+        readonly parent_uuid: string | null;
+        /** ISO 8601, UTC, six decimals. Formatted on each read. */
+        readonly timestamp: string;
+        /** Microseconds since 1970. */
+        readonly timestampUs: number;
+        readonly name: string;
+        /** Set for scope events. */
+        readonly scope_category?: 'start' | 'end';
+        readonly category: ScopeType;
+        /** `model_name`, `tool_call_id`, `time_to_first_chunk` (seconds) … */
+        readonly category_profile: Fields | null;
+        readonly attributes?: readonly string[];
+        readonly data: unknown;
+        readonly data_schema: Fields | null;
+        readonly metadata: Fields | null;
+    }
+    export {};
+}
+
+declare module 'hermes-gateway:middleware/guardrail-rejected' {
+    /**
+     * The error of a call that a guardrail rejected. Callers distinguish it from a failure.
+     */
+    export class GuardrailRejected extends Error {
+        /** Name of the guardrail. */
+        readonly guardrail: string;
+        /** The reason that the guardrail returned. */
+        readonly reason: string;
+        constructor(guardrail: string, reason: string);
+    }
+    /** `instanceof` can throw for a proxy. */
+    export function isGuardrailRejected(error: unknown): error is GuardrailRejected;
+    /** Why a guardrail rejected a call; null for any other error. */
+    export function rejectionReasonOf(error: unknown): string | null;
+}
+
+declare module 'hermes-gateway:middleware/managed-call' {
+    /**
+     * The types for callers of the middleware: a managed call, and the middleware that runs it.
+     */
+    import type { Awaitable, Fields, MiddlewareRegistrar, RewriteTraceEntry, Scope, ScopeSpec } from 'hermes-gateway:middleware/contract';
+    interface ManagedCall {
+        readonly signal?: AbortSignal;
+        /** Context for callbacks. Called at most once, and only if a callback or an event needs it. */
+        fields?(): Fields;
+    }
+    export interface ManagedToolCall<Args extends Fields, Result> extends ManagedCall {
+        readonly toolName: string;
+        readonly toolCallId: string;
+        readonly args: Args;
+        /**
+         * Decides about the effective arguments: returns the arguments to run, or throws to reject the call. Runs once, after all
+         * rewrites and before the tool. `trace` lists the rewrites.
+         */
+        policy?(args: Args, trace: RewriteTrace): Awaitable<Args>;
+        /** Runs the tool. Called once for each call of `next` that reaches it. */
+        handler(args: Args, signal: AbortSignal): Promise<Result>;
+    }
+    export interface ManagedModelCall<Request extends Fields, Chunk, Response> extends ManagedCall {
+        readonly provider: string;
+        readonly model: string;
+        readonly request: Request;
+        /** The last rewrite (Kora, seed 003): returns the request to send. */
+        rewrite?(request: Request, trace: RewriteTrace): Awaitable<Request>;
+        /** Called with the effective request before it is sent. Must not change it. */
+        onRequest?(request: Request, trace: RewriteTrace): void;
+        /** One attempt: yields the chunks of the provider and returns the aggregated response. */
+        stream(request: Request, signal: AbortSignal): AsyncGenerator<Chunk, Response, void>;
+        /** Aggregates the chunks that stream intercepts return. Called only if there are such intercepts. */
+        collector(): ChunkCollector<Chunk, Response>;
+        /** A stream starts. When an intercept calls `next` again, a new stream starts and replaces the chunks so far. */
+        onStreamStart?(): void;
+        /** Receives each chunk once, after the stream intercepts. A throw fails the call. */
+        onChunk?(chunk: Chunk): void;
+    }
+    export interface ChunkCollector<Chunk, Response> {
+        add(chunk: Chunk): void;
+        /** Called once. Throws if the chunks are not a complete response. */
+        finish(): Response;
+    }
+    /**
+     * `final`: it stays as it is. `provisional`: a wrapper may return another text, so it may be shown only where it can be
+     * replaced. `withheld`: a wrapper replaces it, so it must not be shown.
+     */
+    export type StreamedText = 'final' | 'provisional' | 'withheld';
+    /** The rewrites of a request, in order. */
+    export type RewriteTrace = readonly Partial<RewriteTraceEntry>[];
+    export interface Middleware extends MiddlewareRegistrar {
+        /** The registrar of a plugin. Among equal priorities, plugins run in the order in which they were loaded. */
+        forPlugin(plugin: string): MiddlewareRegistrar;
+        /**
+         * Runs a tool call through all registrations. Rejects with the error object that the handler threw, or with
+         * `GuardrailRejected`.
+         */
+        tool<Args extends Fields, Result>(call: ManagedToolCall<Args, Result>): Promise<Result>;
+        /** Runs one model request through all registrations. Rejects like `tool`. */
+        model<Request extends Fields, Chunk, Response>(call: ManagedModelCall<Request, Chunk, Response>): Promise<Response>;
+        /** Runs work in a new scope, which closes when the work has settled. Rejects as the work rejects. */
+        scope<Value>(spec: ScopeSpec, work: (scope: Scope) => Promise<Value>): Promise<Value>;
+        /** The scope of the running code; outside of all scopes, a root. */
+        currentScope(): Scope;
+        /** Runs work in an existing scope, for requests that arrive from other processes. */
+        runInScope<Value>(scope: Scope, work: () => Value): Value;
+        /** Whether a registration wraps model calls and so can return another response, whatever its options say. */
+        canChangeModelOutput(): boolean;
+        /** How the text of a model call may be shown while it is streamed. */
+        streamedText(): StreamedText;
+        /**
+         * The registration that threw the error of a call: `"cap" of the plugin "budget"`. Null for errors of tools and providers, and
+         * for values that are not objects.
+         */
+        errorOrigin(error: unknown): string | null;
+        /** Resolves when subscribers have received all events so far. */
+        flush(): Promise<void>;
+        eventCounts(): {
+            readonly waiting: number;
+            readonly delivered: number;
+            readonly dropped: number;
+        };
+        /** @deprecated Use `runInScope`. Removed in 0.3. */
+        within: Middleware['runInScope'];
+        /** @deprecated Use `canChangeModelOutput`. Removed in 0.3. */
+        changesAnswers: Middleware['canChangeModelOutput'];
+        /** @deprecated Use `errorOrigin`. Removed in 0.3. */
+        culprit: Middleware['errorOrigin'];
+        /** @deprecated Use `eventCounts`. Removed in 0.3. */
+        events: Middleware['eventCounts'];
+    }
+    export {};
+}
+
+declare module 'hermes-gateway:middleware/middleware' {
+    import type { Logger } from 'hermes-gateway:lib/log';
+    import type { Middleware } from 'hermes-gateway:middleware/managed-call';
+    import { type MicroClock } from 'hermes-gateway:middleware/scope';
+    export interface MiddlewareDeps {
+        readonly log: Logger;
+        /** µs since 1970. */
+        readonly now?: MicroClock;
+        /** Generates a uuid of version 7 for a time, µs since 1970. */
+        readonly newId?: (us: number) => string;
+        /** Events beyond this number are dropped and counted. Default: 32,768. */
+        readonly maxQueuedEvents?: number;
+        /** How long an aborted call may take to settle. Default: 5 s. */
+        readonly graceMs?: number;
+        /** How long a subscriber may take for one event before the queue moves on. Default: 30 s. */
+        readonly subscriberTimeoutMs?: number;
+    }
+    export function createMiddleware(deps: MiddlewareDeps): Middleware;
+}
+
+declare module 'hermes-gateway:middleware/registry' {
+    import type { AnswerMode, Awaitable, Guardrails, HermesMiddlewareKinds, InterceptOptions, Intercepts, ManagedEvent, MiddlewareRegistrar, Registration, Sanitizers, SubscriberOptions } from 'hermes-gateway:middleware/contract';
+    export interface Entry<Callback> {
+        readonly name: string;
+        /** Undefined for registrations outside of plugins. */
+        readonly plugin: string | undefined;
+        readonly callback: Callback;
+        readonly priority: number;
+        readonly failsOpen: boolean;
+        readonly breakChain: boolean;
+        /** Only for wrappers of model calls. */
+        readonly answers: AnswerMode | undefined;
+        /** Only for subscribers. */
+        readonly receivesChunks: boolean;
+    }
+    export type Entries<Callback> = readonly Entry<Callback>[];
+    export interface RegistryOptions {
+        /** Names are unique and order entries of equal priority. Otherwise the order of registration does. */
+        readonly uniqueNames: boolean;
+        /** Failure mode of registrations that do not set `fails`. */
+        readonly failsOpen: boolean;
+    }
+    export class Registry<Callback> {
+        /** Each change creates a new array, so that a reference to it is a snapshot. */
+        entries: Entries<Callback>;
+        readonly registryOptions: RegistryOptions;
+        constructor(options: RegistryOptions);
+        /** Throws `middleware/bad-registration` and `middleware/name-taken`. `onRemoved` is called when the entry is removed. */
+        add(name: string, plugin: string | undefined, callback: Callback, options: InterceptOptions & SubscriberOptions, onRemoved: () => void): Registration;
+    }
+    export type Subscriber = (event: ManagedEvent) => Awaitable<void>;
+    /** Without the older names, which share the registries of the newer ones. */
+    export type HermesCallbacks = Omit<HermesMiddlewareKinds, 'api_request' | 'api_execution'>;
+    /** The registries of all families. */
+    export interface Families {
+        readonly guardrails: {
+            readonly [On in keyof Guardrails]: Registry<Guardrails[On]>;
+        };
+        readonly intercepts: {
+            readonly [Point in keyof Intercepts]: Registry<Intercepts[Point]>;
+        };
+        readonly sanitizers: {
+            readonly [Point in keyof Sanitizers]: Registry<Sanitizers[Point]>;
+        };
+        readonly hermes: {
+            readonly [Kind in keyof HermesCallbacks]: Registry<HermesCallbacks[Kind]>;
+        };
+        readonly subscribers: Registry<Subscriber>;
+    }
+    /** The registrations of one level. */
+    export interface RegistrationScope extends Families {
+        /** Incremented with each change. */
+        version: number;
+        /** Number of registrations. */
+        count: number;
+    }
+    export function createRegistrationScope(): RegistrationScope;
+    export interface RegistrarDeps {
+        readonly registrations: RegistrationScope;
+        readonly plugin: string | undefined;
+        /** Called for each registration (`1`) and each removal (`-1`). */
+        onChange(by: 1 | -1): void;
+        /** False once the level is closed and its registrations are removed. */
+        isActive(): boolean;
+    }
+    export function createRegistrar({ registrations, plugin, onChange, isActive }: RegistrarDeps): MiddlewareRegistrar;
+}
+
+declare module 'hermes-gateway:middleware/scope' {
+    /**
+     * Scopes: the tree of running work, the registrations on each part of it, and the clock that dates them. A scope is cheap:
+     * its id is generated on first read, its registries are created with the first registration.
+     */
+    import type { AsyncLocalStorage } from 'node:async_hooks';
+    import type { Awaitable, ExecutionOptions, Fields, Guardrails, HermesMiddlewareKinds, InterceptOptions, Intercepts, ManagedEvent, Registration, RegistrationOptions, Sanitizers, Scope, ScopeType, SubscriberOptions } from 'hermes-gateway:middleware/contract';
+    import type { Middleware } from 'hermes-gateway:middleware/managed-call';
+    import { type Snapshot } from 'hermes-gateway:middleware/snapshot';
+    /** Microseconds since 1970. */
+    export type MicroClock = () => number;
+    export interface ScopeContext {
+        /** The scope that the running code is in. */
+        readonly storage: AsyncLocalStorage<ScopeNode>;
+        /** The scope of code outside of every scope. Created on first use. */
+        root: ScopeNode | undefined;
+        /** Number of registrations at all levels. */
+        registered: number;
+        readonly now: MicroClock;
+        /** The registrations of the global level and of plugins. */
+        baseSnapshot(): Snapshot;
+        newId(us: number): string;
+        publishStart(scope: ScopeNode, input: unknown, metadata: Fields): void;
+        publishEnd(scope: ScopeNode, metadata: Fields, failure: {
+            readonly error: unknown;
+        } | undefined): void;
+        publishMark(scope: ScopeNode, name: string, data: unknown, metadata: Fields | undefined): void;
+    }
+    export class ScopeNode implements Scope {
+        #private;
+        readonly name: string;
+        readonly type: ScopeType;
+        readonly parent: ScopeNode | undefined;
+        /** µs since 1970. */
+        readonly startedUs: number;
+        closed: boolean;
+        /** Whether events may name it as their parent: false for the root, which has no events of its own. */
+        readonly isPublished: boolean;
+        constructor(context: ScopeContext, name: string, type: ScopeType, parent: ScopeNode | undefined, startedUs: number, isPublished: boolean);
+        get uuid(): string;
+        /** The `parent_uuid` of events in this scope. */
+        get publishedUuid(): string | null;
+        mark(name: string, data?: unknown, metadata?: Fields): void;
+        /** The registrations that apply in this scope at this moment. */
+        get snapshot(): Snapshot;
+        /** Whether this is `other` or one of its descendants. */
+        isWithin(other: ScopeNode): boolean;
+        /** Removes the registrations of this scope. May be called twice. */
+        close(): void;
+        registerGuardrail<On extends keyof Guardrails>(name: string, on: On, guardrail: Guardrails[On], options?: RegistrationOptions): Registration;
+        registerIntercept<Point extends keyof Intercepts>(name: string, point: Point, intercept: Intercepts[Point], options?: InterceptOptions): Registration;
+        registerSanitizer<Point extends keyof Sanitizers>(name: string, point: Point, sanitizer: Sanitizers[Point], options?: Pick<RegistrationOptions, 'priority'>): Registration;
+        registerSubscriber(name: string, subscriber: (event: ManagedEvent) => Awaitable<void>, options?: SubscriberOptions): Registration;
+        registerMiddleware<Kind extends keyof HermesMiddlewareKinds>(kind: Kind, callback: HermesMiddlewareKinds[Kind], options?: ExecutionOptions): Registration;
+    }
+    export function createScopes(context: ScopeContext): Pick<Middleware, 'scope' | 'currentScope' | 'runInScope'>;
+    /** The scope of the running code; outside of every scope, a root that lives as long as the process. */
+    export function currentScope(context: ScopeContext): ScopeNode;
+    /** Wall time with the resolution of the monotonic clock. */
+    export function createMicroClock(wall?: () => number, monotonic?: () => number): MicroClock;
+}
+
+declare module 'hermes-gateway:middleware/snapshot' {
+    /**
+     * Snapshots of the registrations that apply to a stage, in order: by ascending priority, then global, plugins and scopes from
+     * the outermost to the innermost. Later registrations do not change a snapshot.
+     */
+    import type { Guardrails, Intercepts, Sanitizers } from 'hermes-gateway:middleware/contract';
+    import type { Entries, Families, HermesCallbacks, Subscriber } from 'hermes-gateway:middleware/registry';
+    export interface Snapshot {
+        readonly guardrails: {
+            readonly [On in keyof Guardrails]: Entries<Guardrails[On]>;
+        };
+        readonly intercepts: {
+            readonly [Point in keyof Intercepts]: Entries<Intercepts[Point]>;
+        };
+        readonly sanitizers: {
+            readonly [Point in keyof Sanitizers]: Entries<Sanitizers[Point]>;
+        };
+        readonly hermes: {
+            readonly [Kind in keyof HermesCallbacks]: Entries<HermesCallbacks[Kind]>;
+        };
+        readonly subscribers: Entries<Subscriber>;
+        /** Whether a registration concerns tool calls. */
+        readonly tools: boolean;
+        /** Whether a registration concerns model calls. */
+        readonly models: boolean;
+    }
+    export const emptySnapshot: Snapshot;
+    /** Adds the registrations of inner levels, outermost first, to a snapshot. */
+    export function mergeRegistrations(outer: Snapshot, registrationScopes: readonly Families[]): Snapshot;
+}
+
+declare module 'hermes-gateway:platforms/adapter' {
+    /**
+     * The contract of a platform adapter: three required methods, everything else is optional.
+     * Each optional member documents what the gateway does without it.
+     */
+    import type { LogFields, Logger } from 'hermes-gateway:lib/log';
+    import type { AcceptResult, ReadCursor } from 'hermes-gateway:message/accept-result';
+    import type { ButtonPress, MessageChange } from 'hermes-gateway:message/change';
+    import type { Attachment, MessageEvent } from 'hermes-gateway:message/event';
+    import type { EventKey } from 'hermes-gateway:message/ids';
+    import type { AlbumResult, OutboundAlbum, OutboundAttachment, OutboundMessage, SendResult } from 'hermes-gateway:message/outbound';
+    import type { Target } from 'hermes-gateway:message/source';
+    import type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
+    export interface PlatformAdapter {
+        /**
+         * Starts to receive. Resolves once messages can arrive. May throw: the supervisor retries with increasing delays.
+         * Aborting the signal cancels the attempt; `disconnect` follows.
+         */
+        connect(signal: AbortSignal): Promise<void>;
+        /** Stops receiving and releases all resources. May be called twice, and before `connect` has ended. Must not throw. */
+        disconnect(): Promise<void>;
+        /** Sends one message that fits the limits. Errors of the platform are returned as a `SendResult`, never thrown. */
+        send(message: OutboundMessage, signal: AbortSignal): Promise<SendResult>;
+        /** What fits into one message. Without it: 4,000 UTF-16 units. */
+        readonly limits?: MessageLimits;
+        /**
+         * Replaces the text of a message that the bot sent. Without it replies are sent once they are complete, not streamed.
+         * `final` marks the last edit. An edit is idempotent: repeating it must be harmless.
+         * Returns `rejected` for a message that no longer exists; the outbox then sends a new one.
+         */
+        edit?(messageId: string, message: OutboundMessage, final: boolean, signal: AbortSignal): Promise<SendResult>;
+        /** Removes a message that the bot sent. Without it an abandoned draft stays in the chat. */
+        remove?(target: Target, messageId: string, signal: AbortSignal): Promise<SendResult>;
+        /**
+         * Shows that the agent is working; called every few seconds. Without it nothing is shown. A `rate-limited` result
+         * slows down the chat; other failures are ignored.
+         */
+        typing?(target: Target, signal: AbortSignal): Promise<SendResult>;
+        /** Attachments can be sent. Without it the outbox sends a line of text with the file name. */
+        readonly sendsAttachments?: boolean;
+        /** Several files of a reply can be sent together; needs `sendsAttachments`. Without it `send` is called for each file. */
+        readonly albums?: AlbumSupport;
+        /** Buttons can be sent. Without it users answer with commands, which the text lists. */
+        readonly showsButtons?: boolean;
+        /**
+         * Resolves the address of an attachment that was received with a `ref`. The gateway downloads it, never from a private
+         * address unless the origin is `trusted`; headers are sent to the first origin only. May throw: the message is then
+         * processed without the file. Without it attachments need a `url`.
+         */
+        locate?(attachment: Attachment, signal: AbortSignal): Promise<AttachmentAddress>;
+        /** Shows the activity of the agent (tools). Without it tools run silently. */
+        activity?(target: Target, activity: TurnActivity): void;
+        /**
+         * Determines whether a message arrived although the response to its request was lost. Without it, or for 'unknown', the
+         * outbox delivers the message once more with a visible label.
+         */
+        resolveUnknown?(message: OutboundMessage, signal: AbortSignal): Promise<{
+            sent: true;
+            messageId?: string;
+        } | {
+            sent: false;
+        } | 'unknown'>;
+        /** Delay between two edits of a draft, ms. Without it `streaming.edit_interval` of the configuration. */
+        readonly draftIntervalMs?: number;
+        /** The adapter marks a draft itself. Without it the outbox appends `streaming.cursor` to each draft. */
+        readonly drawsCursor?: boolean;
+        /** A draft can only grow: text that was shown stays. A text that a plugin may still replace is not shown. */
+        readonly appendsDrafts?: boolean;
+        /** A message may be sent twice without a label, for example to a page that reads the stored history. */
+        readonly idempotentSends?: boolean;
+    }
+    /** Sends several files as one album or one message. Its functions must not depend on `this`. */
+    export interface AlbumSupport {
+        /** The most files of one album, from 2 to 100. */
+        readonly maxFiles: number;
+        /**
+         * Consecutive files of a reply with the same group are sent together. `undefined` for a file that is always sent alone.
+         * Must be fast and not throw.
+         */
+        groupOf(file: GroupableFile): string | undefined;
+        /**
+         * Sends all files or none. Errors of the platform are returned, never thrown. After `rejected` the outbox calls `send`
+         * for each file, so that one bad file does not prevent the others; return it also for a file that cannot be read.
+         */
+        send(album: OutboundAlbum, signal: AbortSignal): Promise<AlbumResult>;
+        /**
+         * As `PlatformAdapter.resolveUnknown`. The album has the `deliveryId` of the call in question, and those of its files
+         * whose delivery is still open. Without it, or for 'unknown', the album is delivered once more with a visible label.
+         */
+        resolveUnknown?(album: OutboundAlbum, signal: AbortSignal): Promise<AlbumLookup>;
+    }
+    /** `messageIds`: as in `AlbumResult`; leave them out when the album has fewer files than were sent. */
+    export type AlbumLookup = {
+        readonly sent: true;
+        readonly messageIds?: readonly string[];
+    } | {
+        readonly sent: false;
+    } | 'unknown';
+    /** What is known of a file before it is opened. */
+    export interface GroupableFile extends Pick<OutboundAttachment, 'kind' | 'fileName' | 'mimeType'> {
+        readonly source: {
+            readonly kind: 'file' | 'url';
+        };
+    }
+    export interface AttachmentAddress {
+        readonly url: string;
+        readonly headers?: Readonly<Record<string, string>>;
+        /** An origin that the operator has configured (`http://127.0.0.1:8081`). It may be in a private network. */
+        readonly trusted?: string;
+        /** The content type of the response when the credentials are rejected, for example `text/html`. */
+        readonly refusedType?: string;
+    }
+    export interface MessageLimits {
+        readonly maxChars: number;
+        /** How `maxChars` counts. */
+        readonly unit: 'utf16' | 'codepoints' | 'bytes';
+        /**
+         * Whether a Markdown text within `maxChars` fits into one message, for platforms with further limits. Called for each
+         * part of a reply, which is split smaller until all parts fit. Must be fast and not throw. Without it only the
+         * length counts.
+         */
+        fits?(markdown: string): boolean;
+    }
+    /** The current activity of a turn, for platforms that show it live. It is not stored. */
+    export type TurnActivity = {
+        readonly kind: 'turn-started';
+        readonly turnId: string;
+        readonly messageId?: string;
+    } | {
+        readonly kind: 'tool-started';
+        readonly turnId: string;
+        readonly callId: string;
+        readonly tool: string;
+        readonly label: string;
+    } | {
+        readonly kind: 'tool-ended';
+        readonly turnId: string;
+        readonly callId: string;
+        readonly tool: string;
+        readonly ok: boolean;
+        readonly summary: string;
+    } | {
+        readonly kind: 'turn-ended';
+        readonly turnId: string;
+        readonly status: TurnStatus;
+        /** The message that the turn answers. */
+        readonly messageId?: string;
+    };
+    /** A slash command, for platforms with a native command list. */
+    export interface CommandEntry {
+        readonly name: string;
+        readonly description: string;
+        /** For example `[name]`; '' when it takes none. */
+        readonly argsHint: string;
+    }
+    /** The immediate response to a pressed button. */
+    export interface PressResult {
+        /** `stale`: the question was answered before, or has expired. `refused`: this user may not answer it. */
+        readonly status: 'taken' | 'stale' | 'refused';
+        /** One short line of plain text. */
+        readonly text: string;
+    }
+    /** One result of `diagnose`, for `hermes doctor`. */
+    export interface DiagnosticResult {
+        readonly state: 'ok' | 'note' | 'problem';
+        /** For the owner; contains no secret. */
+        readonly text: string;
+        /** The next step; always present for a problem. */
+        readonly advice?: string;
+    }
+    /** One message of a chat as the platform showed it, of a user or of the agent. */
+    export interface ChatEntry {
+        /** Grows with time; unique within the chat. */
+        readonly id: string;
+        readonly from: 'user' | 'agent';
+        readonly kind: 'message' | 'notice';
+        readonly text: string;
+        /** ms since 1970. */
+        readonly at: number;
+        /** The turn that it belongs to, if any. */
+        readonly turnId?: string;
+        /** The message id that the adapter passed to `accept`. */
+        readonly messageId?: string;
+    }
+    /** Selects messages of a chat: the first `limit` after an entry, the last `limit` before one, or the newest. */
+    export interface HistoryQuery {
+        readonly after?: string;
+        readonly before?: string;
+        readonly limit: number;
+    }
+    /** The gateway's side of the contract, passed to each adapter. */
+    export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
+        readonly platform: string;
+        readonly account: string;
+        /** The account's section of the configuration, validated against plugin.yaml. */
+        readonly options: Options;
+        readonly log: Logger<LogFields>;
+        readonly home: string;
+        readonly clock: () => number;
+        /**
+         * Stores an event. Resolves after it is on disk: only then may the event be acknowledged to the platform.
+         * The first of `keys` identifies the event; further keys are aliases for deduplication.
+         * Throws when nothing was stored. After `inbox/too-large` acknowledge the event all the same and notify the user. After any
+         * other error (disk full, starting, stopping) do not acknowledge it, so that the platform delivers it again.
+         */
+        accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], cursor?: ReadCursor): Promise<AcceptResult>;
+        /**
+         * Stores a change of an earlier message. Resolves after it is on disk and throws like `accept`. The account's setting
+         * `edits` decides about an edit: ignore, amend or rerun. After `refused` (also for a message that was never accepted)
+         * acknowledge it and reply nothing. `keys` identify the change, not the message.
+         */
+        change(change: MessageChange, keys: readonly [EventKey, ...EventKey[]]): Promise<AcceptResult>;
+        /**
+         * Stores the press of a button. Resolves when the choice is on disk; show the result to the user within the platform's
+         * time limit. The gateway edits the message itself. Throws when nothing was stored.
+         */
+        press(press: ButtonPress): Promise<PressResult>;
+        /** The read cursors of this account, by chat or thread. After an outage the adapter fetches newer messages. */
+        cursors(): Promise<ReadonlyMap<string, string>>;
+        /** How many missed messages of one chat or thread are fetched (`catch_up.max`). The newest count; report an excess there. */
+        catchUpLimit(): number;
+        /** The slash commands for users, in display order. */
+        commands(): readonly CommandEntry[];
+        /**
+         * Runs another API call of the adapter (a reaction, a deletion) under the rate limiter of this chat and account. Waits for
+         * a permit; rejects when the signal aborts. A `rate-limited` result is recorded, not retried. Must not be called within
+         * `send`, `edit`, `remove` or `typing`: these hold the permit of the chat, so the call would wait for itself.
+         */
+        rateLimited(target: Target, signal: AbortSignal, call: (signal: AbortSignal) => Promise<SendResult>): Promise<SendResult>;
+        /** Waits until the turn or command of an accepted event has ended. Rejects when the signal aborts. */
+        waitForResult(seq: number, signal: AbortSignal): Promise<TurnResult>;
+        /** Asks the turn that works on this event to stop. A no-op when it has ended. */
+        stop(seq: number): Promise<void>;
+        /** The stored messages of a chat, oldest first. */
+        history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>;
+        /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
+        route(route: HttpRoute): void;
+        /** Reports health while connected: `connected` again, or `degraded` with a reason. */
+        health(state: 'connected' | 'degraded', reason?: string): void;
+        /** Reports that the platform has rejected the account permanently. It is stopped until its configuration changes. */
+        refused(reason: string): void;
+        /** Reports that data arrived: an event, a poll response, a heartbeat. Health derives `receiving` from it. */
+        received(): void;
+        /** What a page may show of the daemon. */
+        info(): GatewayInfo;
+        /** @deprecated Name of 0.1, removed in 0.3. Use `rateLimited`. */
+        paced: PlatformContext['rateLimited'];
+        /** @deprecated Name of 0.1, removed in 0.3. Use `cursors`. */
+        marks: PlatformContext['cursors'];
+        /** @deprecated Name of 0.1, removed in 0.3. Use `waitForResult`. */
+        outcome: PlatformContext['waitForResult'];
+    }
+    export interface GatewayInfo {
+        readonly version: string;
+        readonly model: string;
+        readonly provider: string;
+        /** Reasons why the daemon runs degraded; empty when all is well. */
+        readonly degraded: readonly string[];
+    }
+    /** An HTTP route of a platform, with the web standard types `Request` and `Response`. */
+    export interface HttpRoute {
+        readonly method: 'GET' | 'POST' | 'DELETE';
+        /** An exact path, or one ending in `/*`. */
+        readonly path: string;
+        /**
+         * `token`: only with the gateway's bearer token. `public`: for pages without secrets.
+         * `own`: the adapter verifies the platform's signature (webhooks).
+         */
+        readonly access: 'token' | 'public' | 'own';
+        /** May throw: the server responds with 500 and logs the error. `request.signal` aborts when the client disconnects. */
+        handle(request: Request): Promise<Response> | Response;
+    }
+    /** The default export of `platforms/<name>/adapter.ts`. */
+    export interface PlatformModule<Options = Readonly<Record<string, unknown>>> {
+        createAdapter(context: PlatformContext<Options>): PlatformAdapter;
+        /**
+         * Checks whether an account can work: its token, its permissions, other clients that use it. For `hermes doctor`; changes
+         * nothing on the platform. Without it, doctor only reports whether the account is configured.
+         */
+        diagnose?(account: DiagnosticContext<Options>, signal: AbortSignal): Promise<readonly DiagnosticResult[]>;
+    }
+    export interface DiagnosticContext<Options = Readonly<Record<string, unknown>>> {
+        readonly account: string;
+        readonly options: Options;
+        /** The URL of the running gateway, if any. */
+        readonly gatewayUrl?: string;
+    }
+    /** Types the default export of a platform. */
+    export function definePlatform(module: PlatformModule): PlatformModule;
+}
+
+declare module 'hermes-gateway:plugins/contract' {
+    /**
+     * The API of plugins. `register(ctx)` is called once when a plugin is loaded; all registrations are removed in reverse
+     * order when it is unloaded (seeds 000, 001, 003; `contract/hermes.md` §2.4).
+     *
+     * Each registration returns a handle. Names of the contract are in camel case here; payload keys stay as in the seeds.
+     */
+    import type { z } from 'zod';
+    import type { ToolMode } from 'hermes-gateway:agent/tools/tool';
+    import type { LogFields, Logger } from 'hermes-gateway:lib/log';
+    import type { Awaitable, ExecutionOptions, FailureMode, Fields, InterceptOptions, MiddlewareRegistrar, Registration, RegistrationOptions } from 'hermes-gateway:middleware/contract';
+    import type { PlatformModule } from 'hermes-gateway:platforms/adapter';
+    import type { HookCallback, HookName } from 'hermes-gateway:plugins/hook-map';
+    import type { PluginGuardrails, PluginIntercepts, PluginMiddlewareKinds } from 'hermes-gateway:plugins/model-call-types';
+    export interface PluginContext extends MiddlewareRegistrar {
+        /** The name of the folder, with its category: `observability/otel`. */
+        readonly pluginId: string;
+        /** The folder of the plugin. */
+        readonly directory: string;
+        /** `$HERMES_HOME`, absolute. */
+        readonly home: string;
+        readonly version: string;
+        readonly log: Logger<LogFields>;
+        /** `plugins.entries.<id>.settings` with the defaults of `config_schema` in the manifest. */
+        readonly config: PluginConfig;
+        /** Persistent JSON values, in `$HERMES_HOME/plugin-state/`. */
+        readonly state: PluginState;
+        /** Completions of the configured model; they pass through middleware as all other model requests. */
+        readonly llm: PluginLlm;
+        hasPlugin(id: string): boolean;
+        /** As in `MiddlewareRegistrar`; `call.apiMode` tells the type of the request. */
+        registerGuardrail<On extends keyof PluginGuardrails>(name: string, on: On, guardrail: PluginGuardrails[On], options?: RegistrationOptions): Registration;
+        /** As in `MiddlewareRegistrar`; requests, chunks and responses have the types of the API mode. */
+        registerIntercept<Point extends keyof PluginIntercepts>(name: string, point: Point, intercept: PluginIntercepts[Point], options?: InterceptOptions): Registration;
+        /** As in `MiddlewareRegistrar`; `api_mode` tells the types of the request and of the response. */
+        registerMiddleware<Kind extends keyof PluginMiddlewareKinds>(kind: Kind, callback: PluginMiddlewareKinds[Kind], options?: ExecutionOptions): Registration;
+        /**
+         * Registers a callback for a hook. A callback that throws or times out is logged and skipped. With `fails: 'closed'`,
+         * which only `pre_tool_call` supports, the tool call is blocked instead. Unknown names are accepted with a warning.
+         */
+        registerHook<Name extends HookName>(name: Name, callback: HookCallback<Name>, options?: {
+            readonly fails?: FailureMode;
+            readonly timeoutMs?: number;
+        }): Registration;
+        /**
+         * Registers a tool for the model, in sessions that start afterwards. Throws `plugins/tool-taken` if the name is in use,
+         * unless `override` is set and `plugins.entries.<id>.allow_tool_override` allows it.
+         */
+        registerTool<Schema extends z.ZodType>(tool: PluginTool<Schema>): Registration;
+        /** Registers a slash command. Throws `plugins/command-taken` if the name is in use. */
+        registerCommand(command: PluginCommand): Registration;
+        /** Registers the adapter of a plugin of kind `platform`; throws `plugins/not-a-platform` in other plugins. */
+        registerPlatform(platform: PlatformModule): Registration;
+        /** Registers a long-term memory; it is used if `memory.provider` names it. */
+        registerMemoryProvider(provider: MemoryProvider): Registration;
+        /** Adds a section of at most 4,000 characters to the system prompt of sessions that start afterwards. */
+        registerSystemPromptSection(name: string, section: string | ((context: PromptSectionContext) => Awaitable<string | null>)): Registration;
+        /**
+         * Registers a background daemon (seed 003). Daemons are started in the order of registration, stopped in reverse order
+         * and restarted after a failure. Throws `plugins/daemon-taken` if the name is in use.
+         */
+        registerBackgroundDaemon(name: string, startup: () => Awaitable<unknown>, shutdown: () => Awaitable<unknown>, options?: DaemonOptions): Registration;
+        /**
+         * Adds a message to a session, on behalf of the user who wrote last in it. A message with role `system` starts with
+         * `[system]`, so that the model can distinguish it. Resolves with false if the configuration does not allow it
+         * (`plugins.entries.<id>.allow_gateway_injection`) or if the session does not exist.
+         */
+        injectMessage(content: string, options?: {
+            readonly role?: 'user' | 'system';
+            readonly sessionKey?: string;
+        }): Promise<boolean>;
+        /**
+         * Runs a tool as the agent does, including guardrails and approvals. During a turn the call belongs to the turn and is
+         * aborted with it. Elsewhere, for example in a command, it runs in a session of the plugin (`session_id` is
+         * `plugin:<id>`), in which approvals cannot be requested. Rejects if the call is denied.
+         */
+        dispatchTool(name: string, args: Fields): Promise<string>;
+        /** Registers a callback that is called before the registrations of the plugin are removed. */
+        onUnload(callback: () => Awaitable<unknown>): void;
+    }
+    export interface PluginConfig {
+        get(key: string): unknown;
+        readonly all: Fields;
+    }
+    /** Values are JSON. All methods reject with a system error if the file cannot be read or written. */
+    export interface PluginState {
+        get(key: string): Promise<unknown>;
+        set(key: string, value: unknown): Promise<void>;
+        delete(key: string): Promise<void>;
+        keys(): Promise<readonly string[]>;
+    }
+    export interface PluginLlm {
+        /** One completion without tools; during a turn it is aborted with the turn. Rejects with `ModelError` or the reason of the signal. */
+        complete(prompt: string | readonly Fields[], options?: LlmOptions): Promise<LlmResult>;
+    }
+    export interface LlmOptions {
+        readonly system?: string;
+        /** Requires `plugins.entries.<id>.llm.allow_model_override`. */
+        readonly model?: string;
+        readonly maxOutputTokens?: number;
+        readonly signal?: AbortSignal;
+    }
+    export interface LlmResult {
+        readonly text: string;
+        readonly model: string;
+        readonly usage: Fields;
+    }
+    export interface PluginTool<Schema extends z.ZodType = z.ZodType> {
+        readonly name: string;
+        /** The plugin's id by default. */
+        readonly toolset?: string;
+        readonly description: string;
+        /** A zod schema or JSON Schema of the arguments. */
+        readonly parameters: Schema | Fields;
+        /** `effect` by default: the call is never repeated. */
+        readonly mode?: ToolMode;
+        /** Replaces a tool of the same name. */
+        readonly override?: boolean;
+        check?(): Awaitable<boolean>;
+        /** Returns the result for the model: a text, or a value that is converted to JSON. An error becomes `{"error": …}`. */
+        run(args: z.output<Schema>, context: PluginToolContext): Awaitable<unknown>;
+    }
+    export interface PluginToolContext {
+        readonly sessionId: string;
+        readonly turnId: string;
+        readonly toolCallId: string;
+        readonly signal: AbortSignal;
+        readonly log: Logger<LogFields>;
+    }
+    export interface PluginCommand {
+        /** Lower case, without the slash. */
+        readonly name: string;
+        readonly description: string;
+        /** Displayed after the name: `[topic]`. */
+        readonly argsHint?: string;
+        /** Returns the reply in Markdown, or null for no reply. Times out after 60 s; the signal then aborts. */
+        run(args: string, context: PluginCommandContext): Awaitable<string | null | undefined>;
+    }
+    export interface PluginCommandContext {
+        readonly platform: string;
+        readonly userId: string;
+        readonly sessionKey: string;
+        readonly signal: AbortSignal;
+    }
+    export interface PromptSectionContext {
+        readonly sessionId: string;
+        readonly platform: string;
+    }
+    export interface DaemonOptions {
+        readonly periodicTask?: PeriodicTask;
+        /** 5,000 by default. */
+        readonly shutdownTimeoutMs?: number;
+    }
+    export interface PeriodicTask {
+        readonly name: string;
+        /** From the end of one run to the start of the next; above 0, without an upper limit. */
+        readonly intervalMs: number;
+        /** Also runs immediately after the startup. False by default. */
+        readonly runAtStart?: boolean;
+        run(signal: AbortSignal): Awaitable<unknown>;
+    }
+    /** Seed 004: a long-term memory in addition to the built-in memory of the agent. */
+    export interface MemoryProvider {
+        readonly name: string;
+        /** Called before the first model call of a turn. The result is added to the user's message for this turn only. */
+        prefetch?(query: string, context: MemoryContext): Awaitable<string | null>;
+        /** Called after a completed turn. Does not delay the reply. */
+        syncTurn?(user: string, assistant: string, context: MemoryContext): Awaitable<unknown>;
+        /** Adds a part to the system prompt of new sessions. */
+        systemPromptBlock?(context: MemoryContext): Awaitable<string | null>;
+        /** Called before the context is compressed. Returns insights for the summary. */
+        onPreCompress?(messages: readonly Fields[], context: MemoryContext): Awaitable<string | null>;
+        shutdown?(): Awaitable<unknown>;
+    }
+    export interface MemoryContext {
+        readonly sessionId: string;
+        readonly platform: string;
+        readonly userId: string;
+    }
+    /** The exports of `index.ts`. */
+    export interface PluginModule {
+        register(context: PluginContext): Awaitable<unknown>;
+    }
+    /** The type of the function that a plugin exports. */
+    export type Register = PluginModule['register'];
+}
+
+declare module 'hermes-gateway:plugins/hook-map' {
+    /**
+     * The typed map of plugin hooks: when each hook is called, the payload of its callbacks, and the results that it accepts
+     * (seed 001, seed 003, `contract/hermes.md` §2.6). Callbacks in Python receive the same keys.
+     */
+    import type { ApiMode } from 'hermes-gateway:agent/models/provider';
+    import type { WireRequest, WireResponse } from 'hermes-gateway:agent/models/wire-types';
+    import type { Role } from 'hermes-gateway:message/authority';
+    import type { RewriteTrace } from 'hermes-gateway:middleware/managed-call';
+    type Json = Readonly<Record<string, unknown>>;
+    /** Keys of all payloads. */
+    export interface HookEnvelope {
+        /** Not in `gateway_platform_event`. */
+        readonly telemetry_schema_version: 'hermes.observer.v1';
+        /** `<platform>_<chat_type>`; '' on the command line (seed 003). */
+        readonly route: string;
+    }
+    /** One message of a conversation in the format of OpenAI. */
+    export type HistoryMessage = Json;
+    interface TurnKeys {
+        readonly session_id: string;
+        /** The id of the session outside of background tasks. */
+        readonly task_id: string;
+        readonly turn_id: string;
+        readonly model: string;
+        /** `cli` on the command line. */
+        readonly platform: string;
+    }
+    interface ToolKeys {
+        readonly tool_name: string;
+        /** Effective arguments. */
+        readonly args: Json;
+        readonly task_id: string;
+        readonly session_id: string;
+        readonly tool_call_id: string;
+        readonly turn_id: string;
+        /** Of the model call that requested the tool. */
+        readonly api_request_id: string;
+        /** Of the person who caused the turn. */
+        readonly role: Role;
+    }
+    interface RequestKeys extends TurnKeys {
+        readonly api_request_id: string;
+        readonly provider: string;
+        readonly base_url: string;
+        /** The format of the request and of the response: `chat_completions`, `anthropic_messages`, `codex_responses`. */
+        readonly api_mode: string;
+        /** Model calls of this turn, including this one. */
+        readonly api_call_count: number;
+        /** Attempts of this call before this one. */
+        readonly retry_count: number;
+    }
+    interface StreamKeys {
+        readonly session_id: string;
+        readonly turn_id: string;
+        /** From 1. */
+        readonly iteration: number;
+        readonly model: string;
+        readonly provider: string;
+        readonly surface: string;
+    }
+    interface ApprovalKeys {
+        readonly command: string;
+        readonly description: string;
+        readonly pattern_key: string;
+        readonly pattern_keys: readonly string[];
+        readonly session_key: string;
+        readonly surface: 'cli' | 'gateway';
+        readonly turn_id: string;
+        readonly tool_call_id: string;
+    }
+    interface SubagentKeys {
+        readonly parent_session_id: string;
+        readonly parent_turn_id: string;
+        readonly child_session_id: string;
+        readonly child_role: string;
+    }
+    /** The payloads of callbacks, by hook. */
+    export interface HookPayloads {
+        /** Before a tool runs, with its effective arguments. */
+        readonly pre_tool_call: ToolKeys & {
+            readonly middleware_trace: RewriteTrace;
+        };
+        /** After a tool call, including failed and blocked calls. */
+        readonly post_tool_call: ToolKeys & {
+            readonly middleware_trace: RewriteTrace;
+            /** Always a text; `{"error": …}` for a failure. */
+            readonly result: string;
+            readonly duration_ms: number;
+            readonly status: 'ok' | 'error' | 'blocked';
+            readonly error_type: string | null;
+            readonly error_message: string | null;
+        };
+        /** Before the result of a tool is added to the conversation. */
+        readonly transform_tool_result: ToolKeys & {
+            readonly result: string;
+            readonly duration_ms: number;
+            readonly status: 'ok' | 'error' | 'blocked';
+            readonly error_type: string | null;
+            readonly error_message: string | null;
+        };
+        /** Once per turn, before its first model call. */
+        readonly pre_llm_call: TurnKeys & {
+            readonly user_message: string;
+            readonly conversation_history: readonly HistoryMessage[];
+            readonly is_first_turn: boolean;
+            readonly parent_session_id: string;
+            readonly sender_id: string;
+            /** Of the person who caused the turn. */
+            readonly role: Role;
+        };
+        /** Once per turn that ended with a response and was not interrupted. */
+        readonly post_llm_call: TurnKeys & {
+            readonly user_message: string;
+            readonly assistant_response: string;
+            readonly conversation_history: readonly HistoryMessage[];
+        };
+        /** The response of a turn, before it is stored and delivered. */
+        readonly transform_llm_output: {
+            readonly response_text: string;
+            readonly session_id: string;
+            readonly model: string;
+            readonly platform: string;
+        };
+        /** The first turn of a new session, after its system prompt was created. */
+        readonly on_session_start: {
+            readonly session_id: string;
+            readonly model: string;
+            readonly platform: string;
+        };
+        /** The end of every turn with any result; also when the command line exits during a turn. */
+        readonly on_session_end: TurnKeys & {
+            readonly completed: boolean;
+            readonly failed: boolean;
+            readonly interrupted: boolean;
+            readonly turn_exit_reason: string;
+        };
+        /** The end of a session: after `/new`, or when the gateway stops. */
+        readonly on_session_finalize: {
+            readonly session_id: string | null;
+            readonly platform: string;
+            readonly reason: string;
+            readonly old_session_id: string | null;
+            readonly new_session_id: string | null;
+        };
+        /** A new session replaced another one; after `on_session_finalize`. */
+        readonly on_session_reset: {
+            readonly session_id: string;
+            readonly platform: string;
+            readonly reason: string;
+            readonly old_session_id: string | null;
+            readonly new_session_id: string;
+        };
+        /** Before each attempt of a model call, with the final request. Only observes. */
+        readonly pre_api_request: RequestKeys & {
+            readonly request: Json;
+            readonly middleware_trace: RewriteTrace;
+        };
+        /** After a successful attempt. For a reissued iteration, only the last one. */
+        readonly post_api_request: RequestKeys & {
+            readonly request: Json;
+            readonly response: Json;
+            readonly usage: Json;
+            readonly finish_reason: string;
+            readonly duration_ms: number;
+            readonly middleware_trace: RewriteTrace;
+        };
+        /** After a failed attempt. An abort is not a failure. */
+        readonly api_request_error: RequestKeys & {
+            readonly request: Json;
+            readonly status_code: number | null;
+            readonly retryable: boolean;
+            readonly reason: string;
+            readonly error: string;
+            readonly error_type: string;
+            readonly duration_ms: number;
+            readonly middleware_trace: RewriteTrace;
+        };
+        /** Seed 003: the request before it is sent. The result replaces keys of the request. */
+        readonly pre_api_request_mutable: RequestKeys & {
+            readonly request: Json;
+        };
+        /** Seed 003: the tools of this model call. */
+        readonly pre_tool_list_finalized: TurnKeys & {
+            readonly tools: readonly Json[];
+            readonly provider: string;
+        };
+        /** Seed 003: the response of an iteration, which may be requested once more. */
+        readonly post_llm_call_can_reissue: {
+            readonly session_id: string;
+            readonly turn_id: string;
+            readonly iteration: number;
+            readonly model: string;
+            readonly provider: string;
+            readonly api_mode: string;
+            readonly request: Json;
+            readonly response: Json;
+            readonly platform: string;
+        };
+        /** The model starts to respond. */
+        readonly on_stream_start: StreamKeys;
+        /** A chunk of the text or of the reasoning. */
+        readonly on_stream_delta: StreamKeys & {
+            readonly delta: string;
+            readonly kind: 'text' | 'reasoning';
+        };
+        /** The stream ended, with or without an error. */
+        readonly on_stream_end: StreamKeys & {
+            readonly final_text: string;
+            readonly finished: boolean;
+            readonly error: string | null;
+        };
+        /** A message was received, before access is checked. */
+        readonly pre_gateway_dispatch: {
+            readonly event: Json;
+            /** Null if the message has no session yet. */
+            readonly session_key: string | null;
+            /** The role of a sender who has access; null for any other. */
+            readonly role: Role | null;
+        };
+        /** A reaction, an edit or a deletion, after access was checked. */
+        readonly gateway_platform_event: {
+            readonly platform: string;
+            readonly event_type: string;
+            readonly payload: Json;
+        };
+        /** A known slash command, before it runs. Only observes. */
+        readonly pre_command: {
+            readonly surface: 'cli' | 'gateway';
+            readonly command: string;
+            readonly alias_used: string;
+            readonly args_raw: string;
+            readonly session_key: string;
+            readonly platform: string;
+        };
+        /** A user is asked for an approval. Only observes. */
+        readonly pre_approval_request: ApprovalKeys;
+        /** The user decided, or the request timed out. */
+        readonly post_approval_response: ApprovalKeys & {
+            readonly choice: 'once' | 'session' | 'always' | 'deny' | 'timeout' | 'cancelled';
+            readonly decided_by: string;
+        };
+        /** A sub-agent starts. */
+        readonly subagent_start: SubagentKeys & {
+            readonly parent_subagent_id: string | null;
+            readonly child_subagent_id: string;
+            readonly child_goal: string;
+        };
+        /** A sub-agent ended. */
+        readonly subagent_stop: SubagentKeys & {
+            readonly child_summary: string;
+            readonly child_status: 'completed' | 'failed' | 'interrupted' | 'error';
+            readonly tool_call_history: readonly Json[];
+            readonly duration_ms: number;
+        };
+    }
+    /** The accepted results. Null, undefined and values of another shape are ignored. */
+    export interface HookReturns {
+        /**
+         * `modify` merges into the arguments, later keys take precedence; `block` rejects the call with the message; `approve`
+         * requests an approval. A block takes precedence over all other results.
+         */
+        readonly pre_tool_call: {
+            readonly action: 'block';
+            readonly message: string;
+        } | {
+            readonly action: 'approve';
+            readonly message?: string;
+            readonly rule_key?: string;
+        } | {
+            readonly action: 'modify';
+            readonly args: Json;
+        };
+        /** The first text replaces the result. */
+        readonly transform_tool_result: string;
+        /** All texts, ordered by plugin and joined by blank lines, are added to the user's message for this turn only. */
+        readonly pre_llm_call: string | {
+            readonly context: string;
+        };
+        /** The first non-empty text replaces the response. */
+        readonly transform_llm_output: string;
+        /** Merged in the order of registration. */
+        readonly pre_api_request_mutable: {
+            readonly override: Json;
+        };
+        /** The first list is used, for this call only. */
+        readonly pre_tool_list_finalized: {
+            readonly override: readonly Json[];
+        };
+        /** The first override is merged into the request; at most one reissue per iteration. */
+        readonly post_llm_call_can_reissue: {
+            readonly override: Json;
+        };
+        /** The first valid result is used. */
+        readonly pre_gateway_dispatch: {
+            readonly action: 'skip';
+            readonly reason?: string;
+        } | {
+            readonly action: 'rewrite';
+            readonly text: string;
+        } | {
+            readonly action: 'allow';
+        };
+    }
+    export type HookName = keyof HookPayloads;
+    /** A payload with a request: `api_mode` tells the types of the request and of the response. */
+    type TypedByApiMode<Payload> = {
+        [Mode in ApiMode]: Omit<Payload, 'api_mode' | 'request' | 'response'> & {
+            readonly api_mode: Mode;
+            readonly request: WireRequest<Mode>;
+        } & (Payload extends {
+            readonly response: Json;
+        } ? {
+            readonly response: WireResponse<Mode>;
+        } : unknown);
+    }[ApiMode];
+    /** The argument of a callback: one object (in Python: keyword arguments). */
+    export type HookPayload<Name extends HookName> = (HookPayloads[Name] extends {
+        readonly request: Json;
+    } ? TypedByApiMode<HookPayloads[Name]> : HookPayloads[Name]) & (Name extends 'gateway_platform_event' ? Pick<HookEnvelope, 'route'> : HookEnvelope);
+    /**
+     * The result of a callback. Ignored results are not `unknown`: `unknown` would become the constraint of the type, and the
+     * literal in `{ action: 'block' }` would be widened to `string`.
+     */
+    export type HookReturn<Name extends HookName> = Name extends keyof HookReturns ? HookReturns[Name] : NonNullable<unknown>;
+    export type HookCallback<Name extends HookName> = (payload: HookPayload<Name>) => HookReturn<Name> | null | undefined | void | Promise<HookReturn<Name> | null | undefined | void>;
+    export {};
+}
+
+declare module 'hermes-gateway:plugins/model-call-types' {
+    /**
+     * The callbacks of model calls as plugins see them: the request, the chunks and the response have the types of the API mode.
+     *
+     * The middleware itself knows no models, so its own types are wider (`src/middleware/contract.ts`).
+     */
+    import type { ApiMode } from 'hermes-gateway:agent/models/provider';
+    import type { WireChunk, WireRequest, WireResponse } from 'hermes-gateway:agent/models/wire-types';
+    import type { Awaitable, Fields, GuardrailDecision, Guardrails, HermesMiddlewareKinds, Intercepts, LlmExecutionPayload, LlmRequestPayload, ModelCallView, Next, RewriteResult, RewrittenRequest } from 'hermes-gateway:middleware/contract';
+    /** A model call. `apiMode` tells the type of the request. */
+    export type ModelCall<Mode extends ApiMode = ApiMode> = {
+        [One in Mode]: ModelCallView<WireRequest<One>> & {
+            readonly apiMode: One;
+        };
+    }[Mode];
+    /** The payload of `llm_request`. `api_mode` tells the type of the request. */
+    export type LlmRequestCall<Mode extends ApiMode = ApiMode> = {
+        [One in Mode]: LlmRequestPayload<WireRequest<One>> & {
+            readonly api_mode: One;
+        };
+    }[Mode];
+    /** The payload of `llm_execution`. `api_mode` tells the types of the request and of what `next_call` returns. */
+    export type LlmExecutionCall<Mode extends ApiMode = ApiMode> = {
+        [One in Mode]: LlmExecutionPayload<WireRequest<One>, WireResponse<One>> & {
+            readonly api_mode: One;
+        };
+    }[Mode];
+    export interface PluginGuardrails extends Omit<Guardrails, 'model'> {
+        readonly model: (call: ModelCall) => Awaitable<GuardrailDecision>;
+    }
+    export interface PluginIntercepts extends Omit<Intercepts, 'model_request' | 'model_execution' | 'model_stream'> {
+        readonly model_request: (call: ModelCall) => Awaitable<RewrittenRequest>;
+        readonly model_execution: (call: ModelCall, next: Next<Fields, WireResponse>) => Awaitable<unknown>;
+        readonly model_stream: (call: ModelCall, next: Next<Fields, AsyncIterable<WireChunk>>) => Awaitable<AsyncIterable<unknown>>;
+    }
+    type LlmRequestCallback = (payload: LlmRequestCall) => Awaitable<RewriteResult | null | undefined>;
+    type LlmExecutionCallback = (payload: LlmExecutionCall) => Awaitable<unknown>;
+    export interface PluginMiddlewareKinds extends Omit<HermesMiddlewareKinds, 'llm_request' | 'llm_execution' | 'api_request' | 'api_execution'> {
+        readonly llm_request: LlmRequestCallback;
+        readonly llm_execution: LlmExecutionCallback;
+        /** The older names of `llm_request` and `llm_execution`. */
+        readonly api_request: LlmRequestCallback;
+        readonly api_execution: LlmExecutionCallback;
+    }
+    export {};
+}
+
+declare module 'hermes-gateway:sdk-deprecated' {
+    /**
+     * The names that exports of `#sdk` had in version 0.1. They are removed in 0.3.
+     */
+    export { 
+    /** @deprecated Use `extractUsage`. */
+    extractUsage as usageIn, } from 'hermes-gateway:agent/models/response-json';
+    export { 
+    /** @deprecated Use `Coalescer`. */
+    type Coalescer as Latest, 
+    /** @deprecated Use `createCoalescer`. */
+    createCoalescer as createLatest, } from 'hermes-gateway:lib/coalesce';
+    export { 
+    /** @deprecated Use `isConnectError`. */
+    isConnectError as neverArrived, } from 'hermes-gateway:lib/connect-error';
+    export { 
+    /** @deprecated Use `asArray`. */
+    asArray as list, 
+    /** @deprecated Use `asNumber`. */
+    asNumber as num, 
+    /** @deprecated Use `asRecord`. */
+    asRecord as record, 
+    /** @deprecated Use `asString`. */
+    asString as str, } from 'hermes-gateway:lib/json';
+    export { 
+    /** @deprecated Use `createLruCache`. */
+    createLruCache as createRecent, 
+    /** @deprecated Use `LruCache`. */
+    type LruCache as Recent, } from 'hermes-gateway:lib/lru-cache';
+    export { 
+    /** @deprecated Use `findSecretRanges`. */
+    findSecretRanges as secretLooking, } from 'hermes-gateway:lib/redact';
+    export { 
+    /** @deprecated Use `formatTable`. */
+    formatTable as drawTable, } from 'hermes-gateway:lib/text-table';
+    export { 
+    /** @deprecated Use `LinkedSignal`. */
+    type LinkedSignal as Following, 
+    /** @deprecated Use `linkAbortSignal`. */
+    linkAbortSignal as follow, 
+    /** @deprecated Use `sleep`. */
+    sleep as pause, 
+    /** @deprecated Use `withTimeout`. */
+    withTimeout as within, } from 'hermes-gateway:lib/timers';
+    export type { 
+    /** @deprecated Use `AcceptResult`. */
+    AcceptResult as Accepted, 
+    /** @deprecated Use `ReadCursor`. */
+    ReadCursor as ReadMark, } from 'hermes-gateway:message/accept-result';
+    export type { 
+    /** @deprecated Use `BackgroundTask`. */
+    BackgroundTask as Task, } from 'hermes-gateway:message/event';
+    export { 
+    /** @deprecated Internal; there is no replacement. */
+    createAgentContext as agentContext, 
+    /** @deprecated Internal; there is no replacement. */
+    type HookEventListener as EventListener, 
+    /** @deprecated Internal; there is no replacement. */
+    hookEventNames, 
+    /** @deprecated Internal; there is no replacement. */
+    truncateForHooks as cutForHooks, } from 'hermes-gateway:message/hook-events';
+    export type { 
+    /** @deprecated Use `SendFailureKind`. */
+    SendFailureKind as SendProblem, } from 'hermes-gateway:message/outbound';
+    export { 
+    /** @deprecated Internal; there is no replacement. */
+    backgroundPlatform, } from 'hermes-gateway:message/source';
+    export { 
+    /** @deprecated Internal; there is no replacement. */
+    addUsage, 
+    /** @deprecated Internal; there is no replacement. */
+    noUsage, } from 'hermes-gateway:message/transcript';
+    export type { 
+    /** @deprecated Use `TurnResult`. */
+    TurnResult as TurnOutcome, } from 'hermes-gateway:message/turn-result';
+    export type { 
+    /** @deprecated Use `EventFields`. */
+    EventFields as EventParts, 
+    /** @deprecated Use `GuardrailDecision`. */
+    GuardrailDecision as Verdict, 
+    /** @deprecated Use `HermesMiddlewareKinds`. */
+    HermesMiddlewareKinds as HermesKinds, 
+    /** @deprecated Use `RewriteTraceEntry`. */
+    RewriteTraceEntry as TraceEntry, } from 'hermes-gateway:middleware/contract';
+    export type { 
+    /** @deprecated Use `RewriteTrace`. */
+    RewriteTrace as Trace, } from 'hermes-gateway:middleware/managed-call';
+    export type { 
+    /** @deprecated Use `DiagnosticContext`. */
+    DiagnosticContext as DiagnosedAccount, 
+    /** @deprecated Use `DiagnosticResult`. */
+    DiagnosticResult as Diagnosis, 
+    /** @deprecated Use `PressResult`. */
+    PressResult as PressAnswer, } from 'hermes-gateway:platforms/adapter';
+    export type { 
+    /** @deprecated Use `LlmResult`. */
+    LlmResult as LlmAnswer, 
+    /** @deprecated Use `MemoryContext`. */
+    MemoryContext as MemoryAbout, 
+    /** @deprecated Use `PromptSectionContext`. */
+    PromptSectionContext as SectionAbout, } from 'hermes-gateway:plugins/contract';
+}
+
+declare module 'hermes-gateway:sdk' {
+    /**
+     * The public API (`#sdk`): everything that hooks, plugins and platforms may import of the gateway.
+     *
+     * Each export is deliberate. `docs/reference/sdk.md` is generated from this file and its declarations, and a test compares
+     * the two, so that a change of the API shows in a review. An export that is renamed keeps its old name in
+     * `sdk-deprecated.ts` for one minor version.
+     */
+    export { type Brand, brand } from 'hermes-gateway:lib/ids';
+    export type { AcceptResult, ReadCursor } from 'hermes-gateway:message/accept-result';
+    export type { ButtonPress, MessageChange, ReactionChange } from 'hermes-gateway:message/change';
+    export type { Attachment, BackgroundTask, MessageEvent, MessageType, ParsedCommand } from 'hermes-gateway:message/event';
+    export { parseCommand } from 'hermes-gateway:message/event';
+    export type { EventKey, SessionId, SessionKey, TurnId } from 'hermes-gateway:message/ids';
+    export type { AlbumFile, AlbumResult, Button, OutboundAlbum, OutboundAttachment, OutboundMessage, SendFailureKind, SendResult, } from 'hermes-gateway:message/outbound';
+    export { type ChatType, type SessionSource, type Target, targetOf } from 'hermes-gateway:message/source';
+    export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from 'hermes-gateway:message/transcript';
+    export type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
+    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, CommandEntry, DiagnosticContext, DiagnosticResult, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, PlatformAdapter, PlatformContext, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
+    export { definePlatform } from 'hermes-gateway:platforms/adapter';
+    export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';
+    export type { DaemonOptions, LlmOptions, LlmResult, MemoryContext, MemoryProvider, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';
+    export type { HistoryMessage, HookCallback, HookEnvelope, HookName, HookPayload, HookPayloads, HookReturn, HookReturns, } from 'hermes-gateway:plugins/hook-map';
+    export type { ApiMode } from 'hermes-gateway:agent/models/provider';
+    export type { AnthropicBlock, AnthropicChunk, AnthropicDelta, AnthropicMessage, AnthropicRequest, AnthropicResponse, AnthropicText, AnthropicToolResult, ChatCompletionsChunk, ChatCompletionsDelta, ChatCompletionsMessage, ChatCompletionsRequest, ChatCompletionsResponse, ChatCompletionsTool, ChatCompletionsToolCall, ChatCompletionsUsage, ResponsesChunk, ResponsesItem, ResponsesRequest, ResponsesResponse, WireChunk, WireRequest, WireResponse, } from 'hermes-gateway:agent/models/wire-types';
+    export type { LlmExecutionCall, LlmRequestCall, ModelCall, PluginGuardrails, PluginIntercepts, PluginMiddlewareKinds, } from 'hermes-gateway:plugins/model-call-types';
+    export type { AnswerMode, Awaitable, EventFields, ExecutionOptions, FailureMode, Fields, GuardrailDecision, Guardrails, HermesMiddlewareKinds, InterceptOptions, Intercepts, LlmExecutionPayload, LlmRequestPayload, ManagedEvent, MiddlewareRegistrar, ModelCallView, Next, PendingMark, Registration, RegistrationOptions, RewriteResult, RewriteTraceEntry, RewrittenRequest, Sanitizers, Scope, ScopeSpec, ScopeType, ToolCallView, ToolExecutionPayload, ToolRequestPayload, } from 'hermes-gateway:middleware/contract';
+    export { GuardrailRejected } from 'hermes-gateway:middleware/guardrail-rejected';
+    export type { ChunkCollector, ManagedModelCall, ManagedToolCall, Middleware, RewriteTrace, StreamedText, } from 'hermes-gateway:middleware/managed-call';
+    export { createMiddleware, type MiddlewareDeps } from 'hermes-gateway:middleware/middleware';
+    export { isConnectError } from 'hermes-gateway:lib/connect-error';
+    export { assertNever, HermesError, isHermesError, messageOf, systemCode, toError } from 'hermes-gateway:lib/errors';
+    export type { LogEventFields, LogFields, Logger } from 'hermes-gateway:lib/log';
+    export { extractUsage } from 'hermes-gateway:agent/models/response-json';
+    export { type Coalescer, createCoalescer } from 'hermes-gateway:lib/coalesce';
+    export { decodeHtmlEntities } from 'hermes-gateway:lib/html-entities';
+    export { asArray, asNumber, asRecord, asString, isRecord } from 'hermes-gateway:lib/json';
+    export { createLruCache, type LruCache } from 'hermes-gateway:lib/lru-cache';
+    export { isMathToken, type MarkedToken, parseMarkdown, tableHasLinks } from 'hermes-gateway:lib/markdown';
+    export { findSecretRanges, mergeRanges, replaceRanges, type TextRange } from 'hermes-gateway:lib/redact';
+    export { createRotatingFile, type RotatingFile, type RotatingFileOptions } from 'hermes-gateway:lib/rotating-file';
+    export { formatTable, type TableStyle, tableWidth } from 'hermes-gateway:lib/text-table';
+    export { backoffMs, type LinkedSignal, linkAbortSignal, sleep, withTimeout } from 'hermes-gateway:lib/timers';
+    export * from 'hermes-gateway:sdk-deprecated';
+}
