@@ -144,6 +144,7 @@ export function composeCore(context: AppContext): Core {
       const command = parseCommand(event)
       return command === null ? 'turn' : (commands.resolve(command.name)?.queue ?? 'turn')
     },
+    bypassesHooks: commands.bypassesHooks,
     onWithdrawn(seq, result) {
       // Its attachments may be downloading.
       runningTurns.stopEvent(seq)
@@ -295,12 +296,22 @@ function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals 
 }
 
 type InboxParts = Required<
-  Pick<InboxDeps, 'emit' | 'preDispatchHooks' | 'queueKindOf' | 'onWithdrawn' | 'onControlEvent' | 'stopEvent' | 'wake'>
+  Pick<
+    InboxDeps,
+    | 'emit'
+    | 'preDispatchHooks'
+    | 'queueKindOf'
+    | 'bypassesHooks'
+    | 'onWithdrawn'
+    | 'onControlEvent'
+    | 'stopEvent'
+    | 'wake'
+  >
 >
 
 function composeInbox(context: AppContext, parts: InboxParts): Inbox {
   const { accountDirectory, settings, store, isOpen, clock, log, failpoint } = context
-  const { emit, preDispatchHooks, queueKindOf, onWithdrawn, onControlEvent, stopEvent, wake } = parts
+  const { emit, preDispatchHooks, queueKindOf, bypassesHooks, onWithdrawn, onControlEvent, stopEvent, wake } = parts
   return createInbox({
     store,
     clock,
@@ -316,6 +327,7 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     preDispatchHooks,
     emit,
     queueKindOf,
+    bypassesHooks,
     onWithdrawn,
     onControlEvent,
     stopEvent,

@@ -141,6 +141,7 @@ function platformContextDepsOf(
     },
     press: core.approvals.questions.press,
     commands: core.commands.list,
+    bypassesHooks: core.commands.bypassesHooks,
     catchUpLimit: () => settings().catch_up.max,
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The registered commands, by name and alias. Plugins may add commands but not replace one.
  */
+import { type MessageEvent, parseCommand } from '../message/event.ts'
 import {
   commandsCommand,
   helpCommand,
@@ -15,6 +16,8 @@ import type { CommandDefinition } from './command.ts'
 export interface CommandRegistry {
   /** By canonical name or alias, lower case. */
   resolve(name: string): CommandDefinition | undefined
+  /** Whether the event is a command that hooks neither delay nor deny. */
+  bypassesHooks(event: MessageEvent): boolean
   /** In the order of display. */
   list(): readonly CommandDefinition[]
   /** Adds a command at the end. The returned function removes it and returns whether it was registered. Throws when a name exists. */
@@ -44,6 +47,10 @@ export function createCommandRegistry(definitions: readonly CommandDefinition[] 
   }
   return {
     resolve: (name) => byName.get(name),
+    bypassesHooks(event) {
+      const command = parseCommand(event)
+      return command !== null && byName.get(command.name)?.bypassesHooks === true
+    },
     list: () => ordered,
     register(definition) {
       const taken = namesOf(definition).find((name) => byName.has(name))

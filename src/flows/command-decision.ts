@@ -7,14 +7,14 @@ import type { CommandRegistry } from '../commands/registry.ts'
 import { type CommandDecision, firstDecision } from '../hooks/decision.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import { withTimeout } from '../lib/timers.ts'
-import { type MessageEvent, parseCommand } from '../message/event.ts'
+import type { MessageEvent } from '../message/event.ts'
 import type { HookEvents } from '../message/hook-events.ts'
 import type { SessionKey } from '../message/ids.ts'
 
 export interface CommandDecisionDeps {
   /** Undefined where no hooks are loaded. */
   readonly hooks: Pick<HookRegistry, 'emitCollect' | 'hasListeners'> | undefined
-  readonly commands: Pick<CommandRegistry, 'resolve'>
+  readonly commands: Pick<CommandRegistry, 'bypassesHooks'>
   /** Whether a turn of this session is running. */
   isRunning(key: SessionKey): boolean
   timeoutMs(): number
@@ -66,8 +66,7 @@ export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisi
     },
 
     onEnqueued(key, event) {
-      const parsed = parseCommand(event)
-      if (parsed === null || commands.resolve(parsed.name)?.bypassesHooks !== true) return
+      if (!commands.bypassesHooks(event)) return
       countBypassing(key, 1)
       pending.get(key)?.abort()
     },

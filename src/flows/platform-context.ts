@@ -5,9 +5,11 @@
 import { listCursors } from '../inbox/cursors.ts'
 import type { EventResults } from '../inbox/event-results.ts'
 import type { Inbox } from '../inbox/inbox.ts'
+import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { onAbort } from '../lib/timers.ts'
+import { onAbort, withTimeout } from '../lib/timers.ts'
 import type { ChatRef } from '../message/chat-range.ts'
+import type { MessageEvent } from '../message/event.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
 import type { GatewayInfo, HttpRoute, PlatformContext } from '../platforms/adapter.ts'
@@ -30,8 +32,13 @@ export interface PlatformContextDeps {
   press: PlatformContext['press']
   commands: PlatformContext['commands']
   catchUpLimit: PlatformContext['catchUpLimit']
+  /** Whether the event is a command that neither hooks nor earlier messages may delay. */
+  bypassesHooks(event: MessageEvent): boolean
   info(): GatewayInfo
 }
+
+/** How long such a command keeps its place in the order of its chat. */
+const overtakeAfterMs = 1_000
 
 export function createPlatformContext(
   deps: PlatformContextDeps,
@@ -43,14 +50,32 @@ export function createPlatformContext(
   const cursors: PlatformContext['cursors'] = () =>
     deps.store.run(() => listCursors({ platform, account: account.account }))
   const waitForResult: PlatformContext['waitForResult'] = (seq, signal) => deps.turnResults.wait(seq, signal)
+  const log = deps.log.child({ platform, account: account.account })
+
+  /** Never rejects. */
+  const acceptLate = async (...[event, keys, inOrder]: Parameters<PlatformContext['acceptIfDelayed']>) => {
+    try {
+      const { done } = await withTimeout(Promise.allSettled([inOrder]), overtakeAfterMs, lifecycle.signal)
+      if (!done && !lifecycle.signal.aborted) await deps.inbox.accept(event, keys)
+    } catch (error) {
+      log.warn(
+        { event: 'platform.command_delayed', err: error },
+        `a command waits for earlier messages, because it could not be stored: ${messageOf(error)}`,
+      )
+    }
+  }
+
   return {
     platform,
     account: account.account,
     options: account.options,
     home: deps.home,
     clock: deps.clock,
-    log: deps.log.child({ platform, account: account.account }),
+    log,
     accept: deps.inbox.accept,
+    acceptIfDelayed(event, keys, inOrder) {
+      if (deps.bypassesHooks(event)) void acceptLate(event, keys, inOrder)
+    },
     change: deps.inbox.change,
     press: deps.press,
     cursors,

@@ -27,6 +27,8 @@ export interface InboxDeps {
   sessionKeyOf(source: SessionSource): SessionKey
   /** `control` for commands that act at once, `turn` for everything that waits in the queue of its session. */
   queueKindOf(event: MessageEvent): QueueKind
+  /** Whether the event is a command that hooks neither delay nor decide about. */
+  bypassesHooks(event: MessageEvent): boolean
   /** Called after the event was stored. */
   wake(key: SessionKey, queue: QueueKind): void
   /** Called after an event of the control queue was stored, before `wake`. */

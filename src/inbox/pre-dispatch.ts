@@ -1,6 +1,7 @@
 /**
  * Runs the plugin hooks that see a message before the access check (contract §2.6, `pre_gateway_dispatch`). Their decision to
- * skip a message is stored, so that they are not called again when the platform delivers it twice.
+ * skip a message is stored, so that they are not called again when the platform delivers it twice. They see a command that
+ * bypasses hooks, such as `/stop`, but neither delay it nor decide about it: access is checked after them.
  */
 
 import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
@@ -60,7 +61,9 @@ export function createPreDispatch(deps: InboxDeps, hooks: PreDispatchHooks): Pre
     // `accept` handles the duplicate of an accepted message, including its cursor.
     if (known !== undefined) return known.isSkipped ? { result: { status: 'duplicate', seq: known.seq } } : { event }
     const sessionKey = deps.sessionKeyOf(event.source)
-    const decision = await hooks.preDispatch(event, sessionKey)
+    const deciding = hooks.preDispatch(event, sessionKey)
+    if (deps.bypassesHooks(event)) return { event }
+    const decision = await deciding
     if (decision.kind === 'pass') return { event: decision.event }
     const { platform, chatId: chat } = event.source
     log.info({ event: 'inbox.skipped', platform, chat, reason: decision.reason }, 'message skipped by a plugin')

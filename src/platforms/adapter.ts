@@ -218,6 +218,12 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
    */
   accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], cursor?: ReadCursor): Promise<AcceptResult>
   /**
+   * For a message that waits for earlier ones of its chat: a command that ends or answers something (`/stop`, `/approve`,
+   * `/deny`) is stored after one second, unless `inOrder` has settled. `accept` it in order all the same; it is then a
+   * duplicate. Runs in the background.
+   */
+  acceptIfDelayed(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], inOrder: Promise<unknown>): void
+  /**
    * Stores a change of an earlier message. Resolves after it is on disk and throws like `accept`. The account's setting
    * `edits` decides about an edit: ignore, amend or rerun. After `refused` (also for a message that was never accepted)
    * acknowledge it and reply nothing. `keys` identify the change, not the message.

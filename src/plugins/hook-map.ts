@@ -203,7 +203,10 @@ export interface HookPayloads {
     readonly finished: boolean
     readonly error: string | null
   }
-  /** A message was received, before access is checked. */
+  /**
+   * A message was received, before access is checked. `/stop`, `/approve` and `/deny` do not wait for the hook, and it does
+   * not decide about them.
+   */
   readonly pre_gateway_dispatch: {
     readonly event: Json
     /** Null if the message has no session yet. */

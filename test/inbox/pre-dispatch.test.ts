@@ -90,6 +90,28 @@ test('a plugin that allows a message does not give its author access', async (t)
   assert.deepEqual(stored(), [])
 })
 
+test('a plugin sees /stop, but neither delays it nor decides about it, and access is checked', async (t) => {
+  let allowed = true
+  const asked: string[] = []
+  const { inbox, stored } = inboxFor(t, {
+    checkAccess: () => ({ allowed, reason: 'a stranger' }),
+    preDispatchHooks: {
+      hasPreDispatchHooks: () => true,
+      preDispatch({ text }) {
+        asked.push(text)
+        return Promise.withResolvers<never>().promise
+      },
+      messageChanged: () => undefined,
+    },
+  })
+  assert.equal((await inbox.accept(message('/stop'), keys('a'))).status, 'accepted')
+  assert.equal((await inbox.accept(message('/stop'), keys('a'))).status, 'duplicate')
+  allowed = false
+  assert.deepEqual(await inbox.accept(message('/stop'), keys('b')), { status: 'refused', reason: 'a stranger' })
+  assert.deepEqual(asked, ['/stop', '/stop'])
+  assert.equal(stored().length, 1)
+})
+
 test('events of the gateway itself are not passed to plugins', async (t) => {
   const { inbox, asked } = inboxWithHooks(t, skip)
   assert.equal((await inbox.accept(message('done', { internal: true }), keys('a'))).status, 'accepted')

@@ -40,6 +40,8 @@ export interface RecordingContext {
   readonly healthReports: readonly { readonly state: string; readonly reason?: string | undefined }[]
   /** The stored entries of all chats. Tests add entries. */
   readonly history: ChatEntry[]
+  /** What was passed to `acceptIfDelayed`. */
+  readonly overtaking: readonly { readonly event: MessageEvent; readonly inOrder: Promise<unknown> }[]
   /** Edits, deletions and reactions, in order. A known key is not recorded again. */
   readonly changes: readonly MessageChange[]
   readonly presses: readonly ButtonPress[]
@@ -89,6 +91,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   }
   const stream = { write: (line: string) => record(logLines, line) }
   const log = createLog({ level: 'debug', pretty: false, stream, redactor: (line) => line })
+  const overtaking: { event: MessageEvent; inOrder: Promise<unknown> }[] = []
   const changes: MessageChange[] = []
   const changeKeys = new Set<string>()
   const presses: ButtonPress[] = []
@@ -123,6 +126,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
       notifyChange()
       return accepted
     },
+    acceptIfDelayed: (event, _keys, inOrder) => void record(overtaking, { event, inOrder }),
     waitForResult(seq, signal) {
       const known = results.get(seq)
       if (known !== undefined) return Promise.resolve(known)
@@ -211,6 +215,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     history,
     changes,
     presses,
+    overtaking,
     answerPresses(result) {
       pressResult = result
     },

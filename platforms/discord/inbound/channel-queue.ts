@@ -7,6 +7,8 @@ import { backoffMs, type Logger, messageOf, sleep } from '#sdk'
 export interface ChannelQueue {
   /** Adds a job for a channel. A job that rejects is repeated after growing pauses. */
   push(channel: string, job: () => Promise<void>): void
+  /** Whether jobs of the channel run or wait. */
+  isBusy(channel: string): boolean
   /** Resolves when the queue of the channel is empty. */
   idle(channel: string): Promise<void>
 }
@@ -59,6 +61,7 @@ export function createChannelQueue({
         queue.overflow = true
       }
     },
+    isBusy: (channel) => queues.has(channel),
     idle: async (channel) => queues.get(channel)?.done,
   }
 

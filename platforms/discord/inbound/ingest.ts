@@ -31,6 +31,7 @@ export interface IngestDeps {
     | 'platform'
     | 'account'
     | 'accept'
+    | 'acceptIfDelayed'
     | 'change'
     | 'rateLimited'
     | 'cursors'
@@ -105,8 +106,20 @@ export function createIngest(deps: IngestDeps): Ingest {
       const channel = idAt(d, 'channel_id')
       if (channel === undefined) return
       catchUp.enqueueBefore(channel)
+      const mustWait = queue.isBusy(channel)
       queue.push(channel, async () => void (await ingestEvent(event, session)))
+      if (mustWait && t === 'MESSAGE_CREATE') overtake(event, session, queue.idle(channel))
     },
+  }
+
+  /** A message whose channel is not known yet, or whose response opens a thread, has no turn to stop. */
+  function overtake(event: Dispatch, session: string, inOrder: Promise<unknown>): void {
+    const channel = idAt(event.d, 'channel_id') ?? ''
+    if (idAt(event.d, 'guild_id') !== undefined && guildCache.channel(channel) === undefined) return
+    for (const inbound of normalize(event, contextFor(session))) {
+      if (inbound.kind === 'message' && inbound.event.source.prospectiveThreadId === undefined)
+        context.acceptIfDelayed(inbound.event, inbound.keys, inOrder)
+    }
   }
 
   function noteMessage(message: JsonRecord): void {

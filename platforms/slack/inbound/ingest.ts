@@ -48,7 +48,7 @@ export interface Ingest {
 }
 
 export interface IngestDeps {
-  readonly gateway: Pick<PlatformContext, 'accept' | 'change' | 'press' | 'refused'>
+  readonly gateway: Pick<PlatformContext, 'accept' | 'acceptIfDelayed' | 'change' | 'press' | 'refused'>
   readonly normalizeContext: NormalizeContext
   readonly threads: JoinedThreads
   readonly log: Logger
@@ -92,10 +92,22 @@ export function createIngest(deps: IngestDeps): Ingest {
       const work = before === undefined ? ingestPayload(deps, payload) : before.then(() => ingestPayload(deps, payload))
       if (channel === undefined) return await work
       channelQueues.set(channel, work)
+      if (before !== undefined) void overtake(deps, payload, work)
       const result = await work
       if (channelQueues.get(channel) === work) channelQueues.delete(channel)
       return result
     },
+  }
+}
+
+/** Never rejects. */
+async function overtake(deps: IngestDeps, payload: unknown, inOrder: Promise<unknown>): Promise<void> {
+  try {
+    const incoming = await normalizeStored(deps, asRecord(payload))
+    if (incoming.kind === 'message') deps.gateway.acceptIfDelayed(incoming.event, incoming.keys, inOrder)
+  } catch (error) {
+    // It is reported when the payload is handled in order.
+    deps.log.debug({ event: 'slack.event_not_read', err: error }, 'event waits for earlier ones of its channel')
   }
 }
 

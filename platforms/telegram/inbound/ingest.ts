@@ -15,7 +15,7 @@ import type { NormalizeContext } from './message.ts'
 import { chatIdOf, type InboundEvent, normalize } from './normalize.ts'
 
 export interface IngestDeps {
-  readonly context: Pick<PlatformContext, 'accept' | 'change' | 'press' | 'rateLimited' | 'log'>
+  readonly context: Pick<PlatformContext, 'accept' | 'acceptIfDelayed' | 'change' | 'press' | 'rateLimited' | 'log'>
   readonly normalizeContext: NormalizeContext
   /** Shows a short text to the user who pressed a button. May throw; the user then sees nothing. */
   answerCallbackQuery(queryId: string, text: string, signal: AbortSignal): Promise<unknown>
@@ -37,26 +37,33 @@ const unknownButtonResult: PressResult = { status: 'stale', text: 'This button i
 const maxCallbackAnswerChars = 200
 
 export function createIngest(deps: IngestDeps): Ingest {
-  /** The latest work of each chat. */
-  const chats = new Map<string, Promise<void>>()
+  /** The latest work of each queue. */
+  const queues = new Map<string, Promise<void>>()
 
   /** Calls may overlap. An event that follows one that could not be stored is not stored either, to keep the order. */
-  function ingestAfterEarlier(chat: string, events: readonly InboundEvent[]): Promise<void> {
-    const earlier = chats.get(chat)
+  function ingestAfterEarlier(queue: string, events: readonly InboundEvent[]): Promise<void> {
+    const earlier = queues.get(queue)
     const work = earlier === undefined ? ingestInOrder(deps, events) : earlier.then(() => ingestInOrder(deps, events))
-    chats.set(chat, work)
+    queues.set(queue, work)
+    const mayWait = events.slice(earlier === undefined ? 1 : 0)
+    for (const one of mayWait) if (one.kind === 'event') deps.context.acceptIfDelayed(one.event, one.keys, work)
     const forget = () => {
-      if (chats.get(chat) === work) chats.delete(chat)
+      if (queues.get(queue) === work) queues.delete(queue)
     }
     work.then(forget, forget)
     return work
   }
 
   return async (updates) => {
-    const byChat = Map.groupBy(readUpdates(deps, updates), chatIdOf)
-    const results = await Promise.allSettled([...byChat].map(([chat, events]) => ingestAfterEarlier(chat, events)))
+    const byQueue = Map.groupBy(readUpdates(deps, updates), queueOf)
+    const results = await Promise.allSettled([...byQueue].map(([queue, events]) => ingestAfterEarlier(queue, events)))
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }
+}
+
+/** The messages of a chat keep their order. The press of a button does not wait for them. */
+function queueOf(event: InboundEvent): string {
+  return `${event.kind === 'press' ? 'presses' : 'messages'} of ${chatIdOf(event)}`
 }
 
 /** An update that cannot be parsed is skipped. Otherwise Telegram would deliver it, and nothing after it, forever. */

@@ -271,6 +271,11 @@ describe('beside messages', () => {
       gateway.ingestedEvents.map(({ event }) => event.text),
       ['one', 'two', 'three'],
     )
+    // The gateway stores those of them that must not wait.
+    assert.deepEqual(
+      gateway.overtaking.map(({ event }) => event.text),
+      ['two', 'three'],
+    )
   })
 
   test('a repeated message has the same key', async (t) => {

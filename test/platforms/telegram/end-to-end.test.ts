@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { defaultUser, startTelegramServer } from '../../kit/servers/telegram-server.ts'
 import { startTestGateway, type TestGatewayOptions } from '../../kit/start-gateway.ts'
+import { pluginFiles, writeFiles } from '../../plugins/loader-support.ts'
 
 async function gatewayOnTelegram(
   t: TestContext,
@@ -46,6 +47,25 @@ test('a user who is not allowed gets no answer', async (t) => {
   await bot.say('Hello').confirmed
   await bot.chats.until(({ text }) => text.includes('Hello'))
   assert.equal(server.faults.calls('sendMessage'), 1)
+})
+
+test('/stop ends a turn while a plugin holds a later message of the same chat', async (t) => {
+  const hold = `ctx.registerHook('pre_gateway_dispatch', ({ event }) =>
+    event.text === 'held' ? new Promise(() => undefined) : undefined, { timeout: 60 })`
+  const { bot, gateway } = await gatewayOnTelegram(
+    t,
+    {},
+    {
+      config: { plugins: { enabled: ['demo'] } },
+      prepare: (home) => writeFiles(home.plugins, pluginFiles('demo', hold)),
+      replies: [{ text: 'never', gate: () => Promise.withResolvers<void>().promise }],
+    },
+  )
+  await bot.say('Tell me more').confirmed
+  await gateway.modelRequest(0)
+  void bot.say('held').confirmed.catch(() => undefined)
+  void bot.say('/stop').confirmed.catch(() => undefined)
+  await gateway.waitForEvent('agent:end')
 })
 
 test('a long reply grows in one message and ends in it', async (t) => {

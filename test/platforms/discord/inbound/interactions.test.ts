@@ -85,6 +85,24 @@ test('a command is not acknowledged before it is stored', async (t) => {
   assert.equal(gateway.ingestedEvents.length, 1)
 })
 
+test('a message behind others of its channel may overtake them, unless its response opens a thread', async (t) => {
+  const { discord, gateway, ada, dm, mention } = await startDiscordTest(t)
+  const release = gateway.holdAccepts()
+  const attempt = gateway.nextAttempt()
+  discord.say(ada, dm, 'one')
+  await attempt
+  discord.say(ada, dm, '/stop')
+  discord.say(ada, discord.general, `${mention} one`)
+  discord.say(ada, discord.general, `${mention} two`)
+  await until(() => gateway.overtaking.length > 0, gateway)
+  release()
+  await waitForEvent(gateway, 'two')
+  assert.deepEqual(
+    gateway.overtaking.map(({ event }) => event.text),
+    ['/stop'],
+  )
+})
+
 test('a command that takes long to store is deferred in time and responded to later', async (t) => {
   const { discord, gateway, ada, dm } = await startDiscordTest(t, { deferAfterMs: 20 })
   const release = gateway.holdAccepts()

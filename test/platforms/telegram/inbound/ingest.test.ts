@@ -142,7 +142,7 @@ test('a button that the gateway did not create is answered, too', async (t) => {
 })
 
 test('a slow message delays its own chat only, and the order within a chat holds', async () => {
-  const { context, ingestedEvents } = createRecordingContext({ platform: 'telegram' })
+  const { context, ingestedEvents, overtaking } = createRecordingContext({ platform: 'telegram' })
   const nothing = async () => ({ success: true as const })
   const slow = Promise.withResolvers<void>()
   const accept = context.accept
@@ -169,9 +169,28 @@ test('a slow message delays its own chat only, and the order within a chat holds
   const second = ingest([message(2, 42, 'after it')])
   await ingest([message(3, 43, '/stop')])
   assert.deepEqual(texts(), ['/stop'])
+  assert.deepEqual(
+    overtaking.map(({ event }) => event.text),
+    ['after it'],
+    'only a message that waits may overtake',
+  )
   slow.resolve()
   await Promise.all([first, second])
   assert.deepEqual(texts(), ['/stop', 'slow', 'after it'])
+})
+
+test('the press of a button does not wait for a slow message of its chat', async (t) => {
+  const { server, gateway } = await startTelegramTest(t)
+  const sent = await server.bot.say('first').confirmed.then(() => 1)
+  const slow = Promise.withResolvers<void>()
+  t.after(() => slow.resolve())
+  gateway.context.accept = async () => {
+    await slow.promise
+    return { status: 'accepted', seq: 2 }
+  }
+  void server.bot.say('slow').confirmed.catch(() => undefined)
+  await server.bot.press(sent, 'appr:1:yes')
+  assert.equal(gateway.presses.length, 1)
 })
 
 test('a message behind one that could not be stored is delivered again after it', async () => {
