@@ -2,7 +2,7 @@
  * Runs a gateway in this process for end-to-end tests, with a temporary home directory, the fake platform and a local model
  * server. The gateway can be stopped and started again on the same home.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { type Gateway, type GatewayOptions, startGateway } from '../../src/gateway.ts'
 import { createHomeLayout, type HomeLayout } from '../../src/lib/home.ts'
@@ -16,6 +16,7 @@ import {
   type UserMessage,
 } from './fake-platform.ts'
 import { describeMatcher, type LogMatcher, matchesLogLine } from './log-matcher.ts'
+import { writeMigratedDatabase } from './migrated-database.ts'
 import type { ModelReply, RecordedRequest } from './servers/model-script.ts'
 import { startOpenAiServer } from './servers/openai-server.ts'
 import type { ModelServer } from './servers/sse.ts'
@@ -148,6 +149,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
   if (options.configText === undefined) configure(options.config ?? {})
   else writeFileSync(home.configFile, options.configText, { mode: 0o600 })
   options.prepare?.(home)
+  if (!existsSync(home.databaseFile)) writeMigratedDatabase(home.databaseFile)
 
   const listener: HookEventListener = (name, context) => {
     events.push({ name, context: { ...context } })

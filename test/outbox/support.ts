@@ -1,7 +1,6 @@
 /**
  * An outbox on a real database with a scripted platform and a clock that only the test advances.
  */
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { z } from 'zod'
 import { type Logger, silentLog } from '../../src/lib/log.ts'
@@ -21,7 +20,6 @@ import type { AlbumLookup, AlbumSupport, MessageLimits } from '../../src/platfor
 import { query, rows } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'
-import { tempHome } from '../kit/temp-home.ts'
 
 /** One call that the platform received. */
 export interface Call {
@@ -302,7 +300,7 @@ export interface OutboxFixtureOptions extends Capabilities {
 export function openOutbox(t: TestContext, options: OutboxFixtureOptions = {}): OutboxFixture {
   const { time = createManualTime() } = options
   const sender = options.sender ?? createFakeSender(options, time.clock)
-  const { store, path } = openStore(t, options.path ?? join(tempHome(t), 'state.db'))
+  const { store, path } = openStore(t, options.path)
   const settings = z.object(outboxConfig).parse({ outbox: {}, streaming: {}, ...options.settings })
   let transactions = 0
   let dead = false
