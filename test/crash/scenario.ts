@@ -37,15 +37,15 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'tool:started', hits: 2 },
   { name: 'tool:effect-done', hits: 2 },
   { name: 'tool:recorded', hits: 2 },
-  { name: 'draft:sent', hits: 1 },
-  { name: 'draft:stored', hits: 1 },
+  { name: 'draft:sent', hits: 3 },
+  { name: 'draft:stored', hits: 3 },
   { name: 'turn:before-finish', hits: 3 },
   { name: 'turn:finished', hits: 3 },
-  { name: 'outbox:claimed', hits: 3 },
-  { name: 'outbox:accepted', hits: 3 },
-  { name: 'outbox:settled', hits: 3 },
-  { name: 'wire:before-send', hits: 1 },
-  { name: 'wire:after-send', hits: 1 },
+  { name: 'outbox:claimed', hits: 5 },
+  { name: 'outbox:accepted', hits: 5 },
+  { name: 'outbox:settled', hits: 5 },
+  { name: 'wire:before-send', hits: 5 },
+  { name: 'wire:after-send', hits: 5 },
   { name: 'command:claimed', hits: 4 },
   { name: 'command:done', hits: 4 },
   { name: 'question:answered', hits: 1 },
@@ -68,6 +68,8 @@ interface UserMessage {
   readonly text: string
   /** A part of the final reply. */
   readonly reply: string
+  /** The text before the tool call, which is a message of its own. */
+  readonly interim?: string
 }
 
 /** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
@@ -75,8 +77,8 @@ function conversationOf(round: number): readonly UserMessage[] {
   const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
   return [
     { chat: ada, text: 'first', reply: 'the answer to first' },
-    { chat: bob, text: `effect b${round}`, reply: `the answer to effect b${round}` },
-    { chat: ada, text: `effect a${round}`, reply: `the answer to effect a${round}` },
+    effectMessage(bob, `b${round}`),
+    effectMessage(ada, `a${round}`),
     { chat: bob, text: '/whoami', reply: 'Session key' },
     // The adapter adds an attachment.
     { chat: ada, text: 'photo', reply: '.png (image/png, 8 bytes)]\nphoto' },
@@ -85,14 +87,23 @@ function conversationOf(round: number): readonly UserMessage[] {
   ]
 }
 
-/** Replies to a plain message directly, and to `effect …` after a tool call that appends a line to a file. */
+function effectMessage(chat: string, effect: string): UserMessage {
+  return { chat, text: `effect ${effect}`, reply: `the answer to effect ${effect}`, interim: interimText(effect) }
+}
+
+function interimText(effect: string): string {
+  return `First I run the command of ${effect}.`
+}
+
+/** Replies to a plain message directly, and to `effect …` after a text and a tool call that appends a line to a file. */
 function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
   return ({ body, lastUserText }) => {
     const messages = Array.isArray(body['messages']) ? body['messages'] : []
     const toolDone = messages.at(-1)?.role === 'tool'
     const effect = /^effect (\w+)$/.exec(lastUserText.trim())?.[1]
     if (effect !== undefined && !toolDone) {
-      return { toolCalls: [{ name: 'terminal', arguments: { command: `echo ${effect} >> ${effects}` } }], delayMs: 1 }
+      const toolCalls = [{ name: 'terminal', arguments: { command: `echo ${effect} >> ${effects}` } }]
+      return { text: interimText(effect), toolCalls, delayMs: 1 }
     }
     return { text: `Here is, with a few more words than needed, the answer to ${lastUserText.trim()}.`, delayMs: 1 }
   }
@@ -310,6 +321,17 @@ function finals(messages: readonly SentMessage[]): SentMessage[] {
   return messages.filter(({ draft }) => !draft)
 }
 
+/** The text before a tool call is shown once, or again with a label, and above the answer. */
+function checkInterim({ chat, reply }: UserMessage, interim: string, messages: readonly SentMessage[]): void {
+  const texts = messages.filter((message) => message.chat === chat).map(({ text }) => text)
+  const shown = texts.filter((text) => text.includes(interim))
+  assert.ok(shown.length >= 1, `"${interim}" was lost: ${JSON.stringify(texts)}`)
+  const unlabelled = shown.filter((text) => !text.includes('May be a duplicate'))
+  assert.ok(unlabelled.length <= 1, `"${interim}" was shown twice without a label: ${JSON.stringify(texts)}`)
+  const [first, answer] = [interim, reply].map((part) => texts.findIndex((text) => text.includes(part)))
+  assert.ok(Number(first) < Number(answer), `"${interim}" was shown below its answer: ${JSON.stringify(texts)}`)
+}
+
 /** Every message has a reply, without unlabelled duplicates and in order, and no effect happened twice. */
 function check(
   conversation: readonly UserMessage[],
@@ -317,6 +339,7 @@ function check(
   effects: readonly string[],
 ): void {
   for (const said of conversation) {
+    if (said.interim !== undefined) checkInterim(said, said.interim, finals(messages))
     const replies = finals(messages).filter(({ chat, text }) => chat === said.chat && text.includes(said.reply))
     const unlabelled = replies.filter(({ text }) => !text.includes('May be a duplicate'))
     assert.ok(replies.length >= 1, `"${said.text}" was not answered`)
