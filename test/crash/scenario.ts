@@ -112,6 +112,8 @@ function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
 export interface ScenarioOptions {
   /** Adds files to the home. */
   prepare?(home: string): Promise<void>
+  /** Whether texts before tool calls are shown. Default: true. */
+  readonly showsInterim?: boolean
 }
 
 /** One home whose gateway is killed again and again. */
@@ -128,7 +130,7 @@ export interface Scenario {
   dispose(): Promise<void>
 }
 
-export async function createScenario({ prepare }: ScenarioOptions = {}): Promise<Scenario> {
+export async function createScenario({ prepare, showsInterim = true }: ScenarioOptions = {}): Promise<Scenario> {
   const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
   const effects = join(home, 'effects.log')
   const chat = await startChatServer()
@@ -142,7 +144,7 @@ export async function createScenario({ prepare }: ScenarioOptions = {}): Promise
 
   async function checkRounds(conversations: readonly (readonly UserMessage[])[]): Promise<void> {
     const lines = (await readFile(effects, 'utf8').catch(() => '')).split('\n').filter(Boolean)
-    for (const conversation of conversations) check(conversation, chat.messages, lines)
+    for (const conversation of conversations) check(conversation, chat.messages, lines, showsInterim)
   }
 
   /** Kills the running gateway, or a new one, at the failpoint. `write` is called when the failpoint is armed. */
@@ -337,9 +339,10 @@ function check(
   conversation: readonly UserMessage[],
   messages: readonly SentMessage[],
   effects: readonly string[],
+  showsInterim: boolean,
 ): void {
   for (const said of conversation) {
-    if (said.interim !== undefined) checkInterim(said, said.interim, finals(messages))
+    if (said.interim !== undefined && showsInterim) checkInterim(said, said.interim, finals(messages))
     const replies = finals(messages).filter(({ chat, text }) => chat === said.chat && text.includes(said.reply))
     const unlabelled = replies.filter(({ text }) => !text.includes('May be a duplicate'))
     assert.ok(replies.length >= 1, `"${said.text}" was not answered`)
