@@ -25,7 +25,7 @@ async function homeWithModel(t: TestContext, reply: ModelReply) {
 
 test('chat --query works without a daemon, logs only to the file and releases the home', async (t) => {
   const { home } = await homeWithModel(t, { text: 'All **well**\u001b[2J.' })
-  const run = await hermes(t, ['chat', '-q', 'How are you?', '--session', 'mine'], { home: home.root })
+  const run = await runInProcess(home.root, ['chat', '-q', 'How are you?', '--session', 'mine'])
   assert.deepEqual(run, { code: 0, stdout: 'All **well**[2J.\n', stderr: '' })
   assert.match(readFileSync(`${home.logs}/gateway.log`, 'utf8'), /"event":"gateway\.ready"/)
   lockHome(home.lockFile).release()
@@ -44,7 +44,7 @@ test('chat --query without a text reads the question from stdin', async (t) => {
 
 test('chat --query reports on stderr that the demonstration answers', async (t) => {
   const home = homeWith(t)
-  const { code, stdout, stderr } = await hermes(t, ['chat', '-q', 'Reply exactly ok'], { home: home.root })
+  const { code, stdout, stderr } = await runInProcess(home.root, ['chat', '-q', 'Reply exactly ok'])
   assert.deepEqual([code, stdout], [0, 'ok\n'])
   assert.ok(stderr.includes('(config/no-model)'), stderr)
 })
@@ -52,7 +52,7 @@ test('chat --query reports on stderr that the demonstration answers', async (t) 
 test('a failed chat --query prints the reason and a hint on stderr, and nothing on stdout', async (t) => {
   const { home } = await homeWithModel(t, { error: { status: 401, body: { error: { message: 'no such key' } } } })
   chmodSync(home.configFile, 0o600)
-  const failed = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  const failed = await runInProcess(home.root, ['chat', '-q', 'hello'])
   assert.equal(failed.stdout, '')
   assertFailed(failed, 'provider/auth', errorCatalogue['provider/auth'].hint)
   assert.equal(failed.stderr.match(/^hermes: /gm), null, 'the failure is printed once')
@@ -74,7 +74,7 @@ test('chat --query reports at once that the model cannot be reached and is calle
 test('the failure after the retries is printed once', async (t) => {
   const home = homeWith(t, `http: {port: 0}\nagent: {retry_window: 1}\n${deadModel}`)
   chmodSync(home.configFile, 0o600)
-  const failed = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  const failed = await runInProcess(home.root, ['chat', '-q', 'hello'])
   assert.equal(failed.stdout, '')
   assertFailed(failed, 'provider/network', errorCatalogue['provider/network'].hint)
   assert.equal(failed.stderr.match(/^hermes: /gm)?.length, 1, failed.stderr)
@@ -88,7 +88,7 @@ test('chat --query reports on stderr each plugin that cannot be loaded', async (
   })
   chmodSync(home.configFile, 0o600)
   assert.equal((await runInProcess(home.root, ['plugins', 'enable', 'clock'])).code, 0)
-  const asked = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  const asked = await runInProcess(home.root, ['chat', '-q', 'hello'])
   assert.deepEqual([asked.code, asked.stdout], [0, 'fine\n'])
   assert.match(asked.stderr, /^hermes: plugin clock .*index\.ts:2.*no time\n$/)
 })
@@ -101,7 +101,7 @@ test('Ctrl-C during a turn exits with 130, and the turn is not resumed', async (
   const { code, stdout } = await asked.exited
   assert.deepEqual([code, stdout], [130, ''])
   server.setDefault(() => ({ text: 'fresh' }))
-  assert.equal((await hermes(t, ['chat', '-q', 'again'], { home: home.root })).stdout, 'fresh\n')
+  assert.equal((await runInProcess(home.root, ['chat', '-q', 'again'])).stdout, 'fresh\n')
   assert.equal(server.requestCount, 2)
 })
 
@@ -109,7 +109,7 @@ test('a chat on a home that another process uses is refused', async (t) => {
   const home = homeWith(t)
   const lock = lockHome(home.lockFile)
   t.after(() => lock.release())
-  const refused = await hermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  const refused = await runInProcess(home.root, ['chat', '-q', 'hello'])
   assertFailed(refused, 'home/locked', home.root, 'hermes chat')
 })
 
