@@ -12,13 +12,14 @@
  * which takes 1 ms in a process of 50 MB and 10 ms in one of 350 MB. One process more than cores uses the time in which
  * tests wait. One file alone: `node --test test/outbox/split.test.ts`.
  */
-import { existsSync, statfsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { createReport } from './console-report.ts'
 import { defaultSeconds, durationsFile, planShards, readDurations, root, selectTestFiles } from './plan.ts'
+import { createPythonEnvironment } from './python.ts'
 import { runShard } from './shard.ts'
 
 const { values, positionals } = parseArgs({
@@ -38,15 +39,20 @@ if (files.length === 0) {
 
 /** Long enough that the start of a process, half a second, does not count. */
 const secondsPerPart = 25
+const temporary = temporaryDirectory()
+const pythonFolder = mkdtempSync(join(temporary, 'hermes-python-'))
+const pythonPrograms = createPythonEnvironment(pythonFolder)
 const environment = {
   ...process.env,
-  TMPDIR: temporaryDirectory(),
+  TMPDIR: temporary,
+  PATH: [pythonPrograms, process.env['PATH']].filter((part) => part !== undefined).join(delimiter),
   // Otherwise each process would compile and strip the types of all sources again.
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules/.cache/hermes-test'),
 }
 const report = createReport(process.stdout, files.length)
 const processCount = Number(values.processes)
 const problems = values.record ? await recordDurations() : await runAll()
+rmSync(pythonFolder, { recursive: true, force: true })
 process.exitCode = report.finish(problems) ? 1 : 0
 
 async function runAll(): Promise<string[]> {
