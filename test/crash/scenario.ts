@@ -13,6 +13,7 @@ import { compileCacheDirectory } from '../kit/compile-cache.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { type ChatServer, type SentMessage, startChatServer } from './chat-server.ts'
+import { gatewayBundle } from './gateway-bundle.ts'
 
 /** A failpoint at which the process is killed. `hits`: how often the scenario reaches it, at least. */
 export interface KillPoint {
@@ -241,7 +242,10 @@ platforms:
 export function start(home: string, kill: Partial<Kill>, children: Set<ChildProcess>): ChildProcess {
   const child = spawn(
     process.execPath,
-    [fileURLToPath(new URL('./child.mjs', import.meta.url)), JSON.stringify({ home, ...kill })],
+    [
+      fileURLToPath(new URL('./child.mjs', import.meta.url)),
+      JSON.stringify({ home, bundle: gatewayBundle(), ...kill }),
+    ],
     {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: compileCacheDirectory() },

@@ -2,13 +2,13 @@
  * The process is killed with SIGKILL between two steps of a message from Discord; the next life answers it, once.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { withTimeout } from '../../../src/lib/timers.ts'
-import { compileCacheDirectory } from '../../kit/compile-cache.ts'
+import { start } from '../../crash/scenario.ts'
 import { startDiscordServer } from '../../kit/servers/discord/server.ts'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
 import { tempHome } from '../../kit/temp-home.ts'
@@ -27,16 +27,7 @@ function prepare(home: string, config: Readonly<Record<string, unknown>>): void 
 }
 
 function runGateway(children: Set<ChildProcess>, home: string, killAt?: string, killHit = 1): ChildProcess {
-  const settings = { home, ...(killAt === undefined ? {} : { killAt, killHit }) }
-  const child = spawn(process.execPath, [repositoryPath('test/crash/child.mjs'), JSON.stringify(settings)], {
-    stdio: ['ignore', 'ignore', 'ignore'],
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: compileCacheDirectory(),
-    },
-  })
-  children.add(child)
-  return child
+  return start(home, killAt === undefined ? {} : { killAt, killHit }, children)
 }
 
 function exitOf(child: ChildProcess): Promise<unknown> {

@@ -3,12 +3,12 @@
  * double nothing without saying so.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { compileCacheDirectory } from '../../kit/compile-cache.ts'
+import { start } from '../../crash/scenario.ts'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
 import { defaultUser, startTelegramServer } from '../../kit/servers/telegram-server.ts'
 import { tempHome } from '../../kit/temp-home.ts'
@@ -26,16 +26,7 @@ function prepare(home: string, config: Readonly<Record<string, unknown>>): void 
 }
 
 function runGateway(children: Set<ChildProcess>, home: string, killAt?: string): ChildProcess {
-  const settings = { home, ...(killAt === undefined ? {} : { killAt, killHit: 1 }) }
-  const child = spawn(process.execPath, [repositoryPath('test/crash/child.mjs'), JSON.stringify(settings)], {
-    stdio: ['ignore', 'ignore', 'ignore'],
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: compileCacheDirectory(),
-    },
-  })
-  children.add(child)
-  return child
+  return start(home, killAt === undefined ? {} : { killAt, killHit: 1 }, children)
 }
 
 function exitOf(child: ChildProcess): Promise<unknown> {
