@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gatewayBundle } from '../crash/gateway-bundle.ts'
 import { compileCacheDirectory } from '../kit/compile-cache.ts'
 
 export interface HomeSettings {
@@ -48,16 +49,24 @@ export interface GatewayProcess {
 
 /** A gateway with only the platforms of its home. */
 export function startGatewayProcess(home: string): GatewayProcess {
-  return start(['../crash/child.mjs', JSON.stringify({ home })], {})
+  return start(['../crash/child.mjs', JSON.stringify({ home, bundle: gatewayBundle() })], {})
 }
+
+/** The flags of `npm start`. Without them the daemon starts twice. */
+const daemonFlags = ['--max-semi-space-size=4', '--max-old-space-size=512']
 
 /** `hermes gateway run` with the bundled platforms. */
 export function startDaemonProcess(home: string): GatewayProcess {
-  return start(['../../src/main.mjs', 'gateway', 'run'], { HOME: home, HERMES_HOME: home })
+  return start(['../../src/main.mjs', 'gateway', 'run'], { HOME: home, HERMES_HOME: home }, daemonFlags)
 }
 
-function start([program, ...words]: readonly [string, ...string[]], environment: NodeJS.ProcessEnv): GatewayProcess {
-  const child: ChildProcess = spawn(process.execPath, [fileURLToPath(new URL(program, import.meta.url)), ...words], {
+function start(
+  [program, ...words]: readonly [string, ...string[]],
+  environment: NodeJS.ProcessEnv,
+  flags: readonly string[] = [],
+): GatewayProcess {
+  const file = fileURLToPath(new URL(program, import.meta.url))
+  const child: ChildProcess = spawn(process.execPath, [...flags, file, ...words], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       PATH: process.env['PATH'],
