@@ -1,6 +1,6 @@
 /**
- * Creates empty databases of the newest schema. The migrations run once per process; each database is a copy of the result,
- * because they take 5 ms and more than a thousand tests need a database.
+ * Creates empty databases of the newest schema. The migrations run once per process; each database is a copy of the result.
+ * On a two-core machine, a database then opens in 0.4 instead of 3 ms of CPU time.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
