@@ -124,9 +124,7 @@ function ruleOf({ ruleKey }: ToolApprovalRequest): string {
 
 /** Background tasks, programs and one-shot questions on the command line have no user who could answer. */
 function isAttended(event: MessageEvent): boolean {
-  const { task, internal, allowGatewayControl } = event
-  if (task !== undefined || !hasWaitingUser(event)) return false
-  return internal === true || allowGatewayControl !== false
+  return event.task === undefined && hasWaitingUser(event)
 }
 
 function questionFor(

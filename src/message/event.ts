@@ -53,7 +53,7 @@ export interface MessageEvent {
   readonly internal?: boolean
   /** Decided when the event is accepted. Only an internal event may bring its own: that of the person who caused it. */
   readonly authority?: Authority
-  /** False: a leading slash is text, not a command. */
+  /** False: a leading slash is text, not a command, as in a forwarded message. The turn may still ask its user. */
   readonly allowGatewayControl?: boolean
   /** The transcript that a stateless client sends; used only for a new session. */
   readonly seed?: {
