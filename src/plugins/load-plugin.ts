@@ -72,7 +72,8 @@ const defaultRegisterTimeoutMs = 10_000
 
 /**
  * Rejects with the error of the plugin; by then its registrations are removed, and those of a previous version are still in
- * force, although its `onUnload` callbacks were called.
+ * force. The `onUnload` callbacks of a previous version were called before, so that both versions can use the same timers and
+ * ports; those of a plugin in Python, which has a process of its own, are called after the new version is loaded.
  */
 export async function loadPlugin(
   deps: LoadPluginDeps,
@@ -99,7 +100,7 @@ export async function loadPlugin(
   let process: PluginProcess | undefined
   try {
     const register = givenRegister ?? (found.language === 'python' ? undefined : await importer.importEntry(found))
-    await previous?.registrations.runUnloadCallbacks()
+    if (found.language !== 'python') await previous?.registrations.runUnloadCallbacks()
     process = await registerWithTimeout(deps, found, context, register, { turn, signal })
     if (previous !== undefined) await replacePrevious(deps, previous, registrations)
     const loadMs = clock() - startedAt
@@ -121,6 +122,7 @@ async function replacePrevious(
   registrations: Registrations,
 ): Promise<void> {
   const { id } = previous.found
+  await previous.registrations.runUnloadCallbacks()
   registrations.replace(previous.registrations)
   // Daemons of the previous version end in its process.
   await services.daemons.stopped(id)

@@ -54,7 +54,9 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
       .filter(({ desiredState, blockedReason }) => desiredState === 'enabled' && blockedReason === '')
       .map(({ found }) => found)
     const isStillEnabled = ({ found: { id, directory } }: LoadedPlugin) =>
-      enabled.some((one) => one.id === id && one.directory === directory)
+      enabled.some((one) => one.id === id && one.directory === directory) ||
+      // Wrong permissions or a broken manifest are no decision of the owner, and a guardrail must not disappear with them.
+      catalogue.invalid.some((one) => one.id === id && one.directory === directory && catalogue.isEnabled(id))
     table.forgetFailures((id) => enabled.some((found) => found.id === id))
     for (const plugin of table.list().toReversed()) if (!isStillEnabled(plugin)) await table.unload(plugin)
     const outdated = outdatedPlugins(table.list(), changedFiles)

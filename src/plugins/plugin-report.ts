@@ -74,7 +74,9 @@ export function createPluginReports(
       id,
       origin,
       folder: directory,
-      reason,
+      reason:
+        runtime.loaded(id) === undefined ? reason : `${reason}; the version that was loaded before stays in force`,
+      registered: runtime.loaded(id)?.registered ?? [],
       name: id,
     })),
     ...missing.map(({ id, reason }) => ({ ...emptyReport, id, reason, name: id, state: 'missing' as const })),

@@ -359,6 +359,24 @@ test('an edited plugin that cannot be imported leaves the previous version loade
   assert.equal(loading.report('guard').registered.length, 2)
 })
 
+test('a loaded plugin whose folder becomes invalid stays in force and is reported, until it is disabled', async (t) => {
+  const loading = createTestLoader(t, { files: pluginFiles('guard', hook) })
+  await loading.loader.sync()
+  loading.write({ 'guard/plugin.yaml': 'name: [' })
+  await loading.loader.sync([])
+  const { state, reason, registered } = loading.report('guard')
+  assert.deepEqual([state, registered.length], ['invalid', 1])
+  assert.match(reason, /stays in force/)
+  assert.deepEqual(
+    loading.loader.failures().map((failure) => [failure.id, failure.state]),
+    [['guard', 'invalid']],
+  )
+  assert.deepEqual(loading.registrationLog, ['hook pre_tool_call of guard'])
+  loading.configure({ enabled: [] })
+  await loading.loader.sync()
+  assert.equal(loading.registrationLog[1], '-hook pre_tool_call of guard')
+})
+
 test('an edited plugin whose register throws leaves the previous version loaded until it is repaired', async (t) => {
   const loading = createTestLoader(t, { files: pluginFiles('guard', hook) })
   await loading.loader.sync()
@@ -445,12 +463,14 @@ test('a version whose registration is refused does not replace the loaded one, a
 
 test('a plugin in Python whose new version fails keeps its registrations and its process', async (t) => {
   const stopped: string[] = []
+  const unloaded: string[] = []
   let version = 'first'
   const loading = createTestLoader(t, {
     files: { 'snake/plugin.yaml': 'name: snake\n', 'snake/__init__.py': '' },
     loadPython: async (_plugin, ctx) => {
       const name = version
       ctx.registerSubscriber(name, () => undefined)
+      ctx.onUnload(() => void unloaded.push(name))
       if (name === 'broken') throw new Error('broken')
       return { failureReason: () => '', warnings: () => [], stop: async () => void stopped.push(name) }
     },
@@ -462,6 +482,7 @@ test('a plugin in Python whose new version fails keeps its registrations and its
     const kept = version === 'broken' ? 'first' : 'third'
     assert.deepEqual(loading.report('snake').registered, [{ kind: 'subscriber', name: kept }])
     assert.deepEqual(stopped, version === 'broken' ? [] : ['first'])
+    assert.deepEqual(unloaded, version === 'broken' ? ['broken'] : ['broken', 'first'])
   }
   assert.deepEqual(loading.registrationLog, [
     'subscriber first of snake',
