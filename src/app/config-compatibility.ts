@@ -16,12 +16,16 @@ const modelAliases: readonly KeyAlias[] = [
   { from: 'agent.reasoning_effort', to: 'reasoning_effort' },
 ]
 
+/** Hermes has one name for the token of each platform. */
+const tokenAliases: readonly KeyAlias[] = [{ from: 'platforms.slack.token', to: 'platforms.slack.bot_token' }]
+
 /** A platform can be configured under `platforms`, under `gateway.platforms` and at the top level. */
 export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
   return [
     ...modelAliases,
     { from: 'gateway.platforms', to: 'platforms' },
     ...platforms.map(({ name }): KeyAlias => ({ from: name, to: `platforms.${name}` })),
+    ...tokenAliases,
   ]
 }
 

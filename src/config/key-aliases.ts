@@ -53,14 +53,18 @@ export function applyKeyAliases(root: unknown, aliases: readonly KeyAlias[]): Al
     return Object.keys(mapping).map((inner) => ({ path: [...path, inner], known }))
   })
 
-  const merge = (value: unknown, from: readonly PathPart[], to: readonly PathPart[]): void => {
+  /** A moved mapping can contain a key that has an alias itself: `slack.token` → `platforms.slack.token` → `bot_token`. */
+  const merge = (value: unknown, from: readonly PathPart[], alias: readonly PathPart[]): void => {
+    const to = moves.find((move) => isSame(move.from, alias))?.to ?? alias
     const existing = valueAt(tree, to)
+    const isUnset = existing === undefined || existing === null
+    const hasAliasInside = moves.some((move) => move.from.length > to.length && startsWith(move.from, to))
     if (value === null || value === undefined) return
-    if (existing === undefined || existing === null) {
+    if (isTree(value) && (isTree(existing) || (isUnset && hasAliasInside))) {
+      for (const [key, inner] of Object.entries(value)) merge(inner, [...from, key], [...to, key])
+    } else if (isUnset) {
       tree = withValue(tree, to, value)
       moved.push({ from, to })
-    } else if (isTree(existing) && isTree(value)) {
-      for (const [key, inner] of Object.entries(value)) merge(inner, [...from, key], [...to, key])
     } else shadowed.push({ path: from, by: to })
   }
   for (const { from, to } of present) merge(valueAt(root, from), from, to)
@@ -79,6 +83,10 @@ function withoutMovedKey(tree: unknown, path: readonly string[]): unknown {
   const parent = path.slice(0, -1)
   const mapping = valueAt(rest, parent)
   return parent.length > 0 && isTree(mapping) && Object.keys(mapping).length === 0 ? withoutKey(rest, parent) : rest
+}
+
+function isSame(path: readonly PropertyKey[], other: readonly PropertyKey[]): boolean {
+  return path.length === other.length && startsWith(path, other)
 }
 
 function startsWith(path: readonly PropertyKey[], prefix: readonly PropertyKey[]): boolean {

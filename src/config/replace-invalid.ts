@@ -45,15 +45,17 @@ export function replaceInvalidValue(
   return { tree: replaced, safeValues: safe }
 }
 
-/** An item of `hooks.<event>`. The programs of the list are independent, and one of them may be a safety check. */
+/** An item of `hooks.<event>` or `hooks.outbound`. The items are independent, and one of them may be a safety check. */
 function hookProgramOf(tree: unknown, path: readonly PropertyKey[]): readonly PathPart[] | undefined {
   const [section, event, index] = path
-  if (section !== 'hooks' || typeof event !== 'string' || event === 'outbound' || typeof index !== 'number')
-    return undefined
+  if (section !== 'hooks' || typeof event !== 'string' || typeof index !== 'number') return undefined
   return Array.isArray(valueAt(tree, [section, event])) ? [section, event, index] : undefined
 }
 
-/** Without its `command`, an item is left empty: removing it would change the indices of later issues. */
+/**
+ * Without its `command`, an item is left empty: removing it would change the indices of later issues. A webhook is left empty
+ * for any invalid key, because without its secret or its matcher it would send what its owner did not want.
+ */
 function withoutHookProgram(
   tree: unknown,
   path: readonly PropertyKey[],
@@ -67,7 +69,7 @@ function withoutHookProgram(
     const key = [...item, field]
     return { tree: withValue(tree, key, true), safeValues: [{ key: key.join('.'), value: true }] }
   }
-  if (typeof field === 'string' && field !== 'command' && isTree(program))
+  if (typeof field === 'string' && field !== 'command' && item[1] !== 'outbound' && isTree(program))
     return { tree: withoutKey(tree, [...item, field]), safeValues: [] }
   const safe = safeValues.filter((one) => overlapsKey(item, one.key.split('.')))
   return { tree: withValue(tree, item, undefined), safeValues: safe, isItem: true }

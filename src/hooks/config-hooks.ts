@@ -202,6 +202,7 @@ function configuredHooks(settings: HooksConfig): Map<string, ConfiguredHook> {
     add(`${event}/${program}`, { kind: 'command', events: [event], spec: hook })
   }
   for (const spec of settings.outbound) {
+    if (spec === undefined) continue
     add(`webhook/${spec.name ?? new URL(spec.url).host}`, { kind: 'webhook', events: spec.events, spec })
   }
   return found

@@ -56,10 +56,10 @@ const settings = {
     .default(5)
     .describe('Seconds that a command waits for the decisions of all hooks. After that it is allowed.'),
   python: z.string().min(1).default('python3').describe('The interpreter for handlers in Python.'),
-  outbound: z.array(webhookSchema).default([]).describe('Webhooks that receive events.'),
+  outbound: z.array(webhookSchema.optional()).default([]).describe('Webhooks that receive events.'),
 }
 
-/** Takes the place of an invalid program. A file cannot contain it. */
+/** Takes the place of an invalid program or webhook. A file cannot contain it. */
 export const invalidProgram = undefined
 
 const commandHooksSchema = z.array(commandHookSchema.optional())

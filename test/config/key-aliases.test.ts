@@ -34,6 +34,21 @@ describe('another spelling', () => {
     assert.deepEqual([problems, warnings, notes, degraded], [[], [], [], []])
   })
 
+  it('of a key is read inside another spelling of its mapping', (t) => {
+    const { config: write, load } = createTestHome(t)
+    const aliases = [...keyAliases, { from: 'platforms.chat.secret', to: 'platforms.chat.token' }]
+    for (const text of [
+      'platforms: {chat: {secret: one}}\n',
+      'gateway: {platforms: {chat: {secret: one}}}\n',
+      'chat: {secret: one}\n',
+    ]) {
+      write(text)
+      const { config } = load({}, { keyAliases: aliases })
+      assert.deepEqual(config.current().platforms.chat, { token: 'one' }, text)
+      assert.deepEqual(config.state().warnings, [], text)
+    }
+  })
+
   it('is named with its own position in issues', (t) => {
     const { config: write, load } = createTestHome(t)
     write(

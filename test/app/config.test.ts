@@ -1,0 +1,60 @@
+/**
+ * One bad entry of the real configuration leaves the others in force, and the spellings of Hermes are read.
+ */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { openConfig } from '../../src/app/config.ts'
+import { readEnvironment } from '../../src/config/environment.ts'
+import { createHomeLayout } from '../../src/lib/home.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { createSecretRegistry } from '../../src/lib/redact.ts'
+import { discoverPlatforms } from '../../src/platforms/registry.ts'
+import { tempHome } from '../kit/temp-home.ts'
+
+const platforms = fileURLToPath(new URL('../../platforms', import.meta.url))
+
+async function open(t: TestContext, text: string) {
+  const home = createHomeLayout(tempHome(t))
+  writeFileSync(join(home.root, 'config.yaml'), text, { mode: 0o600 })
+  const environment = readEnvironment(home.envFile, {})
+  const found = await discoverPlatforms({ directories: [platforms], log: silentLog })
+  return openConfig({
+    home,
+    environment: () => environment,
+    platforms: found.platforms,
+    secrets: createSecretRegistry(),
+    saveLastGood: false,
+    log: silentLog,
+  })
+}
+
+test('a webhook with an invalid key is left out with a report, and the others remain', async (t) => {
+  const good = '{url: "https://a.example/", events: agent:end}'
+  const config = await open(
+    t,
+    `hooks: {outbound: [{url: nonsense, events: agent:end}, ${good}, {url: "https://b.example/", events: x, matcher: "["}]}\n`,
+  )
+  assert.deepEqual(
+    config.current().hooks.outbound.map((webhook) => webhook?.url),
+    [undefined, 'https://a.example/', undefined],
+  )
+  assert.deepEqual(
+    config.state().problems.map(({ path }) => path),
+    ['hooks.outbound[0].url', 'hooks.outbound[2].matcher'],
+  )
+})
+
+test('the token of Slack is read in each spelling of Hermes', async (t) => {
+  for (const text of [
+    'platforms: {slack: {token: xoxb-1}}\n',
+    'slack: {token: xoxb-1}\n',
+    'gateway: {platforms: {slack: {token: xoxb-1}}}\n',
+  ]) {
+    const config = await open(t, text)
+    assert.match(JSON.stringify(config.current().platforms['slack']), /"bot_token":"xoxb-1"/, text)
+    assert.deepEqual(config.state().warnings, [], text)
+  }
+})
