@@ -1463,7 +1463,7 @@ declare module 'hermes-gateway:message/event' {
         readonly internal?: boolean;
         /** Decided when the event is accepted. Only an internal event may bring its own: that of the person who caused it. */
         readonly authority?: Authority;
-        /** False: a leading slash is text, not a command. */
+        /** False: a leading slash is text, not a command, as in a forwarded message. The turn may still ask its user. */
         readonly allowGatewayControl?: boolean;
         /** The transcript that a stateless client sends; used only for a new session. */
         readonly seed?: {
@@ -2662,6 +2662,12 @@ declare module 'hermes-gateway:platforms/adapter' {
          */
         accept(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], cursor?: ReadCursor): Promise<AcceptResult>;
         /**
+         * For a message that waits for earlier ones of its chat: a command that ends or answers something (`/stop`, `/approve`,
+         * `/deny`) is stored after one second, unless `inOrder` has settled. `accept` it in order all the same; it is then a
+         * duplicate. Runs in the background.
+         */
+        acceptIfDelayed(event: MessageEvent, keys: readonly [EventKey, ...EventKey[]], inOrder: Promise<unknown>): void;
+        /**
          * Stores a change of an earlier message. Resolves after it is on disk and throws like `accept`. The account's setting
          * `edits` decides about an edit: ignore, amend or rerun. After `refused` (also for a message that was never accepted)
          * acknowledge it and reply nothing. `keys` identify the change, not the message.
@@ -3145,7 +3151,10 @@ declare module 'hermes-gateway:plugins/hook-map' {
             readonly finished: boolean;
             readonly error: string | null;
         };
-        /** A message was received, before access is checked. */
+        /**
+         * A message was received, before access is checked. `/stop`, `/approve` and `/deny` do not wait for the hook, and it does
+         * not decide about them.
+         */
         readonly pre_gateway_dispatch: {
             readonly event: Json;
             /** Null if the message has no session yet. */

@@ -60,7 +60,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       messageId,
       timestamp: context.clock(),
       // No user is present who could answer a question.
-      ...(attended === false ? { metadata: { attended: 'no' } } : {}),
+      ...(attended === false ? { metadata: { attended: 'no', notices: 'yes' } } : {}),
     }
     const accepted = await context.accept(event, [brand<EventKey>(`cli:${chatId}:${messageId}`)])
     if (accepted.status === 'refused') throw new HermesError('inbox/refused', accepted.reason)

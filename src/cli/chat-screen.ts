@@ -9,6 +9,7 @@ import type { TurnResult } from '../message/turn-result.ts'
 import type { ChatClient } from './chat-client.ts'
 import { type ChatInput, createChatInput } from './chat-input.ts'
 import { createChatPrinter, stripControlCharacters } from './chat-printer.ts'
+import { toSingleLine } from './display.ts'
 import { describeError, exitCodes } from './exit-codes.ts'
 
 type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean }
@@ -158,12 +159,17 @@ export interface QueryOptions {
   readonly signal: AbortSignal
   readonly output: NodeJS.WritableStream
   readonly errors: NodeJS.WritableStream
+  /** Writes to `errors` what the gateway waits for. A gateway in this process shows it by its log. */
+  readonly showNotices?: boolean
 }
 
 /** Asks one question. Only the reply is written to `output`. Resolves with the exit code; never rejects. */
-export async function runQuery({ client, query, signal, output, errors }: QueryOptions): Promise<number> {
+export async function runQuery(options: QueryOptions): Promise<number> {
+  const { client, query, signal, output, errors, showNotices = false } = options
+  const ended = new AbortController()
   let seq: number | undefined
   try {
+    if (showNotices) void printNotices(client, AbortSignal.any([signal, ended.signal]), errors)
     seq = await client.send(query, signal, true)
     const result = await client.waitForResult(seq, signal)
     if (result.status === 'done') {
@@ -179,6 +185,21 @@ export async function runQuery({ client, query, signal, output, errors }: QueryO
     }
     await stopTurnQuietly(client, seq, errors)
     return exitCodes.interrupted
+  } finally {
+    ended.abort()
+  }
+}
+
+/** The notices during a turn. Those of a turn itself, such as its failure, are its result. */
+async function printNotices(client: ChatClient, signal: AbortSignal, errors: NodeJS.WritableStream): Promise<void> {
+  try {
+    for await (const event of client.events(signal)) {
+      const isNotice = event.type === 'message' && event.kind === 'notice' && event.turnId === undefined
+      if (isNotice) errors.write(`hermes: ${toSingleLine(stripControlCharacters(event.text))}\n`)
+    }
+  } catch (error) {
+    // The question itself fails for the same reason and reports it, unless only the stream is refused.
+    if (!signal.aborted) errors.write(`hermes: notices cannot be shown: ${messageOf(error)}\n`)
   }
 }
 

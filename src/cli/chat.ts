@@ -26,6 +26,8 @@ interface ChatEndpoint {
   readonly degraded: readonly string[]
   /** The plugins that could not be loaded. */
   readonly plugins: readonly { readonly id: string; readonly state: string; readonly reason: string }[]
+  /** Whether another process runs the turn, so that only its notices tell what it waits for. */
+  readonly isDaemon: boolean
   /** Warnings that may explain a failed question. */
   warnings(): readonly string[]
   close(): Promise<void>
@@ -57,7 +59,7 @@ export async function chat(context: CliContext, { query: requested, session }: C
         context.exitCode = await runInteractive({ client, input, output, signal })
         if (input.isTTY === true) printResumeHint(context, client.chat)
       } else {
-        context.exitCode = await runQuery({ client, query, signal, output, errors })
+        context.exitCode = await runQuery({ client, query, signal, output, errors, showNotices: endpoint.isDaemon })
         if (context.exitCode !== 0 && !signal.aborted)
           printWarnings(context, [...endpoint.degraded, ...endpoint.warnings()])
       }
@@ -72,7 +74,7 @@ export async function chat(context: CliContext, { query: requested, session }: C
 async function openEndpoint(context: CliContext): Promise<ChatEndpoint> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
-  if (daemon === undefined) return await startEmbeddedGateway(context)
+  if (daemon === undefined) return { ...(await startEmbeddedGateway(context)), isDaemon: false }
   warnVersionMismatch(context, daemon)
   const { url, token, report } = daemon
   return {
@@ -81,6 +83,7 @@ async function openEndpoint(context: CliContext): Promise<ChatEndpoint> {
     model: report.provider === 'demo' ? 'demo' : report.model,
     degraded: report.degraded,
     plugins: report.plugins,
+    isDaemon: true,
     warnings: () => [],
     close: () => Promise.resolve(),
   }

@@ -2,6 +2,7 @@
  * Runs a gateway in this process, for a chat on a home without a running daemon. It only serves the terminal, on a port of
  * its own, and logs to the file.
  */
+import { Console } from 'node:console'
 import { pluginDirectories } from '../app/compose-plugins.ts'
 import { startGateway } from '../gateway.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -23,6 +24,13 @@ export async function startEmbeddedGateway(context: CliContext) {
     errors: context.errors,
     pluginDirectories: pluginDirectories(home).map(({ path }) => path),
   })
+  // Plugins run in this process, and stdout belongs to the answers.
+  const ownConsole = globalThis.console
+  globalThis.console = new Console({ stdout: context.errors, stderr: context.errors })
+  const restoreProcess = () => {
+    globalThis.console = ownConsole
+    errorHandlers.uninstall()
+  }
   const gateway = await startGateway({
     home,
     version,
@@ -33,13 +41,13 @@ export async function startEmbeddedGateway(context: CliContext) {
     runAsPlugin: errorHandlers.runAsPlugin,
     log: { stream: { write: log.write }, pretty: false },
   }).catch((error: unknown) => {
-    errorHandlers.uninstall()
+    restoreProcess()
     throw explainLock(error, home)
   })
   // Stops at once: open work of other conversations continues when a daemon starts.
   const close = async () => {
     await gateway.stop(AbortSignal.abort())
-    errorHandlers.uninstall()
+    restoreProcess()
   }
   errorHandlers.logTo(gateway.log)
   await gateway.initialConnectsDone()

@@ -49,25 +49,25 @@ export function installProcessErrorHandlers({
   const buffered: ((log: Logger) => void)[] = []
   let log: Logger | undefined
 
-  function logError(event: ErrorEvent, error: unknown, plugin: string | undefined, what: string): void {
-    const message = `${what}: ${messageOf(error)}`
-    const key = `${plugin ?? ''}\n${message}`
+  function logError(event: ErrorEvent, error: unknown, plugin: string | undefined, what: LoggedMessage): void {
+    const key = `${plugin ?? ''}\n${what}\n${messageOf(error)}`
     const level = logged.has(key) ? 'debug' : 'error'
     logged.set(key, true)
-    const write = (to: Logger) => to[level]({ event, plugin, err: error }, message)
+    const write = (to: Logger) => to[level]({ event, plugin, err: error }, what)
     if (log !== undefined) write(log)
     else if (buffered.length < maxBuffered) buffered.push(write)
   }
 
   const onRejection = (reason: unknown) => {
     const plugin = attributePlugin(codeOwnersIn(reason, roots)[0], storage.getStore())
-    logError('process.unhandled_rejection', reason, plugin, `unhandled rejection${pluginSuffix(plugin)}`)
+    const what = plugin === undefined ? 'unhandled rejection' : 'unhandled rejection in a plugin, which continues'
+    logError('process.unhandled_rejection', reason, plugin, what)
   }
   const onException = (error: unknown) => {
     // The outermost frame is the code that the runtime has called. If it belongs to a plugin, no other code was running.
     const plugin = attributePlugin(codeOwnersIn(error, roots).at(-1), storage.getStore())
     const event = 'process.uncaught_exception'
-    if (plugin !== undefined) return logError(event, error, plugin, `uncaught exception${pluginSuffix(plugin)}`)
+    if (plugin !== undefined) return logError(event, error, plugin, 'uncaught exception in a plugin, which continues')
     const what = 'uncaught exception; the process exits'
     if (log === undefined) errors.write(`${what}: ${messageOf(error)}\n`)
     else logError(event, error, undefined, what)
@@ -91,9 +91,12 @@ export function installProcessErrorHandlers({
 
 type ErrorEvent = 'process.unhandled_rejection' | 'process.uncaught_exception'
 
-function pluginSuffix(plugin: string | undefined): string {
-  return plugin === undefined ? '' : ' in a plugin, which continues'
-}
+/** The error itself is in the field `err`. */
+type LoggedMessage =
+  | 'unhandled rejection'
+  | 'unhandled rejection in a plugin, which continues'
+  | 'uncaught exception in a plugin, which continues'
+  | 'uncaught exception; the process exits'
 
 interface CodeOwner {
   /** `undefined` for code of the gateway. */

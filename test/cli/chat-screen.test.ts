@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { createChatClient } from '../../src/cli/chat-client.ts'
 import { runInteractive, runQuery } from '../../src/cli/chat-screen.ts'
 import { errorCatalogue } from '../../src/lib/error-catalogue.ts'
+import { brand } from '../../src/lib/ids.ts'
 import { openTerminal, target, token } from '../platforms/console/terminal.ts'
 
 const { signal } = new AbortController()
@@ -64,12 +65,28 @@ test('a query prints only the reply and exits with 0', async (t) => {
   const done = runQuery({ client, query: 'Reply exactly ok', signal, output: output.pipe, errors: errors.pipe })
   const { event, accepted } = await asked
   assert.equal(event.text, 'Reply exactly ok')
-  assert.deepEqual(event.metadata, { attended: 'no' }, 'no user can answer a question')
+  assert.deepEqual(event.metadata, { attended: 'no', notices: 'yes' }, 'no user can answer a question')
   assert.ok(accepted.status === 'accepted')
   gateway.completeTurn(accepted.seq, { text: 'ok' })
   assert.equal(await done, 0)
   assert.equal(output.text(), 'ok\n')
   assert.equal(errors.text(), '')
+})
+
+test('a query to a daemon shows on stderr what it waits for, and its failure only once', async (t) => {
+  const { client, gateway, adapter } = await connected(t)
+  const output = stream(false)
+  const errors = stream(false)
+  const asked = gateway.nextEvent()
+  const done = runQuery({ client, query: 'hi', signal, output: output.pipe, errors: errors.pipe, showNotices: true })
+  await asked
+  const notice = { target: { ...target, chatId: client.chat }, kind: 'notice' as const }
+  await adapter.send({ ...notice, deliveryId: '1', text: 'Sorry.', turnId: brand('turn') }, signal)
+  await adapter.send({ ...notice, deliveryId: '2', text: 'The model does not answer.' }, signal)
+  await errors.until(/The model does not answer/)
+  gateway.completeTurn(1, { status: 'failed', text: 'Sorry.' })
+  assert.equal(await done, 1)
+  assert.deepEqual([output.text(), errors.text()], ['', 'hermes: The model does not answer.\nSorry.\n'])
 })
 
 test('a failed query prints the reason and a hint on stderr', async (t) => {

@@ -53,6 +53,7 @@ test('plugins work in a terminal chat without a daemon, with TypeScript, zod and
       export const register: Register = (ctx) => {
         if (typeof HermesError !== 'function') throw new Error('no sdk')
         ctx.registerTool({ name: 'measure', description: 'Measures', parameters: z.object({ of: z.string() }), run: ({ of }) => of.length })
+        console.log('plugin is loaded')
         ctx.registerHook('transform_llm_output', ({ response_text, platform, route }) => loud(response_text + ' on ' + platform + '/' + route))
       }`,
     'shout/loud.ts': 'export const loud = (text: string): string => text.toUpperCase()\n',
@@ -62,6 +63,7 @@ test('plugins work in a terminal chat without a daemon, with TypeScript, zod and
   assert.equal((await runInProcess(root, ['plugins', 'enable', 'shout'])).code, 0)
   const answered = await hermes(t, ask, { home: root })
   assert.deepEqual([answered.stdout, answered.code], ['OK ON CLI/\n', 0], answered.stderr)
+  assert.match(answered.stderr, /^plugin is loaded$/m)
   assert.equal((await runInProcess(root, ['plugins', 'disable', 'shout'])).code, 0)
   assert.equal((await runInProcess(root, ask)).stdout, 'ok\n')
 })

@@ -46,9 +46,9 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
   }
 }
 
-/** A background task and a program have no user who waits in a chat. */
+/** A background task and a program have no user who waits in a chat. A question of the command line shows what it waits for. */
 function hasReader(event: MessageEvent): boolean {
-  return event.task === undefined && hasWaitingUser(event)
+  return event.task === undefined && (hasWaitingUser(event) || event.metadata?.['notices'] === 'yes')
 }
 
 function inWholeMinutes(ms: number): number {
