@@ -15,9 +15,10 @@ import { createAccountDirectory } from './flows/account-directory.ts'
 import { createExtensionWatcher, type ExtensionWatcher } from './flows/extension-watcher.ts'
 import { closeAttempts, recover } from './flows/recovery.ts'
 import { runRetention } from './flows/retention.ts'
-import { connectedPlatforms, type GatewayPhase, hungCallsWarnings } from './flows/status.ts'
+import { connectedPlatforms, type GatewayPhase, hungCallsWarnings, pauseWarnings } from './flows/status.ts'
 import { prepareHome } from './lib/home.ts'
 import { sleep } from './lib/timers.ts'
+import { readPause } from './sessions/pause-file.ts'
 import { type HomeLock, lockHome } from './store/sqlite/lock.ts'
 
 export type { Gateway, GatewayOptions } from './app/options.ts'
@@ -95,7 +96,12 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     },
     store,
     modelCalls,
-    degraded: () => [...degraded(), ...memoryProblems(), ...hungCallsWarnings(modelCalls.blockingCalls())],
+    degraded: () => [
+      ...pauseWarnings(core.runningTurns.paused()),
+      ...degraded(),
+      ...memoryProblems(),
+      ...hungCallsWarnings(modelCalls.blockingCalls()),
+    ],
     phase: () => state.phase,
     isOpen: () => state.phase === 'ready',
     isDraining: () => state.phase === 'draining',
@@ -140,6 +146,7 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
     await Promise.allSettled([endpoints.http.stop(), outbox.stop(0), hooks.stop(0), plugins.stop(0)])
     throw error
   }
+  core.runningTurns.setPaused(readPause(home.pauseFile))
   engine.start((key, queue, signal) => (queue === 'turn' ? runTurn(key, signal) : runCommand(key, signal)))
   state.phase = 'ready'
   log.info({ event: 'gateway.ready', url: state.url, ms: clock() - startedAt, home: home.root }, 'ready')

@@ -40,7 +40,7 @@ import { hasWaitingUser } from './message/event.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
-import { type RunningTurn, type RunningTurns, StopRequested } from './sessions/running-turns.ts'
+import { type RunningTurn, type RunningTurns, StopRequested, TurnPaused } from './sessions/running-turns.ts'
 
 export interface TurnDeps extends TurnProgressDeps {
   readonly outages: ModelOutages
@@ -72,6 +72,8 @@ export interface TurnDeps extends TurnProgressDeps {
   recordFailure(seq: number, error: unknown): Promise<void>
   /** Whether other sessions must be served before the next turn of this one. */
   yieldTurn(key: SessionKey): boolean
+  /** Tells the people of a conversation that the agent is paused. */
+  announcePause(key: SessionKey): Promise<void>
   /** Continues a turn later. */
   postpone(key: SessionKey, turn: PostponedTurn): Promise<void>
   /** The daemon is stopping: running turns may end, queued messages wait for the next start. */
@@ -84,6 +86,7 @@ export interface TurnDeps extends TurnProgressDeps {
 export function createTurnRunner(deps: TurnDeps): (key: SessionKey, signal: AbortSignal) => Promise<void> {
   return async (key, signal) => {
     while (!signal.aborted && !deps.isDraining() && !deps.running.isHeld(key)) {
+      if (deps.running.paused() !== null) return await deps.announcePause(key)
       deps.failpoint('turn:before-claim')
       const claim = await deps.journal.claim(key)
       if (claim === null) return
@@ -159,6 +162,7 @@ async function runModelTurn(
       journal,
       listener: progress.listener,
       signal: running.signal,
+      checkpoint: running.checkpoint,
       toolContextFor: (call) => deps.toolContext(turn, call, running.signal),
       openSubagentWorkspace: (sessionId, turnId) => deps.openSubagentWorkspace(sessionId, turnId, turn.authority),
       compress: () => deps.compression.afterContextOverflow(turn, chosen, running.signal),
@@ -168,6 +172,11 @@ async function runModelTurn(
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
       return { ...initial, ...stoppedResult(turn, progress.visibleText()), ord: journal.nextOrd() }
+    if (running.signal.reason instanceof TurnPaused) {
+      await deps.journal.pause(turn)
+      log.info({ event: 'turn.paused' }, 'the turn goes on when the pause of the agent ends')
+      return 'postponed'
+    }
     if (await deps.outages.postpone(turn, error)) return 'postponed'
     const failed = failedResult(error, deps.describeErrorOrigin)
     if (failed === undefined) throw error

@@ -89,6 +89,21 @@ export const agentConfig = {
         .min(1_000)
         .default(50_000)
         .describe('Maximum length of a tool result; a longer one is cut in the middle.'),
+      max_identical_calls: z
+        .int()
+        .min(0)
+        .max(100)
+        .default(5)
+        .describe(
+          'A turn ends with a notice when the same tool call has had the same result this many times among its latest calls; 0 for no limit.',
+        ),
+      max_turn_tokens: z
+        .int()
+        .min(1)
+        .optional()
+        .describe(
+          'A turn ends with a notice when its model calls have used this many tokens, input and output together. The default is no limit.',
+        ),
       disabled_toolsets: z
         .array(z.string())
         .default([])

@@ -101,6 +101,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     recordFailure: (seq, error) =>
       store.run(() => recordFailedAttempt(seq, messageOf(error), !isTransientError(error))),
     yieldTurn: core.engine.yieldTurn,
+    announcePause: core.pause.announce,
     postpone: createPostponement({ engine: core.engine, notices: core.turnNotices, clock }),
     isDraining: context.isDraining,
     log,

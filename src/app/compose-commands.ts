@@ -28,6 +28,12 @@ export function composeCommandDispatcher(
     commandDecisions: core.commandDecisions,
     isRunning: core.runningTurns.isRunning,
     onCommand: (command) => core.pluginRegistries.gatewayHooks.commandReceived(command),
+    authorityOf: accountDirectory.authorityOf,
+    async refuse(definition, { authority, source }) {
+      if (authority.role === 'owner') return undefined
+      const { refuseCommand } = await import('../flows/command-ceiling.ts')
+      return refuseCommand(definition, authority, accountDirectory.commandTiersOf(source))
+    },
     isAllowed: ({ source }) => accountDirectory.access({ source }).allowed,
     log,
     clock,
@@ -39,7 +45,7 @@ export function composeCommandDispatcher(
 
 function composeCommandServices(
   { options, accountDirectory, platforms, degraded, startedAt, clock }: AppContext,
-  { sessionServices, approvals, commands, backgroundTasks }: Core,
+  { sessionServices, approvals, commands, backgroundTasks, pause }: Core,
   { agentServices, compressSession }: Pick<AgentRuntime, 'agentServices' | 'compressSession'>,
 ): CommandServices {
   const { stopTurn, resetSession, sessionStatus } = sessionServices
@@ -64,5 +70,13 @@ function composeCommandServices(
       }
     },
     accessReason: (source) => accountDirectory.access({ source }).reason,
+    async permissionsOf(authority, source) {
+      const { permittedCommands } = await import('../flows/command-ceiling.ts')
+      const commands =
+        authority.role === 'owner' ? ['*'] : permittedCommands(authority, accountDirectory.commandTiersOf(source))
+      return { role: authority.role, tools: agentServices.toolListOf(authority), commands }
+    },
+    pauseAgent: pause.pause,
+    resumeAgent: pause.resume,
   }
 }

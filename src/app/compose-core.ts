@@ -13,6 +13,7 @@ import { type BackgroundTasks, createBackgroundTasks } from '../flows/background
 import { type CommandDecisions, createCommandDecisions } from '../flows/command-decision.ts'
 import { createGatewayEvents, type GatewayEvents } from '../flows/gateway-events.ts'
 import { createHookServices, type HookServicesDeps } from '../flows/hook-host-api.ts'
+import type { PauseDeps } from '../flows/pause.ts'
 import { createSessionServices, type SessionServices } from '../flows/session-services.ts'
 import { createTurnInfoFactory, type TurnInfoFactory } from '../flows/turn/claim.ts'
 import { createTurnNotices, type TurnNotices } from '../flows/turn/turn-notices.ts'
@@ -65,6 +66,15 @@ const noopGatewayHooks: GatewayHooks = {
   gatewayStopping: noop,
 }
 
+/** Pauses the agent, and ends the pause (flows/pause.ts). */
+export interface PauseControl {
+  pause(reason: string): Promise<void>
+  /** False if there was no pause. */
+  resume(): Promise<boolean>
+  /** Tells the people of a conversation that their message waits. */
+  announce(key: SessionKey): Promise<void>
+}
+
 export interface Core {
   readonly events: GatewayEvents
   readonly engine: Engine
@@ -79,6 +89,7 @@ export interface Core {
   readonly sessionServices: SessionServices
   readonly inbox: Inbox
   readonly backgroundTasks: BackgroundTasks
+  readonly pause: PauseControl
   /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
   readonly turnNotices: TurnNotices
@@ -159,6 +170,8 @@ export function composeCore(context: AppContext): Core {
   })
   const backgroundTasks = createBackgroundTasks({ store, inbox, turnResults, clock, log })
 
+  const turnNotices = createTurnNotices({ store, outbox, clock })
+
   return {
     events,
     engine,
@@ -174,10 +187,24 @@ export function composeCore(context: AppContext): Core {
     inbox,
     backgroundTasks,
     turnInfoOf: createTurnInfoFactory(accountDirectory.pluginRouteOf),
-    turnNotices: createTurnNotices({ store, outbox, clock }),
+    turnNotices,
+    pause: composePause(context, { engine, runningTurns, notices: turnNotices }),
     pauseTurn: ({ sessionKey }, ms, signal) =>
       waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
     embeddedSessionKey: () => (options.onlyPlatforms === undefined ? undefined : lastSession),
+  }
+}
+
+function composePause(
+  { options, store, clock, log }: AppContext,
+  parts: Pick<PauseDeps, 'engine' | 'runningTurns' | 'notices'>,
+): PauseControl {
+  const deps: PauseDeps = { ...parts, file: options.home.pauseFile, store, clock, log }
+  const load = () => import('../flows/pause.ts')
+  return {
+    pause: async (reason) => (await load()).pauseAgent(deps, reason),
+    resume: async () => (await load()).resumeAgent(deps),
+    announce: async (key) => (await load()).announcePause(deps, key),
   }
 }
 

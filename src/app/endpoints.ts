@@ -111,7 +111,15 @@ function composeHttp(
       connecting: initialConnectPending(),
     }),
     adminRoutes: [
-      ...adminRoutes({ store, engine, outbox, clock, status, shutdown: () => options.onShutdownRequest?.() }),
+      ...adminRoutes({
+        store,
+        engine,
+        outbox,
+        clock,
+        status,
+        pause: core.pause,
+        shutdown: () => options.onShutdownRequest?.(),
+      }),
       ...hookRoutes(hooks, redact),
       ...pluginRoutes(plugins, config.reload, redact),
     ],

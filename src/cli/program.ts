@@ -49,6 +49,17 @@ function addGatewayCommands(root: Command, context: CliContext): void {
       const { gatewayStop } = await import('./gateway-stop.ts')
       await gatewayStop(context)
     })
+  addPauseCommand(root, context)
+}
+
+function addPauseCommand(root: Command, context: CliContext): void {
+  root
+    .command('pause [reason...]')
+    .summary('pause the agent; `hermes pause off` ends the pause')
+    .description(
+      'Pauses the agent for everybody, also over restarts: messages are accepted and wait, running turns stop at their next step, and commands still work. `hermes pause off` ends the pause.',
+    )
+    .action(async (reason: string[]) => (await import('./pause.ts')).pause(context, reason))
 }
 
 function addStatusCommand(parent: Command, context: CliContext): void {

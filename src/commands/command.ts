@@ -1,12 +1,15 @@
 /**
  * The contract of a slash command, which the gateway handles without the model.
  */
+import type { Authority, Role } from '../message/authority.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
 
 export interface CommandContext {
   readonly source: SessionSource
+  /** Whose command it is. */
+  readonly authority: Authority
   readonly sessionKey: SessionKey
   /** The canonical name. */
   readonly name: string
@@ -39,6 +42,20 @@ export interface CommandServices {
   pendingQuestion(key: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
   /** Why the user has access, for `/whoami`. */
   accessReason(source: SessionSource): string
+  /** What this person may do, for `/whoami`. */
+  permissionsOf(authority: Authority, source: SessionSource): Promise<Permissions>
+  /** Pauses the agent. Rejects when the pause cannot be stored; it is in effect until a restart. */
+  pauseAgent(reason: string): Promise<void>
+  /** False if the agent was not paused. */
+  resumeAgent(): Promise<boolean>
+}
+
+export interface Permissions {
+  readonly role: Role
+  /** The tool list of the configuration: names, toolsets, `*`, `-name`. */
+  readonly tools: readonly string[]
+  /** Names, or `*`. */
+  readonly commands: readonly string[]
 }
 
 export interface TypedAnswer {
@@ -101,6 +118,8 @@ export interface CommandDefinition {
    * `approvals.destructive_slash_confirm` is set. Without it the command runs at once.
    */
   readonly destructiveEffect?: string
+  /** Whom the command is for; without it, for everybody. */
+  readonly minimumRole?: 'owner'
   /** A recovery command: hooks are notified after it and cannot block it (contract §1.5). */
   readonly bypassesHooks?: boolean
   /** Returns the reply as markdown; '' sends no reply. May throw: the user receives the reason. */

@@ -10,7 +10,14 @@ import {
   versionCommand,
   whoamiCommand,
 } from './built-in/information.ts'
-import { approveCommand, compressCommand, denyCommand, newCommand, stopCommand } from './built-in/session.ts'
+import {
+  approveCommand,
+  compressCommand,
+  denyCommand,
+  newCommand,
+  pauseCommand,
+  stopCommand,
+} from './built-in/session.ts'
 import type { CommandDefinition } from './command.ts'
 
 export interface CommandRegistry {
@@ -28,6 +35,7 @@ const builtInCommands: readonly CommandDefinition[] = [
   startCommand,
   newCommand,
   stopCommand,
+  pauseCommand,
   approveCommand,
   denyCommand,
   compressCommand,

@@ -2,7 +2,7 @@
  * The accounts of all platforms: who may write to them, how they behave, and which session a message belongs to.
  */
 
-import { authorityWith, decideAccess, decideRole, deniesEveryone } from '../inbox/access.ts'
+import { authorityWith, decideAccess, decideRole, deniesEveryone, type RoleRules } from '../inbox/access.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
 import type { MessageEvent } from '../message/event.ts'
@@ -28,6 +28,8 @@ export interface AccountDirectory {
   access(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
   /** Whose message it is, by the lists of the configuration. The lowest role for an account that is not configured. */
   authorityOf(source: SessionSource): Authority
+  /** The lists of the account that limit commands; undefined for an account that is not configured. */
+  commandTiersOf(source: SessionSource): RoleRules | undefined
   /** How the gateway behaves on an account; the defaults for an account that is not configured. */
   policyOf(of: Pick<SessionSource, 'platform' | 'account'>): AccountPolicy
   editPolicyOf(source: SessionSource): AccountPolicy['edits']
@@ -101,6 +103,7 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
       const role = account === undefined ? 'guest' : decideRole(source, account.access, account.roles)
       return authorityWith(role, source)
     },
+    commandTiersOf: (source) => accountOf(source)?.roles,
     policyOf,
     editPolicyOf: (source) => policyOf(source).edits,
     sessionKey: (source) => sessionKeyOf(source, keyRules(source)),

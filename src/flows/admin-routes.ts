@@ -6,6 +6,7 @@ import type { Engine } from '../engine/engine.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
 import { HermesError } from '../lib/errors.ts'
 import { brand } from '../lib/ids.ts'
+import { isRecord } from '../lib/json.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
@@ -19,6 +20,7 @@ export interface AdminRoutesDeps {
   readonly clock: () => number
   /** The report of `hermes status`. */
   status(): unknown
+  readonly pause: { pause(reason: string): Promise<void>; resume(): Promise<boolean> }
   /** Starts the stop of the daemon. */
   shutdown(): void
 }
@@ -58,6 +60,20 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
     act('/api/outbox/drop', (id) => outbox.drop(id)),
     {
       method: 'POST',
+      path: '/api/pause',
+      access: 'token',
+      async handle(request) {
+        const body = await readBody(request)
+        const { off, reason }: Readonly<Record<string, unknown>> = isRecord(body) ? body : {}
+        if (off === true) return Response.json({ ok: await deps.pause.resume() })
+        if (typeof reason !== 'string')
+          throw new HermesError('http/bad-request', 'Expected {"reason": <text>} or {"off": true}.')
+        await deps.pause.pause(reason)
+        return Response.json({ ok: true })
+      },
+    },
+    {
+      method: 'POST',
       path: '/api/shutdown',
       access: 'token',
       handle() {
@@ -68,10 +84,14 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
   ]
 }
 
-async function readId(request: Request): Promise<number> {
-  const body: unknown = await request.json().catch((cause: unknown) => {
+function readBody(request: Request): Promise<unknown> {
+  return request.json().catch((cause: unknown) => {
     throw new HermesError('http/bad-request', 'The body is not JSON.', { cause })
   })
+}
+
+async function readId(request: Request): Promise<number> {
+  const body = await readBody(request)
   const id = typeof body === 'object' && body !== null && 'id' in body ? body.id : undefined
   if (typeof id === 'number' && Number.isSafeInteger(id)) return id
   throw new HermesError('http/bad-request', 'Expected {"id": <number>}.')

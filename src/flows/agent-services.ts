@@ -54,6 +54,8 @@ export interface AgentServices {
   /** A separate terminal and todo list for the tools of a sub-agent. */
   openSubagentWorkspace(sessionId: string, turnId: string, authority: Authority): SubagentWorkspace
   cwd(): string
+  /** The tools that the configuration permits to this person in this chat: names, toolsets, modes, `*`, `-name`. */
+  toolListOf(authority: Authority): readonly string[]
   /** The configured names. Loads nothing. */
   describe(): { readonly model: string; readonly provider: string }
   /** The configuration has changed: the next turn reads it. */
@@ -145,6 +147,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       close: () => resources.dispose(sessionId),
     }),
     cwd,
+    toolListOf: (authority) => toolListOf(settings().roles, authority),
     describe: () => ({ model: settings().model, provider: resolveProviderName(providerSettings(deps)) }),
     reconfigured() {
       configuredModel = undefined

@@ -10,6 +10,7 @@ import { claimEvent, findQueueHead, finishEvent, markEventDead, type QueueHead }
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import type { Authority } from '../message/authority.ts'
 import { type MessageEvent, parseCommand } from '../message/event.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -35,6 +36,10 @@ export interface CommandDispatcherDeps {
   isRunning?(key: SessionKey): boolean
   /** Whether the sender may talk to the agent here. */
   isAllowed(event: MessageEvent): boolean
+  /** The role of a sender, for commands that a version without roles has accepted. */
+  authorityOf(source: SessionSource): Authority
+  /** Why the sender may not use the command; undefined if it may run. */
+  refuse(definition: CommandDefinition, context: CommandContext): Promise<string | undefined>
   readonly log: Logger
   readonly clock: () => number
   /** The confirmation of destructive commands. */
@@ -97,7 +102,7 @@ interface ResolvedCommand {
 }
 
 function resolveCommand(
-  { commands }: CommandDispatcherDeps,
+  { commands, authorityOf }: CommandDispatcherDeps,
   sessionKey: SessionKey,
   event: MessageEvent,
   signal: AbortSignal,
@@ -107,7 +112,12 @@ function resolveCommand(
   if (parsed === null || definition === undefined) return undefined
   const { source } = event
   const { name: rawCommand, args } = parsed
-  return { definition, event, context: { source, sessionKey, name: definition.name, args, rawCommand, signal } }
+  const authority = event.authority ?? authorityOf(source)
+  return {
+    definition,
+    event,
+    context: { source, authority, sessionKey, name: definition.name, args, rawCommand, signal },
+  }
 }
 
 /** Runs a command, or asks for confirmation first. An error becomes the reply. */
@@ -124,6 +134,8 @@ async function runCommand(
   let hooksNotified = false
   deps.log.info({ event: 'command.started', session: key, command: name }, 'command started')
   try {
+    const refusal = await deps.refuse(typedCommand.definition, typedCommand.context)
+    if (refusal !== undefined) return refusedResult(deps, key, name, refusal)
     if (!isConfirmed(event) && deps.isRunning?.(key) !== true) deps.onCommand?.(typedCommand.context)
     const decision = wereHooksNotified(event)
       ? { command: typedCommand, hooksNotified: true }
@@ -131,6 +143,9 @@ async function runCommand(
     if ('reply' in decision) return textResult(decision.reply)
     hooksNotified = decision.hooksNotified
     const { definition, context } = decision.command
+    // Hooks may have replaced the command.
+    const rewrittenRefusal = decision.command === typedCommand ? undefined : await deps.refuse(definition, context)
+    if (rewrittenRefusal !== undefined) return refusedResult(deps, key, definition.name, rewrittenRefusal)
     // After the hooks, so that a denied command asks no question.
     const question = await askConfirmation(deps, decision, key)
     if (question !== undefined) return question
@@ -143,6 +158,11 @@ async function runCommand(
     const result = textResult(`\`/${rawCommand}\` failed: ${messageOf(error)}${hint}`)
     return hooksNotified ? result : { ...result, emitEvent }
   }
+}
+
+function refusedResult({ log }: CommandDispatcherDeps, session: SessionKey, command: string, text: string) {
+  log.info({ event: 'command.not_permitted', session, command }, 'a command is not permitted to this person')
+  return textResult(text)
 }
 
 /** A command that may run. */

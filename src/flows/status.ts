@@ -9,6 +9,7 @@ import type { PlatformCatalogue } from '../platforms/registry.ts'
 import type { Supervisor } from '../platforms/supervisor.ts'
 import type { Daemons } from '../plugins/daemons/daemons.ts'
 import type { PluginFailure } from '../plugins/plugin-report.ts'
+import type { Pause } from '../sessions/running-turns.ts'
 import { type SlowCommits, slowCommitThresholdMs } from '../store/slow-commits.ts'
 import { describeWriteProblem, type WriteHealth } from '../store/write-health.ts'
 import type { AgentServices } from './agent-services.ts'
@@ -117,6 +118,13 @@ export function hungCallsWarnings(blockingCalls: number): readonly string[] {
   return blockingCalls === 0
     ? []
     : [`model: ${blockingCalls} calls without output occupy all concurrent turns (agent.max_concurrent_turns)`]
+}
+
+/** Messages are accepted and wait. */
+export function pauseWarnings(pause: Pause | null): readonly string[] {
+  if (pause === null) return []
+  const since = pause.since === 0 ? '' : ` since ${new Date(pause.since).toISOString()}`
+  return [`the agent is paused${since}${pause.reason === '' ? '' : ` (${pause.reason})`}; hermes pause off ends it`]
 }
 
 /** The platforms that `/readyz` lists: disabled ones are left out. */

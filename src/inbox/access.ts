@@ -122,6 +122,9 @@ export interface RoleRules {
   readonly adminFrom: readonly string[]
   /** `extra.group_allow_admin_from`: owners in groups. */
   readonly groupAdminFrom: readonly string[]
+  /** `extra.user_allowed_commands` and `extra.group_user_allowed_commands`: commands for everybody else. */
+  readonly userAllowedCommands: readonly string[]
+  readonly groupUserAllowedCommands: readonly string[]
   /** Some list of the configuration names an owner. Without one, everybody who is allowed by id is an owner. */
   readonly hasOwners: boolean
 }

@@ -17,6 +17,8 @@ export interface HomeLayout {
   /** The bearer token of the HTTP API, mode 0600. */
   readonly tokenFile: string
   readonly pidFile: string
+  /** Present while the agent is paused. */
+  readonly pauseFile: string
   /** Locked by the process that runs turns. */
   readonly lockFile: string
   readonly hooks: string
@@ -49,6 +51,7 @@ export function createHomeLayout(root: string): HomeLayout {
     databaseFile: within('state.db'),
     tokenFile: within('gateway.token'),
     pidFile: within('gateway.pid'),
+    pauseFile: within('paused.json'),
     lockFile: within('gateway.lock'),
     hooks: within('hooks'),
     plugins: within('plugins'),

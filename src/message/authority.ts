@@ -5,7 +5,7 @@
  */
 import type { ChatType } from './source.ts'
 
-/** `owner`: everything. `member`: a known person. `guest`: somebody who is let in without being listed by id. */
+/** `owner`: everything. `member`: a known person. `guest`: a person who is let in without being listed by id. */
 export type Role = 'owner' | 'member' | 'guest'
 
 export interface Authority {

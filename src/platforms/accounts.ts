@@ -132,6 +132,8 @@ function roleRules({ roles, hasOwners }: GeneralSettings, platform: string, { ex
     guests: idsOf(roles.guests, platform),
     adminFrom: extra?.allow_admin_from ?? [],
     groupAdminFrom: extra?.group_allow_admin_from ?? [],
+    userAllowedCommands: extra?.user_allowed_commands ?? [],
+    groupUserAllowedCommands: extra?.group_user_allowed_commands ?? [],
     hasOwners,
   }
 }

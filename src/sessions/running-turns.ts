@@ -12,8 +12,26 @@ export class StopRequested extends Error {
   }
 }
 
+/** The abort reason when the agent is paused: the turn goes on when the pause ends. */
+export class TurnPaused extends Error {
+  constructor() {
+    super('the agent is paused')
+    this.name = 'TurnPaused'
+  }
+}
+
+/** The agent works on nothing until the pause ends. */
+export interface Pause {
+  /** ms */
+  readonly since: number
+  /** Of the person who paused it; '' for none. */
+  readonly reason: string
+}
+
 export interface RunningTurn {
   readonly signal: AbortSignal
+  /** Called between the steps of the turn. Throws the reason of the signal; a pause aborts the turn here. */
+  checkpoint(): void
   /** Must be called when the turn ends. */
   finish(): void
 }
@@ -31,6 +49,9 @@ export interface RunningTurns {
   /** Prevents further turns of this session until the returned function is called. */
   hold(key: SessionKey): () => void
   isHeld(key: SessionKey): boolean
+  /** The pause of the agent; null while it works. */
+  paused(): Pause | null
+  setPaused(pause: Pause | null): void
 }
 
 interface RunningEntry {
@@ -42,6 +63,7 @@ interface RunningEntry {
 export function createRunningTurns(): RunningTurns {
   const running = new Map<SessionKey, RunningEntry>()
   const held = new Set<SessionKey>()
+  let pause: Pause | null = null
 
   return {
     start(key, seq, outer) {
@@ -51,6 +73,10 @@ export function createRunningTurns(): RunningTurns {
       running.set(key, entry)
       return {
         signal: linked.signal,
+        checkpoint() {
+          if (pause !== null) linked.abort(new TurnPaused())
+          linked.signal.throwIfAborted()
+        },
         finish() {
           linked.release()
           if (running.get(key) === entry) running.delete(key)
@@ -84,5 +110,9 @@ export function createRunningTurns(): RunningTurns {
       }
     },
     isHeld: (key) => held.has(key),
+    paused: () => pause,
+    setPaused(next) {
+      pause = next
+    },
   }
 }

@@ -63,6 +63,9 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     answerQuestion: () => assert.fail('unexpected answer'),
     pendingQuestion: async () => undefined,
     accessReason: () => 'the user is on the allow list',
+    permissionsOf: async ({ role }) => ({ role, tools: ['*', '-terminal'], commands: ['help', 'whoami'] }),
+    pauseAgent: () => assert.fail('unexpected pause'),
+    resumeAgent: () => assert.fail('unexpected end of a pause'),
     ...more,
   }
 }
@@ -91,7 +94,7 @@ async function run(typed: string, given: CommandServices, from: SessionSource = 
   const [, name = '', args = ''] = /^\/(\S+)\s*(.*)$/s.exec(typed) ?? []
   const definition = registry.resolve(name)
   assert.ok(definition, `unknown command ${typed}`)
-  const context = { source: from, sessionKey: key, name: definition.name, args, rawCommand: name }
+  const context = { source: from, authority: ownerAuthority, sessionKey: key, name: definition.name, args, rawCommand: name }
   return await definition.run({ ...context, signal: new AbortController().signal }, given)
 }
 
@@ -144,7 +147,7 @@ async function realSession(t: TestContext) {
 test('commands are found by name and alias only', () => {
   assert.deepEqual(
     registry.list().map(({ name }) => name),
-    ['start', 'new', 'stop', 'approve', 'deny', 'compress', 'status', 'help', 'commands', 'whoami', 'version'],
+    ['start', 'new', 'stop', 'pause', 'approve', 'deny', 'compress', 'status', 'help', 'commands', 'whoami', 'version'],
   )
   assert.equal(registry.resolve('reset')?.name, 'new')
   assert.equal(registry.resolve('v')?.name, 'version')

@@ -25,7 +25,16 @@ function accountOf(name: string, change: Partial<PlatformAccount> = {}): Platfor
   return { platform: installed(name), account: 'default', options: {}, access, roles, policy, ...change }
 }
 
-const roles = { owners: [], members: [], guests: [], adminFrom: [], groupAdminFrom: [], hasOwners: false }
+const roles = {
+  owners: [],
+  members: [],
+  guests: [],
+  adminFrom: [],
+  groupAdminFrom: [],
+  userAllowedCommands: [],
+  groupUserAllowedCommands: [],
+  hasOwners: false,
+}
 
 const policy = { edits: 'amend', replyTo: 'first', typing: true, fileHosts: [] } as const
 

@@ -1,7 +1,8 @@
 /**
  * The progress of a turn: its conversation, the text so far, and the tool calls without a result.
  */
-import type { ChatMessage, ToolCall } from '../../message/transcript.ts'
+import { createHash } from 'node:crypto'
+import type { ChatMessage, ToolCall, ToolMessage, Usage } from '../../message/transcript.ts'
 
 export interface LoopState {
   readonly messages: ChatMessage[]
@@ -17,6 +18,10 @@ export interface LoopState {
   apiRequestId: string
   /** When the provider stopped answering, ms; null while it answers. */
   outageSince: number | null
+  /** The newest tool calls with their results, as hashes. */
+  readonly recentCalls: string[]
+  /** Of the responses of this run of the turn and of its sub-agents. */
+  tokens: number
 }
 
 /** An interrupted turn resumes at the first tool call without a result. Without such a call the model is called. */
@@ -38,6 +43,8 @@ export function restoreLoopState(
     modelCalls: responses.length,
     apiRequestId: '',
     outageSince,
+    recentCalls: [],
+    tokens: 0,
   }
 }
 
@@ -62,4 +69,54 @@ export function withUniqueIds(calls: readonly ToolCall[], { messages }: LoopStat
     taken.add(id)
     return { ...call, id }
   })
+}
+
+/** Adds the tokens of a response. */
+export function countTokens(state: LoopState, { inputTokens, outputTokens }: Usage): void {
+  state.tokens += inputTokens + outputTokens
+}
+
+/** Remembers the last calls, twice as many as may be identical: two calls that alternate repeat, too. */
+export function recordCalls(
+  { recentCalls }: LoopState,
+  calls: readonly ToolCall[],
+  results: readonly ToolMessage[],
+  maxIdentical: number,
+): void {
+  for (const { id, name, arguments: args } of calls) {
+    const result = results.find(({ toolCallId }) => toolCallId === id)?.content ?? ''
+    recentCalls.push(createHash('sha256').update(JSON.stringify([name, args, result])).digest('base64'))
+  }
+  recentCalls.splice(0, recentCalls.length - 2 * maxIdentical)
+}
+
+export interface TurnLimits {
+  readonly max_identical_calls: number
+  readonly max_turn_tokens?: number | undefined
+}
+
+export interface Runaway {
+  readonly reason: 'identical_calls' | 'token_limit'
+  /** For the person who waits. */
+  readonly notice: string
+}
+
+/** Why the turn must end although the model wants to go on; undefined if it may. */
+export function findRunaway(
+  { recentCalls, tokens, lastToolResults }: LoopState,
+  { max_identical_calls: maxIdentical, max_turn_tokens: maxTokens }: TurnLimits,
+): Runaway | undefined {
+  const last = recentCalls.at(-1)
+  if (maxIdentical > 0 && recentCalls.filter((call) => call === last).length >= maxIdentical) {
+    const tool = lastToolResults.at(-1)?.name ?? 'a tool'
+    return {
+      reason: 'identical_calls',
+      notice: `⚠️ I stopped: I called ${tool} ${maxIdentical} times with the same arguments and got the same result each time. Tell me how to go on. (agent.max_identical_calls)`,
+    }
+  }
+  if (maxTokens === undefined || tokens < maxTokens) return undefined
+  return {
+    reason: 'token_limit',
+    notice: `⚠️ I stopped: this turn has used ${tokens.toLocaleString('en-US')} tokens, and the limit is ${maxTokens.toLocaleString('en-US')}. Write to me to go on. (agent.max_turn_tokens)`,
+  }
 }

@@ -19,7 +19,16 @@ import { retryRulesOf, unattendedLocalRefusalWindowMs } from '../models/retry-po
 import type { ToolContext } from '../tools/tool.ts'
 import type { AgentTools } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
-import { collectLastToolResults, type LoopState, restoreLoopState, withUniqueIds } from './loop-state.ts'
+import {
+  collectLastToolResults,
+  countTokens,
+  findRunaway,
+  type LoopState,
+  type Runaway,
+  recordCalls,
+  restoreLoopState,
+  withUniqueIds,
+} from './loop-state.ts'
 import type { ToolCallDeps } from './run-tool-call.ts'
 import { stripPartialThinking, stripThinking } from './strip-thinking.ts'
 import type { ApproveTool } from './tool-approval.ts'
@@ -51,6 +60,8 @@ export interface LoopInput {
   readonly journal: Journal
   readonly listener: ProgressListener
   readonly signal: AbortSignal
+  /** Called before each model call and before tools run. Throws when the turn must not go on. */
+  checkpoint?(): void
   toolContextFor(call: ToolCall): ToolContext
   /** The token usage of sub-agents since the last call. */
   takeSubagentUsage?(): Usage
@@ -66,7 +77,7 @@ export interface LoopResult {
   /** Of the last response. The usage of earlier responses was stored with them in the journal. */
   readonly usage: Usage
   readonly iterations: number
-  /** The finish reason of the last response (`stop`, `length` …), or `max_iterations`. */
+  /** The finish reason of the last response (`stop`, `length` …), `max_iterations`, `identical_calls` or `token_limit`. */
   readonly finishReason: string
   /** The conversation without the last response. */
   readonly messages: readonly ChatMessage[]
@@ -92,7 +103,21 @@ export async function runAgentLoop(deps: LoopDeps, input: LoopInput, context: st
     state.iteration += 1
     const result = await inScope(() => runIteration(deps, input, state, iterationLimit, context))
     if (result !== undefined) return result
+    const runaway = findRunaway(state, deps.settings().agent)
+    if (runaway !== undefined) return endRunaway(deps, input, state, runaway)
   }
+}
+
+/** Ends the turn with a notice. All tool calls have results, and the texts of the turn stay in the conversation. */
+function endRunaway(
+  { log }: LoopDeps,
+  { turn, takeSubagentUsage }: LoopInput,
+  { messages, iteration: iterations }: LoopState,
+  { reason: finishReason, notice: text }: Runaway,
+): LoopResult {
+  log.warn({ event: 'turn.runaway', turn: turn.turnId, reason: finishReason, iterations }, 'a turn was ended')
+  const message = { role: 'assistant', content: text } as const
+  return { text, message, usage: takeSubagentUsage?.() ?? noUsage, iterations, finishReason, messages }
 }
 
 /** One model call and the tool calls in its response. Undefined when another iteration follows. */
@@ -103,12 +128,14 @@ async function runIteration(
   iterationLimit: number,
   context: string,
 ): Promise<LoopResult | undefined> {
+  input.checkpoint?.()
   input.listener.onIteration(state.iteration, state.lastToolResults)
   const isFinal = state.iteration > iterationLimit
   const { output, ...response } = await requestIteration(deps, input, state, isFinal, context).catch((error) =>
     retryCompressed(deps, input, state, isFinal, context, error),
   )
   const usage = addUsage(response.usage, input.takeSubagentUsage?.() ?? noUsage)
+  countTokens(state, usage)
   const toolCalls = withUniqueIds(output.toolCalls, state)
   const message = toAssistantMessage({ ...output, toolCalls }, input.provider.apiMode, isFinal)
   if (message.toolCalls === undefined) {
@@ -130,6 +157,7 @@ async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, 
   const { middleware, agentHooks, approve, rejectionReason, log, clock, failpoint } = deps
   const { turn, tools, journal, listener, toolContextFor, signal } = input
   const { apiRequestId, pendingCalls } = state
+  input.checkpoint?.()
   const toolDeps: ToolCallDeps = {
     turn,
     apiRequestId,
@@ -148,6 +176,7 @@ async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, 
   }
   const results = await runToolBatch(toolDeps, pendingCalls, signal, (branches) => deps.fork(turn, branches))
   signal.throwIfAborted()
+  recordCalls(state, pendingCalls, results, deps.settings().agent.max_identical_calls)
   state.pendingCalls = []
   state.lastToolResults = collectLastToolResults([...state.messages, ...results])
   state.messages.push(...addIterationNotice(results, state.iteration, iterationLimit))

@@ -135,6 +135,9 @@ function createSubagent(
   }
 }
 
+/** The sub-agent was ended before it had an answer. */
+const unfinishedReasons: ReadonlySet<string> = new Set(['max_iterations', 'identical_calls', 'token_limit'])
+
 /** Rejects with the signal's reason when it aborts. Any other failure becomes a result. */
 async function runSubagent(deps: AgentDeps, child: Subagent, runAgentTurn: RunAgentTurn): Promise<SubagentResult> {
   const { parent, info, run, toolCalls } = child
@@ -169,7 +172,7 @@ function withApproval(deps: AgentDeps, approve: ApproveTool): AgentDeps {
 }
 
 function toSubagentResult({ text, finishReason }: AgentResult): SubagentResult {
-  const completed = text !== '' && finishReason !== 'max_iterations'
+  const completed = text !== '' && !unfinishedReasons.has(finishReason)
   return { status: completed ? 'completed' : 'failed', summary: text }
 }
 

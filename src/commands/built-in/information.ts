@@ -107,13 +107,26 @@ export const whoamiCommand: CommandDefinition = {
   description: 'Show who I think you are',
   argsHint: '',
   queue: 'control',
-  async run({ source, sessionKey }, services) {
+  async run({ source, authority, sessionKey }, services) {
+    const { role, tools, commands } = await services.permissionsOf(authority, source)
     const lines = [
       `**You** ${source.userName ?? 'no name'} · id \`${source.userId ?? 'unknown'}\``,
       `**Where** ${source.platform}, ${source.chatType} \`${source.chatId}\`${source.threadId === undefined ? '' : `, thread \`${source.threadId}\``}`,
       `**Session key** \`${sessionKey}\``,
       `**Access** ${services.accessReason(source)}`,
+      `**Role** ${role}`,
+      `**Tools** ${formatToolList(tools)}`,
+      `**Commands** ${commands.includes('*') ? 'all' : commands.map((name) => `\`/${name}\``).join(', ')}${role === 'owner' ? '' : ', except those for owners'}`,
     ]
     return lines.join('  \n')
   },
+}
+
+/** `all except terminal, file` */
+function formatToolList(list: readonly string[]): string {
+  const names = (entries: readonly string[]) => entries.map((name) => `\`${name}\``).join(', ')
+  const denied = list.filter((entry) => entry.startsWith('-')).map((entry) => entry.slice(1))
+  const allowed = list.filter((entry) => !entry.startsWith('-') && entry !== '*')
+  if (!list.includes('*')) return allowed.length === 0 ? 'none' : names(allowed)
+  return denied.length === 0 ? 'all' : `all except ${names(denied)}`
 }

@@ -1,5 +1,5 @@
 /**
- * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/approve` and `/deny`.
+ * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/approve` and `/deny`; and `/pause`.
  */
 import type { CommandDefinition } from '../command.ts'
 
@@ -79,5 +79,21 @@ export const denyCommand: CommandDefinition = {
     const all = first.toLowerCase() === 'all'
     const reason = (all ? args.slice(first.length) : args).trim().slice(0, maxReasonChars).toWellFormed()
     return services.answerQuestion(sessionKey, { words: 'deny', all, reason, by: source })
+  },
+}
+
+export const pauseCommand: CommandDefinition = {
+  name: 'pause',
+  aliases: [],
+  description: 'Pause the agent for everybody; messages wait',
+  argsHint: '[reason|off]',
+  queue: 'control',
+  minimumRole: 'owner',
+  bypassesHooks: true,
+  async run({ args }, services) {
+    if (args.trim().toLowerCase() === 'off')
+      return (await services.resumeAgent()) ? '▶️ The agent works again.' : 'The agent is not paused.'
+    await services.pauseAgent(args.trim())
+    return '⏸ The agent is paused. Messages wait until `/pause off`, and commands still work.'
   },
 }

@@ -6,7 +6,7 @@
 import type { Journal } from '../../agent/loop/journal.ts'
 import { hashToolCall } from '../../agent/loop/tool-batch.ts'
 import { attachFiles } from '../../inbox/apply-change.ts'
-import { continueAttempt, endPreparation, recordProgress } from '../../inbox/attempts.ts'
+import { continueAttempt, endPreparation, pauseAttempt, recordProgress } from '../../inbox/attempts.ts'
 import { finishEvent, markEventDead } from '../../inbox/queries.ts'
 import { isHermesError } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
@@ -51,6 +51,8 @@ export interface TurnJournal {
   storeAttachments(seq: number, files: readonly Attachment[]): Promise<void>
   /** What the agent loop writes while it works. */
   journalOf(turn: Turn, prepareInterim?: PrepareInterim): Journal & { readonly nextOrd: () => number }
+  /** Ends the attempt of a turn that goes on when the agent does. Rejects `store/fenced` when superseded. */
+  pause(turn: Turn): Promise<void>
   /** Ends the turn: transcript, outbox rows and inbox in one transaction. Rejects `store/fenced` when superseded. */
   finish(turn: Turn, completion: TurnCompletion): Promise<TurnResult>
 }
@@ -138,6 +140,11 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
       }
     },
 
+    pause: (turn) =>
+      store.run(function* () {
+        yield* checkFence(turn.fence)
+        yield* pauseAttempt(turn.seq)
+      }),
     finish: (turn, completion) => store.run(() => finishTurn(turn, completion, clock())),
   }
 }

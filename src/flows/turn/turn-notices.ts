@@ -18,6 +18,8 @@ export interface TurnNotices {
   postponed(event: MessageEvent, turnId: string, until: number): Promise<void>
   /** The turn waits for the provider of the model. `reason` is for people. Rejects `store/…`. */
   waitingForModel(event: MessageEvent, turnId: string, reason: string): Promise<void>
+  /** The message waits until the agent goes on. `key` names the pause and the conversation. Rejects `store/…`. */
+  paused(event: MessageEvent, key: string, reason: string): Promise<void>
 }
 
 export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): TurnNotices {
@@ -43,6 +45,12 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
       ),
     waitingForModel: (event, turnId, reason) =>
       notify(event, `turn:${turnId}:outage`, `⏳ ${reason} Your message waits. Send /stop to cancel.`),
+    paused: (event, key, reason) =>
+      notify(
+        event,
+        key,
+        `⏸ I am paused${reason === '' ? '' : `: ${reason}`}. Your message is kept, and I answer it when I go on.`,
+      ),
   }
 }
 

@@ -123,7 +123,7 @@ test('at the iteration limit the model is asked for a summary, and its tool call
 })
 
 test('the model is notified at 70 % and at 90 % of its iterations, only in the request', async () => {
-  const script = Array.from({ length: 9 }, (_, index) => asks(call(`c${index}`, 'look')))
+  const script = Array.from({ length: 9 }, (_, index) => asks(call(`c${index}`, 'look', { index })))
   const { result, provider, journal } = runTestAgent(
     [...script, { chunks: ['done'] }],
     { look: async () => 'seen' },
@@ -340,4 +340,27 @@ test('a program gets the failure of a server that is not started after 15 second
       windowMs,
     )
   }
+})
+
+test('a turn ends with a notice after five identical calls with the same result; alternating calls are found, too', async () => {
+  for (const names of [['look'], ['look', 'read']]) {
+    const script = Array.from({ length: 30 }, (_, at) => asks(call(`c${at}`, names[at % names.length] ?? '')))
+    const { result, provider, journal } = runTestAgent(script, { look: async () => 'same', read: async () => 'same' })
+    const { finishReason, text } = await result
+    assert.equal(finishReason, 'identical_calls')
+    assert.notEqual(text, '')
+    assert.equal(provider.requests.length, names.length === 1 ? 5 : 9)
+    const results = journal.messages.filter(({ role }) => role === 'tool')
+    assert.equal(results.length, provider.requests.length, 'each call has its result')
+  }
+})
+
+test('calls with other arguments or other results are no loop', async () => {
+  let looks = 0
+  const script = Array.from({ length: 12 }, (_, at) => asks(call(`c${at}`, at % 2 === 0 ? 'look' : 'read', { at })))
+  const { result } = runTestAgent([...script, ...script.map(() => asks(call('d', 'look'))), { chunks: ['done'] }], {
+    look: async () => String(looks++),
+    read: async () => 'same',
+  })
+  assert.equal((await result).text, 'done')
 })

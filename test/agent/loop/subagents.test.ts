@@ -175,7 +175,7 @@ test('a sub-agent has its own iteration limit, and has failed when it reaches th
   const { result, reports } = delegating(
     [
       asks(call('d', 'delegate_task', { goal: 'for ever' })),
-      ...Array.from({ length: 50 }, (_, at) => asks(call(`x${at}`, 'look'))),
+      ...Array.from({ length: 50 }, (_, at) => asks(call(`x${at}`, 'look', { at }))),
       { chunks: ['half of it'] },
       { chunks: ['ok'] },
     ],

@@ -45,6 +45,7 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'Locked by the process that runs turns; the operating system releases the lock when this process exits.',
   ],
   pidFile: ['gateway', 'The process id of the running gateway; removed when it stops.'],
+  pauseFile: ['gateway', 'Present while the agent is paused: since when, and why.'],
   logs: ['gateway', '`gateway.log` and rotated files: at most 7 files of 10 MB.'],
   media: ['gateway', 'Attachments of messages; deleted after `retention.media_days`.'],
   cache: [

@@ -1,0 +1,20 @@
+/**
+ * `hermes pause`: through the daemon, or in the file that it reads at its start.
+ */
+import { readPause, writePause } from '../sessions/pause-file.ts'
+import type { CliContext } from './context.ts'
+import { findRunningDaemon } from './daemon.ts'
+import { readSettings } from './settings.ts'
+
+/** `off` ends the pause; everything else is the reason. */
+export async function pause(context: CliContext, words: readonly string[]): Promise<void> {
+  const { home, output } = context
+  const reason = words.join(' ').trim()
+  const isOff = reason.toLowerCase() === 'off'
+  const { token } = await readSettings(context)
+  const daemon = await findRunningDaemon({ home, token, fetch })
+  if (daemon !== undefined) await daemon.post('/api/pause', isOff ? { off: true } : { reason })
+  else if (isOff) writePause(home.pauseFile, null)
+  else writePause(home.pauseFile, { since: readPause(home.pauseFile)?.since ?? Date.now(), reason })
+  output.write(isOff ? 'The agent works again.\n' : 'The agent is paused until `hermes pause off`. Messages wait.\n')
+}
