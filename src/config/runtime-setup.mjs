@@ -1,5 +1,5 @@
 /**
- * Decides what must be known before any other file is loaded: the V8 flags and the compile cache.
+ * Decides what must be known before any other file is loaded: the V8 flags, the memory allocator and the compile cache.
  */
 import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -10,6 +10,12 @@ import { join } from 'node:path'
  * They act from the command line only.
  */
 const daemonFlags = ['--max-semi-space-size=4', '--max-old-space-size=512']
+
+/**
+ * One heap of the C library for all threads, and free memory at its end goes back to the system. By default glibc gives each
+ * thread a heap that never shrinks. It reads these variables when the process starts. A value of the user has precedence.
+ */
+const daemonAllocator = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' }
 
 /**
  * @typedef {object} RuntimeSetup
@@ -29,7 +35,13 @@ export function runtimeSetup({ argv, execArgv, execPath, env }, installationCach
   )
   const daemon = argv[2] === 'gateway' && argv[3] === 'run'
   const flagged = execArgv.some((flag) => flag.startsWith('--max-semi-space-size'))
-  if (daemon && !flagged) return { environment, restartWith: [execPath, ...daemonFlags, ...execArgv, ...argv.slice(1)] }
+  const hasAllocator = Object.keys(daemonAllocator).every((name) => env[name] !== undefined)
+  if (daemon && !(flagged && hasAllocator)) {
+    return {
+      environment: { ...daemonAllocator, ...environment },
+      restartWith: [execPath, ...(flagged ? [] : daemonFlags), ...execArgv, ...argv.slice(1)],
+    }
+  }
   // Node itself enables the cache of this variable. An image contains a filled one.
   if (env['NODE_COMPILE_CACHE'] !== undefined) return { environment }
   const compileCache = isUsableCache(installationCache) ? installationCache : compileCacheInHome(env, daemon)

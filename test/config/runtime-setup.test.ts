@@ -2,7 +2,7 @@
  * The compile cache that a start uses.
  */
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempHome } from '../kit/temp-home.ts'
@@ -11,7 +11,11 @@ interface RuntimeSetupModule {
   runtimeSetup(
     process: Pick<NodeJS.Process, 'argv' | 'execArgv' | 'execPath' | 'env'>,
     installationCache: string,
-  ): { readonly compileCache?: string }
+  ): {
+    readonly compileCache?: string
+    readonly restartWith?: readonly string[]
+    readonly environment: Readonly<Record<string, string>>
+  }
 }
 
 // Plain JavaScript contains no types.
@@ -26,7 +30,7 @@ function setup(env: NodeJS.ProcessEnv, installationCache: string, args: readonly
       argv: ['node', 'main.mjs', ...args],
       execArgv: ['--max-semi-space-size=4'],
       execPath: process.execPath,
-      env,
+      env: { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', ...env },
     },
     installationCache,
   ).compileCache
@@ -61,4 +65,19 @@ test('a read-only cache is used if it was filled for this user and this Node', {
   mkdirSync(join(cache, `${process.version}-x64-0-${process.getuid?.()}`))
   chmodSync(cache, 0o555)
   assert.equal(setup({ HERMES_HOME: home }, cache), cache)
+})
+
+test('the daemon starts with the flags and the allocator settings of `npm start` however it is started', () => {
+  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const flags = String(scripts.start).match(/--\S+/g) ?? []
+  const start = (env: NodeJS.ProcessEnv, execArgv: string[]) =>
+    runtimeSetup({ argv: ['node', 'main.mjs', 'gateway', 'run'], execArgv, execPath: 'node', env }, '/missing')
+  const { restartWith, environment } = start({ HERMES_HOME: '/missing' }, [])
+  assert.deepEqual(restartWith, ['node', ...flags, 'main.mjs', 'gateway', 'run'])
+  for (const name of ['MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_']) {
+    assert.ok(String(scripts.start).includes(`${name}=\${${name}:-${environment[name]}}`), name)
+  }
+  assert.equal(start({ ...environment, NODE_COMPILE_CACHE: '/x' }, flags).restartWith, undefined)
+  assert.deepEqual(start({ HERMES_HOME: '/missing' }, flags).restartWith, restartWith)
+  assert.equal(start({ MALLOC_ARENA_MAX: '4' }, flags).environment['MALLOC_ARENA_MAX'], '4')
 })

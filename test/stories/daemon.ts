@@ -42,6 +42,8 @@ export function startDaemon(t: TestContext, home: string, options: DaemonOptions
     env: {
       PATH: process.env['PATH'],
       HOME: home,
+      MALLOC_ARENA_MAX: '1',
+      MALLOC_TRIM_THRESHOLD_: '131072',
       HERMES_HOME: home,
       // The first daemon fills the cache for all others.
       NODE_COMPILE_CACHE: compileCacheDirectory(),

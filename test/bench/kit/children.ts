@@ -14,6 +14,9 @@ export function daemonFlags(): string[] {
   return start.split(' ').filter((word) => word.startsWith('--'))
 }
 
+/** The settings of the memory allocator with which `npm start` runs the daemon. */
+export const daemonAllocator = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' }
+
 export interface Child {
   readonly pid: number
   readonly process: ChildProcess

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { daemonFlags, killProcess, waitForLine } from './children.ts'
+import { daemonAllocator, daemonFlags, killProcess, waitForLine } from './children.ts'
 import { cpuMsOf, rssMbOf } from './proc.ts'
 import { median } from './stats.ts'
 
@@ -31,7 +31,13 @@ export function startDaemon(
 ): Promise<StartMeasurement> {
   const args = [...daemonFlags(), main, 'gateway', 'run']
   const connected = platforms.map((name) => new RegExp(`"platform":"${name}".*"event":"platform.connected"`))
-  return measureStart(args, { HERMES_HOME: home, HOME: home, ...env }, '"event":"gateway.ready"', connected, idleMs)
+  return measureStart(
+    args,
+    { ...daemonAllocator, HERMES_HOME: home, HOME: home, ...env },
+    '"event":"gateway.ready"',
+    connected,
+    idleMs,
+  )
 }
 
 /** Starts node, waits for lines on stderr and for `idleMs`, and stops it with SIGTERM as a service manager does. */

@@ -4,7 +4,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { type Child, daemonFlags, startChild } from './children.ts'
+import { type Child, daemonAllocator, daemonFlags, startChild } from './children.ts'
 import { withHome } from './home.ts'
 
 export interface BenchGateway extends Child {
@@ -41,7 +41,11 @@ ${settings.config}
     const child = await startChild('./gateway-child.mjs', {
       flags: [...(settings.flags ?? daemonFlags()), '--expose-gc'],
       args: [JSON.stringify({ home, instantModel: settings.modelUrl === undefined, shipped: settings.shipped })],
-      env: { HOME: home, NODE_COMPILE_CACHE: join(tmpdir(), `hermes-bench-cache-${process.getuid?.() ?? 0}`) },
+      env: {
+        ...daemonAllocator,
+        HOME: home,
+        NODE_COMPILE_CACHE: join(tmpdir(), `hermes-bench-cache-${process.getuid?.() ?? 0}`),
+      },
     })
     try {
       return await work({
