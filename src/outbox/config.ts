@@ -38,7 +38,9 @@ export const outboxConfig = {
         .int()
         .min(1)
         .default(24)
-        .describe('Minimum number of characters before a streamed reply is first shown.'),
+        .describe(
+          'Minimum number of characters before a streamed reply is first shown in a chat. Pages and clients of the API receive it from the first character.',
+        ),
       cursor: z.string().default(' ▉').describe('Shown at the end of a streamed reply that is not complete.'),
     })
     .prefault({}),

@@ -234,6 +234,9 @@ async function showUpdate(state: DraftState): Promise<void> {
   }
 }
 
+/** Adapters that accept updates this often, ms, show a stream. The others edit a message. */
+const maxLiveIntervalMs = 100
+
 /** `undefined` when the visible text has not changed, or is too short for the first message. */
 function selectText(state: DraftState, sender: Sender): string | undefined {
   const { chat, latest, registry } = state
@@ -243,7 +246,10 @@ function selectText(state: DraftState, sender: Sender): string | undefined {
   if (text === '') return undefined
   if (!registry.addresses.has(draftKey(state.options))) {
     // A new message must not overtake earlier ones. The next update tries again.
-    if (text.trim().length < threshold || registry.isBusy(chat)) return undefined
+    // A page or a client that reads a stream shows every character. The threshold is for messages that are edited.
+    const isLive = (sender.draftIntervalMs ?? Number.POSITIVE_INFINITY) <= maxLiveIntervalMs
+    const minChars = isLive ? 1 : threshold
+    if (text.trim().length < minChars || registry.isBusy(chat)) return undefined
   }
   const draftText = formatDraftText(text, context.limits(chat), sender.drawsCursor === true ? '' : cursor)
   state.isFull = draftText.isFull
