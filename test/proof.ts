@@ -10,7 +10,7 @@
  *     --only points|monkey|restarts|payloads|platforms|contract|hooks|calls|managed|outages|soak   one part
  *     --point NAME           only this kill point
  *     --seed N               only this seed (points), or the seed of the other parts
- *     --seeds N              seeds per kill point; 20
+ *     --seeds N              seeds per kill point; 20. With `--only platforms`: runs with seeds that follow each other; 1
  *     --messages N           messages of the users during random kills; 300, or 5,000 with --full
  *     --restarts N           restarts of each kind while messages are in progress; 100
  *     --payloads N           unusual payloads per platform; 10,000
@@ -49,7 +49,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     point: { type: 'string' },
     seed: { type: 'string' },
-    seeds: { type: 'string', default: '20' },
+    seeds: { type: 'string' },
     messages: { type: 'string' },
     restarts: { type: 'string', default: '100' },
     payloads: { type: 'string', default: '10000' },
@@ -105,7 +105,7 @@ process.exitCode = kept ? 0 : 1
 async function provePoints(): Promise<boolean> {
   const seeds =
     values.seed === undefined
-      ? Array.from({ length: Number(values.seeds) }, (_, index) => index + 1)
+      ? Array.from({ length: Number(values.seeds ?? 20) }, (_, index) => index + 1)
       : [Number(values.seed)]
   const result = await runPoints({ points: selected, seeds, concurrency: 2, progress })
   printPoints(result, seeds.length)
@@ -187,7 +187,14 @@ async function proveDefects(): Promise<boolean> {
 }
 
 async function provePlatforms(): Promise<boolean> {
-  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  const first = Number(values.seed ?? Date.now() % 1_000_000)
+  const runs = values.only === 'platforms' ? Number(values.seeds ?? 1) : 1
+  let kept = true
+  for (let run = 0; run < runs; run++) kept = (await provePlatformsWith(first + run)) && kept
+  return kept
+}
+
+async function provePlatformsWith(seed: number): Promise<boolean> {
   progress(`platforms: seed ${seed}`)
   const result = await runPlatforms({
     seed,
@@ -198,6 +205,7 @@ async function provePlatforms(): Promise<boolean> {
     keepHome: values.keep,
     progress: (line) => progress(`platforms: ${line}`),
   })
+  print(`Faults of platforms with seed ${seed}`)
   for (const line of platformsReport(result)) print(line)
   if (!result.kept) print(`  reproduce: npm run proof -- --only platforms --seed ${seed}`)
   return result.kept

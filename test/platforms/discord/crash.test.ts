@@ -2,36 +2,53 @@
  * The process is killed with SIGKILL between two steps of a message from Discord; the next life answers it, once.
  */
 import assert from 'node:assert/strict'
-import type { ChildProcess } from 'node:child_process'
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { describe, type TestContext, test } from 'node:test'
 import { withTimeout } from '../../../src/lib/timers.ts'
-import { start } from '../../crash/scenario.ts'
+import { albumReply, createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
 import { startDiscordServer } from '../../kit/servers/discord/server.ts'
-import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
-import { tempHome } from '../../kit/temp-home.ts'
 import { optionsFor, until } from './support.ts'
 
-const repositoryPath = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
-
-/** Discord as a platform of the home, so that this gateway speaks nothing else. */
-function prepare(home: string, config: Readonly<Record<string, unknown>>): void {
-  const platform = join(home, 'platforms', 'discord')
-  mkdirSync(platform, { recursive: true, mode: 0o700 })
-  cpSync(repositoryPath('platforms/discord/plugin.yaml'), join(platform, 'plugin.yaml'))
-  const adapter = new URL('../../../platforms/discord/adapter.ts', import.meta.url).href
-  writeFileSync(join(platform, 'adapter.ts'), `export { default } from '${adapter}'\n`)
-  writeFileSync(join(home, 'config.yaml'), JSON.stringify(config), { mode: 0o600 })
-}
-
-function runGateway(children: Set<ChildProcess>, home: string, killAt?: string, killHit = 1): ChildProcess {
-  return start(home, killAt === undefined ? {} : { killAt, killHit }, children)
-}
-
-function exitOf(child: ChildProcess): Promise<unknown> {
-  return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+/** Kills the gateway at a failpoint of the reply to a text, and starts it again. */
+async function killAndRestart(
+  t: TestContext,
+  at: string,
+  hit: number,
+  said: string,
+  replyTo: (text: string) => string,
+) {
+  const discord = await startDiscordServer()
+  t.after(discord.close)
+  const ada = discord.person('Ada')
+  const dm = discord.dm(ada)
+  const gateway = await createKilledGateway(
+    t,
+    'discord',
+    { ...optionsFor(discord, discord.bot), allow_from: [ada.id] },
+    replyTo,
+  )
+  const shown = async (text: string) => {
+    const found = await withTimeout(
+      discord.until(({ content }) => content === text),
+      30_000,
+    )
+    assert.ok(found.done, `waited in vain for ${text}`)
+  }
+  const killed = exitOf(gateway.run(at, hit))
+  await until(() => discord.gateway.counts.identified === 1, discord)
+  discord.say(ada, dm, 'Are you there?')
+  await shown('You said: Are you there?')
+  discord.say(ada, dm, said)
+  assert.equal(await killed, 'SIGKILL')
+  const survivor = gateway.run()
+  return {
+    shown,
+    async finish() {
+      discord.say(ada, dm, 'Still there?')
+      await shown('You said: Still there?')
+      assert.equal(await gateway.stop(survivor), 0)
+      return discord.sent(dm.id)
+    },
+  }
 }
 
 const failpoints = [
@@ -42,54 +59,31 @@ const failpoints = [
 describe('killed between two steps, the gateway answers once', { concurrency: 2 }, () => {
   for (const { at, hit, what } of failpoints) {
     test(`killed ${what}`, { timeout: 60_000 }, async (t) => {
-      const children = new Set<ChildProcess>()
-      // Before the home is made: one that is in use must not be removed.
-      t.after(() => {
-        for (const child of children) child.kill('SIGKILL')
-      })
-      const home = tempHome(t)
-      const discord = await startDiscordServer()
-      const model = await startOpenAiServer({
-        defaultReply: ({ lastUserText }) => ({ text: `You said: ${lastUserText}` }),
-      })
-      t.after(async () => {
-        await discord.close()
-        await model.stop()
-      })
-      const ada = discord.person('Ada')
-      const dm = discord.dm(ada)
-      prepare(home, {
-        model: 'test',
-        provider: 'openai',
-        base_url: model.baseUrl,
-        api_key: 'none',
-        http: { port: 0 },
-        platforms: { discord: { ...optionsFor(discord, discord.bot), allow_from: [ada.id] } },
-      })
-      const shown = async (text: string) => {
-        const found = await withTimeout(
-          discord.until(({ content }) => content === text),
-          30_000,
-        )
-        assert.ok(found.done, `waited in vain for ${text}`)
-      }
-      const killed = exitOf(runGateway(children, home, at, hit))
-      await until(() => discord.gateway.counts.identified === 1, discord)
-      discord.say(ada, dm, 'Are you there?')
-      await shown('You said: Are you there?')
-      discord.say(ada, dm, 'Hello')
-      assert.equal(await killed, 'SIGKILL')
-      const survivor = runGateway(children, home)
+      const { shown, finish } = await killAndRestart(t, at, hit, 'Hello', (text) => `You said: ${text}`)
       await shown('You said: Hello')
-      discord.say(ada, dm, 'Still there?')
-      await shown('You said: Still there?')
       assert.deepEqual(
-        discord.sent(dm.id).map(({ content }) => content),
+        (await finish()).map(({ content }) => content),
         ['You said: Are you there?', 'You said: Hello', 'You said: Still there?'],
       )
-      const stopped = exitOf(survivor)
-      survivor.kill('SIGTERM')
-      assert.equal(await stopped, 0)
+    })
+  }
+})
+
+describe('killed while an album is sent, the gateway sends it once', { concurrency: 2 }, () => {
+  for (const at of ['outbox:claimed', 'outbox:accepted']) {
+    test(`killed at ${at}`, { timeout: 60_000 }, async (t) => {
+      const album = albumReply(t)
+      const { finish } = await killAndRestart(t, at, 2, 'Draw', (text) =>
+        text === 'Draw' ? album : `You said: ${text}`,
+      )
+      assert.deepEqual(
+        (await finish()).map(({ content, attachments }) => [content, attachments?.map(({ filename }) => filename)]),
+        [
+          ['You said: Are you there?', []],
+          ['', ['one.png', 'two.png']],
+          ['You said: Still there?', []],
+        ],
+      )
     })
   }
 })

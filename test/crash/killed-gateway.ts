@@ -1,0 +1,81 @@
+/**
+ * A gateway in a process of its own that kills itself at a failpoint, with one platform of this repository.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { startOpenAiServer } from '../kit/servers/openai-server.ts'
+import { tempHome } from '../kit/temp-home.ts'
+import { start } from './scenario.ts'
+
+export interface KilledGateway {
+  readonly home: string
+  /** Starts the gateway. Without a failpoint it runs until it is stopped. */
+  run(killAt?: string, killHit?: number): ChildProcess
+  /** Stops a running gateway. Resolves with its exit code. */
+  stop(child: ChildProcess): Promise<unknown>
+}
+
+const repositoryPath = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+
+/**
+ * Everything ends with the test.
+ *
+ * @param replyTo the reply of the model to a text
+ */
+export async function createKilledGateway(
+  t: TestContext,
+  platform: string,
+  options: Readonly<Record<string, unknown>>,
+  replyTo: (text: string) => string,
+): Promise<KilledGateway> {
+  const children = new Set<ChildProcess>()
+  // Before the home is created: one that is in use must not be removed.
+  t.after(() => {
+    for (const child of children) child.kill('SIGKILL')
+  })
+  const home = tempHome(t)
+  const model = await startOpenAiServer({ defaultReply: ({ lastUserText }) => ({ text: replyTo(lastUserText) }) })
+  t.after(() => model.stop())
+  const folder = join(home, 'platforms', platform)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  cpSync(repositoryPath(`platforms/${platform}/plugin.yaml`), join(folder, 'plugin.yaml'))
+  const adapter = new URL(`../../platforms/${platform}/adapter.ts`, import.meta.url).href
+  writeFileSync(join(folder, 'adapter.ts'), `export { default } from '${adapter}'\n`)
+  const config = {
+    model: 'test',
+    provider: 'openai',
+    base_url: model.baseUrl,
+    api_key: 'none',
+    http: { port: 0 },
+    platforms: { [platform]: options },
+  }
+  writeFileSync(join(home, 'config.yaml'), JSON.stringify(config), { mode: 0o600 })
+  return {
+    home,
+    run: (killAt, killHit = 1) => start(home, killAt === undefined ? {} : { killAt, killHit }, children),
+    stop(child) {
+      const stopped = exitOf(child)
+      child.kill('SIGTERM')
+      return stopped
+    },
+  }
+}
+
+/** Resolves with the signal that ended the process, or with its exit code. */
+export function exitOf(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+}
+
+/** Writes two files, and returns a reply of the model that sends them. */
+export function albumReply(t: TestContext): string {
+  const files = tempHome(t)
+  return ['one.png', 'two.png']
+    .map((name) => {
+      writeFileSync(join(files, name), name)
+      return `MEDIA:${join(files, name)}`
+    })
+    .join('\n')
+}
