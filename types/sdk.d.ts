@@ -24,7 +24,14 @@ declare module 'hermes-gateway:agent/environments/environment' {
         readonly signal: AbortSignal;
         /** Bytes of output retained. The middle of a longer output is left out, with a note. */
         readonly maxOutputBytes: number;
+        /** Files below a hidden directory that the command may read. */
+        readonly exposed?: readonly string[];
+        /** Variables for this command alone. */
+        readonly variables?: Readonly<Record<string, string>>;
+        /** Runs without the sandbox. Only after a person has agreed to this command. */
+        readonly outsideSandbox?: true;
     }
+    export type SpawnOptions = Pick<ExecuteOptions, 'cwd' | 'exposed' | 'variables' | 'outsideSandbox'>;
     export interface ExecuteResult {
         /** stdout and stderr in their order, as text; invalid UTF-8 is replaced. */
         readonly output: string;
@@ -51,10 +58,11 @@ declare module 'hermes-gateway:agent/environments/environment' {
         readonly cwd: string;
         /** Runs a shell command until it exits. Throws only when the command cannot be started. */
         execute(command: string, options: ExecuteOptions): Promise<ExecuteResult>;
-        /** Starts a command that outlives the call. Optional: without it background commands are not available. */
-        spawn?(command: string, options: {
-            cwd?: string;
-        }): BackgroundCommand;
+        /**
+         * Starts a command that outlives the call. Optional: without it background commands are not available. Rejects when the
+         * command cannot be started.
+         */
+        spawn?(command: string, options: SpawnOptions): Promise<BackgroundCommand>;
         /** Kills all running commands. May be called twice. */
         cleanup(): Promise<void>;
     }

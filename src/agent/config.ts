@@ -133,7 +133,7 @@ export const agentConfig = {
         .string()
         .default('')
         .describe(
-          'The working directory of commands. Relative paths start at the home directory of the user, which is also the default.',
+          'The working directory of commands. Relative paths start at the home directory of the user. The default is `workspace` in the home of the gateway; with `sandbox: off` it is the home directory of the user.',
         ),
       timeout: seconds.default(180).describe('Seconds that a command may run unless the model sets another limit.'),
       max_timeout: seconds.default(1800).describe('Maximum number of seconds that a command may run.'),
@@ -142,6 +142,40 @@ export const agentConfig = {
         .array(z.string())
         .default([])
         .describe('Names of additional environment variables that commands receive.'),
+      sandbox: z
+        .enum(['auto', 'bwrap', 'seatbelt', 'landlock', 'off'])
+        .default('auto')
+        .describe(
+          'The sandbox in which the agent runs commands, and whose view of the disk its file tools obey. auto: the first that works of bubblewrap (Linux), Seatbelt (macOS) and Landlock (Linux, setpriv of util-linux 2.40 or newer). off: none.',
+        ),
+      sandbox_read: z
+        .array(z.string())
+        .default([])
+        .describe(
+          'Additional paths that the agent may read although the sandbox hides them, such as ~/.config/gh. `~` is the home directory of the user.',
+        ),
+      sandbox_write: z
+        .array(z.string())
+        .default([])
+        .describe('Paths outside the working directory and /tmp that the agent may write.'),
+      sandbox_network: z
+        .union([z.enum(['on', 'off']), z.boolean(), z.array(z.string())])
+        .default('on')
+        .describe(
+          'Whether commands reach the network. A list of host names, such as [example.org, "*.example.com"]: these only, over HTTP and HTTPS through a proxy of the gateway (bubblewrap only).',
+        ),
+      max_processes: z
+        .int()
+        .min(16)
+        .default(1_024)
+        .describe(
+          'Maximum number of processes and threads of one command in the sandbox (bubblewrap only). It does not hold when the gateway runs as root.',
+        ),
+      max_memory_mb: z
+        .int()
+        .min(64)
+        .default(4_096)
+        .describe('Maximum memory of each process in the sandbox. Not supported by macOS.'),
     })
     .prefault({}),
 } as const

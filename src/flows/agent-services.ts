@@ -10,6 +10,7 @@ import { createSessionToolSnapshots } from '../agent/loop/session-tool-snapshot.
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Provider, ToolSchema } from '../agent/models/provider.ts'
 import { resolveProviderName } from '../agent/models/resolve-provider-name.ts'
+import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import { planBatch } from '../agent/tools/parallel.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
 import { truncateMiddle } from '../agent/tools/support/result-json.ts'
@@ -23,7 +24,7 @@ import type { RoleSettings } from '../platforms/config.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn } from './turn/claim.ts'
 
-export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'settings'> {
+export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings'> {
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
   readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
   /** Several people write in the session of this source. */
@@ -77,6 +78,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let configuredModel: Promise<ConfiguredModel> | undefined
   let agentTools: Promise<OpenTools> | undefined
   let runtime: ToolRuntime | undefined
+  let sandbox: Promise<Sandbox | undefined> | undefined
+  let knownSandbox: Sandbox | undefined
   const snapshotTools = createSessionToolSnapshots()
   const resources = createSessionResourcePool({
     createEnvironment: () => requireRuntime().createEnvironment(),
@@ -85,10 +88,33 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   })
   const cwd = () => workingDirectory(deps)
 
+  /** Opened with the first command or file. A later change of the configuration opens another one. */
+  function openSandboxOnce(): Promise<Sandbox | undefined> {
+    sandbox ??= openConfiguredSandbox()
+    return sandbox
+  }
+
+  async function openConfiguredSandbox(): Promise<Sandbox | undefined> {
+    const { openSandbox } = await import('./open-sandbox.ts')
+    knownSandbox = await openSandbox({ ...deps, cwd })
+    return knownSandbox
+  }
+
   async function openTools(): Promise<OpenTools> {
     const { openToolRuntime } = await import('./tool-runtime.ts')
     const { home, environment, commandLine, withheld, pluginTools } = deps
-    runtime = await openToolRuntime({ home, log, settings, environment, commandLine, withheld, pluginTools, cwd })
+    const sandbox = openSandboxOnce
+    runtime = await openToolRuntime({
+      home,
+      log,
+      settings,
+      environment,
+      commandLine,
+      withheld,
+      pluginTools,
+      cwd,
+      sandbox,
+    })
     const { tools } = runtime
     return { tools: createAgentTools(tools, deps, cwd), resolve: tools.resolve }
   }
@@ -152,6 +178,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     reconfigured() {
       configuredModel = undefined
       agentTools = undefined
+      sandbox = undefined
     },
     toolsChanged() {
       agentTools = undefined
@@ -177,9 +204,13 @@ function providerSettings({ settings, environment }: Omit<ProviderDeps, 'modelCa
   return { provider, model, baseUrl: base_url, ...keys, ...timeouts }
 }
 
+/** In the sandbox the home directory of the user is not writable, and that of the gateway is not even visible. */
 function workingDirectory({ home, settings, environment }: AgentServicesDeps): string {
   const userHome = environment().values['HOME'] || home.root
-  return resolve(userHome, settings().terminal.cwd.replace(/^~(?=$|\/)\/?/, ''))
+  const { cwd, sandbox, backend } = settings().terminal
+  const isSandboxed = sandbox !== 'off' && backend === 'local'
+  const configured = resolve(userHome, cwd.replace(/^~(?=$|\/)\/?/, ''))
+  return isSandboxed && (cwd === '' || configured === home.root) ? home.workspace : configured
 }
 
 /** What the configuration permits to this role in this chat. */

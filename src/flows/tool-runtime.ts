@@ -10,6 +10,7 @@ import type { AgentConfig } from '../agent/config.ts'
 import { installCliShim } from '../agent/environments/cli-shim.ts'
 import { createLocalEnvironment } from '../agent/environments/local-environment.ts'
 import { createProcessTable, type SessionResourcesDeps } from '../agent/environments/session-resources.ts'
+import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../agent/tools/registry.ts'
 import type { TodoItem } from '../agent/tools/tool.ts'
 import type { ApprovalsConfig } from '../approvals/config.ts'
@@ -31,6 +32,8 @@ export interface ToolRuntimeDeps {
   pluginTools(): readonly PluginToolEntry[]
   /** The directory in which commands start. */
   cwd(): string
+  /** Opens the sandbox on the first call. Undefined when none is configured. */
+  sandbox(): Promise<Sandbox | undefined>
 }
 
 export interface ToolRuntime extends SessionResourcesDeps {
@@ -49,7 +52,12 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     log,
     deps: {
       commandPolicy: createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny }),
-      fileGuard: createFileGuard({ home: home.root, userHome, writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '' }),
+      fileGuard: createFileGuard({
+        home: home.root,
+        userHome,
+        writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '',
+        sandbox: deps.sandbox,
+      }),
       userHome,
       searchPath: values['PATH'] ?? '',
       maxChildren: delegation.max_concurrent_children,
@@ -72,6 +80,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
         binDir,
         passthrough: deps.settings().terminal.env_passthrough,
         blocked: deps.withheld,
+        sandbox: deps.sandbox,
       }),
     createProcessTable: () => createProcessTable({ now: Date.now }),
     readTodos,

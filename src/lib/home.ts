@@ -33,6 +33,8 @@ export interface HomeLayout {
   readonly memories: string
   readonly cron: string
   readonly media: string
+  /** The working directory of the agent's commands unless `terminal.cwd` sets another. */
+  readonly workspace: string
   readonly logs: string
   readonly cache: string
   /** Copy of the last valid configuration. */
@@ -63,6 +65,7 @@ export function createHomeLayout(root: string): HomeLayout {
     memories: within('memories'),
     cron: within('cron'),
     media: within('media'),
+    workspace: within('workspace'),
     logs: within('logs'),
     cache: within('cache'),
     lastGoodConfigFile: within('cache', 'config.last-good.yaml'),

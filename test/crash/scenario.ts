@@ -232,6 +232,7 @@ http: { port: 0 }
 streaming: { edit_interval: 0.005, buffer_threshold: 8 }
 agent: { drain_timeout: 5 }
 approvals: { destructive_slash_confirm: true }
+terminal: { sandbox: "off" }
 platforms:
   wire: { enabled: true, url: "${chatUrl}", home_channel: home }
 `,

@@ -128,7 +128,8 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     api_key: 'test-key',
     http: { port: 0 },
     agent: { drain_timeout: 5 },
-    terminal: { cwd: home.root },
+    // Most tests are about something else; test/agent/sandbox is about the sandbox.
+    terminal: { cwd: home.root, sandbox: 'off' },
     // The users are guests, because they are let in by `*`.
     roles: { guest: { tools: ['*'], group_tools: ['*'] } },
     platforms: {

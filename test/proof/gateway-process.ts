@@ -29,6 +29,7 @@ api_key: none
 http: { port: 0 }
 streaming: { edit_interval: 0.005, buffer_threshold: 8 }
 agent: { drain_timeout: 5${agent === '' ? '' : `, ${agent}`} }
+terminal: { sandbox: "off" }
 platforms:
   wire: { enabled: true, url: "${chatUrl}" }
 `,

@@ -3,23 +3,45 @@
  * resolved, also for a file that does not exist yet.
  */
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
-import { basename, delimiter, dirname, join, resolve, sep } from 'node:path'
+import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { systemCode } from '../../lib/errors.ts'
 import { codeDirectories, secretFiles, settingsFiles } from './protected-paths.ts'
 
 type FileGuardResult =
-  /** `path` is the real path. Use it, because a link may be changed between the check and the use. */
+  /**
+   * `path` is the real path on this machine. Use it, because a link may be changed between the check and the use. Check
+   * after opening that the file is the one at this path.
+   */
   | { readonly ok: true; readonly path: string }
   /** `reason` is a sentence for the model. */
   | { readonly ok: false; readonly code: FileDenialCode; readonly reason: string }
 
-type FileDenialCode = 'secret' | 'protected' | 'outside_safe_root' | 'is_directory' | 'not_regular_file'
+type FileDenialCode =
+  | 'secret'
+  | 'not_found'
+  | 'protected'
+  | 'outside_sandbox'
+  | 'outside_safe_root'
+  | 'is_directory'
+  | 'not_regular_file'
+
+/** What the guard asks of a sandbox. */
+export interface GuardedView {
+  readonly view: { readonly privateTmp: string | undefined }
+  /** The path on this machine of a path that commands see. */
+  toHostPath(path: string): string
+  /** What commands may do with a real path. */
+  accessOf(path: string): 'hidden' | 'readOnly' | 'writable'
+}
 
 export interface FileGuard {
   /** `path` is absolute. Throws system errors other than a missing file. */
   checkWrite(path: string): Promise<FileGuardResult>
-  /** `path` is absolute. Throws system errors other than a missing file. */
-  checkRead(path: string): Promise<FileGuardResult>
+  /**
+   * `path` is absolute. `exposed`: real paths of files below a hidden directory that may be read all the same. Throws system
+   * errors other than a missing file.
+   */
+  checkRead(path: string, exposed?: () => Promise<readonly string[]>): Promise<FileGuardResult>
   /** Returns a fast check for many files below a directory that `checkRead` allowed. It takes their real paths. */
   createReadFilter(): Promise<(realPath: string) => boolean>
 }
@@ -31,6 +53,8 @@ export interface FileGuardOptions {
   readonly userHome: string
   /** `HERMES_WRITE_SAFE_ROOT`: the only directories in which files are written, separated as in PATH. '' means no limit. */
   readonly writeSafeRoot?: string
+  /** What commands see. Undefined, also as its result: no sandbox is configured. */
+  sandbox?(): Promise<GuardedView | undefined>
 }
 
 const systemDirectories = [
@@ -64,7 +88,7 @@ const envFile = /^\.env(?:\.(?!example$|sample$|template$|dist$).*)?$/i
 /** The environment, memory and open files of a process. Those of the gateway contain its keys. */
 const processDirectory = /^\/proc\/(?:self|thread-self|\d+)(?:\/|$)/
 
-export function createFileGuard({ home, userHome, writeSafeRoot = '' }: FileGuardOptions): FileGuard {
+export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }: FileGuardOptions): FileGuard {
   const safeRoots = writeSafeRoot.split(delimiter).filter((root) => root !== '')
 
   const denialReason = (path: string, realHome: string, realUserHome: string): string | undefined => {
@@ -91,12 +115,14 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '' }: FileGuar
 
   return {
     async checkWrite(path) {
-      const real = await resolveRealPath(path)
+      const view = await sandbox?.()
+      const real = await resolveRealPath(path, view)
       const [realHome, realUserHome] = await Promise.all([resolveRealPath(home), resolveRealPath(userHome)])
       const denial = denialReason(real, realHome, realUserHome) ?? denialReason(resolve(path), home, userHome)
       if (denial !== undefined) return refuse('protected', `Writing ${path} is not allowed: ${denial}.`)
+      if (view !== undefined && view.accessOf(real) !== 'writable') return outsideSandbox(path)
       if (safeRoots.length > 0) {
-        const roots = await Promise.all(safeRoots.map(resolveRealPath))
+        const roots = await Promise.all(safeRoots.map((root) => resolveRealPath(root)))
         if (!roots.some((root) => isWithin(real, root))) {
           return refuse(
             'outside_safe_root',
@@ -104,25 +130,42 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '' }: FileGuar
           )
         }
       }
-      const found = await stat(real).catch(undefinedIfMissing)
+      const hostPath = view?.toHostPath(real) ?? real
+      const found = await stat(hostPath).catch(undefinedIfMissing)
       if (found !== undefined && !found.isFile())
         return found.isDirectory()
           ? refuse('is_directory', `${path} is a directory.`)
           : refuse('not_regular_file', `${path} is not a regular file.`)
-      return { ok: true, path: real }
+      return { ok: true, path: hostPath }
     },
-    async checkRead(path) {
-      const real = await resolveRealPath(path)
+    async checkRead(path, exposed) {
+      const view = await sandbox?.()
+      const real = await resolveRealPath(path, view)
       if (isSecret(real, await resolveRealPath(home)) || isSecret(resolve(path), home)) {
         return refuse('secret', `Reading ${path} is not allowed: it contains secrets of the gateway.`)
       }
-      return { ok: true, path: real }
+      if (view?.accessOf(real) === 'hidden' && !(await exposed?.())?.includes(real)) {
+        return refuse('not_found', `${path} does not exist.`)
+      }
+      return { ok: true, path: view?.toHostPath(real) ?? real }
     },
     async createReadFilter() {
-      const realHome = await resolveRealPath(home)
-      return (realPath) => !isSecret(realPath, realHome)
+      const [realHome, view] = [await resolveRealPath(home), await sandbox?.()]
+      if (view === undefined) return (realPath) => !isSecret(realPath, realHome)
+      const { privateTmp } = view.view
+      return (realPath) => {
+        if (privateTmp !== undefined && isWithin(realPath, privateTmp)) return true
+        return !isSecret(realPath, realHome) && view.accessOf(realPath) !== 'hidden'
+      }
     },
   }
+}
+
+function outsideSandbox(path: string): FileGuardResult {
+  return refuse(
+    'outside_sandbox',
+    `Writing ${path} is not allowed: only the working directory and /tmp are writable. The owner of the gateway can add paths to terminal.sandbox_write.`,
+  )
 }
 
 const refuse = (code: FileDenialCode, reason: string): FileGuardResult => ({ ok: false, code, reason })
@@ -142,19 +185,39 @@ function undefinedIfMissing(error: unknown): undefined {
   throw error
 }
 
+const maxLinks = 40
+
 /**
- * Resolves every symbolic link. When the path does not exist, resolves the part that exists, including a dangling link.
- * Throws for a cycle of links.
+ * Resolves every symbolic link as a command in the sandbox would. The part that does not exist is kept, also behind a
+ * dangling link. Throws for a cycle of links.
  */
-async function resolveRealPath(path: string, links = 0): Promise<string> {
+async function resolveRealPath(path: string, view?: GuardedView): Promise<string> {
   const absolute = resolve(path)
-  const real = await realpath(absolute).catch(undefinedIfMissing)
-  if (real !== undefined) return real
-  const parent = dirname(absolute)
-  if (parent === absolute) return absolute
-  const candidate = join(await resolveRealPath(parent, links), basename(absolute))
-  const entry = await lstat(candidate).catch(undefinedIfMissing)
-  if (entry?.isSymbolicLink() !== true) return candidate
-  if (links >= 40) throw new Error(`too many symbolic links: ${path}`)
-  return resolveRealPath(resolve(dirname(candidate), await readlink(candidate)), links + 1)
+  const toHostPath = view?.toHostPath ?? ((inside: string) => inside)
+  const found = toHostPath(absolute) === absolute ? await realpath(absolute).catch(undefinedIfMissing) : undefined
+  // A path that the sandbox replaces may contain links that mean something else on this machine.
+  if (found !== undefined && toHostPath(found) === found) return found
+  let real = '/'
+  let links = 0
+  const pending = namesOf(absolute)
+  for (let name = pending.shift(); name !== undefined; name = pending.shift()) {
+    if (name === '..') {
+      real = dirname(real)
+      continue
+    }
+    const candidate = join(real, name)
+    const entry = await lstat(toHostPath(candidate)).catch(undefinedIfMissing)
+    if (entry?.isSymbolicLink() !== true) {
+      real = candidate
+      continue
+    }
+    links += 1
+    if (links > maxLinks) throw new Error(`too many symbolic links: ${path}`)
+    const target = await readlink(toHostPath(candidate))
+    if (isAbsolute(target)) real = '/'
+    pending.unshift(...namesOf(target))
+  }
+  return real
 }
+
+const namesOf = (path: string) => path.split(sep).filter((name) => name !== '' && name !== '.')

@@ -16,6 +16,8 @@ export interface ShellProcess {
   /** Undefined when stdin was not requested; the command then has an empty stdin. */
   readonly input: Writable | undefined
   readonly child: ChildProcess
+  /** It runs in a process namespace of its own; its output closes when the namespace is empty. */
+  readonly isNamespace: boolean
 }
 
 /** `graceMs`: from SIGTERM to SIGKILL. `drainMs`: how long to wait for output after the shell has exited. */

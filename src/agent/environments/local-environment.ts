@@ -1,6 +1,8 @@
 /**
- * Runs commands on this machine as the user of the gateway. Every command is the leader of its own process group, so that
- * killing it kills the processes that it started.
+ * Runs commands on this machine as the user of the gateway, in a sandbox if there is one. Every command is the leader of its
+ * own process group, so that killing it kills the processes that it started. The first process of a process namespace is in
+ * that group too, so SIGKILL to the group ends everything in the namespace. That process also keeps the output open until
+ * the namespace is empty. It may stay a zombie for a while, so the existence of the group says nothing.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
@@ -9,8 +11,9 @@ import { delimiter, isAbsolute, resolve } from 'node:path'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { signalProcessGroup, terminateProcessGroup } from '../../lib/process-group.ts'
 import { withTimeout } from '../../lib/timers.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import { createBackgroundCommand, type ShellProcess } from './background-command.ts'
-import type { Environment, ExecuteOptions, ExecuteResult } from './environment.ts'
+import type { Environment, ExecuteOptions, ExecuteResult, SpawnOptions } from './environment.ts'
 import { createOutputBuffer } from './output-buffer.ts'
 
 /** How long to wait for the output pipe after the shell has exited; another process may keep it open. */
@@ -33,11 +36,13 @@ export interface LocalEnvironmentOptions {
   readonly shell?: string
   /** Milliseconds between SIGTERM and SIGKILL. */
   readonly graceMs?: number
+  /** Undefined, also as its result: commands run without a sandbox. Called for each command. */
+  sandbox?(): Promise<Sandbox | undefined>
 }
 
 /** Throws `HermesError` when `cwd` is not absolute. */
 export function createLocalEnvironment(options: LocalEnvironmentOptions): Environment {
-  const { cwd, graceMs = 500, shell = findShell() } = options
+  const { cwd, graceMs = 500, shell = findShell(), sandbox: getSandbox } = options
   if (!isAbsolute(cwd)) throw new HermesError('terminal/no-folder', `It must be an absolute path, not ${cwd}.`)
   const env = filterEnvironment({
     env: options.env,
@@ -48,11 +53,19 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
   /** Functions that close the output of each process group that cleanup must kill. */
   const running = new Map<number, () => void>()
 
-  const start = (command: string, directory: string | undefined, input: boolean): ShellProcess => {
+  const start = async (command: string, options: SpawnOptions, input: boolean): Promise<ShellProcess> => {
+    const { cwd: directory, exposed, variables = {}, outsideSandbox } = options
+    const sandbox = outsideSandbox === true ? undefined : await getSandbox?.()
     // The id of an exited group can be reused, so it must not be signalled later.
     for (const pid of running.keys()) if (!signalProcessGroup(pid, 0)) running.delete(pid)
-    const shellProcess = startShell(command, { shell, cwd: resolveWorkingDirectory(cwd, directory), env, input })
+    const shellProcess = startShell(command, {
+      ...{ shell, sandbox, input },
+      ...(exposed === undefined ? {} : { exposed }),
+      cwd: resolveWorkingDirectory(cwd, directory, sandbox),
+      env: { ...env, ...sandbox?.variables, ...variables },
+    })
     running.set(shellProcess.pid, () => shellProcess.output.destroy())
+    if (shellProcess.isNamespace) shellProcess.output.once('close', () => running.delete(shellProcess.pid))
     return shellProcess
   }
 
@@ -60,16 +73,17 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
     kind: 'local',
     cwd,
 
-    async execute(command, { cwd: directory, ...limits }) {
-      if (limits.signal.aborted) return { output: '', exitCode: null, timedOut: false, aborted: true }
-      const shellProcess = start(command, directory, false)
+    async execute(command, { timeoutMs, signal, maxOutputBytes, ...options }) {
+      const limits = { timeoutMs, signal, maxOutputBytes }
+      if (signal.aborted) return { output: '', exitCode: null, timedOut: false, aborted: true }
+      const shellProcess = await start(command, options, false)
       const { result, hasSurvivors } = await runToEnd(shellProcess, limits, graceMs)
       if (!hasSurvivors) running.delete(shellProcess.pid)
       return result
     },
 
-    spawn(command, { cwd: directory }) {
-      const shellProcess = start(command, directory, true)
+    async spawn(command, options) {
+      const shellProcess = await start(command, options, true)
       const background = createBackgroundCommand(shellProcess, graceMs, drainMs)
       void background.exited.then(() => {
         if (!signalProcessGroup(shellProcess.pid, 0)) running.delete(shellProcess.pid)
@@ -88,8 +102,8 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
 
 /** `hasSurvivors`: a process that the command started is still running. */
 async function runToEnd(
-  { pid, child, output }: ShellProcess,
-  limits: Omit<ExecuteOptions, 'cwd'>,
+  { pid, child, output, isNamespace }: ShellProcess,
+  limits: Pick<ExecuteOptions, 'timeoutMs' | 'signal' | 'maxOutputBytes'>,
   graceMs: number,
 ): Promise<{ result: ExecuteResult; hasSurvivors: boolean }> {
   const kept = createOutputBuffer(limits.maxOutputBytes)
@@ -110,11 +124,12 @@ async function runToEnd(
   let hasSurvivors = false
   if (reason === 'exited') {
     const drained = await withTimeout(closed, drainMs)
-    hasSurvivors = signalProcessGroup(pid, 0) || !drained.done
+    hasSurvivors = !drained.done || (!isNamespace && signalProcessGroup(pid, 0))
     // The pipe stays open and its data is discarded: closing it would kill the remaining processes.
     if (hasSurvivors) detachOutput(output, keep)
   } else {
-    await terminateProcessGroup(pid, graceMs)
+    const terminated = terminateProcessGroup(pid, graceMs)
+    await (isNamespace ? Promise.race([terminated, closed]) : terminated)
     await withTimeout(exited, exitTimeoutMs)
     await withTimeout(closed, drainMs)
     output.destroy()
@@ -158,6 +173,8 @@ interface ShellProcessOptions {
   readonly cwd: string
   readonly env: Record<string, string>
   readonly input: boolean
+  readonly sandbox: Sandbox | undefined
+  readonly exposed?: readonly string[]
 }
 
 /** Prefers bash, because models write commands for it. */
@@ -166,9 +183,10 @@ function findShell(): string {
 }
 
 /** Resolves a directory against that of the environment. Throws `HermesError` when it does not exist. */
-function resolveWorkingDirectory(base: string, requested: string | undefined): string {
+function resolveWorkingDirectory(base: string, requested: string | undefined, sandbox: Sandbox | undefined): string {
   const directory = requested === undefined ? base : resolve(base, requested)
-  const found = statSync(directory, { throwIfNoEntry: false })
+  const path = sandbox?.toHostPath(directory) ?? directory
+  const found = sandbox?.accessOf(directory) === 'hidden' ? undefined : statSync(path, { throwIfNoEntry: false })
   if (found?.isDirectory() !== true) throw new HermesError('terminal/no-folder', `It is ${directory}.`)
   return directory
 }
@@ -184,18 +202,21 @@ function startShell(command: string, options: ShellProcessOptions): ShellProcess
     const detail = `It has ${bytes} bytes; the limit is ${maxCommandBytes}. Write a script file and run that.`
     throw new HermesError('terminal/cannot-start', detail)
   }
+  const { shell, sandbox, cwd, exposed = [] } = options
+  const [program = shell, ...args] = sandbox?.wrap([shell, '-c', command], { cwd, exposed }) ?? [shell, '-c', command]
   // The outer shell redirects stderr to stdout and then replaces itself, so that the process id stays the same.
-  const child = spawn(options.shell, ['-c', 'exec "$0" -c "$1" 2>&1', options.shell, command], {
-    cwd: options.cwd,
-    env: { ...options.env, PWD: options.cwd },
+  const child = spawn(shell, ['-c', 'exec "$0" "$@" 2>&1', program, ...args], {
+    cwd: sandbox?.toHostPath(cwd) ?? cwd,
+    env: { ...options.env, PWD: cwd },
     detached: true,
     stdio: [options.input ? 'pipe' : 'ignore', 'pipe', 'ignore'],
   })
   if (child.pid === undefined || child.stdout === null) {
     child.once('error', () => undefined)
-    throw new HermesError('terminal/cannot-start', `The shell ${options.shell} did not start.`)
+    throw new HermesError('terminal/cannot-start', `The shell ${shell} did not start.`)
   }
-  return { pid: child.pid, output: child.stdout, input: child.stdin ?? undefined, child }
+  const isNamespace = sandbox?.kind === 'bwrap'
+  return { pid: child.pid, output: child.stdout, input: child.stdin ?? undefined, child, isNamespace }
 }
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>

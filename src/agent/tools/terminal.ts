@@ -83,7 +83,7 @@ async function startInBackground(command: string, cwd: string, context: ToolCont
       code: 'no_background_commands',
       reason: `Background commands are not available in ${environment.kind}.`,
     })
-  const entry = processes.add(command, environment.spawn(command, { cwd }))
+  const entry = processes.add(command, await environment.spawn(command, { cwd }))
   return toResultJson({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
 }
 

@@ -166,7 +166,7 @@ test('a syntax error is part of the output', async () => {
 
 test('a background command accepts input and reports its output and exit', async () => {
   const environment = local()
-  const command = environment.spawn?.('read line; echo "got $line"; exit 4', {})
+  const command = await environment.spawn?.('read line; echo "got $line"; exit 4', {})
   assert.ok(command)
   let seen = ''
   command.onOutput((text) => {
@@ -182,7 +182,7 @@ test('a background command accepts input and reports its output and exit', async
 test('killing a background command kills its whole process group', async () => {
   const environment = local()
   const file = join(directory, 'child-pid')
-  const command = environment.spawn?.(`sleep 60 & echo $! > ${file}.new; mv ${file}.new ${file}; wait`, {})
+  const command = await environment.spawn?.(`sleep 60 & echo $! > ${file}.new; mv ${file}.new ${file}; wait`, {})
   assert.ok(command)
   await appears(file)
   const { output } = await environment.execute(`cat ${file}`, limits())
@@ -193,7 +193,7 @@ test('killing a background command kills its whole process group', async () => {
 
 test('cleanup kills background commands', async () => {
   const environment = local()
-  const command = environment.spawn?.('sleep 60', {})
+  const command = await environment.spawn?.('sleep 60', {})
   assert.ok(command)
   await environment.cleanup()
   assert.deepEqual(await command.exited, { exitCode: null })
@@ -202,8 +202,8 @@ test('cleanup kills background commands', async () => {
 test('a working directory that disappeared is an error with a code, also for background commands', async () => {
   const gone = join(directory, 'gone')
   const environment = local({ cwd: gone })
-  assert.throws(
-    () => environment.spawn?.('true', {}),
+  await assert.rejects(
+    async () => environment.spawn?.('true', {}),
     (error) => isHermesError(error, 'terminal/no-folder'),
   )
   await mkdir(gone)

@@ -47,6 +47,7 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
   pidFile: ['gateway', 'The process id of the running gateway; removed when it stops.'],
   pauseFile: ['gateway', 'Present while the agent is paused: since when, and why.'],
   logs: ['gateway', '`gateway.log` and rotated files: at most 7 files of 10 MB.'],
+  workspace: ['you', 'The working directory of the commands of the agent; see `terminal.cwd`.'],
   media: ['gateway', 'Attachments of messages; deleted after `retention.media_days`.'],
   cache: [
     'gateway',

@@ -4,8 +4,8 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { systemCode } from '../../../lib/errors.ts'
 
 /** Resolves a path that a model wrote: relative to the working directory of the environment; `~` is the user's home. */
@@ -21,27 +21,30 @@ export type ReadTextFileResult =
   /** `reason` is a sentence for the model. */
   | {
       readonly ok: false
-      readonly code: 'not_found' | 'is_directory' | 'not_regular_file' | 'too_large' | 'binary'
+      readonly code: 'not_found' | 'is_directory' | 'not_regular_file' | 'too_large' | 'binary' | 'changed'
       readonly reason: string
     }
 
 const megabyte = 1024 * 1024
 
 /**
- * Reads a regular file; invalid UTF-8 becomes U+FFFD. `displayName` is its name in messages. Throws system errors other
+ * Reads a regular file; invalid UTF-8 becomes U+FFFD. `path` is a real path, and the file is not read when a link has
+ * replaced a part of it meanwhile. `displayName` is its name in messages. Throws system errors other
  * than ENOENT and ENOTDIR.
  */
 export async function readTextFile(path: string, displayName: string, maxBytes: number): Promise<ReadTextFileResult> {
   let file: FileHandle
   try {
     // Without O_NONBLOCK, opening a named pipe without a writer would wait forever.
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   } catch (error) {
     const code = systemCode(error)
+    if (code === 'ELOOP') return changedWhileOpened(displayName)
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error
     return { ok: false, code: 'not_found', reason: `${displayName} does not exist.` }
   }
   try {
+    if (!(await isOpenedAt(file, path))) return changedWhileOpened(displayName)
     const found = await file.stat()
     if (found.isDirectory())
       return { ok: false, code: 'is_directory', reason: `${displayName} is a directory; search_files lists its files.` }
@@ -64,31 +67,82 @@ export async function readTextFile(path: string, displayName: string, maxBytes: 
   }
 }
 
-/**
- * Replaces a file atomically: a reader sees the old or the new text. Keeps its mode and creates missing directories.
- * Throws system errors.
- */
-export async function writeFileAtomic(path: string, text: string): Promise<{ created: boolean }> {
-  const directory = dirname(path)
-  await mkdir(directory, { recursive: true })
-  const existing = await stat(path).catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return undefined
+function changedWhileOpened(displayName: string): Extract<ReadTextFileResult, { ok: false }> {
+  return { ok: false, code: 'changed', reason: `${displayName} was replaced while it was being opened.` }
+}
+
+/** Whether the open file or directory is the one at this real path: no link has replaced a part of the path meanwhile. */
+async function isOpenedAt(file: FileHandle, path: string): Promise<boolean> {
+  if (process.platform === 'linux') return (await readlink(`/proc/self/fd/${file.fd}`)) === path
+  const [opened, found, real] = await Promise.all([file.stat(), lstat(path), realpath(path)])
+  return real === path && opened.ino === found.ino && opened.dev === found.dev
+}
+
+/** Names an entry of an open directory, so that the directory cannot be replaced before the entry is used. */
+function entryOf(directory: FileHandle, path: string, name: string): string {
+  return process.platform === 'linux' ? `/proc/self/fd/${directory.fd}/${name}` : join(path, name)
+}
+
+const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+
+/** Opens the directory at a real path and creates what is missing. Throws system errors. */
+async function openDirectory(path: string): Promise<FileHandle> {
+  const directory = await open(path, directoryFlags).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT' && dirname(path) !== path) return undefined
     throw error
   })
-  const temporary = join(directory, `.hermes-${randomUUID()}.tmp`)
+  if (directory === undefined) return createDirectory(path)
+  if (await isOpenedAt(directory, path)) return directory
+  await directory.close()
+  throw new Error(`${path} was replaced while it was being opened`)
+}
+
+async function createDirectory(path: string): Promise<FileHandle> {
+  const parent = await openDirectory(dirname(path))
   try {
-    const file = await open(temporary, 'wx', existing === undefined ? 0o666 : existing.mode & 0o777)
+    const entry = entryOf(parent, dirname(path), basename(path))
+    await mkdir(entry).catch((error: unknown) => {
+      if (systemCode(error) !== 'EEXIST') throw error
+    })
+    return await open(entry, directoryFlags)
+  } finally {
+    await parent.close()
+  }
+}
+
+/**
+ * Replaces a file atomically: a reader sees the old or the new text. Keeps its mode and creates missing directories. `path`
+ * is a real path; nothing is written when a link has replaced a part of it meanwhile. Throws system errors.
+ */
+export async function writeFileAtomic(path: string, text: string): Promise<{ created: boolean }> {
+  const folder = dirname(path)
+  const directory = await openDirectory(folder)
+  try {
+    const target = entryOf(directory, folder, basename(path))
+    const existing = await stat(target).catch((error: unknown) => {
+      if (systemCode(error) === 'ENOENT') return undefined
+      throw error
+    })
+    await replaceFile(target, entryOf(directory, folder, `.hermes-${randomUUID()}.tmp`), text, existing?.mode)
+    return { created: existing === undefined }
+  } finally {
+    await directory.close()
+  }
+}
+
+async function replaceFile(target: string, temporary: string, text: string, mode: number | undefined): Promise<void> {
+  try {
+    const file = await open(temporary, 'wx', mode === undefined ? 0o666 : mode & 0o777)
     try {
       await file.writeFile(text)
-      if (existing !== undefined) await file.chmod(existing.mode & 0o7777)
+      if (mode !== undefined) await file.chmod(mode & 0o7777)
       await file.sync()
     } finally {
       await file.close()
     }
-    await rename(temporary, path)
+    await rename(temporary, target)
   } catch (error) {
     await rm(temporary, { force: true })
     throw error
   }
-  return { created: existing === undefined }
 }

@@ -1,0 +1,87 @@
+/**
+ * The command line of bubblewrap (`bwrap`) for a view: own process, mount and IPC namespaces on Linux.
+ */
+import { lstatSync } from 'node:fs'
+import { isTemporary, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
+
+export interface BubblewrapOptions {
+  readonly program: string
+  /** Whether commands share the network of this machine. */
+  readonly sharesNetwork: boolean
+  readonly isRoot: boolean
+}
+
+/** What name resolution needs of `/run`, which is hidden because of its sockets. */
+const resolverDirectories = ['/run/systemd/resolve', '/run/resolvconf', '/run/NetworkManager/resolv.conf', '/run/nscd']
+
+/** Without these, root could not use files of other users in the working directory. */
+const rootCapabilities = ['CAP_DAC_OVERRIDE', 'CAP_CHOWN', 'CAP_FOWNER']
+
+/** The command line that runs `argv` inside. Looks up which paths exist now. */
+export function bubblewrapCommand(
+  view: SandboxView,
+  options: BubblewrapOptions,
+  argv: readonly string[],
+  { cwd, exposed = [] }: WrapOptions,
+): readonly string[] {
+  const { program, isRoot, sharesNetwork } = options
+  return [
+    ...[program, '--unshare-pid', '--unshare-ipc', '--unshare-cgroup-try'],
+    ...(sharesNetwork ? [] : ['--unshare-net']),
+    // Root would keep all capabilities, with which it could undo every mount.
+    ...(isRoot ? ['--cap-drop', 'ALL', ...rootCapabilities.flatMap((name) => ['--cap-add', name])] : []),
+    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    // Owned by root and writable for root without any capability.
+    ...['--ro-bind', '/proc/sys', '/proc/sys', '--ro-bind-try', '/proc/sysrq-trigger', '/proc/sysrq-trigger'],
+    // Sockets of the system: D-Bus, systemd, Docker.
+    ...['--tmpfs', '/run', ...resolverDirectories.flatMap((path) => ['--ro-bind-try', path, path])],
+    ...(view.privateTmp === undefined
+      ? []
+      : ['--bind', view.privateTmp, '/tmp', '--bind', view.privateTmp, '/var/tmp']),
+    ...mountArguments(view, exposed),
+    ...['--chdir', cwd, '--', ...argv],
+  ]
+}
+
+type Mount = { readonly path: string; readonly kind: 'hidden' | 'readOnly' | 'writable' | 'exposed' }
+
+/** Shorter paths first, so that the mount of a longer path covers a part of the shorter one. */
+function mountArguments(view: SandboxView, exposed: readonly string[]): readonly string[] {
+  const mounts = new Map<string, Mount>()
+  // The last one wins; `accessOf` has the same precedence.
+  for (const kind of ['writable', 'readOnly', 'hidden'] as const) {
+    for (const path of view[kind]) mounts.set(path, { path, kind })
+  }
+  for (const path of exposed) mounts.set(path, { path, kind: 'exposed' })
+  const sorted = [...mounts.values()].sort((a, b) => a.path.length - b.path.length)
+  const placed: Mount[] = []
+  const hiddenDirectories: string[] = []
+  const args = sorted.flatMap((mount) => {
+    const around = placed.findLast(({ path }) => isWithin(mount.path, path))
+    const added = mountOf(mount, around, view)
+    if (added.length > 0) placed.push(mount)
+    if (added.includes('--tmpfs')) hiddenDirectories.push(mount.path)
+    return added
+  })
+  // Only now, because other mounts may lie inside.
+  return [...args, ...hiddenDirectories.flatMap((path) => ['--remount-ro', path])]
+}
+
+function mountOf({ path, kind }: Mount, around: Mount | undefined, view: SandboxView): readonly string[] {
+  const isReplaced = around === undefined && view.privateTmp !== undefined && isTemporary(path)
+  // A part of a hidden directory is hidden already, and so is a part of the real /tmp. Everything else is read-only already.
+  if (kind === 'hidden' && (around?.kind === 'hidden' || isReplaced)) return []
+  if (kind === 'readOnly' && (around === undefined ? !isReplaced : around.kind === 'readOnly')) return []
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  // A mount cannot be placed on a link; the view also contains the path to which it leads.
+  if (found === undefined || found.isSymbolicLink()) return []
+  switch (kind) {
+    case 'writable':
+      return ['--bind', path, path]
+    case 'exposed':
+    case 'readOnly':
+      return ['--ro-bind', path, path]
+    case 'hidden':
+      return found.isDirectory() ? ['--perms', '0555', '--tmpfs', path] : ['--ro-bind', '/dev/null', path]
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Finds the sandbox of this machine: the first kind that passes a try. A kind that is installed need not work, because
+ * containers and some distributions do not allow user namespaces.
+ */
+import { execFile } from 'node:child_process'
+import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { delimiter, isAbsolute, join } from 'node:path'
+import type { Logger } from '../../lib/log.ts'
+import { bubblewrapCommand } from './bubblewrap.ts'
+import { landlockCommand } from './landlock.ts'
+import {
+  accessOf,
+  type Sandbox,
+  type SandboxKind,
+  type SandboxSetting,
+  toHostPath,
+  type WrapOptions,
+} from './sandbox.ts'
+import { seatbeltCommand } from './seatbelt.ts'
+import { computeSandboxView, type ViewOptions } from './view.ts'
+
+export interface DetectSandboxOptions extends Omit<ViewOptions, 'privateTmp'> {
+  readonly setting: Exclude<SandboxSetting, 'off'>
+  /** The directory that commands see as `/tmp`. Created if it is missing. */
+  readonly temporaryDirectory: string
+  /** False: commands reach no network. */
+  readonly sharesNetwork: boolean
+  readonly maxProcesses: number
+  readonly maxMemoryMb: number
+  readonly platform: NodeJS.Platform
+  readonly log: Logger
+}
+
+type Kind = Exclude<SandboxKind, 'none'>
+
+interface Candidate {
+  readonly kind: Kind
+  readonly programName: string
+  readonly platform: NodeJS.Platform
+}
+
+const candidates: readonly Candidate[] = [
+  { kind: 'bwrap', programName: 'bwrap', platform: 'linux' },
+  { kind: 'seatbelt', programName: 'sandbox-exec', platform: 'darwin' },
+  { kind: 'landlock', programName: 'setpriv', platform: 'linux' },
+]
+
+/** Caches in the home directory of the user are read-only. */
+const privateVariables = { TMPDIR: '/tmp', XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' }
+
+const tryTimeoutMs = 5_000
+const maxTemporaryAgeMs = 7 * 86_400_000
+
+/** Never rejects: what went wrong is in `reason` of the kind `none`. */
+export async function detectSandbox(options: DetectSandboxOptions): Promise<Sandbox> {
+  const { setting, platform } = options
+  prepareTemporaryDirectory(options.temporaryDirectory)
+  const failures: string[] = []
+  for (const candidate of candidates) {
+    if (setting !== 'auto' && setting !== candidate.kind) continue
+    if (platform !== candidate.platform) continue
+    const failure = await findFailure(candidate, options)
+    if (typeof failure !== 'string') return failure
+    failures.push(`${candidate.kind}: ${failure}`)
+  }
+  const tried = failures.length === 0 ? `${setting} does not exist on ${platform}` : failures.join('; ')
+  const view = computeSandboxView({ ...options, privateTmp: undefined })
+  return {
+    kind: 'none',
+    reason: `${tried}. Install bubblewrap (apt-get install bubblewrap), or set terminal.sandbox: off to run commands without a sandbox`,
+    view,
+    wrap: (argv) => argv,
+    variables: {},
+    toHostPath: (path) => path,
+    accessOf: (path) => accessOf(view, path),
+  }
+}
+
+/** The sandbox, or why it does not work. */
+async function findFailure({ kind, programName }: Candidate, options: DetectSandboxOptions): Promise<Sandbox | string> {
+  const program = findProgram(programName, options.searchPath)
+  if (program === undefined) return `${programName} is not installed`
+  if (kind === 'landlock' && !options.sharesNetwork) return 'it cannot restrict the network'
+  const sandbox = createSandbox(kind, program, options)
+  const failure = await tryOut(sandbox, options.home)
+  if (failure === undefined) return sandbox
+  options.log.info({ event: 'sandbox.unusable', kind, reason: failure }, 'a kind of sandbox does not work here')
+  return failure
+}
+
+function createSandbox(kind: Kind, program: string, options: DetectSandboxOptions): Sandbox {
+  const { sharesNetwork, temporaryDirectory, maxProcesses, maxMemoryMb } = options
+  const privateTmp = kind === 'bwrap' ? temporaryDirectory : undefined
+  const view = computeSandboxView({ ...options, privateTmp })
+  const isRoot = process.getuid?.() === 0
+  const wrapWith = {
+    bwrap: (argv: readonly string[], more: WrapOptions) =>
+      bubblewrapCommand(view, { program, sharesNetwork, isRoot }, argv, more),
+    seatbelt: (argv: readonly string[], more: WrapOptions) =>
+      seatbeltCommand(view, { program, sharesNetwork }, argv, more),
+    landlock: (argv: readonly string[], more: WrapOptions) => landlockCommand(view, program, argv, more),
+  }
+  // The number of processes counts for the whole user where there is no namespace of its own.
+  const limits = [
+    ...(kind === 'bwrap' ? [`ulimit -u ${maxProcesses} 2>/dev/null || ulimit -p ${maxProcesses}`] : []),
+    `ulimit -d ${maxMemoryMb * 1_024}`,
+  ].join('; ')
+  return {
+    kind,
+    reason: '',
+    view,
+    wrap: (argv, more) => wrapWith[kind](['/bin/sh', '-c', `${limits}; exec "$0" "$@"`, ...argv], more),
+    toHostPath: (path) => toHostPath(view, path),
+    accessOf: (path) => accessOf(view, path),
+    variables: kind === 'bwrap' ? privateVariables : {},
+  }
+}
+
+/** Undefined when a command inside runs and does not see the home of the gateway. */
+async function tryOut(sandbox: Sandbox, home: string): Promise<string | undefined> {
+  const [program = '', ...args] = sandbox.wrap(
+    ['/bin/sh', '-c', 'if ls "$0" 2>/dev/null | grep -q "^cache$"; then echo open; else echo closed; fi', home],
+    { cwd: '/' },
+  )
+  return new Promise((resolve) => {
+    execFile(
+      program,
+      args,
+      { timeout: tryTimeoutMs, env: { PATH: '/usr/local/bin:/usr/bin:/bin' } },
+      (error, stdout, stderr) => {
+        if (stdout.trim() === 'closed') resolve(undefined)
+        else if (stdout.trim() === 'open') resolve('the home of the gateway stays visible')
+        else resolve(stderr.trim().slice(0, 300) || (error?.message ?? 'no output').slice(0, 300))
+      },
+    )
+  })
+}
+
+function prepareTemporaryDirectory(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name)
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found === undefined || Date.now() - found.mtimeMs > maxTemporaryAgeMs)
+      rmSync(path, { recursive: true, force: true })
+  }
+}
+
+function findProgram(name: string, searchPath: string): string | undefined {
+  // Those of the system first: only root can place a program there.
+  const directories = ['/usr/bin', '/bin', '/usr/local/bin', ...searchPath.split(delimiter).filter(isAbsolute)]
+  return directories.map((directory) => join(directory, name)).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * The contract of a sandbox: what the commands and the file tools of the agent see of this machine.
+ */
+
+export type SandboxKind = 'bwrap' | 'seatbelt' | 'landlock' | 'none'
+
+/** `terminal.sandbox`. */
+export type SandboxSetting = 'auto' | 'bwrap' | 'seatbelt' | 'landlock' | 'off'
+
+/**
+ * Absolute real paths. The longest entry that contains a path decides about it; of equal entries `hidden` wins, then
+ * `readOnly`. Everything else is readable and not writable.
+ */
+export interface SandboxView {
+  readonly hidden: readonly string[]
+  readonly readOnly: readonly string[]
+  readonly writable: readonly string[]
+  /** The directory of this machine that commands see as `/tmp`. Undefined where the kind of sandbox cannot replace `/tmp`. */
+  readonly privateTmp: string | undefined
+}
+
+export interface WrapOptions {
+  /** The working directory, as the command sees it. */
+  readonly cwd: string
+  /** Files below a hidden directory that this command may read. */
+  readonly exposed?: readonly string[]
+}
+
+export interface Sandbox {
+  readonly kind: SandboxKind
+  /** Why there is no sandbox, with the remedy; '' unless the kind is `none`. */
+  readonly reason: string
+  readonly view: SandboxView
+  /** The command line that runs `argv` inside. Returns `argv` for `none`. */
+  wrap(argv: readonly string[], options: WrapOptions): readonly string[]
+  /** Variables that commands get in addition. */
+  readonly variables: Readonly<Record<string, string>>
+  /** The path on this machine of a path that a command sees. */
+  toHostPath(path: string): string
+  /** What the view allows for a real path, as commands see it. */
+  accessOf(path: string): Access
+}
+
+export type Access = 'hidden' | 'readOnly' | 'writable'
+
+/** What the view allows for a real path. */
+export function accessOf(view: SandboxView, path: string): Access {
+  let longest = -1
+  let access: Access = 'readOnly'
+  // In the order of precedence, so that an equal entry does not replace an earlier one.
+  for (const kind of ['hidden', 'readOnly', 'writable'] as const) {
+    for (const entry of view[kind]) {
+      if (entry.length > longest && isWithin(path, entry)) {
+        longest = entry.length
+        access = kind
+      }
+    }
+  }
+  return longest === -1 && isTemporary(path) && view.privateTmp !== undefined ? 'writable' : access
+}
+
+/** The path on this machine of a path that a command sees. */
+export function toHostPath(view: SandboxView, path: string): string {
+  const { privateTmp } = view
+  if (privateTmp === undefined || !isTemporary(path) || isListed(view, path)) return path
+  return privateTmp + path.replace(/^(?:\/private)?(?:\/var)?\/tmp/, '')
+}
+
+const temporaryDirectories = ['/tmp', '/var/tmp']
+
+/** Whether a private `/tmp` replaces the path. */
+export function isTemporary(path: string): boolean {
+  return temporaryDirectories.some((directory) => isWithin(path, directory))
+}
+
+/** Whether an entry contains the path. The private `/tmp` is no entry. */
+function isListed(view: SandboxView, path: string): boolean {
+  return [view.hidden, view.readOnly, view.writable].some((entries) => entries.some((entry) => isWithin(path, entry)))
+}
+
+export function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
+}

@@ -1,0 +1,124 @@
+/**
+ * Computes what the agent sees of this machine. Commands and file tools use the same view.
+ */
+import { lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { privatePaths, startupDirectories, systemSecrets } from './hidden-paths.ts'
+import { isTemporary, isWithin, type SandboxView } from './sandbox.ts'
+
+export interface ViewOptions {
+  /** `HERMES_HOME`, absolute. */
+  readonly home: string
+  /** The home directory of the user, absolute. */
+  readonly userHome: string
+  /** The working directory, absolute. */
+  readonly cwd: string
+  /** `terminal.sandbox_read`; `~` is the home directory of the user. */
+  readonly read: readonly string[]
+  /** `terminal.sandbox_write`. */
+  readonly write: readonly string[]
+  /** The PATH of the gateway: its directories are not writable. */
+  readonly searchPath: string
+  readonly privateTmp: string | undefined
+}
+
+/** The directory of the program itself. */
+const programDirectory = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
+
+/** Directories of the home that the gateway itself uses. */
+const ownDirectories = [
+  ...['hooks', 'plugins', 'plugin-state', 'platforms', 'profiles', 'memories', 'cron', 'logs', 'cache', 'media'],
+]
+
+export function computeSandboxView(options: ViewOptions): SandboxView {
+  const { home, userHome, privateTmp } = options
+  const homes = new Set([userHome, homedir(), ...otherHomes()])
+  const expand = (path: string) => resolve(userHome, path.replace(/^~(?=$|\/)\/?/, ''))
+  const isAllowed = (path: string) => !isOwnedByGateway(realPath(path), home)
+  const read = options.read.map(expand).filter(isAllowed).map(realPath)
+  const write = options.write.map(expand).filter(isAllowed).map(realPath)
+  const listed = new Set([...read, ...write])
+  const gatewayHomes = [home, join(userHome, '.hermes')]
+  const hidden = [
+    ...gatewayHomes.flatMap(withRealPath),
+    ...[...homes].flatMap((directory) => privatePaths.flatMap((name) => withRealPath(join(directory, name)))),
+    ...systemSecrets,
+  ].filter((path) => !listed.has(path))
+  const roots = [...(isAllowed(options.cwd) ? [realPath(options.cwd)] : []), ...write]
+  const openHomes = [...homes].flatMap(withRealPath).filter((path) => roots.some((root) => isWithin(path, root)))
+  const writable = [
+    ...roots,
+    ...openHomes.flatMap(writableEntriesOf),
+    ...(privateTmp === undefined ? temporaryDirectories() : []),
+  ]
+  const programs = options.searchPath.split(delimiter).filter((path) => isAbsolute(path) && !roots.includes(path))
+  const readOnly = [...openHomes, ...programs, programDirectory]
+    // Read-only entries below the home of the gateway would show what is hidden.
+    .filter(
+      (path) => !gatewayHomes.some((root) => isWithin(path, root)) && writable.some((root) => isWithin(path, root)),
+    )
+    .concat(read, privateTmp === undefined ? [] : [userHome, programDirectory].filter(isTemporary))
+  return { hidden: unique(hidden), readOnly: unique(readOnly), writable: unique(writable), privateTmp }
+}
+
+/** The home of the gateway itself, or one of its own directories and files. */
+function isOwnedByGateway(path: string, home: string): boolean {
+  const root = realPath(home)
+  if (!isWithin(path, root)) return false
+  const [first = ''] = path.slice(root.length + 1).split('/')
+  return first === '' || ownDirectories.includes(first) || isFile(join(root, first))
+}
+
+/**
+ * A home directory is not writable as a whole: the start files of shells, desktops and tools, which may not exist yet, lie at
+ * its top. What exists there without a dot is writable.
+ */
+function writableEntriesOf(directory: string): readonly string[] {
+  return listDirectory(directory)
+    .filter((name) => !name.startsWith('.') && !startupDirectories.includes(name))
+    .map((name) => join(directory, name))
+    .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === false)
+}
+
+/** As root, the secrets of all users are readable. */
+function otherHomes(): readonly string[] {
+  if (process.getuid?.() !== 0) return []
+  return ['/root', ...listDirectory('/home').map((name) => join('/home', name))]
+}
+
+function temporaryDirectories(): readonly string[] {
+  return ['/tmp', '/private/tmp', '/var/tmp'].filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+}
+
+function withRealPath(path: string): readonly string[] {
+  const real = realPath(path)
+  return real === path ? [path] : [path, real]
+}
+
+/** Resolves links in the part of the path that exists. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    // It does not exist, or may not be read.
+    const parent = dirname(path)
+    return parent === path ? path : join(realPath(parent), basename(path))
+  }
+}
+
+function listDirectory(path: string): readonly string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    // Missing or not readable: nothing in it can be read by the agent either.
+    return []
+  }
+}
+
+function isFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false
+}
+
+const unique = (paths: readonly string[]) => [...new Set(paths)]

@@ -1,0 +1,49 @@
+/**
+ * Opens the configured sandbox. Imported when the first command or file tool needs it.
+ */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AgentConfig } from '../agent/config.ts'
+import { detectSandbox } from '../agent/sandbox/detect-sandbox.ts'
+import type { Sandbox } from '../agent/sandbox/sandbox.ts'
+import type { Environment } from '../config/environment.ts'
+import type { HomeLayout } from '../lib/home.ts'
+import type { Logger } from '../lib/log.ts'
+
+export interface OpenSandboxDeps {
+  readonly home: HomeLayout
+  readonly settings: () => Pick<AgentConfig, 'terminal'>
+  readonly environment: () => Environment
+  /** The working directory of commands. */
+  cwd(): string
+  readonly log: Logger
+}
+
+/** Undefined when no sandbox is wanted. Creates the working directory if it belongs to the gateway. Never rejects. */
+export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | undefined> {
+  const { home, environment, log } = deps
+  const { terminal } = deps.settings()
+  const cwd = deps.cwd()
+  if (terminal.sandbox === 'off') return undefined
+  if (cwd === home.workspace) await mkdir(cwd, { recursive: true, mode: 0o700 })
+  const { values } = environment()
+  const sandbox = await detectSandbox({
+    setting: terminal.sandbox,
+    home: home.root,
+    userHome: values['HOME'] || home.root,
+    cwd,
+    read: terminal.sandbox_read,
+    write: terminal.sandbox_write,
+    searchPath: values['PATH'] ?? '',
+    sharesNetwork: terminal.sandbox_network === 'on' || terminal.sandbox_network === true,
+    temporaryDirectory: join(home.cache, 'sandbox', 'tmp'),
+    maxProcesses: terminal.max_processes,
+    maxMemoryMb: terminal.max_memory_mb,
+    platform: process.platform,
+    log,
+  })
+  const { kind, reason } = sandbox
+  if (kind === 'none') log.error({ event: 'sandbox.missing', reason }, 'no sandbox works on this machine')
+  else log.info({ event: 'sandbox.ready', kind }, 'commands run in a sandbox')
+  return sandbox
+}

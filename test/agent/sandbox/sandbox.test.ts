@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
+import { landlockCommand } from '../../../src/agent/sandbox/landlock.ts'
+import { accessOf } from '../../../src/agent/sandbox/sandbox.ts'
+import { seatbeltProfile } from '../../../src/agent/sandbox/seatbelt.ts'
+import { computeSandboxView } from '../../../src/agent/sandbox/view.ts'
+import { canary, createVictim, sandboxSkip, searchPath } from './victim.ts'
+
+const skip = await sandboxSkip()
+
+describe('the view of the sandbox', () => {
+  const viewOf = (
+    victim: { home: string; userHome: string },
+    cwd: string,
+    more: { read?: string[]; write?: string[] },
+  ) => computeSandboxView({ ...victim, cwd, read: [], write: [], searchPath, privateTmp: undefined, ...more })
+
+  test('the home of the gateway and private directories are hidden, also inside the working directory', async () => {
+    await using victim = await createVictim({ setting: 'seatbelt' })
+    const { home, userHome } = victim
+    const view = viewOf(victim, userHome, {})
+    for (const path of [home, join(home, '.env'), join(userHome, '.ssh/id_ed25519'), '/etc/shadow'])
+      assert.equal(accessOf(view, path), 'hidden', path)
+    for (const path of [
+      userHome,
+      join(userHome, '.zshenv'),
+      join(userHome, '.config/autostart/b'),
+      join(userHome, 'bin'),
+    ])
+      assert.equal(accessOf(view, path), 'readOnly', path)
+    assert.equal(accessOf(view, join(userHome, 'documents/thesis.txt')), 'writable')
+  })
+
+  test('no setting opens what the gateway loads', async () => {
+    await using victim = await createVictim({ setting: 'seatbelt' })
+    const { home, userHome } = victim
+    const all = ['~/.hermes', home, join(home, 'plugins'), join(home, 'config.yaml'), join(home, 'hooks/x'), '/', '~']
+    for (const cwd of [home, join(home, 'plugins')]) {
+      const view = viewOf(victim, cwd, { read: all, write: all })
+      for (const name of ['', 'plugins/evil', 'config.yaml', '.env', 'hooks/x', 'cache/compile'])
+        assert.equal(accessOf(view, join(home, name)), 'hidden', `${cwd}: ${name}`)
+    }
+    const view = viewOf(victim, join(home, 'project'), {
+      write: ['~/.ssh/config', '/srv/data'],
+      read: ['~/.config/gh'],
+    })
+    assert.equal(accessOf(view, join(home, 'project/a')), 'writable')
+    assert.equal(accessOf(view, join(userHome, '.ssh/config')), 'writable')
+    assert.equal(accessOf(view, join(userHome, '.ssh/id_ed25519')), 'hidden')
+    assert.equal(accessOf(view, join(userHome, '.config/gh/hosts.yml')), 'readOnly')
+    assert.equal(accessOf(view, '/srv/data/a'), 'writable')
+  })
+
+  test('Landlock gets rules for what is around a hidden path, never for the path or a directory above it', async () => {
+    await using victim = await createVictim({ setting: 'seatbelt' })
+    const { home, userHome, cwd } = victim
+    const args = landlockCommand(viewOf(victim, cwd, {}), 'setpriv', ['true'], { cwd })
+    const rules = args.filter((arg) => arg.startsWith('path-beneath:')).map((arg) => arg.split(':').slice(1))
+    const paths = rules.map(([, path]) => path)
+    for (const path of ['/', userHome, home, join(userHome, '.ssh'), join(home, 'plugins')])
+      assert.ok(!paths.includes(path), path)
+    assert.ok(paths.includes(join(userHome, 'documents')) && paths.includes('/usr'))
+    const writable = rules.flatMap(([rights, path = '']) => (/make-reg/.test(rights ?? '') ? [path] : []))
+    assert.deepEqual(
+      writable.filter((path) => path.startsWith(userHome)),
+      [cwd],
+    )
+  })
+
+  test('Seatbelt gets the rule of a longer path last', async () => {
+    await using victim = await createVictim({ setting: 'seatbelt' })
+    const profile = seatbeltProfile(viewOf(victim, victim.userHome, {}), false, [])
+    const at = (path: string) => profile.indexOf(`(subpath ${JSON.stringify(path)})`)
+    assert.ok(at(victim.userHome) >= 0 && at(victim.userHome) < at(victim.home))
+    assert.match(profile, /\(deny network\*\)/)
+  })
+})
+
+describe('the file guard with a sandbox', { skip }, () => {
+  test('hidden files are not there, and writing elsewhere names the setting that allows it', async () => {
+    await using victim = await createVictim()
+    const { home, userHome, cwd, sandbox } = victim
+    const guard = createFileGuard({ home, userHome, sandbox: async () => sandbox })
+    symlinkSync(join(userHome, '.ssh'), join(cwd, 'keys'))
+    symlinkSync('/tmp/../../etc', join(cwd, 'etc'))
+    const media = join(home, 'media/1-1-aa.png')
+    const codeOf = (found: Awaited<ReturnType<typeof guard.checkRead>>) => (found.ok ? 'ok' : found.code)
+    assert.equal(codeOf(await guard.checkRead(join(cwd, 'keys/id_ed25519'))), 'not_found')
+    assert.equal(codeOf(await guard.checkRead(media)), 'not_found')
+    assert.equal(codeOf(await guard.checkRead(media, async () => [media])), 'ok')
+    assert.equal(codeOf(await guard.checkRead('/etc/hostname')), 'ok')
+    assert.equal(codeOf(await guard.checkWrite(join(cwd, 'etc/x'))), 'protected')
+    const refused = await guard.checkWrite(join(userHome, 'documents/thesis.txt'))
+    assert.ok(!refused.ok && refused.code === 'outside_sandbox' && /terminal\.sandbox_write/.test(refused.reason))
+    assert.equal(codeOf(await guard.checkWrite(join(cwd, 'new/file'))), 'ok')
+  })
+
+  test('a file tool and a command mean the same file by a path in /tmp', async () => {
+    await using victim = await createVictim()
+    const { home, userHome, sandbox } = victim
+    const guard = createFileGuard({ home, userHome, sandbox: async () => sandbox })
+    await victim.run(
+      'mkdir /tmp/d; echo from the command > /tmp/d/a; ln -s /tmp/d/a /tmp/link; ln -s /etc/shadow /tmp/bad',
+    )
+    for (const path of ['/tmp/d/a', '/tmp/link', '/var/tmp/d/a']) {
+      const found = await guard.checkRead(path)
+      assert.equal(found.ok && readFileSync(found.path, 'utf8'), 'from the command\n', path)
+    }
+    assert.ok(!(await guard.checkRead('/tmp/bad')).ok)
+    assert.ok(!existsSync('/tmp/d/a') && !existsSync('/tmp/link'))
+  })
+})
+
+describe('a command in the sandbox', { skip }, () => {
+  test('may write the working directory and /tmp, and sees neither the gateway nor other processes', async () => {
+    await using victim = await createVictim()
+    const before = victim.fingerprint()
+    const { output, exitCode } = await victim.run(
+      `echo a > here && echo b > /tmp/there && cat here /tmp/there; pwd; ls -A ~/.hermes; ls /proc | grep -c '^[0-9]'; kill -0 ${process.pid} || echo no such process`,
+    )
+    assert.match(output, /^a\nb\n\S+\/workspace\nworkspace\n[3-6]\n.*no such process\n$/s)
+    assert.equal(exitCode, 0)
+    assert.equal(victim.fingerprint(), before)
+  })
+
+  test('keeps its exit code, its output order, its input and its timeout', async () => {
+    await using victim = await createVictim()
+    assert.equal((await victim.run('echo out; echo err >&2; exit 7')).output, 'out\nerr\n')
+    assert.equal((await victim.run('exit 7')).exitCode, 7)
+    assert.equal((await victim.run('sleep 60', { timeoutMs: 300 })).timedOut, true)
+    const command = await victim.environment.spawn?.('read line; echo "got $line"; exit 4', {})
+    assert.ok(command)
+    let seen = ''
+    command.onOutput((text) => {
+      seen += text
+    })
+    command.write('hello\n')
+    assert.deepEqual(await command.exited, { exitCode: 4 })
+    assert.equal(seen, 'got hello\n')
+  })
+
+  test('has time to clean up when it is killed, and nothing of its namespace survives', async () => {
+    await using victim = await createVictim()
+    const command = await victim.environment.spawn?.(
+      'trap "echo cleaned > trap; exit" TERM; (setsid sh -c "trap : TERM; while :; do sleep 0.02; date +%s%N > beat; done" &) ; touch ready; while :; do sleep 0.02; done',
+      {},
+    )
+    assert.ok(command)
+    const has = (name: string) => existsSync(join(victim.cwd, name))
+    while (!has('ready') || !has('beat')) await new Promise((resolve) => setTimeout(resolve, 5))
+    command.kill()
+    await command.exited
+    await victim.environment.cleanup()
+    assert.equal(readFileSync(join(victim.cwd, 'trap'), 'utf8'), 'cleaned\n')
+    const { output } = await victim.run('a=$(cat beat); sleep 0.3; [ "$a" = "$(cat beat)" ] && echo still')
+    assert.equal(output, 'still\n')
+  })
+
+  test('a process that stays behind is reported, keeps running, and ends with the session', async () => {
+    await using victim = await createVictim()
+    const { output } = await victim.run('(while :; do sleep 0.02; date +%s%N > beat; done) >/dev/null 2>&1 &')
+    assert.match(output, /^\n\[.+\]\n$/)
+    const beat = () => readFileSync(join(victim.cwd, 'beat'), 'utf8')
+    while (!existsSync(join(victim.cwd, 'beat'))) await new Promise((resolve) => setTimeout(resolve, 5))
+    const first = beat()
+    while (beat() === first) await new Promise((resolve) => setTimeout(resolve, 5))
+    await victim.environment.cleanup()
+    assert.equal(
+      (await victim.run('a=$(cat beat); sleep 0.3; [ "$a" = "$(cat beat)" ] && echo still')).output,
+      'still\n',
+    )
+  })
+
+  test('the home of the user as working directory: entries without a dot are writable, the rest is not', async () => {
+    await using victim = await createVictim({ workingDirectory: '' })
+    const { output } = await victim.run(
+      `echo x > documents/new && echo wrote; for f in .bashrc .zshenv .ssh/authorized_keys .hermes/config.yaml .config/autostart/b bin/x new; do (echo x > $f) 2>/dev/null && echo "OPEN $f"; done; cat .ssh/* .hermes/.env 2>/dev/null`,
+    )
+    assert.equal(output, 'wrote\n')
+    assert.ok(!existsSync(join(victim.userHome, '.zshenv')), 'no empty files appear')
+  })
+
+  test('sandbox_read, sandbox_write and an exposed attachment open single paths', async () => {
+    await using victim = await createVictim({ read: ['~/.config/gh'], write: ['~/documents'] })
+    const { home } = victim
+    const { output } = await victim.run(
+      `cat ~/.config/gh/hosts.yml ${home}/media/1-1-aa.png; (echo x >> ~/.config/gh/hosts.yml) 2>/dev/null; echo y > ~/documents/new && echo wrote; cat ${home}/.env 2>/dev/null`,
+      { exposed: [join(home, 'media/1-1-aa.png')] },
+    )
+    assert.equal(output, `SECRET=${canary}\nSECRET=${canary}\nwrote\n`)
+  })
+
+  test('outsideSandbox runs on the machine itself', async () => {
+    await using victim = await createVictim()
+    const { output } = await victim.run('cat ~/.hermes/.env', { outsideSandbox: true })
+    assert.equal(output, `SECRET=${canary}\n`)
+  })
+
+  test('memory is limited', async () => {
+    await using victim = await createVictim({ maxMemoryMb: 128 })
+    const { exitCode } = await victim.run(`node=${process.execPath}; head -c 400M /dev/zero | tail -c 300M > /dev/null`)
+    assert.notEqual(exitCode, 0)
+  })
+
+  test('without network no address can be reached', async () => {
+    await using victim = await createVictim({ sharesNetwork: false })
+    mkdirSync(join(victim.cwd, 'a'))
+    writeFileSync(join(victim.cwd, 'a/b'), '')
+    assert.match((await victim.run('cat /proc/net/dev')).output, /^Inter[^:]*\n[^:]*\n\s*lo:[^:]*$/)
+  })
+
+  test('a machine without a sandbox says what is missing', async () => {
+    await using victim = await createVictim({ setting: 'seatbelt', platform: 'linux' })
+    assert.equal(victim.sandbox.kind, 'none')
+    assert.match(victim.sandbox.reason, /bubblewrap/)
+  })
+})

@@ -1,0 +1,126 @@
+/**
+ * A user with secrets and a gateway, on a disk of their own, and a sandboxed environment for the commands of the agent. Every
+ * secret contains the canary.
+ */
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Environment, ExecuteResult } from '../../../src/agent/environments/environment.ts'
+import { createLocalEnvironment } from '../../../src/agent/environments/local-environment.ts'
+import { type DetectSandboxOptions, detectSandbox } from '../../../src/agent/sandbox/detect-sandbox.ts'
+import type { Sandbox } from '../../../src/agent/sandbox/sandbox.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+
+export const canary = 'CANARY-7f3a9c'
+export const searchPath = '/usr/local/bin:/usr/bin:/bin'
+
+/** Below the home directory of the victim. */
+const secretFiles = [
+  ...['.hermes/.env', '.hermes/gateway.token', '.hermes/config.yaml', '.hermes/state.db', '.hermes/logs/gateway.log'],
+  ...['.hermes/media/1-1-aa.png', '.hermes/profiles/work/.env', '.hermes/memories/USER.md', '.ssh/id_ed25519'],
+  ...['.aws/credentials', '.netrc', '.npmrc', '.git-credentials', '.config/gh/hosts.yml', '.bash_history'],
+  ...['.config/google-chrome/Default/Cookies', '.mozilla/firefox/x/logins.json', '.password-store/bank.gpg'],
+  ...['.gnupg/private-keys-v1.d/a.key', '.kube/config', '.docker/config.json', '.config/gcloud/credentials.db'],
+]
+/** What other programs load, and ordinary files outside of the working directory. */
+const preciousFiles = [
+  ...['.bashrc', '.profile', '.zshrc', '.gitconfig', '.config/autostart/a.desktop', '.config/systemd/user/a.service'],
+  ...[
+    '.local/bin/tool',
+    '.hermes/plugins/good/plugin.yaml',
+    '.hermes/hooks/good/HOOK.yaml',
+    '.hermes/skills/s/SKILL.md',
+  ],
+  ...['documents/thesis.txt', 'photos/1.jpg', '.vimrc', 'bin/mine'],
+]
+
+export interface Victim extends AsyncDisposable {
+  readonly userHome: string
+  readonly home: string
+  /** The working directory of the agent. */
+  readonly cwd: string
+  readonly sandbox: Sandbox
+  readonly environment: Environment
+  run(command: string, more?: Partial<Parameters<Environment['execute']>[1]>): Promise<ExecuteResult>
+  /** A digest of every file that the agent must not change. */
+  fingerprint(): string
+}
+
+export interface VictimOptions extends Partial<DetectSandboxOptions> {
+  /** Below the home directory of the victim. Default: the workspace of the gateway. */
+  readonly workingDirectory?: string
+}
+
+export async function createVictim({ workingDirectory, ...options }: VictimOptions = {}): Promise<Victim> {
+  // Not below /tmp, which the sandbox replaces.
+  const root = await realpath(await mkdtemp(join(import.meta.dirname, '../../../.victim-')))
+  const userHome = join(root, 'me')
+  const home = join(userHome, '.hermes')
+  const cwd = join(userHome, workingDirectory ?? '.hermes/workspace')
+  for (const file of [...secretFiles, ...preciousFiles]) {
+    mkdirSync(join(userHome, file, '..'), { recursive: true })
+    writeFileSync(join(userHome, file), secretFiles.includes(file) ? `SECRET=${canary}\n` : `# ${file}\n`)
+  }
+  mkdirSync(cwd, { recursive: true })
+  const sandbox = await detectSandbox({
+    setting: 'auto',
+    home,
+    userHome,
+    cwd,
+    read: [],
+    write: [],
+    searchPath,
+    sharesNetwork: true,
+    temporaryDirectory: join(home, 'cache/sandbox/tmp'),
+    maxProcesses: 256,
+    maxMemoryMb: 1_024,
+    platform: process.platform,
+    log: silentLog,
+    ...options,
+  })
+  const environment = createLocalEnvironment({
+    cwd,
+    env: { PATH: searchPath, HOME: userHome, HERMES_HOME: home },
+    graceMs: 100,
+    sandbox: async () => sandbox,
+  })
+  return {
+    userHome,
+    home,
+    cwd,
+    sandbox,
+    environment,
+    run: (command, more = {}) =>
+      environment.execute(command, {
+        timeoutMs: 60_000,
+        signal: new AbortController().signal,
+        maxOutputBytes: 1_000_000,
+        ...more,
+      }),
+    fingerprint() {
+      const hash = createHash('sha256')
+      const visit = (path: string) => {
+        if (path === cwd && cwd !== userHome) return
+        if (path === join(home, 'cache')) return
+        const found = lstatSync(path)
+        hash.update(`${path} ${found.mode} `)
+        if (found.isSymbolicLink()) hash.update(readlinkSync(path))
+        else if (found.isDirectory()) for (const name of readdirSync(path).sort()) visit(join(path, name))
+        else hash.update(readFileSync(path))
+      }
+      visit(userHome)
+      return hash.digest('hex')
+    },
+    async [Symbol.asyncDispose]() {
+      await environment.cleanup()
+      await rm(root, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The reason for which tests of the real sandbox are skipped; `false` where it works. */
+export async function sandboxSkip(): Promise<string | false> {
+  await using victim = await createVictim()
+  return victim.sandbox.kind === 'bwrap' ? false : `bubblewrap does not work here: ${victim.sandbox.reason}`
+}
