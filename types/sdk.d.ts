@@ -1364,7 +1364,7 @@ declare module 'hermes-gateway:message/authority' {
      * scheduled turns and sub-agents.
      */
     import type { ChatType } from 'hermes-gateway:message/source';
-    /** `owner`: everything. `member`: a known person. `guest`: somebody who is let in without being listed by id. */
+    /** `owner`: everything. `member`: a known person. `guest`: a person who is let in without being listed by id. */
     export type Role = 'owner' | 'member' | 'guest';
     export interface Authority {
         readonly role: Role;
