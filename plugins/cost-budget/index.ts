@@ -71,13 +71,15 @@ export async function register(ctx: PluginContext): Promise<void> {
     return sentences.length === 0 ? null : { context: noticeForModel(sentences) }
   })
   ctx.registerHook('on_session_end', ({ turn_id }) => ledger.turnEnded(turn_id))
-  ctx.registerCommand({
-    name: 'budget',
-    description: 'Shows the budgets that apply to you and the amounts spent',
-    run(_args, { platform, userId, sessionKey }) {
-      const subject = { user: `${platform}:${userId}`, chat: sessionKey }
-      return formatBudgetReport(subject, budgets.spendingPerBudget(subject), current().currency, budgets.unpriced())
-    },
-  })
+  for (const name of ['usage', 'budget']) {
+    ctx.registerCommand({
+      name,
+      description: 'Shows the budgets that apply to you and the amounts spent',
+      run(_args, { platform, userId, sessionKey }) {
+        const subject = { user: `${platform}:${userId}`, chat: sessionKey }
+        return formatBudgetReport(subject, budgets.spendingPerBudget(subject), current().currency, budgets.unpriced())
+      },
+    })
+  }
   ctx.onUnload(() => ledger.flush())
 }

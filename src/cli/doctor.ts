@@ -4,7 +4,7 @@
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor, type Redactor } from '../lib/redact.ts'
 import { type Check, type CheckContext, type CheckResult, problem, problemFromError } from './checks/check-result.ts'
-import { checkConfig, checkPlatforms } from './checks/configuration.ts'
+import { checkConfig, checkPlatforms, checkRoles } from './checks/configuration.ts'
 import { checkDaemon, checkDeadLetters, checkPort } from './checks/daemon.ts'
 import { checkPlatformConnections } from './checks/diagnose-platforms.ts'
 import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
@@ -27,6 +27,7 @@ const checks: readonly Check[] = [
   checkConfig,
   checkModel,
   checkPlatforms,
+  checkRoles,
   checkPlatformConnections,
   checkHooks,
   checkPlugins,

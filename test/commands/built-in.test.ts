@@ -94,7 +94,14 @@ async function run(typed: string, given: CommandServices, from: SessionSource = 
   const [, name = '', args = ''] = /^\/(\S+)\s*(.*)$/s.exec(typed) ?? []
   const definition = registry.resolve(name)
   assert.ok(definition, `unknown command ${typed}`)
-  const context = { source: from, authority: ownerAuthority, sessionKey: key, name: definition.name, args, rawCommand: name }
+  const context = {
+    source: from,
+    authority: ownerAuthority,
+    sessionKey: key,
+    name: definition.name,
+    args,
+    rawCommand: name,
+  }
   return await definition.run({ ...context, signal: new AbortController().signal }, given)
 }
 

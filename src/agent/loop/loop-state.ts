@@ -85,7 +85,11 @@ export function recordCalls(
 ): void {
   for (const { id, name, arguments: args } of calls) {
     const result = results.find(({ toolCallId }) => toolCallId === id)?.content ?? ''
-    recentCalls.push(createHash('sha256').update(JSON.stringify([name, args, result])).digest('base64'))
+    recentCalls.push(
+      createHash('sha256')
+        .update(JSON.stringify([name, args, result]))
+        .digest('base64'),
+    )
   }
   recentCalls.splice(0, recentCalls.length - 2 * maxIdentical)
 }

@@ -3,6 +3,7 @@
  */
 import { type PlatformAccount, platformAccounts } from '../../platforms/accounts.ts'
 import { type ConfigFinding, configFindings } from '../config-findings.ts'
+import type { Settings } from '../settings.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 export const checkConfig: Check = ({ settings, context: { home }, daemon }) => {
@@ -16,13 +17,44 @@ function configResult({ kind, text }: ConfigFinding): CheckResult {
   return kind === 'problem' ? problem('Config', text, 'Fix it and run hermes config check.') : note('Config', text)
 }
 
+function readAccounts(config: Settings['config'], { platforms: installed }: Settings['catalogue']): PlatformAccount[] {
+  const { platforms, gateway, roles } = config.current()
+  return platformAccounts(installed, { platforms, gateway, roles, unusable: config.unusableSettings() })
+}
+
+/** Who is an owner, and where people are let in who are not known. */
+export const checkRoles: Check = ({ settings: { config, catalogue } }) => {
+  const accounts = readAccounts(config, catalogue).filter(
+    ({ blocked, access }) => blocked === undefined && access.access === 'allowlist',
+  )
+  const owners = [...new Set([...config.current().roles.owners, ...accounts.flatMap(ownersOf)])]
+  const isImplicit = owners.length > 0 && !accounts.some(({ roles }) => roles.hasOwners)
+  const list = owners.length === 0 ? 'only who has the token' : owners.join(', ')
+  const advice =
+    'Everybody who is allowed by id is an owner. Name the owners in roles.owners to make the others members.'
+  return [
+    isImplicit && owners.length > 1 ? note('Owners', list, advice) : ok('Owners', list),
+    ...accounts.flatMap(({ platform: { name }, access }) => {
+      const isOpen = access.allowAllUsers || access.gatewayAllowAllUsers || access.allowFrom.includes('*')
+      const openGroups = access.groupAllowedChats.includes('*') || access.groupAllowFrom.includes('*')
+      if (!isOpen && !openGroups) return []
+      const what = isOpen ? 'open to every user' : 'open to every user in groups'
+      return [
+        note('Roles', `${name}: ${what}; they are guests`, 'Check roles.guest.tools and roles.guest.group_tools.'),
+      ]
+    }),
+  ]
+}
+
+function ownersOf({ platform: { name }, access, roles }: PlatformAccount): string[] {
+  const implicit = roles.hasOwners ? [] : [...access.allowFrom, ...access.gatewayAllowedUsers]
+  return [...roles.adminFrom, ...roles.groupAdminFrom, ...implicit]
+    .filter((id) => id !== '*')
+    .map((id) => `${name}:${id}`)
+}
+
 export const checkPlatforms: Check = ({ settings: { config, catalogue } }) => {
-  const { platforms, gateway } = config.current()
-  const findings = platformAccounts(catalogue.platforms, {
-    platforms,
-    gateway,
-    unusable: config.unusableSettings(),
-  }).flatMap(resultsOf)
+  const findings = readAccounts(config, catalogue).flatMap(resultsOf)
   return findings.length > 0
     ? findings
     : [problem('Platforms', 'no platform is installed', 'Check the installation: platforms/ is empty.')]

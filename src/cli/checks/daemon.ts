@@ -2,13 +2,18 @@
  * Checks the daemon, its port, and whether there are dead letters.
  */
 import { createServer } from 'node:net'
+import { pauseWarnings } from '../../flows/status.ts'
 import { systemCode } from '../../lib/errors.ts'
 import { localOrigin } from '../../lib/local-origin.ts'
+import { readPause } from '../../sessions/pause-file.ts'
 import { countDeadLetters, describeDeadLetters } from '../dead-letter-counts.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
-export const checkDaemon: Check = ({ daemon, context: { version } }) => {
-  if (daemon === undefined) return [note('Gateway', 'not running', 'Start it with npm start (or hermes gateway run).')]
+export const checkDaemon: Check = ({ daemon, context: { version, home } }) => {
+  if (daemon === undefined) {
+    const paused = pauseWarnings(readPause(home.pauseFile)).map((text) => note('Gateway', text))
+    return [note('Gateway', 'not running', 'Start it with npm start (or hermes gateway run).'), ...paused]
+  }
   const { report } = daemon
   const at = `process ${report.pid} at ${daemon.url}`
   const findings: CheckResult[] = [
