@@ -56,8 +56,9 @@ test('a silent reply to BOOT.md is not sent', async (t) => {
 })
 
 test('BOOT.md is limited to twenty iterations', async (t) => {
+  let calls = 0
   const gateway = await withBoot(t, 'Never stop.', (asked) =>
-    asked.startsWith('The budget') ? { text: 'That is all.' } : terminalCall('true'),
+    asked.startsWith('The budget') ? { text: 'That is all.' } : terminalCall(`echo ${calls++}`),
   )
   await gateway.waitForReply('That is all.', 'home')
   const answers = rowsIn(gateway.home, `select * from messages where role = 'assistant'`)
