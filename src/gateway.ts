@@ -66,7 +66,7 @@ interface Parts {
 // — Build: the modules on the route of a message, what runs their queues, the endpoints
 
 function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastructure): Parts {
-  const { clock, log, secrets, redact, config, catalogue, store, degraded } = infrastructure
+  const { clock, log, secrets, redact, config, catalogue, store, sandboxReport, degraded } = infrastructure
   const state: GatewayState = { phase: 'starting', initialConnectPending: true, url: '' }
   const stopping = new AbortController()
   const modelCalls = createModelCallMonitor({ log })
@@ -96,6 +96,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     },
     store,
     modelCalls,
+    sandboxReport,
     degraded: () => [
       ...pauseWarnings(core.runningTurns.paused()),
       ...degraded(),

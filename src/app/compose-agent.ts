@@ -13,6 +13,7 @@ import { createModelOutages } from '../flows/turn/model-outages.ts'
 import { createPostponement } from '../flows/turn/postpone.ts'
 import { createWithoutModel } from '../flows/turn/without-model.ts'
 import { recordFailedAttempt } from '../inbox/attempts.ts'
+import { findAttachmentPaths } from '../inbox/queries.ts'
 import { isTransientError, messageOf } from '../lib/errors.ts'
 import { brand, systemRandom } from '../lib/ids.ts'
 import { createRedactor } from '../lib/redact.ts'
@@ -127,6 +128,10 @@ function composeAgentServices(context: AppContext, pluginTools: PluginManager['t
     pluginTools,
     isShared: accountDirectory.isShared,
     modelCalls,
+    attachmentsOf: (turnId) => context.store.run(() => findAttachmentPaths(turnId)),
+    onSandbox: (sandbox) => {
+      context.sandboxReport.reason = sandbox?.reason ?? ''
+    },
     redact: createRedactor({
       secrets: () => secrets.all().filter((secret) => secret.length >= minRedactedSecretChars),
       knownOnly: true,

@@ -33,6 +33,8 @@ export interface AppContext {
   readonly platforms: ConnectedPlatforms
   readonly store: Store
   readonly modelCalls: ModelCallMonitor
+  /** Why commands have no sandbox; '' when they have one, when none is wanted, and until the first command. */
+  readonly sandboxReport: { reason: string }
   /** Why the daemon runs degraded; empty when all is well. */
   readonly degraded: () => string[]
   readonly phase: () => GatewayPhase

@@ -28,6 +28,8 @@ export interface Infrastructure {
   readonly config: Config<GatewayShapes>
   readonly catalogue: PlatformCatalogue
   readonly store: Store
+  /** Why commands have no sandbox; '' when they have one, when none is wanted, and until the first command. */
+  readonly sandboxReport: { reason: string }
   /** Why the daemon runs degraded; empty when all is well. */
   readonly degraded: () => string[]
   /** Closes the database and the log after a failed start. */
@@ -70,11 +72,13 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
       ),
   })
 
+  const sandboxReport = { reason: '' }
   const degraded = createDegradedReasons({
     configuration: () => config.state().degraded,
     replacedFile: detectReplacedFiles([home.databaseFile, home.lockFile]),
     invalidPlatforms: catalogue.invalid,
     terminalBackend: () => config.current().terminal.backend,
+    sandboxProblem: () => sandboxReport.reason,
     slowCommits,
     writeHealth,
     lostDatabase: isDatabaseLost ? home.databaseFile : undefined,
@@ -85,7 +89,7 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
     log.close()
   }
 
-  return { clock, log, secrets, redact, config, catalogue, store, degraded, close }
+  return { clock, log, secrets, redact, config, catalogue, store, sandboxReport, degraded, close }
 }
 
 /** Throws `config/invalid`. Logs nothing, because the error has all issues. */

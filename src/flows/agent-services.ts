@@ -2,7 +2,7 @@
  * What a turn needs of the agent: the configured model, the tools and the environment of a session. Loaded with the first
  * turn, so that an idle daemon does not pay for it.
  */
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { createSessionResourcePool } from '../agent/environments/session-resources.ts'
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
@@ -12,8 +12,8 @@ import type { Provider, ToolSchema } from '../agent/models/provider.ts'
 import { resolveProviderName } from '../agent/models/resolve-provider-name.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import { planBatch } from '../agent/tools/parallel.ts'
-import type { LoadedTools } from '../agent/tools/registry.ts'
-import { truncateMiddle } from '../agent/tools/support/result-json.ts'
+import type { LoadedTools, ParsedToolCall } from '../agent/tools/registry.ts'
+import { toErrorJson, truncateMiddle } from '../agent/tools/support/result-json.ts'
 import type { ToolContext } from '../agent/tools/tool.ts'
 import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
@@ -27,6 +27,10 @@ import type { Turn } from './turn/claim.ts'
 export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings'> {
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
   readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
+  /** Paths of the downloaded files of the conversation to which the turn belongs. */
+  attachmentsOf(turnId: string): Promise<readonly string[]>
+  /** A sandbox was opened, or none is configured. */
+  onSandbox(sandbox: Sandbox | undefined): void
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
   /** Takes the gateway's own secrets out of the results of tools. */
@@ -79,7 +83,6 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let agentTools: Promise<OpenTools> | undefined
   let runtime: ToolRuntime | undefined
   let sandbox: Promise<Sandbox | undefined> | undefined
-  let knownSandbox: Sandbox | undefined
   const snapshotTools = createSessionToolSnapshots()
   const resources = createSessionResourcePool({
     createEnvironment: () => requireRuntime().createEnvironment(),
@@ -96,8 +99,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
 
   async function openConfiguredSandbox(): Promise<Sandbox | undefined> {
     const { openSandbox } = await import('./open-sandbox.ts')
-    knownSandbox = await openSandbox({ ...deps, cwd })
-    return knownSandbox
+    const opened = await openSandbox({ ...deps, cwd })
+    deps.onSandbox(opened)
+    return opened
   }
 
   async function openTools(): Promise<OpenTools> {
@@ -116,7 +120,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       sandbox,
     })
     const { tools } = runtime
-    return { tools: createAgentTools(tools, deps, cwd), resolve: tools.resolve }
+    return { tools: createAgentTools(tools, deps, { cwd, sandbox }), resolve: tools.resolve }
   }
 
   /** The current runtime. Sessions keep the environment they already have. */
@@ -137,6 +141,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     callId: call.id,
     signal,
     authority,
+    // Only downloads: a platform may name any path.
+    attachments: async () => (await deps.attachmentsOf(turnId)).filter((path) => dirname(path) === deps.home.media),
     log: log.child({ turn: turnId, tool: call.name }),
     limits: { maxResultChars: settings().agent.max_tool_result_chars },
   })
@@ -221,7 +227,15 @@ function toolListOf({ chats, ...roles }: RoleSettings, authority: Authority): re
 }
 
 /** The loaded tools as the agent loop uses them. */
-function createAgentTools(loaded: LoadedTools, { redact, settings }: AgentServicesDeps, cwd: () => string): AgentTools {
+function createAgentTools(
+  loaded: LoadedTools,
+  { redact, settings }: AgentServicesDeps,
+  { cwd, sandbox }: { cwd(): string; sandbox(): Promise<Sandbox | undefined> },
+): AgentTools {
+  const run = async (call: ParsedToolCall, context: ToolContext): Promise<string> => {
+    const isPermitted = await mayRunWithoutSandbox(call, settings(), context.authority, sandbox)
+    return isPermitted ? call.run(context) : toErrorJson({ code: 'sandbox_required', reason: sandboxRequired })
+  }
   return {
     schemas: () => withoutLoneDelegation(loaded.schemas()),
     canRunInParallel: (calls) => planBatch(calls, cwd()) === 'parallel',
@@ -230,10 +244,29 @@ function createAgentTools(loaded: LoadedTools, { redact, settings }: AgentServic
       if (!parsed.ok) return { kind: 'invalid', error: parsed.error }
       const { call: ready } = parsed
       // A key in the output of a command or in a file must not travel to the model's vendor.
-      return { ...ready, kind: 'ready', run: async (context) => redact(await ready.run(context)) }
+      return { ...ready, kind: 'ready', run: async (context) => redact(await run(ready, context)) }
     },
     sanitizeForModel: (result) => truncateMiddle(redact(result), settings().agent.max_tool_result_chars),
   }
+}
+
+/** Tools with which a person acts on the machine itself where no sandbox stands between. */
+const machineTools = new Set(['terminal', 'process', 'execute_code', 'write_file', 'patch'])
+const sandboxRequired =
+  'Refused: there is no sandbox on this machine, and without one only its owner may run commands and write files.'
+
+/** Without a sandbox only owners reach the machine. With `sandbox: off` they may name tools that others get all the same. */
+async function mayRunWithoutSandbox(
+  { name, toolset }: ParsedToolCall,
+  { roles, terminal }: ReturnType<AgentServicesDeps['settings']>,
+  authority: Authority,
+  sandbox: () => Promise<Sandbox | undefined>,
+): Promise<boolean> {
+  if (authority.role === 'owner' || !machineTools.has(name)) return true
+  const opened = await sandbox()
+  if (opened !== undefined && opened.kind !== 'none') return true
+  const list = toolListOf(roles, authority)
+  return terminal.sandbox === 'off' && (list.includes(name) || list.includes(toolset))
 }
 
 /** With every other tool disabled, sub-agents could do nothing. */

@@ -143,6 +143,8 @@ export interface DegradedReasonsDeps {
   replacedFile(): string | undefined
   readonly invalidPlatforms: PlatformCatalogue['invalid']
   terminalBackend(): string
+  /** Why commands have no sandbox; '' for none. */
+  sandboxProblem(): string
   readonly slowCommits: Pick<SlowCommits, 'hasRecent'>
   readonly writeHealth: Pick<WriteHealth, 'problem'>
   /** The path of a database that was missing at the start, although the home had one. */
@@ -167,6 +169,10 @@ export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[]
     const backend = deps.terminalBackend()
     if (backend !== 'local' && backend !== 'none') {
       reasons.push(`terminal.backend: ${backend} is not available yet; the model has no terminal and no file tools`)
+    }
+    const sandboxProblem = deps.sandboxProblem()
+    if (sandboxProblem !== '') {
+      reasons.push(`no sandbox: only owners may run commands and write files (${sandboxProblem})`)
     }
     if (deps.slowCommits.hasRecent()) reasons.push(`disk: commits take longer than ${slowCommitThresholdMs} ms`)
     return reasons

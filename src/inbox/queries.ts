@@ -5,6 +5,7 @@ import type { QueueKind } from '../message/ids.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Database, InboxState } from '../store/schema.ts'
+import { parseStoredEvent } from './stored-event.ts'
 
 // Literal SQL, because SQLite uses a partial index only where a query repeats its condition word for word.
 export const openCondition = sql<boolean>`state in ('queued', 'claimed')`
@@ -231,4 +232,20 @@ export function* pruneInbox(before: number, limit: number): Transaction<number> 
   if (last === undefined) return 0
   yield* exec(deleteKeys, { seq: last.seq })
   return (yield* rows(deleteEvents, { seq: last.seq })).length
+}
+
+const selectPayloadsOfConversation = query((db, p: { turn: string; pattern: string }) =>
+  db
+    .selectFrom('inbox')
+    .select('payload')
+    .where('session_key', '=', (turns) => turns.selectFrom('turns').select('session_key').where('id', '=', p.turn))
+    .where('payload', 'like', p.pattern),
+)
+
+/** Paths of the downloaded files of the conversation to which the turn belongs. */
+export function* findAttachmentPaths(turnId: string): Transaction<readonly string[]> {
+  const found = yield* rows(selectPayloadsOfConversation, { turn: turnId, pattern: '%"attachments":[%"path":%' })
+  return found.flatMap(({ payload }) =>
+    (parseStoredEvent(payload).attachments ?? []).flatMap(({ path }) => (path === undefined ? [] : [path])),
+  )
 }

@@ -135,6 +135,7 @@ export function testToolContext(call: ToolCall, signal: AbortSignal): ToolContex
     environment: noEnvironment,
     processes: createProcessTable({ now: () => 0 }),
     todos: { read: () => [], write: () => undefined },
+    attachments: async () => [],
     limits: { maxResultChars: 1_000 },
   }
 }

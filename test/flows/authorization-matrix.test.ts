@@ -124,6 +124,8 @@ function gatewayWith(home: string, changes: object = {}) {
     pluginTools: () => [],
     modelCalls: createModelCallMonitor({ log: silentLog }),
     isShared: directoryOfAccounts.isShared,
+    attachmentsOf: async () => [],
+    onSandbox: () => undefined,
     redact: (text) => text,
   })
 

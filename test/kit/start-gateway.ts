@@ -131,7 +131,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     // Most tests are about something else; test/agent/sandbox is about the sandbox.
     terminal: { cwd: home.root, sandbox: 'off' },
     // The users are guests, because they are let in by `*`.
-    roles: { guest: { tools: ['*'], group_tools: ['*'] } },
+    roles: { guest: { tools: ['*', 'terminal', 'file'], group_tools: ['*', 'terminal', 'file'] } },
     platforms: {
       fake: {
         url: platform.url,

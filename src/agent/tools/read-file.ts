@@ -25,8 +25,8 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
     mode: 'pure',
     label: ({ path }) => path,
 
-    async run({ path, offset = 1, limit = 500 }, { environment, limits }) {
-      const allowed = await fileGuard.checkRead(absolutePath(path, environment.cwd, userHome))
+    async run({ path, offset = 1, limit = 500 }, { environment, limits, attachments }) {
+      const allowed = await fileGuard.checkRead(absolutePath(path, environment.cwd, userHome), attachments)
       if (!allowed.ok) return toErrorJson(allowed)
       const file = await readTextFile(allowed.path, path, maxFileBytes)
       if (!file.ok) return toErrorJson(file)

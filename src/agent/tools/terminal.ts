@@ -63,6 +63,7 @@ async function runInForeground(
   const timeoutMs = Math.min(requestedMs, limits.maxTimeoutMs)
   const result = await environment.execute(args.command, {
     cwd,
+    exposed: await context.attachments(),
     timeoutMs,
     signal,
     maxOutputBytes: limits.maxOutputBytes,
@@ -83,7 +84,7 @@ async function startInBackground(command: string, cwd: string, context: ToolCont
       code: 'no_background_commands',
       reason: `Background commands are not available in ${environment.kind}.`,
     })
-  const entry = processes.add(command, await environment.spawn(command, { cwd }))
+  const entry = processes.add(command, await environment.spawn(command, { cwd, exposed: await context.attachments() }))
   return toResultJson({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
 }
 

@@ -68,6 +68,7 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
         todos = items
       },
     },
+    attachments: async () => [],
     limits: { maxResultChars: 50_000 },
   }
   const registry = createToolRegistry({ directory: toolsDirectory, deps, log: silentLog })
