@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countTokens, findRunaway, restoreLoopState, type TurnLimits } from '../../../src/agent/loop/loop-state.ts'
 import { ModelError, ModelOutage } from '../../../src/agent/models/provider.ts'
 import { HermesError, isHermesError } from '../../../src/lib/errors.ts'
 import type { ChatMessage, ToolCall } from '../../../src/message/transcript.ts'
+import { noUsage } from '../../../src/message/transcript.ts'
 import { call, type ScriptStep, usagePerCall } from '../../kit/scripted-provider.ts'
 import { createInMemoryJournal, createTestTools, type TestTool } from '../in-memory-deps.ts'
 import { question, runTestAgent } from '../run-test-agent.ts'
@@ -363,4 +365,14 @@ test('calls with other arguments or other results are no loop', async () => {
     read: async () => 'same',
   })
   assert.equal((await result).text, 'done')
+})
+
+test('a turn ends with a notice when it has used more tokens than permitted, after its tools have run', async () => {
+  const limits: TurnLimits = { max_identical_calls: 5, max_turn_tokens: 100 }
+  const state = restoreLoopState([], 0, null)
+  countTokens(state, { ...noUsage, inputTokens: 60, outputTokens: 39 })
+  assert.equal(findRunaway(state, limits), undefined)
+  countTokens(state, { ...noUsage, outputTokens: 1 })
+  assert.equal(findRunaway(state, limits)?.reason, 'token_limit')
+  assert.equal(findRunaway(state, { max_identical_calls: 0 }), undefined, 'no limit by default')
 })
