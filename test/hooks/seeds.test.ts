@@ -11,7 +11,7 @@ import { startTestGateway } from '../kit/start-gateway.ts'
 import { path, python, withoutPython } from './support.ts'
 
 const seeds = fileURLToPath(new URL('./seeds', import.meta.url))
-const step = { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }] }
+const step = (number: number) => ({ toolCalls: [{ name: 'terminal', arguments: { command: `: ${number}` } }] })
 
 interface PostedRequest {
   readonly url: string
@@ -20,7 +20,7 @@ interface PostedRequest {
 
 async function runConversation(t: TestContext, language: 'python' | 'typescript') {
   const gateway = await startTestGateway(t, {
-    replies: [...Array.from({ length: 10 }, () => step), { text: 'done at last' }],
+    replies: [...Array.from({ length: 10 }, (_, number) => step(number)), { text: 'done at last' }],
     config: { platforms: { telegram: { enabled: false } }, ...(python === undefined ? {} : { hooks: { python } }) },
     startNow: false,
   })
