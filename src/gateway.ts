@@ -113,7 +113,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     log,
     failpoint: options.failpoint ?? (() => undefined),
   }
-  const core = composeCore(context)
+  const core = composeCore(context, () => agentRuntime.agentServices.model())
   const agentRuntime = composeAgent(context, core)
   const { agentServices, plugins } = agentRuntime
   const runCommand = composeCommandDispatcher(context, core, agentRuntime)

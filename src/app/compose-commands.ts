@@ -1,6 +1,7 @@
 /**
  * Composes what runs the slash commands of a session.
  */
+import { isYolo, toggleYolo } from '../approvals/queries.ts'
 import type { CommandServices } from '../commands/command.ts'
 import { createCommandDispatcher } from '../flows/command-dispatcher.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -22,6 +23,7 @@ export function composeCommandDispatcher(
     turnResults: core.turnResults,
     commands: core.commands,
     services: composeCommandServices(context, core, agentRuntime),
+    answerPlain: core.approvals.questions.answerPlain,
     confirm: core.approvals.confirmCommand,
     emit: core.events.emit,
     notifyListeners: core.events.notifyListeners,
@@ -44,7 +46,7 @@ export function composeCommandDispatcher(
 }
 
 function composeCommandServices(
-  { options, accountDirectory, platforms, degraded, startedAt, clock }: AppContext,
+  { options, accountDirectory, platforms, store, degraded, startedAt, clock }: AppContext,
   { sessionServices, approvals, commands, backgroundTasks, pause }: Core,
   { agentServices, compressSession }: Pick<AgentRuntime, 'agentServices' | 'compressSession'>,
 ): CommandServices {
@@ -69,6 +71,8 @@ function composeCommandServices(
         background: backgroundTasks.open(),
       }
     },
+    toggleYolo: (sessionId, { userId = '' }) => store.run(() => toggleYolo(sessionId, userId, clock())),
+    isYolo: (sessionId) => store.run(() => isYolo(sessionId)),
     accessReason: (source) => accountDirectory.access({ source }).reason,
     async permissionsOf(authority, source) {
       const { permittedCommands } = await import('../flows/command-ceiling.ts')

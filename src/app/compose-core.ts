@@ -5,8 +5,10 @@
 
 import { type AgentHooks, noopAgentHooks, type TurnInfo } from '../agent/agent-hooks.ts'
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
+import type { Environment } from '../config/environment.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { Engine } from '../engine/engine.ts'
+import type { AgentServices } from '../flows/agent-services.ts'
 import { type Approvals, createApprovals } from '../flows/approvals.ts'
 import { createAttachmentPolicy } from '../flows/attachment-policy.ts'
 import { type BackgroundTasks, createBackgroundTasks } from '../flows/background-tasks.ts'
@@ -99,7 +101,8 @@ export interface Core {
   embeddedSessionKey(): SessionKey | undefined
 }
 
-export function composeCore(context: AppContext): Core {
+/** @param agentModel the model of turns, called after the composition */
+export function composeCore(context: AppContext, agentModel: AgentServices['model']): Core {
   const { options, settings, accountDirectory, store, modelCalls, clock, random, log } = context
   const { emitsEvents } = accountDirectory
   const concurrency = () => settings().agent.max_concurrent_turns
@@ -134,7 +137,17 @@ export function composeCore(context: AppContext): Core {
   })
   const { gatewayHooks } = pluginRegistries
   const waitInTurn = createTurnWait({ store, engine })
-  const approvals = composeApprovals(context, { waitInTurn, outbox, engine, events, gatewayHooks, runningTurns })
+  const turnNotices = createTurnNotices({ store, outbox, clock })
+  const approvals = composeApprovals(context, {
+    waitInTurn,
+    outbox,
+    engine,
+    events,
+    gatewayHooks,
+    runningTurns,
+    turnNotices,
+    model: agentModel,
+  })
   const sessionServices = createSessionServices({
     store,
     engine,
@@ -153,7 +166,10 @@ export function composeCore(context: AppContext): Core {
     preDispatchHooks: gatewayHooks,
     queueKindOf(event) {
       const command = parseCommand(event)
-      return command === null ? 'turn' : (commands.resolve(command.name)?.queue ?? 'turn')
+      if (command !== null) return commands.resolve(command.name)?.queue ?? 'turn'
+      const { questions } = approvals
+      if (questions.open.size === 0) return 'turn'
+      return questions.isPlainAnswer(accountDirectory.sessionKey(event.source), event) ? 'control' : 'turn'
     },
     bypassesHooks: commands.bypassesHooks,
     onWithdrawn(seq, result) {
@@ -169,8 +185,6 @@ export function composeCore(context: AppContext): Core {
     },
   })
   const backgroundTasks = createBackgroundTasks({ store, inbox, turnResults, clock, log })
-
-  const turnNotices = createTurnNotices({ store, outbox, clock })
 
   return {
     events,
@@ -295,13 +309,20 @@ function composePluginRegistries(context: AppContext): PluginRegistries {
   }
 }
 
-interface ApprovalParts extends Pick<Core, 'outbox' | 'engine' | 'events' | 'runningTurns'> {
+/** Read once: a command of the agent must not switch it on by an edit of `.env`. */
+function isYoloMode({ values }: Environment): boolean {
+  return /^(?:1|true|yes|on)$/i.test(values['HERMES_YOLO_MODE'] ?? '')
+}
+
+interface ApprovalParts extends Pick<Core, 'outbox' | 'engine' | 'events' | 'runningTurns' | 'turnNotices'> {
+  readonly model: AgentServices['model']
   readonly gatewayHooks: GatewayHooks
   readonly waitInTurn: TurnWait
 }
 
 function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals {
-  const { accountDirectory, platforms, settings, store, redact, stopping, isOpen, clock, log, failpoint } = context
+  const { options, config, accountDirectory, platforms, settings } = context
+  const { store, redact, stopping, isOpen, clock, log, failpoint } = context
   return createApprovals({
     store,
     outbox: parts.outbox,
@@ -318,6 +339,12 @@ function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals 
     stopping,
     waitInTurn: parts.waitInTurn,
     abortTurn: parts.runningTurns.abort,
+    stopTurn: parts.runningTurns.stop,
+    notices: parts.turnNotices,
+    home: options.home,
+    reloadConfig: config.reload,
+    yoloMode: isYoloMode(config.environment()),
+    model: parts.model,
     failpoint,
   })
 }

@@ -112,10 +112,6 @@ const plannedKeys = [
 
 /** Keys that restrict something in Hermes. Without their effect the gateway is degraded. */
 const unenforcedKeys = [
-  'approvals.mode',
-  'approvals.cron_mode',
-  'approvals.single_query_mode',
-  'approvals.unattended_mode',
   'gateway.unauthorized_dm_behavior',
   'platforms.*.unauthorized_dm_behavior',
   'privacy',

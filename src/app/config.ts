@@ -62,6 +62,8 @@ const safeValues: readonly SafeValue[] = [
   { key: 'terminal.backend', value: 'none' },
   { key: 'terminal.cwd', set: 'terminal.backend', value: 'none' },
   { key: 'approvals.deny', value: ['*'] },
+  { key: 'approvals.mode', value: 'manual' },
+  { key: 'approvals.approver', value: 'other_owner' },
   { key: 'approvals.destructive_slash_confirm', value: true },
   { key: 'agent.disabled_toolsets', value: ['terminal', 'file', 'todo', 'delegation'] },
   { key: 'plugins.disabled', set: 'plugins.enabled', value: [] },

@@ -2,6 +2,7 @@
  * The dependencies of the approvals, and the work that follows once a transaction is committed.
  */
 import type { Logger } from '../lib/log.ts'
+import type { Role } from '../message/authority.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { HookEventListener, HookEvents } from '../message/hook-events.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -24,6 +25,8 @@ export interface QuestionsDeps {
   isOpen(): boolean
   /** Whether the sender may talk to the agent in this chat. */
   access(source: SessionSource): { readonly allowed: boolean; readonly reason: string }
+  /** The role of a person now. */
+  roleOf(source: SessionSource): Role
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
   /** Whether messages to this target can have buttons; false while the platform is not connected. */

@@ -12,6 +12,8 @@ import { findQuestion, type StoredQuestion, waitingQuestions } from './queries.t
 import { buttonsOf, type Choice, type Question } from './question.ts'
 import { answerQuestion, expireQuestion, removeButtons } from './resolve-question.ts'
 
+const wrongUserText = 'Only the user who is asked may answer this.'
+
 export const staleResult: PressResult = { status: 'stale', text: 'This question is no longer open.' }
 
 /** Answers the question `id` with the pressed button. */
@@ -26,9 +28,10 @@ export function* applyPress(
   if (question === undefined || !isSameChat(question, source)) return staleResult
   const choice = question.choices[buttonsOf(id, question).findIndex((button) => button.id === buttonId)]
   if (choice === undefined) return staleResult
-  if (!mayAnswer(deps, question, source))
-    return { status: 'refused', text: 'Only the user who is asked may answer this.' }
+  if (!mayAnswer(deps, question, source)) return { status: 'refused', text: wrongUserText }
   if (question.state === 'waiting' && question.expiresAt > now) {
+    // The answer itself follows as a message.
+    if (choice.answer === 'other') return { status: 'taken', text: choice.effect.says }
     yield* answerQuestion(deps, question, { choice, by: source, messageId }, after, now)
     return { status: 'taken', text: choice.effect.says }
   }
@@ -54,11 +57,18 @@ function* rejectLatePress(
   return { status: 'stale', text: `This was answered before: ${chosen.label}.` }
 }
 
-/** The user who was asked, or any user of a shared session. */
-function mayAnswer({ isShared }: QuestionsDeps, { source }: StoredQuestion, by: SessionSource): boolean {
+/** For a question about a command, whom `approver` names. For others the user who was asked, or any user of a shared session. */
+export function mayAnswer(
+  { isShared, roleOf }: QuestionsDeps,
+  { source, approver }: StoredQuestion,
+  by: SessionSource,
+): boolean {
   const { userId = '', userIdAlt = '' } = source
   const isSame = (by.userId ?? '') === userId || (userIdAlt !== '' && by.userIdAlt === userIdAlt)
-  return isSame || isShared(source)
+  if (approver === undefined) return isSame || isShared(source)
+  if (approver === 'requester' && isSame) return true
+  if (approver === 'other_owner' && isSame) return false
+  return roleOf(by) === 'owner'
 }
 
 /** A press counts only in the chat of the question. */
@@ -93,7 +103,9 @@ export function* applyTypedAnswer(
   after: AfterCommit,
   now: number,
 ): Transaction<string> {
-  const open = (yield* waitingQuestions(sessionKey)).filter((one) => one.expiresAt > now && canBeTyped(one))
+  const waiting = (yield* waitingQuestions(sessionKey)).filter((one) => one.expiresAt > now && canBeTyped(one))
+  const open = waiting.filter((one) => mayAnswer(deps, one, by))
+  if (open.length === 0 && waiting.length > 0) return wrongUserText
   // Approvals of tools come before confirmations of commands.
   const first = open.find(({ kind }) => kind === 'approval') ?? open[0]
   if (first === undefined) return nothingPending

@@ -4,6 +4,15 @@
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
 
+function unattended(where: string) {
+  return z
+    .enum(['deny', 'approve'])
+    .default('deny')
+    .describe(
+      `Commands that need approval ${where}, where no user can be asked: \`deny\` refuses, \`approve\` runs them.`,
+    )
+}
+
 export const approvalsConfig = {
   approvals: z
     .object({
@@ -13,6 +22,21 @@ export const approvalsConfig = {
         .max(604_800)
         .default(300)
         .describe('Seconds that a question waits for its answer. An unanswered question counts as refused.'),
+      mode: z
+        .enum(['manual', 'smart', 'off'])
+        .default('manual')
+        .describe(
+          'Commands that need approval: `manual` asks a user, `smart` asks a model first and a user unless it says yes, `off` runs them.',
+        ),
+      approver: z
+        .enum(['requester', 'owner', 'other_owner'])
+        .default('requester')
+        .describe(
+          'Who may allow a command: `requester` is the user who caused it, or an owner; `owner` is any owner; `other_owner` is an owner other than the user who caused it.',
+        ),
+      cron_mode: unattended('in scheduled turns'),
+      single_query_mode: unattended('for `hermes chat --query`'),
+      unattended_mode: unattended('in background tasks and for programs'),
       deny: z
         .array(z.string())
         .default([])
@@ -25,6 +49,12 @@ export const approvalsConfig = {
         .describe('Asks for confirmation before a command ends a conversation (`/new`, `/reset`).'),
     })
     .prefault({}),
+  command_allowlist: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'Commands that need no approval, as they are written; `*` stands for plain words, for example `docker restart *`. `hermes approvals list` shows them.',
+    ),
 } as const
 
 export type ApprovalsConfig = ConfigOf<typeof approvalsConfig>

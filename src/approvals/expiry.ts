@@ -93,7 +93,8 @@ export interface StaleApprovals {
   cancelLeftovers(): Promise<void>
 }
 
-export function createStaleApprovals(deps: QuestionsDeps): StaleApprovals {
+/** @param found called for each question that the last process left open and whose turn continues */
+export function createStaleApprovals(deps: QuestionsDeps, found: (question: StoredQuestion) => void): StaleApprovals {
   const turnEndListeners = new Map<SessionKey, () => void>()
 
   async function cancelStaleOf(candidates: () => Transaction<StoredQuestion[]>): Promise<readonly StoredQuestion[]> {
@@ -128,13 +129,16 @@ export function createStaleApprovals(deps: QuestionsDeps): StaleApprovals {
     approvalAsked,
     turnEnded,
     async cancelLeftovers() {
-      for (const { sessionKey } of await cancelStaleOf(waitingApprovals)) approvalAsked(sessionKey)
+      for (const question of await cancelStaleOf(waitingApprovals)) {
+        approvalAsked(question.sessionKey)
+        found(question)
+      }
     },
   }
 }
 
 function* waitingApprovalsOf(sessionKey: SessionKey): Transaction<StoredQuestion[]> {
-  return (yield* waitingQuestions(sessionKey)).filter(({ kind }) => kind === 'approval')
+  return (yield* waitingQuestions(sessionKey)).filter(({ kind }) => kind !== 'slash-confirm')
 }
 
 /** Returns the questions whose turn is still open. */

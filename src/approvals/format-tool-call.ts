@@ -1,6 +1,7 @@
 /**
  * Formats a tool call for the user who approves it: short, without secrets, and without characters that could disguise it.
  */
+import { createHash } from 'node:crypto'
 import type { JsonObject } from '../agent/models/provider.ts'
 
 /** Removes the secrets from a text. */
@@ -9,6 +10,8 @@ type Redact = (text: string) => string
 const maxValueChars = 400
 const maxArguments = 12
 const maxCommandChars = 4_000
+/** Bounds the search for secrets. */
+const maxHashedChars = 16_000
 
 /** One line for each argument; a single one-line text is shown without its name. */
 export function formatToolCall(args: JsonObject, redact: Redact): string {
@@ -24,6 +27,33 @@ export function formatToolCall(args: JsonObject, redact: Redact): string {
     )
   const more = entries.length - lines.length
   return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n')
+}
+
+const maxWholeChars = 1_400
+
+/**
+ * A command as it will run: complete, or with its hash, its length, its beginning and its end. Line breaks stay; runs of
+ * spaces and of empty lines, which could move a part out of sight, are counted.
+ */
+export function formatWholeCommand(command: string, redact: Redact): string {
+  const shown = redact(command.slice(0, maxHashedChars))
+  if (shown.length <= maxWholeChars && command.length <= maxHashedChars) return showLayout(shown)
+  const hash = createHash('sha256').update(command).digest('hex')
+  const head = showLayout(shown.slice(0, (maxWholeChars / 3) * 2).toWellFormed())
+  const tail = showLayout(
+    redact(command.slice(-maxHashedChars))
+      .slice(-maxWholeChars / 3)
+      .toWellFormed(),
+  )
+  return `${head}\n… (${command.length} characters in all, sha256 ${hash}) …\n${tail}`
+}
+
+function showLayout(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => escapeInvisible(line).replace(/(?<=\S) {8,}(?=\S)/g, (run) => ` …(${run.length} spaces)… `))
+    .join('\n')
+    .replace(/(?:\n[ ]*){4,}(?=\n)/g, (run) => `\n…(${run.split('\n').length - 1} empty lines)…`)
 }
 
 /** For plugins: the shell command, or the tool with its arguments. */
@@ -60,6 +90,9 @@ function truncateMiddle(text: string, maxChars: number): string {
 /** Escapes invisible characters, bidirectional controls and the end of a code block. */
 function escapeInvisible(text: string): string {
   return text
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`)
+    .replace(
+      /(?! )[\p{Cc}\p{Cf}\p{Co}\p{Zs}\p{Zl}\p{Zp}\p{DI}\u2800]/gu,
+      (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`,
+    )
     .replace(/`{3,}/g, "'''")
 }

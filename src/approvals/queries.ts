@@ -16,6 +16,8 @@ export interface StoredQuestion extends Omit<Question, 'id' | 'timeoutMs' | 'rep
   readonly state: QuestionState
   /** The choice; null until a user answers. */
   readonly answer: string | null
+  /** The id of the user who answered; null until then, '' for a user without an id. */
+  readonly answeredBy: string | null
   /** The reason that the user added. */
   readonly reason: string | null
   /** ms since 1970. */
@@ -25,12 +27,13 @@ export interface StoredQuestion extends Omit<Question, 'id' | 'timeoutMs' | 'rep
 }
 
 /** The members that no query reads, stored as JSON. */
-type Payload = Omit<StoredQuestion, 'id' | 'choices' | 'state' | 'answer' | 'reason' | 'expiresAt'>
+type Payload = Omit<StoredQuestion, 'id' | 'choices' | 'state' | 'answer' | 'answeredBy' | 'reason' | 'expiresAt'>
 
 type AnswerColumn = 'state' | 'answer' | 'answered_by' | 'reason' | 'answered_at'
 type NewQuestion = Omit<Database['questions'], AnswerColumn | 'seen_at' | 'created_at'>
 
-const insert = query((db, p: NewQuestion & { now: number }) =>
+// Questions of one session have different times, so that they stay in the order in which they were asked.
+const insert = query((db, p: NewQuestion & { now: number; created_at: number }) =>
   db.insertInto('questions').values({
     id: p.id,
     kind: p.kind,
@@ -47,13 +50,13 @@ const insert = query((db, p: NewQuestion & { now: number }) =>
     reason: null,
     expires_at: p.expires_at,
     seen_at: p.now,
-    created_at: p.now,
+    created_at: p.created_at,
     answered_at: null,
   }),
 )
 
 export function* insertQuestion(id: string, question: Question, buttons: boolean, now: number): Transaction<void> {
-  const { kind, sessionKey, source, text, choices, unanswered, timeoutMs, about } = question
+  const { kind, sessionKey, source, text, choices, unanswered, timeoutMs, approver, about } = question
   const payload: Payload = {
     kind,
     sessionKey,
@@ -61,6 +64,7 @@ export function* insertQuestion(id: string, question: Question, buttons: boolean
     text,
     unanswered,
     buttons,
+    ...(approver === undefined ? {} : { approver }),
     ...(about === undefined ? {} : { about }),
   }
   yield* exec(insert, {
@@ -75,10 +79,19 @@ export function* insertQuestion(id: string, question: Question, buttons: boolean
     payload: JSON.stringify(payload),
     expires_at: now + timeoutMs,
     now,
+    created_at: Math.max(now, ((yield* row(newestOf, { session_key: sessionKey }))?.at ?? 0) + 1),
   })
 }
 
-const columns = ['id', 'choices', 'payload', 'state', 'answer', 'reason', 'expires_at'] as const
+const newestOf = query((db, p: { session_key: string }) =>
+  db
+    .selectFrom('questions')
+    .select((of) => of.fn.max('created_at').as('at'))
+    .where('session_key', '=', p.session_key)
+    .where(waiting),
+)
+
+const columns = ['id', 'choices', 'payload', 'state', 'answer', 'answered_by', 'reason', 'expires_at'] as const
 
 interface QuestionRow {
   readonly id: string
@@ -86,14 +99,15 @@ interface QuestionRow {
   readonly payload: string
   readonly state: QuestionState
   readonly answer: string | null
+  readonly answered_by: string | null
   readonly reason: string | null
   readonly expires_at: number
 }
 
 /** The gateway wrote the JSON, so its shape is known. */
-function questionOf({ id, choices, payload, state, answer, reason, expires_at }: QuestionRow): StoredQuestion {
+function questionOf({ payload, choices, answered_by, expires_at, ...row }: QuestionRow): StoredQuestion {
   const rest: Payload = JSON.parse(payload)
-  return { ...rest, id, choices: JSON.parse(choices), state, answer, reason, expiresAt: expires_at }
+  return { ...rest, ...row, choices: JSON.parse(choices), answeredBy: answered_by, expiresAt: expires_at }
 }
 
 const byId = query((db, p: { id: string }) => db.selectFrom('questions').select(columns).where('id', '=', p.id))
@@ -139,7 +153,8 @@ export function* nextExpiry(): Transaction<number | null> {
   return (yield* row(firstExpiry, {}))?.at ?? null
 }
 
-const approval = sql<boolean>`kind = 'approval'`
+/** Tools wait for the answers to these. */
+const approval = sql<boolean>`kind in ('approval', 'clarify')`
 
 const waitingApproval = query((db, _: Record<never, never>) =>
   db.selectFrom('questions').select(columns).where(waiting).where(approval).orderBy('created_at'),
@@ -240,6 +255,37 @@ export function* isGrantedInSession(sessionKey: string, rule: string): Transacti
 
 export function* isGrantedUntilEnd(sessionId: string, rule: string): Transaction<boolean> {
   return (yield* row(findGrant, { scope: sessionIdScope(sessionId), rule })) !== undefined
+}
+
+/** The newest first. */
+export const listGrants = query((db, p: { limit: number }) =>
+  db.selectFrom('grants').select(['id', 'scope', 'rule', 'granted_by']).orderBy('id', 'desc').limit(p.limit),
+)
+
+const dropGrantById = query((db, p: { id: number }) => db.deleteFrom('grants').where('id', '=', p.id).returning('id'))
+
+/** False when there is no such grant. */
+export function* revokeGrant(id: number): Transaction<boolean> {
+  return (yield* row(dropGrantById, { id })) !== undefined
+}
+
+const yoloRule = 'yolo'
+
+const dropGrant = query((db, p: { scope: string; rule: string }) =>
+  db.deleteFrom('grants').where('scope', '=', p.scope).where('rule', '=', p.rule),
+)
+
+/** Commands of owners need no approval until the session ends (`/yolo`). */
+export function* isYolo(sessionId: string): Transaction<boolean> {
+  return yield* isGrantedUntilEnd(sessionId, yoloRule)
+}
+
+/** Switches `/yolo` on or off. Returns whether it is on now. */
+export function* toggleYolo(sessionId: string, by: string, now: number): Transaction<boolean> {
+  const isOn = yield* isYolo(sessionId)
+  if (isOn) yield* exec(dropGrant, { scope: sessionIdScope(sessionId), rule: yoloRule })
+  else yield* grantUntilEnd(sessionId, yoloRule, by, now)
+  return !isOn
 }
 
 const sweepEnded = query((db, p: { before: number; limit: number }) =>

@@ -7,6 +7,9 @@ import type { SessionKey } from '../message/ids.ts'
 import type { Button } from '../message/outbound.ts'
 import type { SessionSource } from '../message/source.ts'
 
+/** `requester`: the user of `source`, or an owner. `other_owner`: an owner other than that user. */
+export type Approver = 'requester' | 'owner' | 'other_owner'
+
 export type QuestionKind = 'slash-confirm' | 'approval' | 'clarify'
 
 export interface Question {
@@ -24,6 +27,8 @@ export interface Question {
   readonly timeoutMs: number
   /** The platform's id of the message that caused the question. */
   readonly replyTo?: string
+  /** Who may answer a question about a command; without it `source`, or any user of a shared session. */
+  readonly approver?: Approver
   /** The action that needs approval, for plugins. Only for `approval`. */
   readonly about?: ApprovalSubject
 }
@@ -55,9 +60,11 @@ export interface Effect {
   readonly says: string
   /** Stored as an internal event in the control queue of the session. */
   readonly event?: MessageEvent
-  /** A rule that needs no further approval in this session. */
+  /** Rules that need no further approval in this session. */
+  readonly grants?: readonly string[]
+  /** As `grants`, in questions that version 0.1 stored. */
   readonly grant?: string
-  /** The session id with which the grant ends; permanent if omitted. */
+  /** The session id with which the grants end; permanent if omitted. */
   readonly grantEndsWith?: string
 }
 

@@ -4,6 +4,7 @@
  */
 import { HermesError } from '../lib/errors.ts'
 import type { ButtonPress } from '../message/change.ts'
+import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { targetOf } from '../message/source.ts'
 import type { PressResult } from '../platforms/adapter.ts'
@@ -11,6 +12,7 @@ import type { Transaction } from '../store/query.ts'
 import { type AfterCommit, createAfterCommit, type QuestionsDeps } from './after-commit.ts'
 import { applyPress, applyTypedAnswer, staleResult, type TypedAnswer, typedHints } from './answers.ts'
 import { createExpiryClock, createStaleApprovals, type ExpiryClock, type StaleApprovals } from './expiry.ts'
+import { applyPlainAnswer, isPlainAnswer } from './plain-answer.ts'
 import { insertQuestion, waitingQuestions } from './queries.ts'
 import { buttonsOf, parseQuestionId, type Question } from './question.ts'
 import { approvalEventContext, approvalInfo, replyKeyOf, withdrawQuestion } from './resolve-question.ts'
@@ -38,6 +40,12 @@ export interface Questions {
   press(press: ButtonPress): Promise<PressResult>
   /** Prepares a typed answer to the open questions of a session; the text is the reply. */
   answerTyped(sessionKey: SessionKey, answer: TypedAnswer): PreparedWrite
+  /** Prepares an answer in plain words, see `isPlainAnswer`; the text is the reply. */
+  answerPlain(sessionKey: SessionKey, event: MessageEvent): PreparedWrite
+  /** The open questions by id. Empty most of the time. */
+  readonly open: ReadonlyMap<string, OpenQuestion>
+  /** Whether a message of this session answers an open question without a command. */
+  isPlainAnswer(sessionKey: SessionKey, event: MessageEvent): boolean
   /** The oldest open question of a session. Rejects `store/…`. */
   oldestWaiting(sessionKey: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
   /** Expires and cancels questions until the signal aborts. */
@@ -48,21 +56,40 @@ export interface Questions {
   readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
 }
 
+type OpenQuestion = Pick<Question, 'kind' | 'sessionKey' | 'source'>
+
 interface QuestionsState {
+  readonly open: Map<string, OpenQuestion>
   readonly deps: QuestionsDeps
   readonly expiryClock: ExpiryClock
   readonly staleApprovals: StaleApprovals
 }
 
-export function createQuestions(deps: QuestionsDeps): Questions {
+export function createQuestions(given: QuestionsDeps): Questions {
+  const open = new Map<string, OpenQuestion>()
+  const deps: QuestionsDeps = {
+    ...given,
+    onResolved(id) {
+      open.delete(id)
+      given.onResolved?.(id)
+    },
+  }
   const expiryClock = createExpiryClock(deps)
-  const staleApprovals = createStaleApprovals(deps)
-  const state: QuestionsState = { deps, expiryClock, staleApprovals }
+  const staleApprovals = createStaleApprovals(deps, (question) => open.set(question.id, question))
+  const state: QuestionsState = { open, deps, expiryClock, staleApprovals }
   return {
     ask: (question) => ask(state, question),
     press: (pressed) => press(deps, pressed),
     answerTyped: (sessionKey, answer) =>
       prepareWrite(state, (after, now) => applyTypedAnswer(deps, sessionKey, answer, after, now)),
+    answerPlain: (sessionKey, event) =>
+      prepareWrite(state, (after, now) => applyPlainAnswer(deps, sessionKey, event, after, now)),
+    open,
+    isPlainAnswer: (sessionKey, event) =>
+      isPlainAnswer(
+        event,
+        [...open.values()].filter((question) => question.sessionKey === sessionKey),
+      ),
     async oldestWaiting(sessionKey) {
       const now = deps.clock()
       const all = await deps.store.run(() => waitingQuestions(sessionKey))
@@ -95,7 +122,7 @@ function prepareWrite(
 }
 
 function ask(state: QuestionsState, question: Question): PreparedWrite {
-  const { deps, staleApprovals } = state
+  const { deps, staleApprovals, open } = state
   const id = question.id ?? deps.newId(deps.clock())
   const target = targetOf(question.source)
   const { sessionKey, kind, replyTo } = question
@@ -111,14 +138,24 @@ function ask(state: QuestionsState, question: Question): PreparedWrite {
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(showsButtons ? { buttons: buttonsOf(id, question) } : {}),
   }
-  return prepareWrite(state, function* (after, now) {
-    if (kind === 'approval') staleApprovals.approvalAsked(sessionKey)
+  const asked = prepareWrite(state, function* (after, now) {
+    if (kind !== 'slash-confirm') {
+      staleApprovals.approvalAsked(sessionKey)
+      open.set(id, question)
+    }
     if (kind === 'slash-confirm') yield* replaceConfirmations(deps, sessionKey, after, now)
     yield* insertQuestion(id, question, showsButtons, now)
     publishRequested(id, question, after)
     yield* after.send(message, now)
     return text
   })
+  return {
+    ...asked,
+    abandoned() {
+      open.delete(id)
+      asked.abandoned()
+    },
+  }
 }
 
 /** Only the newest confirmation of a session accepts an answer. */

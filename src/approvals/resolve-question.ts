@@ -41,8 +41,8 @@ export function* answerQuestion(
   if (!(yield* resolveQuestion(question.id, { choice: choice.answer, by: user, ...added }, now))) return false
   after.answered()
   publishResolved(question, after, 'answered', choice.answer, user)
-  const { grant, grantEndsWith } = choice.effect
-  if (grant !== undefined) {
+  const { grant, grants = grant === undefined ? [] : [grant], grantEndsWith } = choice.effect
+  for (const grant of grants) {
     if (grantEndsWith === undefined) yield* grantInSession(question.sessionKey, grant, user, now)
     else yield* grantUntilEnd(grantEndsWith, grant, user, now)
   }

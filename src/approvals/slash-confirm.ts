@@ -51,7 +51,7 @@ export function createSlashConfirm({ store, questions, settings }: SlashConfirmD
           answer: 'always',
           label: 'Always approve',
           typed: ['approve always', 'approve session'],
-          effect: { says: `Going on. I will not ask about /${name} here again.`, event: confirmed, grant: rule },
+          effect: { says: `Going on. I will not ask about /${name} here again.`, event: confirmed, grants: [rule] },
         },
         { answer: 'cancel', label: 'Cancel', style: 'danger', typed: ['deny'], effect: { says: 'Cancelled.' } },
       ],

@@ -1,40 +1,31 @@
 /**
- * Asks a user whether a tool may run (contract §2.6, `pre_tool_call → approve`; §3.9). The question belongs to the turn, the
- * call and the action: a turn that is resumed after a crash finds it, open or answered, and does not ask twice.
+ * Asks a user whether a tool may run (contract §2.6, `pre_tool_call → approve`; §3.9, §4.10). The question belongs to the
+ * turn, the call and the action: a turn that is resumed after a crash finds it, open or answered, and does not ask twice.
+ * Loaded with the first call that needs approval.
  */
 import { createHash } from 'node:crypto'
 import type { ApproveTool, ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
-import { onAbort, raceAbort } from '../lib/timers.ts'
-import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
+import type { Logger } from '../lib/log.ts'
+import { onAbort } from '../lib/timers.ts'
+import type { Role } from '../message/authority.ts'
+import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
+import type { CompletionSignals } from './completion-signals.ts'
 import type { ApprovalsConfig } from './config.ts'
-import { formatCommand, formatReason, formatToolCall } from './format-tool-call.ts'
-import { findQuestion, isGrantedInSession, isGrantedUntilEnd, type StoredQuestion } from './queries.ts'
-import type { Choice, Question } from './question.ts'
+import { findQuestion, isGrantedInSession, isGrantedUntilEnd, isYolo, type StoredQuestion } from './queries.ts'
 import type { PreparedWrite, Questions } from './questions.ts'
-
-/** Lets a caller wait in this process until a question is resolved. The caller then reads the result from the store. */
-export interface CompletionSignals {
-  /** A question was resolved and stored. */
-  readonly complete: (id: string) => void
-  /** Listens at once, so that a resolution before `wait` is not missed. */
-  listen(id: string): CompletionSignal
-}
-
-interface CompletionSignal {
-  /** Resolves once the question is resolved; rejects with the signal's reason when that aborts first. */
-  wait(signal: AbortSignal): Promise<void>
-  /** Stops listening. May be called twice. */
-  release(): void
-}
+import { settledByConfiguration } from './settled-approvals.ts'
+import { askedOf, deniedUnattended, questionFor, ruleOf } from './tool-question.ts'
 
 export interface ToolApprovalDeps {
   readonly store: Store
   readonly questions: Pick<Questions, 'ask'>
   readonly completionSignals: Pick<CompletionSignals, 'listen'>
   readonly clock: () => number
+  readonly log: Logger
   readonly settings: () => ApprovalsConfig
   /** Removes secrets from texts for users and plugins. */
   redact(text: string): string
@@ -42,49 +33,153 @@ export interface ToolApprovalDeps {
   openTurnEvent(
     turnId: string,
   ): Transaction<{ readonly event: MessageEvent; readonly sessionKey: SessionKey } | undefined>
+  /** The role of a person now. */
+  roleOf(source: SessionSource): Role
+  /** Whether an entry of `command_allowlist` covers the command. */
+  isOnAllowlist(command: string, entries: readonly string[]): boolean
+  /** Adds an entry to `command_allowlist` of config.yaml. Does nothing if it is there. Throws `config/…`. */
+  rememberCommand(shape: string): Promise<void>
+  /** `HERMES_YOLO_MODE`, as it was when the process started. */
+  readonly yoloMode: boolean
+  /** Judges a command for `approvals.mode: smart`. Rejects when no model can be asked. */
+  judge(command: JudgedCommand, signal: AbortSignal): Promise<'yes' | 'unclear'>
   /** Aborts when the gateway stops: no answer can arrive then. */
   readonly stopping: AbortSignal
   /** Waits without keeping other turns from running. Resolves or rejects as `wait`. */
   waitInTurn<T>(sessionKey: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
   /** Interrupts the turn of a session, so that the stop does not wait for it. The next start resumes it. */
   abortTurn(sessionKey: SessionKey): void
+  /** Ends the turn of a session after repeated refusals, with a notice to its user. Rejects `store/…`. */
+  endTurn(event: MessageEvent, turnId: string, sessionKey: SessionKey): Promise<void>
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
 }
 
+export interface JudgedCommand {
+  readonly command: string
+  readonly place: string
+  readonly reason: string
+}
+
 type ApprovalDecision = 'allow' | { readonly deny: string }
 
+/** Refusals in a row after which a turn ends. */
+const maxRefusals = 3
+/** Turns whose refusals are counted at the same time. */
+const maxCountedTurns = 1_000
+
 export function createToolApproval(deps: ToolApprovalDeps): ApproveTool {
-  const { store, completionSignals, stopping } = deps
+  const refusals = new Map<string, number>()
   return async (request, signal) => {
-    const id = approvalIdOf(request)
-    const completion = completionSignals.listen(id)
-    let stopListening: (() => void) | undefined
-    try {
-      const state = await requestApproval(deps, id, request)
-      if (state.kind === 'decided') return state.decision
+    const { decision, open } = await decide(deps, request, signal)
+    const { turnId } = request.info.turn
+    if (decision === 'allow') {
+      refusals.delete(turnId)
+      return decision
+    }
+    if (open === undefined) return decision
+    const count = (refusals.get(turnId) ?? 0) + 1
+    refusals.delete(turnId)
+    refusals.set(turnId, count)
+    for (const oldest of refusals.keys()) if (refusals.size > maxCountedTurns) refusals.delete(oldest)
+    if (count >= maxRefusals) {
+      refusals.delete(turnId)
+      deps.log.warn({ event: 'approval.turn_ended', turn: turnId }, 'a turn was ended after repeated refusals')
+      await deps.endTurn(open.event, turnId, open.sessionKey)
+    }
+    return decision
+  }
+}
+
+interface OpenTurn {
+  readonly event: MessageEvent
+  readonly sessionKey: SessionKey
+}
+
+/** `open` is present when a user refused. */
+interface Outcome {
+  readonly decision: ApprovalDecision
+  readonly open?: OpenTurn
+}
+
+async function decide(deps: ToolApprovalDeps, request: ToolApprovalRequest, signal: AbortSignal): Promise<Outcome> {
+  const id = approvalIdOf(request)
+  const completion = deps.completionSignals.listen(id)
+  let stopListening: (() => void) | undefined
+  try {
+    const judged = await judgeIfSmart(deps, request, signal)
+    const state = await requestApproval(deps, id, request, judged)
+    if (state.kind === 'settled') return { decision: state.decision }
+    if (state.kind === 'waiting') {
       deps.failpoint('approval:waiting')
-      stopListening = onAbort(stopping, () => deps.abortTurn(state.sessionKey))
-      await deps.waitInTurn(state.sessionKey, () => completion.wait(signal), signal)
-      return decisionOf(request, await store.run(() => findQuestion(id)))
-    } finally {
-      stopListening?.()
-      completion.release()
+      stopListening = onAbort(deps.stopping, () => deps.abortTurn(state.open.sessionKey))
+      await deps.waitInTurn(state.open.sessionKey, () => completion.wait(signal), signal)
+    }
+    const question = state.kind === 'waiting' ? await deps.store.run(() => findQuestion(id)) : state.question
+    const decision = decisionOf(request, question)
+    if (decision === 'allow') await rememberAlways(deps, request, question)
+    return question?.answer === 'deny' ? { decision, open: state.open } : { decision }
+  } finally {
+    stopListening?.()
+    completion.release()
+  }
+}
+
+/** The answer "always" of an owner is written to the configuration. A failure only costs the next question. */
+async function rememberAlways(
+  deps: ToolApprovalDeps,
+  { needs }: ToolApprovalRequest,
+  question: StoredQuestion | undefined,
+): Promise<void> {
+  if (question?.answer !== 'always') return
+  const { userName: _, ...source } = question.source
+  const by = question.answeredBy ? { ...source, userId: question.answeredBy } : source
+  if (deps.roleOf(by) !== 'owner') return
+  for (const { shape } of needs) {
+    if (shape === undefined || deps.settings().command_allowlist.includes(shape)) continue
+    try {
+      await deps.rememberCommand(shape)
+      deps.log.info({ event: 'approval.remembered', entry: shape }, 'an owner allowed a command for ever')
+    } catch (error) {
+      deps.log.error({ event: 'approval.not_remembered', err: error }, 'command_allowlist could not be written')
     }
   }
 }
 
-type RequestState =
-  | { readonly kind: 'decided'; readonly decision: ApprovalDecision }
-  | { readonly kind: 'waiting'; readonly sessionKey: SessionKey }
+/** Judged before the transaction, because it calls a model. */
+async function judgeIfSmart(
+  deps: ToolApprovalDeps,
+  { needs, info }: ToolApprovalRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { mode } = deps.settings().approvals
+  const [need, ...more] = needs
+  if (mode !== 'smart' || need?.source !== 'policy' || need.remember === 'call' || more.length > 0) return false
+  const { command = '', place, reason } = need
+  try {
+    const isClear = (await deps.judge({ command, place, reason }, signal)) === 'yes'
+    deps.log.info({ event: 'approval.judged', turn: info.turn.turnId, allowed: isClear }, 'a model judged a command')
+    return isClear
+  } catch (error) {
+    signal.throwIfAborted()
+    deps.log.warn({ event: 'approval.judge_failed', err: error }, 'no model could judge a command; a user is asked')
+    return false
+  }
+}
 
-const alreadyAllowed: RequestState = { kind: 'decided', decision: 'allow' }
+type RequestState =
+  | { readonly kind: 'settled'; readonly decision: ApprovalDecision }
+  | { readonly kind: 'answered'; readonly question: StoredQuestion; readonly open: OpenTurn }
+  | { readonly kind: 'waiting'; readonly open: OpenTurn }
+
+const alreadyAllowed: RequestState = { kind: 'settled', decision: 'allow' }
 
 /** Returns the stored decision, or asks: one transaction. */
 async function requestApproval(
   deps: ToolApprovalDeps,
   id: string,
   request: ToolApprovalRequest,
+  judged: boolean,
 ): Promise<RequestState> {
   const now = deps.clock()
   let asked: PreparedWrite | undefined
@@ -92,17 +187,31 @@ async function requestApproval(
     const state = await deps.store.run(function* (): Transaction<RequestState> {
       asked?.abandoned()
       asked = undefined
+      const { turnId, sessionId } = request.info.turn
+      const open = yield* deps.openTurnEvent(turnId)
+      if (open === undefined) return { kind: 'settled', decision: { deny: deniedUnattended(request) } }
       const known = yield* findQuestion(id)
-      if (known?.state === 'waiting') return { kind: 'waiting', sessionKey: known.sessionKey }
-      if (known !== undefined) return { kind: 'decided', decision: decisionOf(request, known) }
-      const open = yield* deps.openTurnEvent(request.info.turn.turnId)
-      if (open === undefined || !isAttended(open.event)) return { kind: 'decided', decision: deniedUnattended(request) }
-      const rule = ruleOf(request)
-      if (yield* isGrantedInSession(open.sessionKey, rule)) return alreadyAllowed
-      if (yield* isGrantedUntilEnd(request.info.turn.sessionId, rule)) return alreadyAllowed
-      asked = deps.questions.ask(questionFor(deps, id, request, open.sessionKey, open.event))
+      if (known?.state === 'waiting') return { kind: 'waiting', open }
+      if (known !== undefined) return { kind: 'answered', question: known, open }
+      const yolo = deps.yoloMode || (yield* isYolo(sessionId))
+      const role = open.event.authority?.role ?? deps.roleOf(open.event.source)
+      const remaining = settledByConfiguration(deps, request.needs, { event: open.event, role, yolo, judged })
+      if (remaining === 'deny') return { kind: 'settled', decision: { deny: deniedUnattended(request) } }
+      const needs = []
+      for (const need of remaining) {
+        const rule = ruleOf(need)
+        const isGranted =
+          need.remember !== 'call' &&
+          ((yield* isGrantedInSession(open.sessionKey, rule)) || (yield* isGrantedUntilEnd(sessionId, rule)))
+        if (!isGranted) needs.push(need)
+      }
+      if (needs.length === 0) return alreadyAllowed
+      const approver = askedOf(needs, deps.settings().approvals.approver, open.event.source, role)
+      if (typeof approver !== 'string') return { kind: 'settled', decision: approver }
+      const question = questionFor(deps, id, { ...request, needs }, { ...open, approver })
+      asked = deps.questions.ask(question)
       yield* asked.write(now)
-      return { kind: 'waiting', sessionKey: open.sessionKey }
+      return { kind: 'waiting', open }
     })
     asked?.committed()
     return state
@@ -112,75 +221,11 @@ async function requestApproval(
   }
 }
 
-/** Identifies the action of a call in a turn. */
-function approvalIdOf({ info, args }: ToolApprovalRequest): string {
-  const action = JSON.stringify([info.turn.turnId, info.toolCallId, info.toolName, args])
+/** Identifies the action of a call in a turn: the tool, its arguments and where it runs. */
+function approvalIdOf({ info, args, needs }: ToolApprovalRequest): string {
+  const places = needs.map(({ place }) => place).filter((place) => place !== '')
+  const action = JSON.stringify([info.turn.turnId, info.toolCallId, info.toolName, args, ...places])
   return createHash('sha256').update(action).digest('hex').slice(0, 32)
-}
-
-function ruleOf({ ruleKey }: ToolApprovalRequest): string {
-  return `tool:${ruleKey}`
-}
-
-/** Background tasks, programs and one-shot questions on the command line have no user who could answer. */
-function isAttended(event: MessageEvent): boolean {
-  return event.task === undefined && hasWaitingUser(event)
-}
-
-function questionFor(
-  { redact, settings }: ToolApprovalDeps,
-  id: string,
-  request: ToolApprovalRequest,
-  sessionKey: SessionKey,
-  { source, messageId }: MessageEvent,
-): Question {
-  const { info, args, message, ruleKey } = request
-  const { toolName, toolCallId, turn } = info
-  const reason = formatReason(message, redact)
-  const call = formatToolCall(args, redact)
-  return {
-    id,
-    kind: 'approval',
-    sessionKey,
-    source,
-    text: `May I run \`${toolName}\`?${reason === '' ? '' : ` ${reason}`}${call === '' ? '' : `\n\n\`\`\`\n${call}\n\`\`\``}`,
-    choices: choicesFor(ruleOf(request), turn.sessionId),
-    unanswered: { says: `\`${toolName}\` was not run.` },
-    timeoutMs: settings().approvals.timeout * 1_000,
-    ...(messageId === undefined ? {} : { replyTo: messageId }),
-    about: {
-      command: formatCommand(toolName, args, redact),
-      description: reason,
-      patternKeys: [ruleKey],
-      turnId: turn.turnId,
-      toolCallId,
-    },
-  }
-}
-
-function choicesFor(grant: string, sessionId: string): readonly Choice[] {
-  return [
-    {
-      answer: 'once',
-      label: 'Allow once',
-      style: 'primary',
-      typed: ['approve'],
-      effect: { says: 'Allowed, this once.' },
-    },
-    {
-      answer: 'session',
-      label: 'This session',
-      typed: ['approve session'],
-      effect: { says: 'Allowed until this session ends.', grant, grantEndsWith: sessionId },
-    },
-    {
-      answer: 'always',
-      label: 'Always here',
-      typed: ['approve always'],
-      effect: { says: 'Allowed in this conversation from now on.', grant },
-    },
-    { answer: 'deny', label: 'Deny', style: 'danger', typed: ['deny'], effect: { says: 'Refused.' } },
-  ]
 }
 
 /** The decision of a resolved question. A deleted question counts as unanswered. */
@@ -192,33 +237,5 @@ function decisionOf({ info }: ToolApprovalRequest, question: StoredQuestion | un
   const why = question.reason === null ? '' : `, saying: ${question.reason}`
   return {
     deny: `A user refused to let ${toolName} run${why}. It was not run. Do not try to achieve the same in another way.`,
-  }
-}
-
-function deniedUnattended({ info, message }: ToolApprovalRequest): ApprovalDecision {
-  const why = message === '' ? '' : ` (${message})`
-  return {
-    deny: `A plugin requires that a user approves ${info.toolName} first${why}, and no user can be asked here. It was not run.`,
-  }
-}
-
-export function createCompletionSignals(): CompletionSignals {
-  const listeners = new Map<string, Set<() => void>>()
-  return {
-    complete(id) {
-      for (const notify of listeners.get(id) ?? []) notify()
-    },
-    listen(id) {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const subscribers = listeners.get(id) ?? new Set()
-      listeners.set(id, subscribers.add(resolve))
-      return {
-        wait: (signal) => raceAbort(promise, signal),
-        release() {
-          if (subscribers.delete(resolve) && subscribers.size === 0 && listeners.get(id) === subscribers)
-            listeners.delete(id)
-        },
-      }
-    },
   }
 }

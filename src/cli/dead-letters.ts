@@ -11,6 +11,8 @@ import { readSettings } from './settings.ts'
 export interface DeadLetterAction {
   /** The number in the list. */
   readonly id: number
+  /** What the number belongs to; a dead letter by default. */
+  readonly what?: string
   /** The path of the action in the daemon's API: `/api/inbox/retry`. */
   readonly path: string
   /** The same action without a daemon; returns false when no dead letter has this number. */
@@ -20,13 +22,13 @@ export interface DeadLetterAction {
 /** Resolves with where the action was applied. Throws `cli/not-found` when no dead letter has this number. */
 export async function applyDeadLetterAction(
   context: CliContext,
-  { id, path, transaction }: DeadLetterAction,
+  { id, what = 'dead letter', path, transaction }: DeadLetterAction,
 ): Promise<'daemon' | 'home'> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
   if (daemon === undefined) {
     const { updateHomeStore } = await import('./home-store.ts')
-    if (!(await updateHomeStore(context.home, transaction, false))) throw createNotFoundError(id)
+    if (!(await updateHomeStore(context.home, transaction, false))) throw createNotFoundError(what, id)
     return 'home'
   }
   warnVersionMismatch(context, daemon)
@@ -34,10 +36,10 @@ export async function applyDeadLetterAction(
     await daemon.post(path, { id })
     return 'daemon'
   } catch (error) {
-    throw isHermesError(error, 'http/not-found') ? createNotFoundError(id, error) : error
+    throw isHermesError(error, 'http/not-found') ? createNotFoundError(what, id, error) : error
   }
 }
 
-function createNotFoundError(id: number, cause?: unknown): HermesError {
-  return new HermesError('cli/not-found', `No dead letter has the number ${id}.`, { cause })
+function createNotFoundError(what: string, id: number, cause?: unknown): HermesError {
+  return new HermesError('cli/not-found', `No ${what} has the number ${id}.`, { cause })
 }

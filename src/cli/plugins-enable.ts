@@ -2,13 +2,8 @@
  * `hermes plugins enable` and `hermes plugins disable`: edit the lists in config.yaml and keep its comments. A running
  * gateway applies the change at once.
  */
-import { realpathSync, statSync } from 'node:fs'
-import { isDeepStrictEqual } from 'node:util'
-import { HermesError, messageOf } from '../lib/errors.ts'
-import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
-import type { HomeLayout } from '../lib/home.ts'
-import { parseYaml } from '../lib/yaml.ts'
-import { editLists, type ListEdit } from '../lib/yaml-edit.ts'
+import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
+import { HermesError } from '../lib/errors.ts'
 import { bareName } from '../plugins/desired-state.ts'
 import type { CliContext } from './context.ts'
 import { toSingleLine } from './display.ts'
@@ -44,7 +39,7 @@ async function setEnabled(context: CliContext, name: string, action: Action): Pr
       hint: 'Fix it and try again.',
     })
   }
-  editConfig(context.home, editsFor(action, id, known))
+  editConfigLists(context.home, editsFor(action, id, known))
   const after = findPlugin(id, await reloadPlugins(context, known))
   printResult(context, action, after, known.daemon !== undefined)
 }
@@ -64,53 +59,6 @@ function editsFor(action: Action, id: string, { plugins }: KnownPlugins): readon
         { path: enabled, remove: names },
         { path: disabled, add: id, remove: names.filter((other) => other !== id) },
       ]
-}
-
-function editConfig({ root, configFile }: HomeLayout, edits: readonly ListEdit[]): void {
-  const before = readConfigText(configFile)
-  const yaml = parseYaml(before, 'config.yaml')
-  const [problem] = yaml.issues
-  if (problem !== undefined) {
-    throw new HermesError('config/unreadable', `config.yaml:${problem.line}:${problem.column}: ${problem.message}`)
-  }
-  const after = applyEdits(before, edits)
-  if (after === before) return
-  if (!isDeepStrictEqual(withoutLists(yaml.value), withoutLists(parseYaml(after, 'config.yaml').value))) {
-    throw new HermesError('config/unreadable', 'config.yaml cannot be edited without changing other values.', {
-      hint: 'Edit `plugins.enabled` and `plugins.disabled` by hand.',
-    })
-  }
-  ensureDirectory(root)
-  const stats = statSync(configFile, { throwIfNoEntry: false })
-  // Writes the target of a symbolic link and keeps the link.
-  writeFileAtomic(stats === undefined ? configFile : realpathSync(configFile), after, (stats?.mode ?? 0o600) & 0o777)
-}
-
-function readConfigText(configFile: string): string {
-  try {
-    return readTextIfExists(configFile) ?? ''
-  } catch (error) {
-    throw new HermesError('config/unreadable', `${configFile}: ${messageOf(error)}`, { cause: error })
-  }
-}
-
-function applyEdits(text: string, edits: readonly ListEdit[]): string {
-  try {
-    return editLists(text, edits)
-  } catch (error) {
-    throw new HermesError('config/unreadable', `config.yaml: ${messageOf(error)}`, { cause: error })
-  }
-}
-
-/** The configuration without the two lists. */
-function withoutLists(value: unknown): unknown {
-  const { plugins, ...rest } = toRecord(value)
-  const { enabled: _enabled, disabled: _disabled, ...others } = toRecord(plugins)
-  return { ...rest, plugins: others }
-}
-
-function toRecord(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 }
 
 /** Applies the change in the daemon and returns the new state of all plugins. */

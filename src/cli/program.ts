@@ -147,6 +147,7 @@ function addInspectCommands(root: Command, context: CliContext): void {
 function addMaintainCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Maintain:')
   addConfigCommands(root, context)
+  addApprovalCommands(root, context)
   const inbox = createGroup(root, 'inbox', 'dead letters: messages that could not be processed')
   inbox
     .command('list')
@@ -188,6 +189,19 @@ function addMaintainCommands(root: Command, context: CliContext): void {
     .action(() => {
       context.output.write(`${context.version}\n`)
     })
+}
+
+function addApprovalCommands(root: Command, context: CliContext): void {
+  const approvals = createGroup(root, 'approvals', 'commands that run without a question')
+  approvals
+    .command('list')
+    .description('list what owners and users have allowed for ever or for a conversation')
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('./approvals.ts')).approvalsList(context, options))
+  approvals
+    .command('revoke <entry>')
+    .description('take back an entry of the list, by its id or its command')
+    .action(async (entry: string) => (await import('./approvals.ts')).approvalsRevoke(context, entry))
 }
 
 function addHookCommands(root: Command, context: CliContext): void {

@@ -40,6 +40,10 @@ export interface CommandServices {
   answerQuestion(key: SessionKey, answer: TypedAnswer): CommandReply
   /** The pending question of the session. */
   pendingQuestion(key: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
+  /** Switches `/yolo` of a session on or off. Returns whether it is on now. */
+  toggleYolo(sessionId: SessionId, by: SessionSource): Promise<boolean>
+  /** Whether commands of owners run without approval in this session. */
+  isYolo(sessionId: SessionId): Promise<boolean>
   /** Why the user has access, for `/whoami`. */
   accessReason(source: SessionSource): string
   /** What this person may do, for `/whoami`. */

@@ -17,6 +17,7 @@ import {
   newCommand,
   pauseCommand,
   stopCommand,
+  yoloCommand,
 } from './built-in/session.ts'
 import type { CommandDefinition } from './command.ts'
 
@@ -38,6 +39,7 @@ const builtInCommands: readonly CommandDefinition[] = [
   pauseCommand,
   approveCommand,
   denyCommand,
+  yoloCommand,
   compressCommand,
   statusCommand,
   helpCommand,

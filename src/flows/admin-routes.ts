@@ -1,7 +1,8 @@
 /**
- * The admin API for the command line and for scripts: status, dead letters and shutdown.
+ * The admin API for the command line and for scripts: status, dead letters, remembered approvals and shutdown.
  */
 
+import { revokeGrant } from '../approvals/queries.ts'
 import type { Engine } from '../engine/engine.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -41,7 +42,7 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
     access: 'token',
     async handle(request) {
       const id = await readId(request)
-      if (!(await action(id))) throw new HermesError('http/not-found', `There is no dead letter with the number ${id}.`)
+      if (!(await action(id))) throw new HermesError('http/not-found', `There is nothing with the number ${id}.`)
       return Response.json({ ok: true })
     },
   })
@@ -56,6 +57,7 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
       return true
     }),
     act('/api/inbox/drop', (seq) => store.run(() => dropDeadEvent(seq))),
+    act('/api/approvals/revoke', (id) => store.run(() => revokeGrant(id))),
     act('/api/outbox/retry', (id) => outbox.retry(id)),
     act('/api/outbox/drop', (id) => outbox.drop(id)),
     {

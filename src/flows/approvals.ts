@@ -3,13 +3,14 @@
  */
 import type { ApproveTool } from '../agent/loop/tool-approval.ts'
 import type { ApprovalListener } from '../approvals/after-commit.ts'
+import { createCompletionSignals } from '../approvals/completion-signals.ts'
 import type { ApprovalsConfig } from '../approvals/config.ts'
 import { createQuestions, type Questions } from '../approvals/questions.ts'
 import { createSlashConfirm, type SlashConfirm } from '../approvals/slash-confirm.ts'
-import { createCompletionSignals, createToolApproval } from '../approvals/tool-approval.ts'
 import type { Engine } from '../engine/engine.ts'
 import { acceptEvent } from '../inbox/queries.ts'
 import { parseStoredEvent, serializeEvent } from '../inbox/stored-event.ts'
+import type { HomeLayout } from '../lib/home.ts'
 import { brand, uuid7 } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
@@ -24,6 +25,8 @@ import { findOpenTurn, sessionKeyOfOpenTurn } from '../sessions/turns.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
+import type { AgentServices } from './agent-services.ts'
+import type { TurnNotices } from './turn/turn-notices.ts'
 import type { TurnWait } from './turn/waiting.ts'
 
 export interface ApprovalsDeps {
@@ -45,6 +48,15 @@ export interface ApprovalsDeps {
   readonly waitInTurn: TurnWait
   /** Interrupts the turn of a session; the next start resumes it. */
   abortTurn(sessionKey: SessionKey): void
+  /** Ends the turn of a session. Resolves when it has ended. */
+  stopTurn(sessionKey: SessionKey): Promise<unknown>
+  readonly notices: Pick<TurnNotices, 'endedAfterRefusals'>
+  readonly home: Pick<HomeLayout, 'root' | 'configFile'>
+  reloadConfig(): unknown
+  /** `HERMES_YOLO_MODE`, as it was when the process started. */
+  readonly yoloMode: boolean
+  /** The model that `approvals.mode: smart` asks. Called after the composition. */
+  readonly model: AgentServices['model']
   failpoint(point: string): void
 }
 
@@ -57,6 +69,7 @@ export interface Approvals {
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { store, outbox, engine, accountDirectory, clock, log, settings, emit, isOpen, failpoint } = deps
   const completionSignals = createCompletionSignals()
+  const roleOf = (source: SessionSource) => accountDirectory.authorityOf(source).role
   const questions = createQuestions({
     store,
     outbox,
@@ -69,6 +82,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     emitsEvents: accountDirectory.emitsEvents,
     access: (source: SessionSource) => accountDirectory.access({ source }),
     isShared: accountDirectory.isShared,
+    roleOf,
     plugins: deps.plugins,
     showsButtons: (target) => deps.adapter(target)?.showsButtons === true,
     commandPrefix: (platform) => accountDirectory.platform(platform)?.commandPrefix ?? '/',
@@ -86,23 +100,29 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     onResolved: completionSignals.complete,
     failpoint,
   })
-  const { redact, stopping, abortTurn } = deps
+  let approveTool: Promise<ApproveTool> | undefined
+  async function loadApproval(): Promise<ApproveTool> {
+    const { createCommandApproval } = await import('./command-approval.ts')
+    return createCommandApproval({
+      ...deps,
+      questions,
+      completionSignals,
+      openTurnEvent,
+      roleOf,
+      async endTurn(event, turnId, sessionKey) {
+        await deps.notices.endedAfterRefusals(event, turnId)
+        // The tool call that is being refused belongs to the turn, so the end is not awaited.
+        void deps.stopTurn(sessionKey)
+      },
+    })
+  }
   return {
     questions,
     confirmCommand: createSlashConfirm({ store, questions, settings }),
-    approveTool: createToolApproval({
-      store,
-      questions,
-      completionSignals,
-      clock,
-      settings,
-      redact,
-      openTurnEvent,
-      stopping,
-      waitInTurn: deps.waitInTurn,
-      abortTurn,
-      failpoint,
-    }),
+    async approveTool(request, signal) {
+      approveTool ??= loadApproval()
+      return (await approveTool)(request, signal)
+    },
   }
 }
 

@@ -42,6 +42,8 @@ export interface CommandDispatcherDeps {
   refuse(definition: CommandDefinition, context: CommandContext): Promise<string | undefined>
   readonly log: Logger
   readonly clock: () => number
+  /** Prepares an answer in plain words to an open question; the text is the reply. */
+  answerPlain(key: SessionKey, event: MessageEvent): CommandReply
   /** The confirmation of destructive commands. */
   readonly confirm: SlashConfirm
   /** Whether this platform has its gateway events emitted. */
@@ -127,6 +129,8 @@ async function runCommand(
   event: MessageEvent,
   signal: AbortSignal,
 ): Promise<CommandResult> {
+  // What is no command is in this queue because it answers a question.
+  if (parseCommand(event) === null && event.internal !== true) return deps.answerPlain(key, event)
   const typedCommand = resolveCommand(deps, key, event, signal)
   if (typedCommand === undefined) return textResult('')
   const { name, rawCommand } = typedCommand.context

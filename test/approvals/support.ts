@@ -40,7 +40,7 @@ export function slashQuestion(change: Partial<Question> = {}): Question {
         answer: 'always',
         label: 'Always',
         typed: ['approve always', 'approve session'],
-        effect: { says: 'Going on for ever.', event: command, grant: 'slash:new' },
+        effect: { says: 'Going on for ever.', event: command, grants: ['slash:new'] },
       },
       { answer: 'cancel', label: 'Cancel', style: 'danger', typed: ['deny'], effect: { says: 'Cancelled.' } },
     ],
@@ -67,6 +67,8 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
   /** Message ids of the platform by reply key. A test sets them for sent replies. */
   const platformIds = new Map<string, string>()
   const shared = new Set<string>()
+  /** Ids of users. */
+  const owners = new Set<string>()
   let count = 0
   const deps: QuestionsDeps = {
     store,
@@ -89,6 +91,7 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
     isOpen: () => true,
     access: () => ({ allowed: true, reason: '' }),
     isShared: ({ chatId }) => shared.has(chatId),
+    roleOf: ({ userId = '' }) => (owners.has(userId) ? 'owner' : 'member'),
     showsButtons: () => true,
     commandPrefix: () => '/',
     // biome-ignore lint/correctness/useYield: nothing is stored
@@ -129,6 +132,7 @@ export function openQuestions(t: TestContext, change: Partial<QuestionsDeps> = {
     failpoints,
     platformIds,
     shared,
+    owners,
     finish,
     ask: (asked: Partial<Question> = {}) => finish(questions.ask(slashQuestion(asked))),
     press: (buttonId: string, source: SessionSource = ada, messageId = 'm1') =>

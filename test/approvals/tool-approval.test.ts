@@ -3,8 +3,13 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { z } from 'zod'
 import type { ToolApprovalRequest } from '../../src/agent/loop/tool-approval.ts'
-import { createCompletionSignals, createToolApproval } from '../../src/approvals/tool-approval.ts'
+import type { ApprovalNeed } from '../../src/agent/tools/tool.ts'
+import { createCompletionSignals } from '../../src/approvals/completion-signals.ts'
+import { approvalsConfig } from '../../src/approvals/config.ts'
+import { createToolApproval } from '../../src/approvals/tool-approval.ts'
+import { silentLog } from '../../src/lib/log.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import { turnInfo } from '../agent/run-test-agent.ts'
@@ -12,6 +17,7 @@ import { ada, key, openQuestions } from './support.ts'
 
 const message: MessageEvent = { source: ada, text: 'do it', messageType: 'text', messageId: 'm0', timestamp: 1 }
 const { signal } = new AbortController()
+const defaultApprovals = z.object(approvalsConfig).parse({})
 
 function asking(t: TestContext, event: MessageEvent | undefined = message) {
   const completionSignals = createCompletionSignals()
@@ -31,7 +37,14 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
     questions: under.questions,
     completionSignals,
     clock: under.clock.now,
-    settings: () => ({ approvals: { timeout: 300, deny: [], destructive_slash_confirm: false } }),
+    log: silentLog,
+    settings: () => defaultApprovals,
+    roleOf: () => 'member',
+    isOnAllowlist: () => false,
+    rememberCommand: async () => undefined,
+    yoloMode: false,
+    judge: async () => 'unclear',
+    endTurn: async () => undefined,
     redact: (text) => text,
     // biome-ignore lint/correctness/useYield: nothing is read
     *openTurnEvent() {
@@ -60,7 +73,11 @@ function asking(t: TestContext, event: MessageEvent | undefined = message) {
 
 function request(changes: Partial<ToolApprovalRequest> = {}): ToolApprovalRequest {
   const call = { turn: turnInfo, toolName: 'terminal', toolCallId: 'c1', apiRequestId: 'r' }
-  return { info: call, args: { command: 'ls' }, message: 'It runs a command.', ruleKey: 'commands', ...changes }
+  return { info: call, args: { command: 'ls' }, needs: [pluginNeed('commands')], ...changes }
+}
+
+function pluginNeed(ruleKey: string): ApprovalNeed {
+  return { source: 'plugin', ruleKey, reason: 'It runs a command.', place: '', remember: 'always' }
 }
 
 test('an action is asked once, also when its turn is resumed, and another action separately', async (t) => {
@@ -85,7 +102,7 @@ test('a grant applies to other actions of its rule, but not to other rules or se
   const turn = { ...turnInfo, sessionId: 'the next session' }
   await begin({ args: { command: 'date' }, info: { ...request().info, turn } })
   assert.equal(states().length, 2, 'another session is asked again')
-  await begin({ args: { command: 'pwd' }, ruleKey: 'another' })
+  await begin({ args: { command: 'pwd' }, needs: [pluginNeed('another')] })
   assert.equal(states().length, 3)
 })
 

@@ -62,6 +62,8 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     gatewayStatus: () => gateway,
     answerQuestion: () => assert.fail('unexpected answer'),
     pendingQuestion: async () => undefined,
+    toggleYolo: async () => true,
+    isYolo: async () => false,
     accessReason: () => 'the user is on the allow list',
     permissionsOf: async ({ role }) => ({ role, tools: ['*', '-terminal'], commands: ['help', 'whoami'] }),
     pauseAgent: () => assert.fail('unexpected pause'),
@@ -154,7 +156,21 @@ async function realSession(t: TestContext) {
 test('commands are found by name and alias only', () => {
   assert.deepEqual(
     registry.list().map(({ name }) => name),
-    ['start', 'new', 'stop', 'pause', 'approve', 'deny', 'compress', 'status', 'help', 'commands', 'whoami', 'version'],
+    [
+      'start',
+      'new',
+      'stop',
+      'pause',
+      'approve',
+      'deny',
+      'yolo',
+      'compress',
+      'status',
+      'help',
+      'commands',
+      'whoami',
+      'version',
+    ],
   )
   assert.equal(registry.resolve('reset')?.name, 'new')
   assert.equal(registry.resolve('v')?.name, 'version')

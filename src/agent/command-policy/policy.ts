@@ -61,7 +61,7 @@ export function createCommandPolicy({ home, userHome, deny = () => [] }: Command
   return {
     evaluate(command, options = {}) {
       const key = [command, options.cwd, options.interactive, deny()]
-      if (last !== undefined && last.key.every((part, index) => part === key[index])) return last.decision
+      if (last?.key.every((part, index) => part === key[index])) return last.decision
       const decision = evaluate(command, options)
       last = { key, decision }
       return decision

@@ -3,7 +3,7 @@
  */
 import type { ToolCall } from '../../message/transcript.ts'
 import type { JsonObject, ToolSchema } from '../models/provider.ts'
-import type { ToolContext, ToolMode } from '../tools/tool.ts'
+import type { ApprovalNeed, ToolContext, ToolMode } from '../tools/tool.ts'
 
 export interface AgentTools {
   /** Sorted by name, so that the bytes of the request are stable. */
@@ -23,6 +23,8 @@ export type PreparedToolCall =
       readonly label: string
       /** The arguments as plain JSON values. */
       readonly jsonArguments: JsonObject
+      /** Why a user must allow the call first; absent for tools that never ask. */
+      approval?(context: ToolContext): ApprovalNeed | undefined
       run(context: ToolContext): Promise<string>
     }
   /** `error` is for the model: what was expected and what was found. */

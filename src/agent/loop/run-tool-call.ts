@@ -8,10 +8,10 @@ import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
 import type { AgentHooks, ToolInfo, TurnInfo } from '../agent-hooks.ts'
 import type { JsonObject } from '../models/provider.ts'
 import { decodeArguments } from '../tools/support/parse-arguments.ts'
-import type { ToolContext } from '../tools/tool.ts'
+import type { ApprovalNeed, ToolContext } from '../tools/tool.ts'
 import type { AgentTools, PreparedToolCall } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
-import { type ApproveTool, unattendedDenial } from './tool-approval.ts'
+import type { ApproveTool } from './tool-approval.ts'
 import {
   type ExecutedToolResult,
   failedResult,
@@ -77,8 +77,10 @@ interface ToolCallState {
   /** The effective arguments at this point. */
   args: JsonObject
   trace: RewriteTrace
-  /** A user was asked and approved the call. */
-  isApproved: boolean
+  /** The approval that a plugin requires. */
+  pluginNeed: ApprovalNeed | undefined
+  /** The arguments with which the call is allowed, if it needs approval; compared as JSON text. */
+  approvedArgs: JsonObject | undefined
   /** The start as recorded in the journal. */
   started: { readonly ready: ReadyCall; readonly args: JsonObject; readonly at: number } | undefined
   /** The journal rejected: the turn must end, even if a plugin handles the error. */
@@ -93,7 +95,8 @@ function createToolCallState(call: ToolCall): ToolCallState {
     modelArgs: undefined,
     args: {},
     trace: [],
-    isApproved: false,
+    pluginNeed: undefined,
+    approvedArgs: undefined,
     started: undefined,
     journalFailure: undefined,
     toolOutput: undefined,
@@ -127,7 +130,7 @@ async function executeToolCall(
       signal,
       fields: () => eventFields(info),
       policy: (args, trace) => applyPolicy(deps, state, info, { args, trace, check }, signal),
-      handler: (args, until) => invokeTool(deps, state, { args, check }, until),
+      handler: (args, until) => invokeTool(deps, state, info, { args, check }, until),
     })
     if (state.journalFailure !== undefined) throw state.journalFailure.error
     return toExecutedResult(value, state.toolOutput, durationOf(deps, state), tools.sanitizeForModel)
@@ -167,18 +170,31 @@ async function applyPolicy(
     ready = check(args, () => 'a plugin (pre_tool_call)')
   }
   if (directive.kind === 'approve') {
-    const { message, ruleKey } = directive
-    const request = { info, args, message, ruleKey }
-    const isAttended = info.turn.taskId === info.turn.sessionId
-    const decision = isAttended ? await deps.approve(request, signal) : { deny: unattendedDenial(request) }
-    if (decision !== 'allow') throw new ToolRejected('blocked', 'not_approved', decision.deny)
-    state.isApproved = true
+    const { message: reason, ruleKey } = directive
+    state.pluginNeed = { source: 'plugin', ruleKey, reason, place: '', remember: 'always' }
   }
+  await requireApproval(deps, state, info, { args, ready }, signal)
   signal.throwIfAborted()
   await recordStart(deps, state, args, ready)
   deps.failpoint('tool:started')
   deps.listener.onToolStart(state.call, ready.label)
   return args
+}
+
+/** Asks a user, unless nothing requires it. Judged on the arguments with which the tool would run. */
+async function requireApproval(
+  { approve, toolContextFor }: ToolCallDeps,
+  state: ToolCallState,
+  info: ToolInfo,
+  { args, ready }: { readonly args: JsonObject; readonly ready: ReadyCall },
+  signal: AbortSignal,
+): Promise<void> {
+  const toolNeed = ready.approval?.(toolContextFor(state.call))
+  const needs = [state.pluginNeed, toolNeed].filter((need) => need !== undefined)
+  if (needs.length === 0) return
+  const decision = await approve({ info, args, needs }, signal)
+  if (decision !== 'allow') throw new ToolRejected('blocked', 'not_approved', decision.deny)
+  state.approvedArgs = args
 }
 
 async function recordStart(
@@ -203,6 +219,7 @@ async function recordStart(
 async function invokeTool(
   deps: ToolCallDeps,
   state: ToolCallState,
+  info: ToolInfo,
   { args, check }: EffectiveArguments,
   signal: AbortSignal,
 ): Promise<string> {
@@ -211,17 +228,17 @@ async function invokeTool(
   let { ready } = state.started
   if (args !== state.started.args) {
     ready = check(args, () => 'a plugin (tool_execution)')
-    // The user is not asked again, because middleware may insert values that must not be shown, such as a password.
-    if (state.isApproved && JSON.stringify(args) !== JSON.stringify(state.started.args))
-      deps.log.info(
-        { event: 'tool.approved_arguments_changed', tool: state.call.name, call: state.call.id },
-        'middleware changed the arguments of an approved tool call',
-      )
+    // An answer holds for the arguments that the user saw.
+    if (JSON.stringify(args) !== JSON.stringify(state.started.args))
+      await requireApproval(deps, state, info, { args, ready }, signal)
     // Middleware may change a call without an effect into one with an effect. The journal must record that first.
     if (ready.mode === 'effect' && state.started.ready.mode !== 'effect') await recordStart(deps, state, args, ready)
   }
+  const { approvedArgs } = state
+  const isApproved = approvedArgs !== undefined && JSON.stringify(approvedArgs) === JSON.stringify(args)
   const context = deps.toolContextFor(state.call)
-  state.toolOutput = await ready.run(context.signal === signal ? context : { ...context, signal })
+  const isUnchanged = context.signal === signal && !isApproved
+  state.toolOutput = await ready.run(isUnchanged ? context : { ...context, signal, ...(isApproved && { isApproved }) })
   return state.toolOutput
 }
 

@@ -4,15 +4,14 @@
  */
 import type { ToolInfo } from '../agent-hooks.ts'
 import type { JsonObject } from '../models/provider.ts'
+import type { ApprovalNeed } from '../tools/tool.ts'
 
 export interface ToolApprovalRequest {
   readonly info: ToolInfo
   /** The arguments with which the tool would run. */
   readonly args: JsonObject
-  /** The reason for the question; '' when the plugin gave none. */
-  readonly message: string
-  /** The key under which a permanent answer is stored. */
-  readonly ruleKey: string
+  /** At least one. */
+  readonly needs: readonly ApprovalNeed[]
 }
 
 /** `deny` is the explanation for the model. Rejects with the signal's reason when it aborts. */
@@ -22,15 +21,8 @@ export type ApproveTool = (
 ) => Promise<'allow' | { readonly deny: string }>
 
 /** For a gateway without a way to ask a user. */
-export const denyAll: ApproveTool = async ({ info, message }) => ({
-  deny: `A plugin requires that a user approves ${info.toolName} first${reasonSuffix(message)}, and no user can be asked here. It was not run.`,
-})
-
-/** No user follows a background task, so a question would never be answered. */
-export function unattendedDenial({ info, message }: ToolApprovalRequest): string {
-  return `A plugin requires that a user approves ${info.toolName} first${reasonSuffix(message)}, and no user follows a background task. It was not run.`
-}
-
-function reasonSuffix(message: string): string {
-  return message === '' ? '' : ` (${message})`
+export const denyAll: ApproveTool = async ({ info, needs }) => {
+  const reasons = needs.map(({ reason }) => reason).filter((reason) => reason !== '')
+  const why = reasons.length === 0 ? '' : ` (${reasons.join(' ')})`
+  return { deny: `A user must allow ${info.toolName} first${why}, and no user can be asked here. It was not run.` }
 }

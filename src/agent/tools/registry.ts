@@ -15,7 +15,7 @@ import {
   toJsonSchema,
 } from './support/parse-arguments.ts'
 import { truncateMiddle } from './support/result-json.ts'
-import type { ToolContext, ToolDefinition, ToolMode } from './tool.ts'
+import type { ApprovalNeed, ToolContext, ToolDefinition, ToolMode } from './tool.ts'
 
 export interface ToolRegistryOptions {
   /** The directory whose files export tools. */
@@ -169,6 +169,8 @@ export interface ParsedToolCall {
   readonly label: string
   /** Messages about arguments that were ignored. */
   readonly warnings: readonly string[]
+  /** Why a user must allow the call first; absent for tools that never ask. */
+  approval?(context: ToolContext): ApprovalNeed | undefined
   /** Truncates a result longer than `context.limits.maxResultChars`. Rejects as the tool does. */
   run(context: ToolContext): Promise<string>
 }
@@ -223,6 +225,7 @@ function bindCall<Schema extends z.ZodType>(
     mode: typeof definition.mode === 'function' ? definition.mode(args) : definition.mode,
     label: definition.label?.(args) ?? '',
     warnings,
+    ...(definition.approval === undefined ? {} : { approval: (context) => definition.approval?.(args, context) }),
     async run(context) {
       return truncateMiddle(await definition.run(args, context), context.limits.maxResultChars)
     },

@@ -3,10 +3,13 @@
  */
 import { stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
+import { shapeOfCommand } from '../command-policy/command-shape.ts'
+import { isUnchecked } from '../command-policy/policy.ts'
+import type { NeedsApproval } from '../command-policy/rule.ts'
 import type { BuiltInToolDeps, TerminalLimits } from './deps.ts'
 import { absolutePath } from './support/files.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
-import { defineTool, type ToolContext } from './tool.ts'
+import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
   command: z.string().min(1),
@@ -26,12 +29,22 @@ export default (deps: BuiltInToolDeps) =>
     mode: 'effect',
     label: ({ command }) => firstLine(command),
 
+    approval(args, context) {
+      const { command, background = false } = args
+      const cwd = workingDirectoryOf(args, context, deps)
+      const policyResult = deps.commandPolicy.evaluate(command, { cwd, interactive: background })
+      return policyResult.decision === 'needs-approval'
+        ? approvalNeedOf(command, cwd, policyResult, context)
+        : undefined
+    },
+
     async run(args, context) {
       const { command, background = false } = args
       const cwd = workingDirectoryOf(args, context, deps)
       const policyResult = deps.commandPolicy.evaluate(command, { cwd, interactive: background })
-      if (policyResult.decision !== 'allow') {
-        const { decision, rule, reason } = policyResult
+      const { decision } = policyResult
+      if (decision === 'forbidden' || (decision === 'needs-approval' && context.isApproved !== true)) {
+        const { rule, reason } = policyResult
         context.log.warn({ event: 'command.refused', rule, decision }, 'command policy refused a command')
         return toErrorJson({ code: 'command_refused', reason: refusalMessage(decision, reason) }, { rule })
       }
@@ -47,9 +60,28 @@ function workingDirectoryOf(
   return workdir === undefined ? environment.cwd : absolutePath(workdir, environment.cwd, userHome)
 }
 
+function approvalNeedOf(
+  command: string,
+  cwd: string,
+  { rule, reason }: NeedsApproval,
+  { environment }: ToolContext,
+): ApprovalNeed {
+  const unchecked = isUnchecked(rule)
+  const shape = unchecked ? undefined : shapeOfCommand(command)
+  return {
+    source: 'policy',
+    ruleKey: rule,
+    reason: `This command ${reason}.`,
+    command,
+    place: `${cwd} (${environment.kind})`,
+    remember: unchecked ? 'call' : shape === undefined ? 'session' : 'always',
+    ...(shape === undefined ? {} : { shape }),
+  }
+}
+
 function refusalMessage(decision: 'forbidden' | 'needs-approval', reason: string): string {
   if (decision === 'forbidden') return `Refused: this command ${reason}. It never runs; do not try another way.`
-  return `Refused: this command ${reason}. It needs a user's approval, which the terminal cannot request yet. Find another way, or tell the user what to run.`
+  return `Refused: this command ${reason}. It needs a user's approval, which was not given. Find another way, or tell the user what to run.`
 }
 
 async function runInForeground(

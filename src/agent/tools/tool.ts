@@ -29,6 +29,8 @@ export interface ToolContext {
   /** The agent's list of steps. The `todo` tool replaces it as a whole. */
   readonly todos: TodoStore
   readonly limits: ToolLimits
+  /** A user, or the configuration, allowed this call with these arguments here. Only set for tools with `approval`. */
+  readonly isApproved?: boolean
   /** Runs sub-agents; absent where they are not available. */
   readonly delegate?: Delegate
 }
@@ -49,6 +51,26 @@ export interface SubagentTask {
 export interface SubagentResult {
   readonly status: 'completed' | 'failed' | 'interrupted' | 'error'
   readonly summary: string
+}
+
+/** Why a call may run only after a user has allowed it. */
+export interface ApprovalNeed {
+  /** `plugin`: a plugin requires it; `policy`: the tool itself does, and the configuration may settle it (`approvals.mode`). */
+  readonly source: 'plugin' | 'policy'
+  /** The rule that requires it: `remove-recursive`. */
+  readonly ruleKey: string
+  /** For the user, '' for none: one sentence. */
+  readonly reason: string
+  /** The text that runs; by default the arguments are shown. */
+  readonly command?: string
+  /** Where it runs, for the user; a part of what an answer holds for. '' for tools without a place. */
+  readonly place: string
+  /** `call`: each call is asked; `session`: the answer may hold for the conversation; `always`: for ever. */
+  readonly remember: 'call' | 'session' | 'always'
+  /** The calls that a remembered answer covers, as an entry of `command_allowlist`. */
+  readonly shape?: string
+  /** No configuration settles it, and only an owner may answer. */
+  readonly ownerOnly?: boolean
 }
 
 export interface ToolLimits {
@@ -81,6 +103,11 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   check?(): boolean | Promise<boolean>
   /** One short line shown to the user: `ls -la`, `README.md`. Without it only the name is shown. */
   label?(args: z.output<Schema>): string
+  /**
+   * Whether a user must allow this call; undefined lets it run. Judged on the arguments with which the tool would run, and
+   * again when a plugin changes them later. `run` must refuse a call that needs approval without `context.isApproved`.
+   */
+  approval?(args: z.output<Schema>, context: ToolContext): ApprovalNeed | undefined
   /**
    * Does the work and returns a JSON string. May throw: the model then receives `{"error": …}` (at most 2,048 characters).
    * Must return soon after `context.signal` aborts.

@@ -60,6 +60,7 @@ export const statusCommand: CommandDefinition = {
   async run({ sessionKey }, services) {
     const session = await services.sessionStatus(sessionKey)
     const waiting = await services.pendingQuestion(sessionKey)
+    const yolo = session.sessionId !== null && (await services.isYolo(session.sessionId))
     const gateway = services.gatewayStatus()
     const platforms = Object.entries(gateway.platforms).map(
       ([name, health]) => `${name} (${formatPlatformState(health)})`,
@@ -68,6 +69,7 @@ export const statusCommand: CommandDefinition = {
       `**Session** \`${session.sessionId ?? 'not begun'}\`${session.title === '' ? '' : ` · ${session.title}`}`,
       `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
       ...(waiting === undefined ? [] : [`**Waits for your answer** ${firstLine(waiting.text)}`]),
+      ...(yolo ? ['⚠️ **Runs commands of owners without asking** (`/yolo` ends it)'] : []),
       `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out`,
       `**Model** ${gateway.model === '' ? gateway.provider : `${gateway.model} (${gateway.provider})`}`,
       `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${formatDuration(gateway.uptimeMs)}`,

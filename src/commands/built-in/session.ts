@@ -1,5 +1,5 @@
 /**
- * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/approve` and `/deny`; and `/pause`.
+ * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/approve`, `/deny` and `/yolo`; and `/pause`.
  */
 import type { CommandDefinition } from '../command.ts'
 
@@ -95,5 +95,21 @@ export const pauseCommand: CommandDefinition = {
       return (await services.resumeAgent()) ? '▶️ The agent works again.' : 'The agent is not paused.'
     await services.pauseAgent(args.trim())
     return '⏸ The agent is paused. Messages wait until `/pause off`, and commands still work.'
+  },
+}
+
+export const yoloCommand: CommandDefinition = {
+  name: 'yolo',
+  aliases: [],
+  description: 'Run your commands without asking, in this conversation',
+  argsHint: '',
+  queue: 'control',
+  minimumRole: 'owner',
+  async run({ sessionKey, source }, services) {
+    const { sessionId } = await services.sessionStatus(sessionKey)
+    if (sessionId === null) return 'This conversation has not begun yet. Write to me first.'
+    return (await services.toggleYolo(sessionId, source))
+      ? '⚠️ **On**: I run your commands without asking until `/new` or the next `/yolo`. Forbidden commands still never run.'
+      : '**Off**: I ask again before I run a command that needs approval.'
   },
 }

@@ -20,6 +20,8 @@ export interface TurnNotices {
   waitingForModel(event: MessageEvent, turnId: string, reason: string): Promise<void>
   /** The message waits until the agent goes on. `key` names the pause and the conversation. Rejects `store/…`. */
   paused(event: MessageEvent, key: string, reason: string): Promise<void>
+  /** The turn is ended because a user refused several commands in a row. Rejects `store/…`. */
+  endedAfterRefusals(event: MessageEvent, turnId: string): Promise<void>
 }
 
 export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): TurnNotices {
@@ -42,6 +44,12 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
         event,
         `turn:${turnId}:postponed`,
         `The gateway ended unexpectedly while it processed this message. It tries again in ${formatDuration(inWholeMinutes(until - clock()))}. Send /stop to cancel.`,
+      ),
+    endedAfterRefusals: (event, turnId) =>
+      notify(
+        event,
+        `turn:${turnId}:refusals`,
+        'You refused three commands in a row, so I stopped. Tell me how to go on.',
       ),
     waitingForModel: (event, turnId, reason) =>
       notify(event, `turn:${turnId}:outage`, `⏳ ${reason} Your message waits. Send /stop to cancel.`),

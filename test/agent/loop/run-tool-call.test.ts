@@ -9,7 +9,6 @@ import type { JsonObject } from '../../../src/agent/models/provider.ts'
 import { type Logger, silentLog } from '../../../src/lib/log.ts'
 import type { ToolCall } from '../../../src/message/transcript.ts'
 import { createMiddleware } from '../../../src/middleware/middleware.ts'
-import { createRecordingLog, type LogRecord } from '../../hosts/support.ts'
 import { call } from '../../kit/scripted-provider.ts'
 import {
   createInMemoryJournal,
@@ -201,7 +200,7 @@ test('a call that needs approval waits for the decision, and the model reads a d
   assert.deepEqual(allowed.ran, ['{"path":"shop"}'])
   const [question] = questions
   assert.deepEqual(
-    [question?.message, question?.ruleKey, question?.args, question?.info.toolCallId],
+    [question?.needs[0]?.reason, question?.needs[0]?.ruleKey, question?.args, question?.info.toolCallId],
     ['it costs money', 'buy', { path: 'shop' }, 'a'],
   )
   const denied = echo()
@@ -209,14 +208,8 @@ test('a call that needs approval waits for the decision, and the model reads a d
   assert.equal(await no.run(), '{"error":"Ann says no"}')
   const denying = oneCall(call('a', 'look'), denied.tool, { hooks })
   assert.match((await denying.run()) ?? '', /look.*it costs money/)
-  const alone = oneCall(call('a', 'look'), denied.tool, {
-    hooks,
-    taskId: 'bg_1',
-    approve: () => assert.fail('no user follows a background task'),
-  })
-  assert.match((await alone.run()) ?? '', /look.*it costs money/)
-  for (const { agentHooks } of [no, denying, alone]) assert.equal(agentHooks.toolResults[0]?.errorType, 'not_approved')
-  assert.deepEqual([denied.ran, no.started, denying.started, alone.started], [[], [], [], []])
+  for (const { agentHooks } of [no, denying]) assert.equal(agentHooks.toolResults[0]?.errorType, 'not_approved')
+  assert.deepEqual([denied.ran, no.started, denying.started], [[], [], []])
 })
 
 test('an abort during an approval starts no tool, and the call stays open for a resume', async () => {
@@ -441,22 +434,24 @@ test('arguments that middleware modifies in place are checked and recorded', asy
   )
 })
 
-test('a change of approved arguments by middleware is logged without the arguments', async () => {
-  const { tool } = echo()
-  const runWith = async (args: JsonObject) => {
-    const log = createRecordingLog()
-    const { run, middleware } = oneCall(call('a', 'look', { password: '[secret:1]' }), tool, {
-      hooks: { beforeToolCall: async (_info, args) => ({ kind: 'approve', message: '', ruleKey: 'look', args }) },
-      approve: async () => 'allow',
-      log,
+test('arguments that middleware changes after the approval are asked about again before the tool runs', async () => {
+  const runWith = async (args: JsonObject, mayChange: boolean) => {
+    const asked: JsonObject[] = []
+    const { ran, tool } = echo()
+    const { run, middleware } = oneCall(call('a', 'look', { path: 'a' }), tool, {
+      hooks: {
+        beforeToolCall: async (_info, given) => ({ kind: 'approve', message: '', ruleKey: 'look', args: given }),
+      },
+      async approve({ args: shown }) {
+        asked.push(shown)
+        return asked.length === 1 || mayChange ? 'allow' : { deny: 'no' }
+      },
     })
     middleware.registerMiddleware('tool_execution', ({ next_call }) => next_call(args))
     await run()
-    return log.records
+    return { asked, ran }
   }
-  const changed = await runWith({ password: 'hunter2' })
-  const isChange = ({ fields }: LogRecord) => fields['event'] === 'tool.approved_arguments_changed'
-  assert.ok(changed.some(isChange))
-  assert.ok(!JSON.stringify(changed).includes('hunter2'))
-  assert.ok(!(await runWith({ password: '[secret:1]' })).some(isChange))
+  assert.deepEqual(await runWith({ path: 'b' }, true), { asked: [{ path: 'a' }, { path: 'b' }], ran: ['{"path":"b"}'] })
+  assert.deepEqual(await runWith({ path: 'b' }, false), { asked: [{ path: 'a' }, { path: 'b' }], ran: [] })
+  assert.deepEqual(await runWith({ path: 'a' }, false), { asked: [{ path: 'a' }], ran: ['{"path":"a"}'] })
 })

@@ -1,0 +1,54 @@
+/**
+ * What the configuration decides about a tool call before a user is asked (contract §4.10): `approvals.mode`, `/yolo`,
+ * `command_allowlist`, and the modes of turns that no user follows.
+ */
+import type { ApprovalNeed } from '../agent/tools/tool.ts'
+import type { Role } from '../message/authority.ts'
+import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
+import type { ApprovalsConfig } from './config.ts'
+
+interface SettlementDeps {
+  readonly settings: () => ApprovalsConfig
+  /** Whether an entry of `command_allowlist` covers the command. */
+  isOnAllowlist(command: string, entries: readonly string[]): boolean
+}
+
+interface ApprovalSituation {
+  readonly event: MessageEvent
+  /** Of the person who caused the turn. */
+  readonly role: Role
+  /** `/yolo` of the conversation, or `HERMES_YOLO_MODE`. */
+  readonly yolo: boolean
+  /** A model has said a clear yes. */
+  readonly judged: boolean
+}
+
+/** Returns what a user must still allow, or `deny` where no user can be asked. */
+export function settledByConfiguration(
+  { settings, isOnAllowlist }: SettlementDeps,
+  needs: readonly ApprovalNeed[],
+  { event, role, yolo, judged }: ApprovalSituation,
+): readonly ApprovalNeed[] | 'deny' {
+  const { approvals, command_allowlist } = settings()
+  const unattended = unattendedModeOf(event, approvals)
+  const isSettled = (need: ApprovalNeed): boolean => {
+    // What a plugin requires, what only an owner may allow, and a command that could not be checked are always asked.
+    if (need.source === 'plugin' || need.ownerOnly === true || need.remember === 'call') return false
+    if (approvals.mode === 'off' || judged || (yolo && role === 'owner')) return true
+    if (need.command !== undefined && isOnAllowlist(need.command, command_allowlist)) return true
+    return unattended === 'approve'
+  }
+  const remaining = needs.filter((need) => !isSettled(need))
+  return remaining.length > 0 && unattended !== undefined ? 'deny' : remaining
+}
+
+/** Undefined where a user follows the turn. */
+function unattendedModeOf(
+  event: MessageEvent,
+  { cron_mode, single_query_mode, unattended_mode }: ApprovalsConfig['approvals'],
+): 'deny' | 'approve' | undefined {
+  const { task, source } = event
+  if (task !== undefined) return task.route.startsWith('cron') ? cron_mode : unattended_mode
+  if (!hasWaitingUser(event)) return source.platform === 'cli' ? single_query_mode : unattended_mode
+  return undefined
+}

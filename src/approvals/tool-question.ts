@@ -1,0 +1,156 @@
+/**
+ * The question about a tool call: its text, its choices, who may answer, and what an answer covers.
+ */
+import { createHash } from 'node:crypto'
+import type { ToolApprovalRequest } from '../agent/loop/tool-approval.ts'
+import type { ApprovalNeed } from '../agent/tools/tool.ts'
+import type { Role } from '../message/authority.ts'
+import type { MessageEvent } from '../message/event.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
+import type { ApprovalsConfig } from './config.ts'
+import { formatCommand, formatReason, formatToolCall, formatWholeCommand } from './format-tool-call.ts'
+import type { Approver, Choice, Question } from './question.ts'
+
+interface QuestionTextDeps {
+  readonly settings: () => ApprovalsConfig
+  /** Removes secrets. */
+  redact(text: string): string
+}
+
+interface QuestionContext {
+  readonly event: MessageEvent
+  readonly sessionKey: SessionKey
+  readonly approver: Approver
+}
+
+/** The key under which a remembered answer is stored. */
+export function ruleOf({ source, ruleKey, command, shape, place }: ApprovalNeed): string {
+  if (source === 'plugin') return `tool:${ruleKey}`
+  const action = JSON.stringify([ruleKey, shape ?? command, place])
+  const hash = createHash('sha256').update(action).digest('hex').slice(0, 32)
+  // The text is for `hermes approvals list`.
+  return `command:${hash} ${(shape ?? command ?? '').slice(0, 120).toWellFormed()}`
+}
+
+/** For the model: no user can be asked in this turn. */
+export function deniedUnattended({ info, needs }: ToolApprovalRequest): string {
+  const reasons = needs.map(({ reason }) => reason).filter((reason) => reason !== '')
+  const why = reasons.length === 0 ? '' : ` (${reasons.join(' ')})`
+  return `A user must allow ${info.toolName} first${why}, and no user can be asked here. It was not run.`
+}
+
+/** Who may answer, or why no one here could: a private chat has no other person. */
+export function askedOf(
+  needs: readonly ApprovalNeed[],
+  configured: 'requester' | 'owner' | 'other_owner',
+  { chatType }: SessionSource,
+  role: Role,
+): Approver | { readonly deny: string } {
+  if (needs.every(({ source }) => source === 'plugin')) return 'requester'
+  const approver =
+    needs.some(({ ownerOnly }) => ownerOnly === true) && configured === 'requester' ? 'owner' : configured
+  const isAlone = chatType === 'dm'
+  if (isAlone && (approver === 'other_owner' || (approver === 'owner' && role !== 'owner')))
+    return {
+      deny: 'Only another person, an owner, may allow this, and no other person is in this chat. It was not run. Tell the user to ask an owner in a shared chat.',
+    }
+  return approver
+}
+
+export function questionFor(
+  { redact, settings }: QuestionTextDeps,
+  id: string,
+  { info, args, needs }: ToolApprovalRequest,
+  { event, sessionKey, approver }: QuestionContext,
+): Question {
+  const { toolName, toolCallId, turn } = info
+  const { source, messageId } = event
+  const reason = formatReason(needs.map((need) => need.reason).join(' '), redact)
+  const command = needs.find((need) => need.command !== undefined)?.command
+  const call = command === undefined ? formatToolCall(args, redact) : formatWholeCommand(command, redact)
+  const lines = [
+    `May I run \`${toolName}\`?${reason === '' ? '' : ` ${reason}`}`,
+    ...(call === '' ? [] : [`\`\`\`\n${call}\n\`\`\``]),
+    ...contextLines(needs, approver, redact),
+  ]
+  return {
+    id,
+    kind: 'approval',
+    sessionKey,
+    source,
+    text: lines.join('\n\n'),
+    choices: choicesFor(needs, turn.sessionId),
+    unanswered: { says: `\`${toolName}\` was not run.` },
+    timeoutMs: settings().approvals.timeout * 1_000,
+    ...(messageId === undefined ? {} : { replyTo: messageId }),
+    ...(needs.some((need) => need.source === 'policy') ? { approver } : {}),
+    about: {
+      command: formatCommand(toolName, args, redact),
+      description: reason,
+      patternKeys: needs.map(({ ruleKey }) => ruleKey),
+      turnId: turn.turnId,
+      toolCallId,
+    },
+  }
+}
+
+const approverTexts: Readonly<Record<Approver, string>> = {
+  requester: 'The person who asked for it, or an owner, may answer.',
+  owner: 'Only an owner may answer.',
+  other_owner: 'Only an owner who did not ask for it may answer.',
+}
+
+/** Where the command runs, who may answer, and what "always" covers. */
+function contextLines(needs: readonly ApprovalNeed[], approver: Approver, redact: (text: string) => string): string[] {
+  const policy = needs.find(({ source }) => source === 'policy')
+  if (policy === undefined) return []
+  const { place, shape } = policy
+  const where = place === '' ? '' : `Runs in ${formatReason(place, redact)}. `
+  const always =
+    shape === undefined || !isAlwaysOffered(needs)
+      ? ''
+      : ` "Always" covers \`${formatReason(shape, redact).replaceAll('`', "'")}\`.`
+  return [`${where}${approverTexts[approver]}${always}`]
+}
+
+function isAlwaysOffered(needs: readonly ApprovalNeed[]): boolean {
+  return needs.every(({ remember }) => remember === 'always')
+}
+
+function choicesFor(needs: readonly ApprovalNeed[], sessionId: string): readonly Choice[] {
+  const grants = needs.map(ruleOf)
+  const once: Choice = {
+    answer: 'once',
+    label: 'Allow once',
+    style: 'primary',
+    typed: ['approve'],
+    effect: { says: 'Allowed, this once.' },
+  }
+  const session: Choice = {
+    answer: 'session',
+    label: 'This session',
+    typed: ['approve session'],
+    effect: { says: 'Allowed until this session ends.', grants, grantEndsWith: sessionId },
+  }
+  const isPolicy = needs.some(({ source }) => source === 'policy')
+  const always: Choice = {
+    answer: 'always',
+    label: isPolicy ? 'Always' : 'Always here',
+    typed: ['approve always'],
+    effect: { says: isPolicy ? 'Allowed from now on.' : 'Allowed in this conversation from now on.', grants },
+  }
+  const deny: Choice = {
+    answer: 'deny',
+    label: 'Deny',
+    style: 'danger',
+    typed: ['deny'],
+    effect: { says: 'Refused.' },
+  }
+  return [
+    once,
+    ...(needs.every(({ remember }) => remember !== 'call') ? [session] : []),
+    ...(isAlwaysOffered(needs) ? [always] : []),
+    deny,
+  ]
+}

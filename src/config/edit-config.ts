@@ -1,0 +1,70 @@
+/**
+ * Edits lists of config.yaml and keeps the rest, including comments.
+ */
+import { realpathSync, statSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { HermesError, messageOf } from '../lib/errors.ts'
+import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
+import type { HomeLayout } from '../lib/home.ts'
+import { parseYaml } from '../lib/yaml.ts'
+import { editLists, type ListEdit } from '../lib/yaml-edit.ts'
+
+export type { ListEdit }
+
+/** Throws `config/unreadable` when the file is not valid, or when the edit would change other values. */
+export function editConfigLists(
+  { root, configFile }: Pick<HomeLayout, 'root' | 'configFile'>,
+  edits: readonly ListEdit[],
+): void {
+  const before = readConfigText(configFile)
+  const yaml = parseYaml(before, 'config.yaml')
+  const [problem] = yaml.issues
+  if (problem !== undefined) {
+    throw new HermesError('config/unreadable', `config.yaml:${problem.line}:${problem.column}: ${problem.message}`)
+  }
+  const after = applyEdits(before, edits)
+  if (after === before) return
+  const paths = edits.map(({ path }) => path)
+  if (!isDeepStrictEqual(without(paths, yaml.value), without(paths, parseYaml(after, 'config.yaml').value))) {
+    const names = [...new Set(paths.map((path) => `\`${path.join('.')}\``))].join(' and ')
+    throw new HermesError('config/unreadable', 'config.yaml cannot be edited without changing other values.', {
+      hint: `Edit ${names} by hand.`,
+    })
+  }
+  ensureDirectory(root)
+  const stats = statSync(configFile, { throwIfNoEntry: false })
+  // Writes the target of a symbolic link and keeps the link.
+  writeFileAtomic(stats === undefined ? configFile : realpathSync(configFile), after, (stats?.mode ?? 0o600) & 0o777)
+}
+
+function readConfigText(configFile: string): string {
+  try {
+    return readTextIfExists(configFile) ?? ''
+  } catch (error) {
+    throw new HermesError('config/unreadable', `${configFile}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function applyEdits(text: string, edits: readonly ListEdit[]): string {
+  try {
+    return editLists(text, edits)
+  } catch (error) {
+    throw new HermesError('config/unreadable', `config.yaml: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** The configuration without the values at these paths, and without the mappings that held nothing else. */
+function without(paths: readonly ListEdit['path'][], value: unknown): unknown {
+  return paths.reduce<unknown>((rest, path) => withoutPath(rest, path), value)
+}
+
+function withoutPath(value: unknown, [first, ...rest]: readonly string[]): unknown {
+  const { [first ?? '']: inner, ...others } = toRecord(value)
+  if (rest.length === 0 || first === undefined) return others
+  const remaining = toRecord(withoutPath(inner, rest))
+  return Object.keys(remaining).length === 0 ? others : { ...others, [first]: remaining }
+}
+
+function toRecord(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+}
