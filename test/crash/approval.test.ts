@@ -7,28 +7,22 @@ import type { ChildProcess } from 'node:child_process'
 import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { startChatServer } from './chat-server.ts'
-import { prepareHome, runUntilKilled, start, stop, waitForReady } from './scenario.ts'
+import { arm, prepareHome, runUntilKilled, start, stop, untilKilled, waitForReady } from './scenario.ts'
 
-/** The turn waits for the answer; the answer is stored, but the turn has not received it. */
-const points = ['approval:waiting', 'question:answered']
-
-describe('a pending approval survives a crash', { concurrency: 2 }, () => {
-  for (const point of points) test(`killed at ${point}`, (t) => testKill(t, point))
-})
-
-async function testKill(t: TestContext, point: string): Promise<void> {
+test('a pending approval survives a crash', { timeout: 120_000 }, async (t) => {
   const children = new Set<ChildProcess>()
   const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
   const effects = join(home, 'effects.log')
   const chat = await startChatServer()
   const model = await startOpenAiServer({
-    defaultReply: ({ body }) => {
+    defaultReply: ({ body, lastUserText }) => {
       const messages = Array.isArray(body['messages']) ? body['messages'] : []
-      if (messages.at(-1)?.role === 'tool') return { text: 'It was done.', delayMs: 1 }
-      return { toolCalls: [{ name: 'terminal', arguments: { command: `echo done >> ${effects}` } }], delayMs: 1 }
+      if (messages.at(-1)?.role === 'tool') return { text: `It was done: ${lastUserText.trim()}.`, delayMs: 1 }
+      const command = `echo ${lastUserText.trim()} >> ${effects}`
+      return { toolCalls: [{ name: 'terminal', arguments: { command } }], delayMs: 1 }
     },
     record: false,
   })
@@ -40,25 +34,49 @@ async function testKill(t: TestContext, point: string): Promise<void> {
   })
   await prepareHome(home, chat.url, model.baseUrl)
   await installPlugin(home)
-  const asked = () => chat.messages.filter(({ text }) => text.includes('May I run `terminal`?'))
-  chat.say('ada', 'do it')
-  if (point === 'question:answered') {
-    const answered = chat.until(() => asked().length > 0, 30_000).then(() => chat.say('ada', '/approve'))
-    await Promise.all([runUntilKilled(home, { killAt: point, killHit: 1 }, children), answered])
-  } else await runUntilKilled(home, { killAt: point, killHit: 1 }, children)
-
-  const restarted = start(home, {}, children)
-  await waitForReady(restarted)
-  if (point === 'approval:waiting') {
-    await chat.until(() => asked().length > 0, 30_000)
-    chat.say('ada', '/approve')
+  const questionsIn = (user: string) =>
+    chat.messages.filter(({ chat, text }) => chat === user && text.includes('May I run `terminal`?'))
+  const asked = (user: string) => chat.until(() => questionsIn(user).length > 0, 30_000)
+  async function checkDone(user: string, text: string): Promise<void> {
+    await chat.until((messages) => messages.some((sent) => sent.text.includes(`It was done: ${text}.`)), 30_000)
+    const lines = (await readFile(effects, 'utf8')).split('\n')
+    assert.deepEqual(
+      lines.filter((line) => line === text),
+      [text],
+    )
+    const unlabelled = questionsIn(user).filter(({ text }) => !text.includes('May be a duplicate'))
+    assert.ok(unlabelled.length <= 1, JSON.stringify(chat.messages))
   }
-  await chat.until((messages) => messages.some(({ text }) => text.includes('It was done.')), 30_000)
-  await stop(restarted)
-  assert.equal(await readFile(effects, 'utf8'), 'done\n')
-  const unlabelled = asked().filter(({ text }) => !text.includes('May be a duplicate'))
-  assert.ok(unlabelled.length <= 1, JSON.stringify(chat.messages))
-}
+  let restarted: ChildProcess | undefined
+
+  await t.test('killed at approval:waiting', async () => {
+    // The turn waits for the answer.
+    chat.say('ada', 'one')
+    await runUntilKilled(home, { killAt: 'approval:waiting', killHit: 1 }, children)
+    restarted = start(home, {}, children)
+    await waitForReady(restarted)
+    await asked('ada')
+    chat.say('ada', '/approve')
+    await checkDone('ada', 'one')
+  })
+
+  await t.test('killed at question:answered', async () => {
+    // The answer is stored, but the turn has not received it.
+    assert.ok(restarted)
+    const kill = { killAt: 'question:answered', killHit: 1 }
+    await arm(restarted, kill)
+    const killed = untilKilled(restarted, kill)
+    chat.say('bob', 'two')
+    await asked('bob')
+    chat.say('bob', '/approve')
+    await killed
+    restarted = start(home, {}, children)
+    await waitForReady(restarted)
+    await checkDone('bob', 'two')
+    await stop(restarted)
+    assert.deepEqual((await readFile(effects, 'utf8')).trim().split('\n'), ['one', 'two'])
+  })
+})
 
 async function installPlugin(home: string): Promise<void> {
   const folder = join(home, 'plugins', 'guard')

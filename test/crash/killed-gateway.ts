@@ -8,12 +8,14 @@ import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { tempHome } from '../kit/temp-home.ts'
-import { start } from './scenario.ts'
+import { arm, start } from './scenario.ts'
 
 export interface KilledGateway {
   readonly home: string
   /** Starts the gateway. Without a failpoint it runs until it is stopped. */
   run(killAt?: string, killHit?: number): ChildProcess
+  /** Makes a running gateway kill itself the next time that it reaches the failpoint. */
+  arm(child: ChildProcess, killAt: string): Promise<void>
   /** Stops a running gateway. Resolves with its exit code. */
   stop(child: ChildProcess): Promise<unknown>
 }
@@ -56,6 +58,7 @@ export async function createKilledGateway(
   return {
     home,
     run: (killAt, killHit = 1) => start(home, killAt === undefined ? {} : { killAt, killHit }, children),
+    arm: (child, killAt) => arm(child, { killAt, killHit: 1 }),
     stop(child) {
       const stopped = exitOf(child)
       child.kill('SIGTERM')

@@ -10,18 +10,22 @@ import { killPoints } from './scenario.ts'
 
 const points = ['agent:streaming', 'tool:started', 'tool:effect-done', 'turn:before-finish']
 /** The points at which the plugin kills the process once. */
-const pluginPoints = ['before', 'after', 'watching', 'answering']
+const pluginPoints = ['before', 'watching', 'answering']
 
 const rounds: readonly Round[] = [
   ...killPoints
     .filter(({ name }) => points.includes(name))
     .map((point) => ({ name: `killed at ${point.name}`, point })),
-  // The first process is killed by the plugin, the second one at the failpoint.
   ...pluginPoints.map((name) => ({
     name: `killed by the plugin (${name})`,
-    point: { name: 'recovery:done', hits: 1, after: `plugin:${name}` },
+    point: { name: `plugin:${name}`, hits: 1 },
     prepare: (home: string) => writeFile(killFile(home), name),
   })),
+  {
+    name: 'killed by the plugin (after) and again after the recovery',
+    point: { name: 'recovery:done', hits: 1, after: 'plugin:after' },
+    prepare: (home: string) => writeFile(killFile(home), 'after'),
+  },
 ]
 
 describe('with a plugin around every call, no message is lost or duplicated', { concurrency: 2 }, () =>

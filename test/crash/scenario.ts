@@ -266,7 +266,7 @@ export function start(home: string, kill: Partial<Kill>, children: Set<ChildProc
 }
 
 /** Makes a running gateway kill itself at this hit of the failpoint, counted from now on. */
-async function arm(child: ChildProcess, kill: Kill): Promise<void> {
+export async function arm(child: ChildProcess, kill: Kill): Promise<void> {
   const armed = once(child, 'message', { signal: AbortSignal.timeout(limitMs) })
   child.send(kill)
   await armed
@@ -277,7 +277,8 @@ export function runUntilKilled(home: string, kill: Kill, children: Set<ChildProc
   return untilKilled(start(home, kill, children), kill)
 }
 
-async function untilKilled(child: ChildProcess, kill: Kill, drainWith?: ChatServer): Promise<void> {
+/** Resolves when a process was killed at the failpoint. Rejects if it ends in another way or does not end. */
+export async function untilKilled(child: ChildProcess, kill: Kill, drainWith?: ChatServer): Promise<void> {
   if (drainWith !== undefined) {
     const before = drainWith.messages.length
     drainWith.until((messages) => messages.length > before, limitMs).then(() => child.kill('SIGTERM'))

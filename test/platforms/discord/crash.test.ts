@@ -1,30 +1,25 @@
 /**
- * The process is killed with SIGKILL between two steps of a message from Discord; the next life answers it, once.
+ * The process is killed with SIGKILL between two steps of a message from Discord; the next life answers it, once. Each process
+ * that was started again is the one that the next test kills.
  */
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { withTimeout } from '../../../src/lib/timers.ts'
 import { albumReply, createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
 import { startDiscordServer } from '../../kit/servers/discord/server.ts'
 import { optionsFor, until } from './support.ts'
 
-/** Kills the gateway at a failpoint of the reply to a text, and starts it again. */
-async function killAndRestart(
-  t: TestContext,
-  at: string,
-  hit: number,
-  said: string,
-  replyTo: (text: string) => string,
-) {
+test('killed between two steps, the gateway answers once', { timeout: 120_000 }, async (t) => {
   const discord = await startDiscordServer()
   t.after(discord.close)
   const ada = discord.person('Ada')
   const dm = discord.dm(ada)
+  const album = albumReply(t)
   const gateway = await createKilledGateway(
     t,
     'discord',
     { ...optionsFor(discord, discord.bot), allow_from: [ada.id] },
-    replyTo,
+    (text) => (text.startsWith('Draw') ? album : `You said: ${text}`),
   )
   const shown = async (text: string) => {
     const found = await withTimeout(
@@ -33,57 +28,52 @@ async function killAndRestart(
     )
     assert.ok(found.done, `waited in vain for ${text}`)
   }
-  const killed = exitOf(gateway.run(at, hit))
+  let running = gateway.run('outbox:accepted', 2)
   await until(() => discord.gateway.counts.identified === 1, discord)
   discord.say(ada, dm, 'Are you there?')
   await shown('You said: Are you there?')
-  discord.say(ada, dm, said)
-  assert.equal(await killed, 'SIGKILL')
-  const survivor = gateway.run()
-  return {
-    shown,
-    async finish() {
-      discord.say(ada, dm, 'Still there?')
-      await shown('You said: Still there?')
-      assert.equal(await gateway.stop(survivor), 0)
-      return discord.sent(dm.id)
-    },
-  }
-}
 
-const failpoints = [
-  { at: 'inbox:before-commit', hit: 2, what: 'before a message was stored: it is fetched' },
-  { at: 'outbox:accepted', hit: 2, what: 'after an answer was sent, before that was stored: Discord knows its name' },
-]
-
-describe('killed between two steps, the gateway answers once', { concurrency: 2 }, () => {
-  for (const { at, hit, what } of failpoints) {
-    test(`killed ${what}`, { timeout: 60_000 }, async (t) => {
-      const { shown, finish } = await killAndRestart(t, at, hit, 'Hello', (text) => `You said: ${text}`)
-      await shown('You said: Hello')
-      assert.deepEqual(
-        (await finish()).map(({ content }) => content),
-        ['You said: Are you there?', 'You said: Hello', 'You said: Still there?'],
-      )
-    })
+  /** Says a text on which the process is killed, and starts the next process. Returns what was sent since. */
+  async function sayAndRestart(text: string, killAt?: string, killHit?: number) {
+    const killed = exitOf(running)
+    const before = discord.sent(dm.id).length
+    discord.say(ada, dm, text)
+    assert.equal(await killed, 'SIGKILL')
+    running = gateway.run(killAt, killHit)
+    if (!text.startsWith('Draw')) await shown(`You said: ${text}`)
+    const next = `Still there after ${text}?`
+    discord.say(ada, dm, next)
+    await shown(`You said: ${next}`)
+    return discord
+      .sent(dm.id)
+      .slice(before)
+      .map(({ content, attachments }) => [content, attachments?.map(({ filename }) => filename)])
   }
-})
+  const answer = (text: string) => [`You said: ${text}`, []]
+  const drawing = ['', ['one.png', 'two.png']]
 
-describe('killed while an album is sent, the gateway sends it once', { concurrency: 2 }, () => {
-  for (const at of ['outbox:claimed', 'outbox:accepted']) {
-    test(`killed at ${at}`, { timeout: 60_000 }, async (t) => {
-      const album = albumReply(t)
-      const { finish } = await killAndRestart(t, at, 2, 'Draw', (text) =>
-        text === 'Draw' ? album : `You said: ${text}`,
-      )
-      assert.deepEqual(
-        (await finish()).map(({ content, attachments }) => [content, attachments?.map(({ filename }) => filename)]),
-        [
-          ['You said: Are you there?', []],
-          ['', ['one.png', 'two.png']],
-          ['You said: Still there?', []],
-        ],
-      )
-    })
-  }
+  await t.test('killed after an answer was sent, before that was stored: Discord knows its name', async () => {
+    const sent = await sayAndRestart('Hello')
+    assert.deepEqual(sent, [answer('Hello'), answer('Still there after Hello?')])
+  })
+
+  await t.test('killed before a message was stored: it is fetched', async () => {
+    await gateway.arm(running, 'inbox:before-commit')
+    const sent = await sayAndRestart('Hello again')
+    assert.deepEqual(sent, [answer('Hello again'), answer('Still there after Hello again?')])
+  })
+
+  await t.test('killed before an album was sent', async () => {
+    await gateway.arm(running, 'outbox:claimed')
+    // The next process is killed at the third of what it sends: an album, the answer to a question, another album.
+    const sent = await sayAndRestart('Draw', 'outbox:accepted', 3)
+    assert.deepEqual(sent, [drawing, answer('Still there after Draw?')])
+  })
+
+  await t.test('killed after an album was sent, before that was stored', async () => {
+    const sent = await sayAndRestart('Draw again')
+    assert.deepEqual(sent, [drawing, answer('Still there after Draw again?')])
+  })
+
+  assert.equal(await gateway.stop(running), 0)
 })

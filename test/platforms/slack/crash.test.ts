@@ -1,40 +1,51 @@
 /**
  * The process is killed with SIGKILL while it sends an album to Slack. The next process cannot find it there, so it sends the
- * album once more, with a label.
+ * album once more, with a label. The process that was started again is the one that the next test kills.
  */
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { albumReply, createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
 import { displayed, startSlackServer } from '../../kit/servers/slack/slack-server.ts'
 import { ada, direct, populateWorkspace, tokensOf } from './support.ts'
 
-describe('killed while an album is sent, the gateway sends it once more as an album, with a label', {
-  concurrency: 2,
-}, () => {
-  for (const { at, albums } of [
-    { at: 'outbox:claimed', albums: 1 },
-    { at: 'outbox:accepted', albums: 2 },
-  ]) {
-    test(`killed at ${at}`, { timeout: 60_000 }, async (t) => {
-      const album = albumReply(t)
-      const server = await startSlackServer({ redeliverMs: 500 })
-      populateWorkspace(server)
-      t.after(() => server.close())
-      const gateway = await createKilledGateway(t, 'slack', { ...tokensOf(server), allow_from: ['*'] }, (text) =>
-        text === 'Draw' ? album : `You said: ${text}`,
-      )
-      const killed = exitOf(gateway.run(at))
-      void server.say(direct, ada, 'Draw').catch(() => undefined)
-      assert.equal(await killed, 'SIGKILL')
-      const survivor = gateway.run()
-      void server.say(direct, ada, 'Still there?').catch(() => undefined)
-      await server.until(() => server.posts(direct).find((post) => displayed(post).includes('Still there?')))
-      const sent = server.posts(direct).map((post) => [displayed(post), post.files?.map(({ name }) => name)])
-      assert.deepEqual(
-        sent.filter(([, files]) => files !== undefined),
-        ['', '♻️ May be a duplicate:'].slice(-albums).map((text) => [text, ['one.png', 'two.png']]),
-      )
-      assert.equal(await gateway.stop(survivor), 0)
-    })
+test('killed while an album is sent, the gateway sends it once more as an album, with a label', {
+  timeout: 60_000,
+}, async (t) => {
+  const album = albumReply(t)
+  const server = await startSlackServer({ redeliverMs: 500 })
+  populateWorkspace(server)
+  t.after(() => server.close())
+  const gateway = await createKilledGateway(t, 'slack', { ...tokensOf(server), allow_from: ['*'] }, (text) =>
+    text.startsWith('Draw') ? album : `You said: ${text}`,
+  )
+  let running = gateway.run('outbox:accepted')
+
+  /** Returns the texts of the albums that were sent. */
+  async function drawAndRestart(text: string) {
+    const before = server.posts(direct).length
+    const killed = exitOf(running)
+    void server.say(direct, ada, text).catch(() => undefined)
+    assert.equal(await killed, 'SIGKILL')
+    running = gateway.run()
+    const next = `Still there after ${text}?`
+    void server.say(direct, ada, next).catch(() => undefined)
+    await server.until(() => server.posts(direct).find((post) => displayed(post).includes(next)))
+    const sent = server.posts(direct).slice(before)
+    return sent
+      .map((post) => [displayed(post), post.files?.map(({ name }) => name)])
+      .filter(([, files]) => files !== undefined)
   }
+  const names = ['one.png', 'two.png']
+  const labelled = ['♻️ May be a duplicate:', names]
+
+  await t.test('killed after it was sent, before that was stored', async () => {
+    assert.deepEqual(await drawAndRestart('Draw'), [['', names], labelled])
+  })
+
+  await t.test('killed before it was sent', async () => {
+    await gateway.arm(running, 'outbox:claimed')
+    assert.deepEqual(await drawAndRestart('Draw again'), [labelled])
+  })
+
+  assert.equal(await gateway.stop(running), 0)
 })

@@ -1,71 +1,81 @@
 /**
  * The process is killed with SIGKILL between two steps of a message from Telegram; the next life must lose nothing and
- * double nothing without saying so.
+ * double nothing without saying so. Each process that was started again is the one that the next test kills.
  */
 import assert from 'node:assert/strict'
-import { describe, type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { albumReply, createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
 import { defaultUser, startTelegramServer } from '../../kit/servers/telegram-server.ts'
 
-/** @param replyTo the reply of the model to a text */
-async function setUp(t: TestContext, replyTo: (text: string) => string) {
+test('killed between two steps, the gateway answers once, or says that it may be twice', {
+  timeout: 120_000,
+}, async (t) => {
   const server = await startTelegramServer()
   t.after(server.close)
   const { bot } = server
+  const album = albumReply(t)
   const options = { token: bot.token, api_root: server.url, allow_from: [String(defaultUser.id)] }
-  return { bot, gateway: await createKilledGateway(t, 'telegram', options, replyTo) }
-}
+  const gateway = await createKilledGateway(t, 'telegram', options, (text) =>
+    text.startsWith('Draw') ? album : `You said: ${text}`,
+  )
+  let running = gateway.run('outbox:accepted')
 
-const failpoints = [
-  { at: 'inbox:committed', what: 'after a message was stored, before Telegram heard so' },
-  { at: 'outbox:accepted', what: 'after an answer was sent, before that was stored' },
-]
-
-describe('killed between two steps, the gateway answers once, or says that it may be twice', { concurrency: 2 }, () => {
-  for (const { at, what } of failpoints) {
-    test(`killed ${what}`, { timeout: 60_000 }, async (t) => {
-      const { gateway, bot } = await setUp(t, (text) => `You said: ${text}`)
-      const said = bot.say('Hello')
-      assert.equal(await exitOf(gateway.run(at)), 'SIGKILL')
-      const survivor = gateway.run()
-      await said.confirmed
-      await bot.say('Still there?').confirmed
-      await bot.chats.until(({ text }) => text.includes('Still there?'))
-      const answers = bot.chats.shown.filter(({ text }) => text.includes('You said: Hello'))
-      assert.ok(answers.length > 0, 'it was never answered')
-      assert.ok(answers.filter(({ text }) => !text.includes('May be a duplicate')).length <= 1, JSON.stringify(answers))
-      assert.equal(await gateway.stop(survivor), 0)
-    })
+  /** Says a text on which the process is killed, and starts the next process. Resolves when that one has answered. */
+  async function sayAndRestart(text: string, killAt?: string, killHit?: number): Promise<void> {
+    const killed = exitOf(running)
+    const said = bot.say(text)
+    assert.equal(await killed, 'SIGKILL')
+    running = gateway.run(killAt, killHit)
+    await said.confirmed
+    const next = `Still there after ${text}?`
+    await bot.say(next).confirmed
+    await bot.chats.until(({ text }) => text.includes(next))
   }
-})
-
-describe('killed while an album is sent, the gateway sends it once more as an album, with a label', {
-  concurrency: 2,
-}, () => {
-  for (const { at, albums } of [
-    { at: 'outbox:claimed', albums: 1 },
-    { at: 'outbox:accepted', albums: 2 },
-  ]) {
-    test(`killed at ${at}`, { timeout: 60_000 }, async (t) => {
-      const album = albumReply(t)
-      const { gateway, bot } = await setUp(t, (text) => (text === 'Draw' ? album : `You said: ${text}`))
-      const said = bot.say('Draw')
-      assert.equal(await exitOf(gateway.run(at)), 'SIGKILL')
-      const survivor = gateway.run()
-      await said.confirmed
-      await bot.say('Still there?').confirmed
-      await bot.chats.until(({ text }) => text.includes('Still there?'))
-      const sent = bot.chats.shown.filter(({ file }) => file !== undefined)
-      const unlabelled = [
-        ['one.png', false],
-        ['two.png', false],
-      ]
-      assert.deepEqual(
-        sent.map(({ file, text }) => [file?.name, text.includes('May be a duplicate')]),
-        [...(albums === 2 ? unlabelled : []), ['one.png', true], ['two.png', false]],
-      )
-      assert.equal(new Set(sent.map(({ album: id }) => id)).size, albums)
-      assert.equal(await gateway.stop(survivor), 0)
-    })
+  function checkAnswers(text: string): void {
+    const answers = bot.chats.shown.filter((shown) => shown.text.endsWith(`You said: ${text}`))
+    assert.ok(answers.length > 0, 'it was never answered')
+    assert.ok(answers.filter(({ text }) => !text.includes('May be a duplicate')).length <= 1, JSON.stringify(answers))
   }
+  const files = () => bot.chats.shown.filter(({ file }) => file !== undefined)
+  const nameAndLabel = ({ file, text }: ReturnType<typeof files>[number]) => [
+    file?.name,
+    text.includes('May be a duplicate'),
+  ]
+  const labelled = [
+    ['one.png', true],
+    ['two.png', false],
+  ]
+
+  await t.test('killed after an answer was sent, before that was stored', async () => {
+    // The next process is killed at the album: before it, it sends the answer again, and that to the question after it.
+    await sayAndRestart('Hello', 'outbox:accepted', 3)
+    checkAnswers('Hello')
+  })
+
+  await t.test('killed after an album was sent, before that was stored', async () => {
+    await sayAndRestart('Draw one')
+    const unlabelled = [
+      ['one.png', false],
+      ['two.png', false],
+    ]
+    assert.deepEqual(files().map(nameAndLabel), [...unlabelled, ...labelled])
+    assert.equal(new Set(files().map(({ album }) => album)).size, 2)
+  })
+
+  await t.test('killed before an album was sent', async () => {
+    await gateway.arm(running, 'outbox:claimed')
+    const before = files().length
+    await sayAndRestart('Draw another')
+    const sent = files().slice(before)
+    assert.deepEqual(sent.map(nameAndLabel), labelled)
+    assert.equal(new Set(sent.map(({ album }) => album)).size, 1)
+  })
+
+  await t.test('killed after a message was stored, before Telegram heard so', async () => {
+    await gateway.arm(running, 'inbox:committed')
+    await sayAndRestart('Good night')
+    checkAnswers('Good night')
+  })
+
+  assert.equal(await gateway.stop(running), 0)
 })
