@@ -72,7 +72,7 @@ export interface TestGateway {
   replies(chat?: string): string[]
   /** Resolves with the first message of the bot that matches. Rejects after ten seconds. */
   until(matches: (message: ShownMessage) => boolean): Promise<ShownMessage>
-  /** Resolves with the first message of the bot that contains this text. Rejects after ten seconds. */
+  /** Resolves with the first complete message of the bot that contains this text. Rejects after ten seconds. */
   waitForReply(text: string | RegExp, chat?: string): Promise<ShownMessage>
   /** Resolves with this request (0 is the first) of the model. Rejects after ten seconds. */
   modelRequest(number: number): Promise<RecordedRequest>
@@ -199,7 +199,10 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     until,
     waitForReply: (text, chat) =>
       withTimeLimit(`"${text}"`, () =>
-        platform.until((message) => (chat === undefined || message.chat === chat) && includesText(message.text, text)),
+        platform.until(
+          (message) =>
+            (chat === undefined || message.chat === chat) && includesText(message.text, text) && !isDraft(message.text),
+        ),
       ),
     modelRequest: (number) => withTimeLimit(`request ${number} of the model`, () => model.request(number)),
     waitForEvent: (name, values = {}) =>
@@ -261,6 +264,9 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
 function includesText(text: string, expected: string | RegExp): boolean {
   return typeof expected === 'string' ? text.includes(expected) : expected.test(text)
 }
+
+/** Whether the cursor of an incomplete reply is shown. */
+const isDraft = (text: string) => text.endsWith('▉')
 
 function matchesValues({ context }: RecordedEvent, values: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(values).every(([key, value]) => context[key] === value)

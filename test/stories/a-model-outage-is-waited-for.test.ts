@@ -94,7 +94,7 @@ test('the draft of an answer that broke off does not remain when its message is 
     },
   })
   await gateway.say('first')
-  await gateway.waitForReply('▉')
+  await gateway.until(({ text }) => text.endsWith('▉'))
   shown.resolve()
   await gateway.waitForLog({ event: 'turn.postponed' })
   await gateway.say('/stop')
