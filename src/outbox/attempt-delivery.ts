@@ -10,6 +10,7 @@ import type { MessageLimits } from '../platforms/adapter.ts'
 import { afterLostAlbum } from './albums.ts'
 import { parseButtons } from './buttons.ts'
 import type { Sender } from './context.ts'
+import { isLostDraftId } from './drafts.ts'
 import { measureOf } from './measure.ts'
 import { callWithTimeout } from './platform-calls.ts'
 import { type AttachmentLimits, prepareAttachment } from './prepare-attachment.ts'
@@ -47,7 +48,7 @@ export async function attemptDelivery(row: OutboxRow, context: AttemptContext): 
     file = row.attachment === null ? undefined : await loadAttachment(row.attachment, context)
     if (file !== undefined && 'reason' in file) return toRejectedAttempt(row, file.reason)
     const message = toOutboundMessage(row, sender, file)
-    if (row.op === 'edit') return { result: await editMessage(row.target, message, context), maybeSent: false }
+    if (row.op === 'edit') return { result: await editMessage(row, message, context), maybeSent: false }
     const attempt =
       row.doubt === 1 && !isIdempotent
         ? await retryUncertain(message, row.album !== afterLostAlbum, context)
@@ -109,13 +110,17 @@ function toRejectedAttempt(row: OutboxRow, reason: string): DeliveryAttempt {
 }
 
 async function editMessage(
-  messageId: string | null,
+  { target: messageId, turn_id, tries }: OutboxRow,
   message: OutboundMessage,
   { sender, abortSignal }: AttemptContext,
 ): Promise<SendResult> {
   const edit = sender.edit?.bind(sender)
   if (messageId === null || edit === undefined) {
     return { success: false, problem: 'rejected', error: 'the platform cannot edit messages' }
+  }
+  if (isLostDraftId(messageId, turn_id)) {
+    const { replaceLostDraft } = await import('./lost-drafts.ts')
+    return await replaceLostDraft(sender, { draftId: messageId, reply: message, tries }, abortSignal)
   }
   return await callWithTimeout(abortSignal, (signal) => edit(messageId, message, true, signal))
 }

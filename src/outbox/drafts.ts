@@ -15,7 +15,10 @@ import type { Permit } from './rate-limiter.ts'
 
 /** The message that shows a draft, for the final reply to replace it. */
 export interface DraftAddress {
+  /** As `lostDraftId` returns it with `isLost`. */
   readonly platformId: string
+  /** It is not known whether there is a message. The platform can be asked. */
+  readonly isLost?: true
   /** The text that the message shows now, including the cursor; '' when it is not known. */
   readonly shownText: string
   /** The part of the turn that the draft shows. Default: 0. */
@@ -80,13 +83,14 @@ export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boo
       const isEnabled = enabled && mode !== 'off' && transport !== 'off'
       const sender = isEnabled ? context.availableSender(chatOf(options.target)) : undefined
       if (sender?.edit !== undefined) return createDraft(registry, options, sender.appendsDrafts !== true)
-      // The turn showed a draft before a restart, which the final reply must still replace.
-      const { turnId, part = 0 } = options
-      if (addressOf(turnId, part) === null) return null
+      // The turn may have shown a draft before a restart, which the final reply must still replace.
+      const { turnId, part = 0, resumed = false } = options
+      const isConnected = sender !== undefined
+      if (addressOf(turnId, part) === null && (!isEnabled || !resumed || isConnected)) return null
       return {
         showsProvisionalText: false,
         update: () => undefined,
-        close: async () => addressOf(turnId, part),
+        close: async () => addressOf(turnId, part) ?? lostAddress(options),
       }
     },
     restore(stored) {
@@ -104,8 +108,24 @@ function toAddress(platformId: string, shownText: string, part = 0): DraftAddres
   return { platformId, shownText, ...(part === 0 ? {} : { part }) }
 }
 
+function lostAddress(options: Pick<DraftOptions, 'turnId' | 'part'>): DraftAddress {
+  return { ...toAddress(lostDraftId(options), '', options.part), isLost: true }
+}
+
 function draftKey({ turnId, part = 0 }: Pick<DraftOptions, 'turnId' | 'part'>): string {
   return part === 0 ? turnId : `${turnId}:${part}`
+}
+
+/** The delivery id of a draft. It is the address of a draft whose platform id is not known. */
+export function lostDraftId(draft: Pick<DraftOptions, 'turnId' | 'part'>): string {
+  return `draft:${draftKey(draft)}`
+}
+
+/** Whether the address of a draft of this turn is the result of `lostDraftId`. */
+export function isLostDraftId(address: string, turnId: string | null | undefined): boolean {
+  if (turnId === null || turnId === undefined) return false
+  const id = lostDraftId({ turnId })
+  return address === id || address.startsWith(`${id}:`)
 }
 
 /** Consecutive failures after which a draft is no longer updated. */
@@ -128,9 +148,9 @@ interface DraftState {
   /** The message cannot show more text. */
   isFull: boolean
   failures: number
-  /** The first message, when it may have been sent without its address being known. */
-  unconfirmed: OutboundMessage | undefined
-  /** Whether the platform was asked for such a message. */
+  /** Whether the first message may have been sent without its address being known. */
+  isUnconfirmed: boolean
+  /** Whether the platform was asked for a message of unknown address, or there is none. */
   lookedUp: boolean
   nextUpdateAt: number
   /** Multiplies the delay between two edits. */
@@ -149,7 +169,7 @@ function createDraft(registry: DraftRegistry, options: DraftOptions, showsProvis
     shown: undefined,
     isFull: false,
     failures: 0,
-    unconfirmed: undefined,
+    isUnconfirmed: false,
     lookedUp: options.resumed !== true,
     nextUpdateAt: 0,
     backoffFactor: 1,
@@ -183,31 +203,19 @@ function createDraft(registry: DraftRegistry, options: DraftOptions, showsProvis
       state.closed = true
       state.closing.abort()
       await running
-      await findBeforeReply(state)
       const platformId = registry.addresses.get(draftKey(options))
-      return platformId === undefined ? null : toAddress(platformId, state.shown ?? '', options.part)
+      if (platformId !== undefined) return toAddress(platformId, state.shown ?? '', options.part)
+      return mayBeLost(state) ? lostAddress(options) : null
     },
   }
   return draft
 }
 
-/** A first message whose response was lost would stay in the chat with its cursor beside the reply. Never rejects. */
-async function findBeforeReply(state: DraftState): Promise<void> {
-  const { chat, options, registry, unconfirmed, lookedUp } = state
-  const { context } = registry
-  if (unconfirmed === undefined || lookedUp || registry.addresses.has(draftKey(options))) return
-  const permit =
-    context.rateLimiter.tryAcquire(chat, 'draft') ??
-    (await context.rateLimiter.acquire(chat, 'draft', context.drainSignal))
-  if (permit === undefined) return
-  try {
-    const sender = context.availableSender(chat)
-    if (sender !== undefined) await findLostDraft(state, sender, unconfirmed)
-  } catch (error) {
-    stopUpdates(state, messageOf(error))
-  } finally {
-    permit.release()
-  }
+/** Whether a message may be in the chat, and its platform can be asked for it. Its cursor would stay beside the reply. */
+function mayBeLost({ chat, lookedUp, registry }: DraftState): boolean {
+  if (lookedUp) return false
+  const sender = registry.context.availableSender(chat)
+  return sender === undefined || (sender.resolveUnknown !== undefined && sender.idempotentSends !== true)
 }
 
 function hasUpdate({ chat, closed, latest, processed, registry }: DraftState): boolean {
@@ -287,12 +295,12 @@ async function show(state: DraftState, sender: Sender, text: string, permit: Per
   const { context } = registry
   const address = registry.addresses.get(draftKey(options))
   const message = toMessage(state, text)
-  if (address === undefined && !state.lookedUp) return findLostDraft(state, sender, message)
+  if (address === undefined && !state.lookedUp) return await continueLostDraft(state, sender, message)
   const intervalMs = sender.draftIntervalMs ?? context.settings().streaming.edit_interval * 1_000
   state.nextUpdateAt = context.clock() + intervalMs * state.backoffFactor
   const result = await sendOrEdit(context, sender, message, address)
   permit.record(result, context.clock())
-  if (!result.success) return handleFailure(state, result, address, sender, message)
+  if (!result.success) return handleFailure(state, result, address, sender)
   state.failures = 0
   state.shown = text
   if (address !== undefined) return
@@ -305,7 +313,7 @@ function toMessage({ chat, options, registry }: DraftState, text: string): Outbo
   const policy = registry.context.replyPolicy(chat).replyTo
   const refersToQuestion = policy === 'all' || (policy === 'first' && (options.part ?? 0) === 0)
   return {
-    deliveryId: `draft:${draftKey(options)}`,
+    deliveryId: lostDraftId(options),
     target,
     text,
     kind: 'draft',
@@ -315,17 +323,13 @@ function toMessage({ chat, options, registry }: DraftState, text: string): Outbo
 }
 
 /** Looks for a first message whose address was lost, so that no second one is sent. Rejects when the lookup fails. */
-async function findLostDraft(state: DraftState, sender: Sender, message: OutboundMessage): Promise<void> {
+async function continueLostDraft(state: DraftState, sender: Sender, message: OutboundMessage): Promise<void> {
   state.processed = undefined
-  const found = await callWithTimeout(
-    state.registry.context.abortSignal,
-    async (signal) => (await sender.resolveUnknown?.(message, signal)) ?? 'unknown',
-    callTimeoutMs,
-  )
+  const { findLostDraft } = await import('./lost-drafts.ts')
+  const found = await findLostDraft(sender, message, state.registry.context.abortSignal)
   state.lookedUp = true
-  if (found !== 'unknown' && found.sent && found.messageId !== undefined) await storeAddress(state, found.messageId)
-  else if (state.unconfirmed !== undefined && (found === 'unknown' || found.sent))
-    stopUpdates(state, 'it is unknown whether the draft was sent')
+  if (typeof found === 'object') await storeAddress(state, found.messageId)
+  else if (found === 'unknown' && state.isUnconfirmed) stopUpdates(state, 'it is unknown whether the draft was sent')
 }
 
 async function sendOrEdit(
@@ -352,7 +356,6 @@ function handleFailure(
   result: Exclude<SendResult, { success: true }>,
   address: string | undefined,
   sender: Sender,
-  message: OutboundMessage,
 ): void {
   state.failures += 1
   state.processed = undefined
@@ -363,7 +366,7 @@ function handleFailure(
     state.shown = undefined
   }
   if (address === undefined && result.maybeSent === true && sender.idempotentSends !== true) {
-    state.unconfirmed = message
+    state.isUnconfirmed = true
     state.lookedUp = false
   }
   if (state.failures >= maxFailures || result.problem === 'unauthorised') stopUpdates(state, result.error)

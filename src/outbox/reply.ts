@@ -6,7 +6,7 @@ import type { Button } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
-import { type OutboxContext, toSentMessage } from './context.ts'
+import { type OutboxContext, type Sender, toSentMessage } from './context.ts'
 import type { Delivery } from './delivery.ts'
 import type { DraftAddress, Drafts } from './drafts.ts'
 import { extractMedia } from './extract-media.ts'
@@ -161,7 +161,11 @@ function isAlreadyShown(context: OutboxContext, { target, draft }: Reply, { text
 const maxRemovalAttempts = 3
 
 /** Removes the draft of a turn that ended without a text, on platforms that can. Never rejects. */
-async function removeDraft(context: OutboxContext, target: Target, { platformId }: DraftAddress): Promise<void> {
+async function removeDraft(
+  context: OutboxContext,
+  target: Target,
+  { platformId, isLost }: DraftAddress,
+): Promise<void> {
   const chat = chatOf(target)
   try {
     for (let attempt = 1; ; attempt++) {
@@ -171,9 +175,11 @@ async function removeDraft(context: OutboxContext, target: Target, { platformId 
         (await context.rateLimiter.acquire(chat, 'draft', context.drainSignal))
       const sender = context.availableSender(chat)
       const remove = sender?.remove?.bind(sender)
-      if (permit === undefined || remove === undefined) return permit?.release()
+      if (permit === undefined || sender === undefined || remove === undefined) return permit?.release()
       try {
-        const result = await callWithTimeout(context.abortSignal, (signal) => remove(target, platformId, signal))
+        const found = isLost ? await findLost(context, sender, target, platformId) : platformId
+        if (found === undefined) return
+        const result = await callWithTimeout(context.abortSignal, (signal) => remove(target, found, signal))
         permit.record(result, context.clock())
         if (result.success) return
         if (result.problem === 'rate-limited' && attempt < maxRemovalAttempts) continue
@@ -192,4 +198,14 @@ async function removeDraft(context: OutboxContext, target: Target, { platformId 
       `an abandoned draft could not be removed: ${messageOf(error)}`,
     )
   }
+}
+
+async function findLost(
+  { abortSignal }: OutboxContext,
+  sender: Sender,
+  target: Target,
+  deliveryId: string,
+): Promise<string | undefined> {
+  const { addressOfLostDraft } = await import('./lost-drafts.ts')
+  return await addressOfLostDraft(sender, { target, deliveryId }, abortSignal)
 }

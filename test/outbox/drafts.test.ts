@@ -261,25 +261,56 @@ test('a first draft whose response is lost while the turn ends is found, so that
   draft.update(`${sentence} The end.`)
   const closing = draft.close()
   response.resolve(lost)
-  assert.deepEqual(await closing, { platformId: 'm3', shownText: '' })
+  const address = await closing
+  assert.ok(address !== null)
+  await bench.say('the answer', { turnId, draft: address })
+  await bench.outbox.whenIdle()
   assert.deepEqual(
-    bench.sender.calls.map(({ op, text }) => [op, text]),
+    bench.sender.calls.map(({ op, deliveryId, messageId, text }) => [op, deliveryId, messageId || text]),
     [
-      ['send', `${sentence} ▉`],
-      ['resolve', `${sentence} ▉`],
+      ['send', `draft:${turnId}`, `${sentence} ▉`],
+      ['resolve', `draft:${turnId}`, 'the answer ▉'],
+      ['edit', 'reply-1:1', 'm3'],
     ],
   )
 })
 
-test('a failed search for a lost draft is repeated when the turn ends', async (t) => {
+test('a reply waits until the search for its lost draft has an answer', async (t) => {
   const bench = openOutbox(t, { draftIntervalMs: 0, resolve: true })
   bench.sender.script.push(lost)
   bench.sender.found = new Error('unreachable')
   const draft = openDraft(bench)
   draft.update(sentence)
   await flushEventLoop()
+  const address = await draft.close()
+  assert.ok(address !== null)
+  await bench.say('the answer', { turnId, draft: address })
+  await flushEventLoop()
+  assert.deepEqual([...bench.sender.shown.values()], [])
   bench.sender.found = { sent: true, messageId: 'm3' }
-  assert.deepEqual(await draft.close(), { platformId: 'm3', shownText: '' })
+  bench.time.advance(60_000)
+  await bench.outbox.whenIdle()
+  assert.deepEqual([...bench.sender.shown], [['m3', 'the answer']])
+})
+
+test('a reply is sent as a new message when its lost draft is not found', async (t) => {
+  for (const found of [{ sent: false } as const, 'unknown' as const, new Error('unreachable')]) {
+    const bench = openOutbox(t, { draftIntervalMs: 0, resolve: true })
+    bench.sender.script.push(lost)
+    const draft = openDraft(bench)
+    draft.update(sentence)
+    await bench.sender.reached(1)
+    const address = await draft.close()
+    assert.ok(address !== null)
+    bench.sender.found = found
+    await bench.say('the answer', { turnId, draft: address })
+    for (let hour = 0; hour < 10; hour++) {
+      await flushEventLoop()
+      bench.time.advance(3_600_000)
+    }
+    await bench.outbox.whenIdle()
+    assert.deepEqual([...bench.sender.shown.values()], ['the answer'])
+  }
 })
 
 test('a draft ends when the token is rejected', async (t) => {
@@ -367,6 +398,26 @@ test('a draft that was accepted just before a crash is found if the platform can
   assert.equal((await draft.close())?.platformId, 'm1')
 })
 
+test('a resumed turn that shows no draft replaces one that was accepted just before a crash', async (t) => {
+  for (const connected of [true, false]) {
+    const first = openOutbox(t, { resolve: true })
+    first.onFailpoint = (point) => void (point === 'draft:sent' && first.crash())
+    openDraft(first).update(sentence)
+    await flushEventLoop()
+    const second = openOutbox(t, { path: first.path, sender: first.sender })
+    first.sender.found = { sent: true, messageId: 'm1' }
+    second.connected = connected
+    await second.outbox.recover()
+    const address = await openDraft(second, { resumed: true }).close()
+    assert.ok(address !== null)
+    await second.say('the answer', { turnId, draft: address })
+    second.connected = true
+    second.outbox.platformConnected(target.platform, target.account)
+    await second.outbox.whenIdle()
+    assert.deepEqual([...first.sender.shown], [['m1', 'the answer']])
+  }
+})
+
 test('a turn without a reply removes its draft', async (t) => {
   const bench = openOutbox(t, { remove: true })
   const draft = openDraft(bench)
@@ -377,6 +428,26 @@ test('a turn without a reply removes its draft', async (t) => {
   await bench.say('', { turnId, draft: address })
   await flushEventLoop()
   assert.deepEqual([...bench.sender.shown.values()], [])
+})
+
+test('a turn without a reply removes its draft although the response to it was lost', async (t) => {
+  const bench = openOutbox(t, { remove: true, resolve: true, draftIntervalMs: 0 })
+  bench.sender.script.push(lost)
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await bench.sender.reached(1)
+  const address = await draft.close()
+  assert.ok(address !== null)
+  bench.sender.found = { sent: true, messageId: 'm3' }
+  await bench.say('', { turnId, draft: address })
+  await flushEventLoop()
+  assert.deepEqual(
+    bench.sender.calls.slice(1).map(({ op, text, messageId }) => [op, text || messageId]),
+    [
+      ['resolve', ''],
+      ['remove', 'm3'],
+    ],
+  )
 })
 
 test('a draft never shows half a character', async (t) => {

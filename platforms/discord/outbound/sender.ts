@@ -128,7 +128,8 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
     const echoed = echoes.get(nonce)
     if (echoed !== undefined) return { sent: true, messageId: echoed }
     if (!isValidTarget(message.target)) return { sent: false }
-    if (message.kind === 'draft') return await repeatDraft(message, signal)
+    // A draft without a text is to be removed, so it must not be created.
+    if (message.kind === 'draft') return message.text === '' ? 'unknown' : await repeatDraft(message, signal)
     let isSure = true
     for (const channelId of threads.channelIdsOf(message.target)) {
       const found = await findInChannel(channelId, message, nonce, signal)

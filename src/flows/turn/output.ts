@@ -290,7 +290,8 @@ function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | nul
 
 /** A turn that is stopped between two attempts has no text of its own, but may still show the draft of the last attempt. */
 function replyText({ state, text }: ReplyContent, draft: DraftAddress | null): string {
-  return state === 'stopped' && text === '' && draft !== null ? stoppedMark : text
+  const isShown = draft !== null && draft.isLost !== true
+  return state === 'stopped' && text === '' && isShown ? stoppedMark : text
 }
 
 /** A failure names the task, because no user followed it. */

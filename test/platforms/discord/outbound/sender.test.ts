@@ -298,3 +298,10 @@ test('a draft that never arrived is created by the search for it', async (t) => 
   const found = await adapter.resolveUnknown?.(draft, neverAborted)
   assert.deepEqual(found, { sent: true, messageId: discord.sent(dm.id)[0]?.id })
 })
+
+test('the search for a draft that is to be removed creates none', async (t) => {
+  const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
+  const draft = messageTo(targetFor(dm.id), '', { kind: 'draft' })
+  assert.equal(await adapter.resolveUnknown?.(draft, neverAborted), 'unknown')
+  assert.equal(discord.sent(dm.id).length, 0)
+})

@@ -1,0 +1,71 @@
+/**
+ * Drafts whose message may be in the chat although its address is not known, because the response was lost or the process
+ * ended. Platforms that can be queried are asked for them, so that the reply replaces them. Loaded at the first such draft.
+ */
+import type { OutboundMessage, SendResult } from '../message/outbound.ts'
+import type { Sender } from './context.ts'
+import { callWithTimeout } from './platform-calls.ts'
+
+/** `none`: no such message was sent. */
+export type LostDraft = { readonly messageId: string } | 'none' | 'unknown'
+
+/** The end of a turn may wait for it. */
+const lookupTimeoutMs = 15_000
+
+/** Rejects when the lookup fails. */
+export async function findLostDraft(sender: Sender, message: OutboundMessage, signal: AbortSignal): Promise<LostDraft> {
+  const found = await callWithTimeout(
+    signal,
+    async (until) => (await sender.resolveUnknown?.(message, until)) ?? 'unknown',
+    lookupTimeoutMs,
+  )
+  if (found === 'unknown') return 'unknown'
+  if (!found.sent) return 'none'
+  return found.messageId === undefined ? 'unknown' : { messageId: found.messageId }
+}
+
+/** After this many failed attempts the reply is not delayed any more. */
+const maxFailedLookups = 4
+/** Discord shows the text of a lookup when there was no draft. */
+const maxLookupChars = 200
+
+export interface LostDraftReply {
+  /** The result of `lostDraftId`. */
+  readonly draftId: string
+  readonly reply: OutboundMessage
+  /** Failed attempts to deliver the reply. */
+  readonly tries: number
+}
+
+/**
+ * Replaces the draft by the reply. `rejected` when there is no draft, so that the reply is sent as a new message. Rejects when
+ * the lookup fails, so that it is tried again.
+ */
+export async function replaceLostDraft(
+  sender: Sender,
+  { draftId, reply, tries }: LostDraftReply,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const { buttons: _, attachment: __, ...message } = reply
+  const text = `${reply.text.slice(0, maxLookupChars).toWellFormed()} ▉`
+  const found =
+    tries < maxFailedLookups
+      ? await findLostDraft(sender, { ...message, deliveryId: draftId, kind: 'draft', text }, signal)
+      : 'unknown'
+  const edit = sender.edit?.bind(sender)
+  if (typeof found !== 'object' || edit === undefined)
+    return { success: false, problem: 'rejected', error: 'no draft of the reply was found' }
+  const { messageId } = found
+  const result = await callWithTimeout(signal, (until) => edit(messageId, reply, true, until))
+  return result.success ? { messageId, ...result } : result
+}
+
+/** Returns the platform id of the draft of a turn that ended without a text; undefined when none was found. */
+export async function addressOfLostDraft(
+  sender: Sender,
+  message: Omit<OutboundMessage, 'kind' | 'text'>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const found = await findLostDraft(sender, { ...message, kind: 'draft', text: '' }, signal)
+  return typeof found === 'object' ? found.messageId : undefined
+}
