@@ -566,6 +566,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly log: Logger;
         /** Whose turn it is. A sub-agent has the authority of its parent. */
         readonly authority: Authority;
+        /** Paths of the downloaded files of this conversation. Those of other conversations are hidden in the sandbox. */
+        attachments(): Promise<readonly string[]>;
         /** Runs commands; its directory is the base of relative paths. */
         readonly environment: Environment;
         readonly processes: ProcessTable;

@@ -162,7 +162,7 @@ export const agentConfig = {
         .union([z.enum(['on', 'off']), z.boolean(), z.array(z.string())])
         .default('on')
         .describe(
-          'Whether commands reach the network. A list of host names, such as [example.org, "*.example.com"]: these only, over HTTP and HTTPS through a proxy of the gateway (bubblewrap only).',
+          'Whether commands reach the network. A list of host names is accepted and treated as off: allowing single hosts is not implemented yet.',
         ),
       max_processes: z
         .int()

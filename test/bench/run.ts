@@ -17,6 +17,7 @@ import { managed } from './figures/managed.ts'
 import { memory, soak } from './figures/memory.ts'
 import { platforms } from './figures/platforms.ts'
 import { request } from './figures/request.ts'
+import { sandbox } from './figures/sandbox.ts'
 import { start } from './figures/start.ts'
 import { stop } from './figures/stop.ts'
 import { store } from './figures/store.ts'
@@ -34,6 +35,7 @@ const figures: readonly Figure[] = [
   stop,
   store,
   managed,
+  sandbox,
   hosts,
   hooks,
   request,

@@ -62,12 +62,17 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
       ...{ shell, sandbox, input },
       ...(exposed === undefined ? {} : { exposed }),
       cwd: resolveWorkingDirectory(cwd, directory, sandbox),
-      env: { ...env, ...sandbox?.variables, ...variables },
+      env: { ...env, ...sandboxedPath(sandbox), ...sandbox?.variables, ...variables },
     })
     running.set(shellProcess.pid, () => shellProcess.output.destroy())
     if (shellProcess.isNamespace) shellProcess.output.once('close', () => running.delete(shellProcess.pid))
     return shellProcess
   }
+
+  const sandboxedPath = (sandbox: Sandbox | undefined) =>
+    sandbox?.binDirectory === undefined
+      ? {}
+      : { PATH: `${sandbox.binDirectory}${delimiter}${options.env['PATH'] ?? defaultPath}` }
 
   return {
     kind: 'local',
@@ -221,6 +226,8 @@ function startShell(command: string, options: ShellProcessOptions): ShellProcess
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
+const defaultPath = '/usr/local/bin:/usr/bin:/bin'
+
 const allowedNames = new Set(['PATH', 'HOME', 'USER', 'LANG', 'TERM', 'TZ', 'TMPDIR', 'SHELL', 'PWD', 'HERMES_HOME'])
 const isAllowed = (name: string) => allowedNames.has(name) || name.startsWith('LC_')
 
@@ -250,7 +257,7 @@ function filterEnvironment(options: FilterEnvironmentOptions): Record<string, st
     if (value === undefined || blocked.has(name) || gatewayCredential.test(name)) continue
     if (isAllowed(name) || passthrough.has(name)) selected[name] = value
   }
-  const path = env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'
+  const path = env['PATH'] ?? defaultPath
   selected['PATH'] = binDir === undefined ? path : `${binDir}${delimiter}${path}`
   return selected
 }

@@ -82,7 +82,7 @@ async function findFailure({ kind, programName }: Candidate, options: DetectSand
   if (program === undefined) return `${programName} is not installed`
   if (kind === 'landlock' && !options.sharesNetwork) return 'it cannot restrict the network'
   const sandbox = createSandbox(kind, program, options)
-  const failure = await tryOut(sandbox, options.home)
+  const failure = await tryOut(sandbox, options.temporaryDirectory)
   if (failure === undefined) return sandbox
   options.log.info({ event: 'sandbox.unusable', kind, reason: failure }, 'a kind of sandbox does not work here')
   return failure
@@ -112,14 +112,15 @@ function createSandbox(kind: Kind, program: string, options: DetectSandboxOption
     wrap: (argv, more) => wrapWith[kind](['/bin/sh', '-c', `${limits}; exec "$0" "$@"`, ...argv], more),
     toHostPath: (path) => toHostPath(view, path),
     accessOf: (path) => accessOf(view, path),
+    ...(options.binDirectory === undefined ? {} : { binDirectory: options.binDirectory }),
     variables: kind === 'bwrap' ? privateVariables : {},
   }
 }
 
 /** Undefined when a command inside runs and does not see the home of the gateway. */
-async function tryOut(sandbox: Sandbox, home: string): Promise<string | undefined> {
+async function tryOut(sandbox: Sandbox, hiddenPath: string): Promise<string | undefined> {
   const [program = '', ...args] = sandbox.wrap(
-    ['/bin/sh', '-c', 'if ls "$0" 2>/dev/null | grep -q "^cache$"; then echo open; else echo closed; fi', home],
+    ['/bin/sh', '-c', 'if [ -e "$0" ]; then echo open; else echo closed; fi', hiddenPath],
     { cwd: '/' },
   )
   return new Promise((resolve) => {

@@ -35,6 +35,8 @@ export interface Sandbox {
   wrap(argv: readonly string[], options: WrapOptions): readonly string[]
   /** Variables that commands get in addition. */
   readonly variables: Readonly<Record<string, string>>
+  /** First on the PATH of commands, in place of the directory with the complete `hermes`. */
+  readonly binDirectory?: string
   /** The path on this machine of a path that a command sees. */
   toHostPath(path: string): string
   /** What the view allows for a real path, as commands see it. */

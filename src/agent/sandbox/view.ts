@@ -22,6 +22,8 @@ export interface ViewOptions {
   /** The PATH of the gateway: its directories are not writable. */
   readonly searchPath: string
   readonly privateTmp: string | undefined
+  /** A directory below the home of the gateway that stays readable. */
+  readonly binDirectory?: string
 }
 
 /** The directory of the program itself. */
@@ -59,7 +61,11 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
     .filter(
       (path) => !gatewayHomes.some((root) => isWithin(path, root)) && writable.some((root) => isWithin(path, root)),
     )
-    .concat(read, privateTmp === undefined ? [] : [userHome, programDirectory].filter(isTemporary))
+    .concat(
+      options.binDirectory ?? [],
+      read,
+      privateTmp === undefined ? [] : [userHome, programDirectory].filter(isTemporary),
+    )
   return { hidden: unique(hidden), readOnly: unique(readOnly), writable: unique(writable), privateTmp }
 }
 

@@ -119,9 +119,9 @@ describe('a command in the sandbox', { skip }, () => {
     await using victim = await createVictim()
     const before = victim.fingerprint()
     const { output, exitCode } = await victim.run(
-      `echo a > here && echo b > /tmp/there && cat here /tmp/there; pwd; ls -A ~/.hermes; ls /proc | grep -c '^[0-9]'; kill -0 ${process.pid} || echo no such process`,
+      `echo a > here && echo b > /tmp/there && cat here /tmp/there; pwd; ls -A ~/.hermes ~/.hermes/cache/sandbox; ls /proc | grep -c '^[0-9]'; kill -0 ${process.pid} || echo no such process`,
     )
-    assert.match(output, /^a\nb\n\S+\/workspace\nworkspace\n[3-6]\n.*no such process\n$/s)
+    assert.match(output, /^a\nb\n\S+\/workspace\n\S+:\ncache\nworkspace\n\n\S+:\nbin\n[3-6]\n.*no such process\n$/s)
     assert.equal(exitCode, 0)
     assert.equal(victim.fingerprint(), before)
   })

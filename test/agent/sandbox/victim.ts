@@ -63,6 +63,7 @@ export async function createVictim({ workingDirectory, ...options }: VictimOptio
     writeFileSync(join(userHome, file), secretFiles.includes(file) ? `SECRET=${canary}\n` : `# ${file}\n`)
   }
   mkdirSync(cwd, { recursive: true })
+  mkdirSync(join(home, 'cache/sandbox/bin'), { recursive: true })
   const sandbox = await detectSandbox({
     setting: 'auto',
     home,
@@ -73,6 +74,7 @@ export async function createVictim({ workingDirectory, ...options }: VictimOptio
     searchPath,
     sharesNetwork: true,
     temporaryDirectory: join(home, 'cache/sandbox/tmp'),
+    binDirectory: join(home, 'cache/sandbox/bin'),
     maxProcesses: 256,
     maxMemoryMb: 1_024,
     platform: process.platform,

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { sandboxSkip } from '../agent/sandbox/victim.ts'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { conversation, terminalCall } from './support.ts'
+
+const skip = await sandboxSkip()
+
+test('a command works in the workspace, and its hermes does not speak for the owner', { skip }, async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { terminal: { sandbox: 'auto' } },
+    replies: [
+      terminalCall('echo milk > list; hermes cron list; hermes status; echo $?'),
+      { toolCalls: [{ name: 'read_file', arguments: { path: '../config.yaml' } }] },
+      { text: 'done' },
+    ],
+  })
+  await gateway.say('make a list')
+  await gateway.waitForReply('done')
+  const lines = conversation(gateway.model.requests[2]).join('\n')
+  assert.match(lines, /no schedules/)
+  assert.equal(readFileSync(join(gateway.home.workspace, 'list'), 'utf8'), 'milk\n')
+  assert.match(lines, /hermes status is not available[\s\S]*1/)
+  assert.doesNotMatch(lines, /gateway\.token|state\.db/)
+  assert.match(lines, /"code":"not_found"/)
+})
+
+test('without a sandbox a guest cannot run a command, and the gateway says what is missing', async (t) => {
+  const gateway = await startTestGateway(t, {
+    // No machine has both kinds.
+    config: { terminal: { sandbox: process.platform === 'darwin' ? 'bwrap' : 'seatbelt' } },
+    replies: [terminalCall('echo x'), { text: 'done' }],
+  })
+  await gateway.say('run it')
+  await gateway.waitForReply('done')
+  assert.match(conversation(gateway.model.requests[1]).join('\n'), /"code":"sandbox_required"/)
+  await gateway.waitForLog('sandbox.missing')
+})
