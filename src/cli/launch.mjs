@@ -12,6 +12,9 @@ import { createResolver } from '../packages/resolver.mjs'
 export async function launch(process) {
   const setup = runtimeSetup(process, fileURLToPath(compileCacheDirectory))
   if (setup.restartWith !== undefined) process.execve?.(process.execPath, setup.restartWith, setup.environment)
+  // Without a listener Node opens its debugger for this signal, on a port where every user of the machine can run code in this
+  // process. The flag --disable-sigusr1 would block the signal, so that no later listener would receive it.
+  process.on('SIGUSR1', () => undefined)
   if (setup.compileCache !== undefined) enableCompileCache(setup.compileCache)
 
   registerHooks({ resolve: createResolver({ source: new URL('../', import.meta.url), packed: bundledPackageUrls() }) })

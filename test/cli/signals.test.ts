@@ -70,9 +70,10 @@ test('SIGTERM waits for the running turn; a second one exits at once and removes
   asked.child.kill('SIGKILL')
 })
 
-test('SIGHUP applies a changed configuration, SIGTERM exits with code 0', async (t) => {
+test('SIGHUP applies a changed configuration, SIGUSR1 opens no debugger, SIGTERM exits with code 0', async (t) => {
   const home = homeWith(t)
   const daemon = await startDaemon(t, home.root)
+  daemon.child.kill('SIGUSR1')
   writeFileSync(home.configFile, quietConfig.replace('drain_timeout: 20', 'drain_timeout: 7'))
   daemon.child.kill('SIGHUP')
   await daemon.waitForOutput('"agent.drain_timeout"')
@@ -80,6 +81,8 @@ test('SIGHUP applies a changed configuration, SIGTERM exits with code 0', async 
   const { code, stderr } = await daemon.exited
   assert.equal(code, 0)
   assert.match(stderr, /"event":"gateway\.stopped"/)
+  // Node reports the address of its debugger, or that another process uses its port.
+  assert.doesNotMatch(stderr, /debugger|inspector/i)
 })
 
 test('an invalid configuration degrades the daemon, and with --strict the daemon exits with 78', async (t) => {
