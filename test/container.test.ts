@@ -25,6 +25,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createAddressCheck } from '../src/http/access.ts'
 import { parseYaml } from '../src/lib/yaml.ts'
+import { daemonAllocator, daemonFlags } from './kit/daemon-command.ts'
 import { assignments, type Instruction, parseDockerfile, type Stage, words } from './kit/dockerfile.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -62,14 +63,8 @@ describe('the Dockerfile', () => {
   })
 
   test('runs node as process 1 with an unprivileged user and the stop signal SIGTERM', () => {
-    assert.deepEqual(command, [
-      'node',
-      '--max-semi-space-size=4',
-      '--max-old-space-size=512',
-      '/app/src/main.mjs',
-      'gateway',
-      'run',
-    ])
+    assert.deepEqual(command, ['node', ...daemonFlags, '/app/src/main.mjs', 'gateway', 'run'])
+    for (const [name, value] of Object.entries(daemonAllocator)) assert.equal(environment[name], value)
     assert.equal(last('USER').text, '10001:10001')
     assert.equal(last('STOPSIGNAL').text, 'SIGTERM')
     assert.equal(last('EXPOSE').text, '8642')

@@ -15,7 +15,8 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 const main = fileURLToPath(new URL('../main.mjs', import.meta.url))
-const daemonArgs = ['--max-semi-space-size=4', '--max-old-space-size=512', main, 'gateway', 'run']
+// The daemon restarts itself with its V8 flags, on which the entries of the cache depend.
+const daemonArgs = [main, 'gateway', 'run']
 const cacheDirectory = resolve(process.argv[2] ?? '.cache')
 const isQuick = process.argv.includes('--quick')
 const timeoutMs = 60_000

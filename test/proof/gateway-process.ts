@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gatewayBundle } from '../crash/gateway-bundle.ts'
 import { compileCacheDirectory } from '../kit/compile-cache.ts'
+import { daemonAllocator, daemonFlags } from '../kit/daemon-command.ts'
 
 export interface HomeSettings {
   readonly chatUrl: string
@@ -53,12 +54,10 @@ export function startGatewayProcess(home: string): GatewayProcess {
   return start(['../crash/child.mjs', JSON.stringify({ home, bundle: gatewayBundle() })], {})
 }
 
-/** The flags of `npm start`. Without them the daemon starts twice. */
-const daemonFlags = ['--max-semi-space-size=4', '--max-old-space-size=512']
-
 /** `hermes gateway run` with the bundled platforms. */
 export function startDaemonProcess(home: string): GatewayProcess {
-  return start(['../../src/main.mjs', 'gateway', 'run'], { HOME: home, HERMES_HOME: home }, daemonFlags)
+  const environment = { ...daemonAllocator, HOME: home, HERMES_HOME: home }
+  return start(['../../src/main.mjs', 'gateway', 'run'], environment, daemonFlags)
 }
 
 function start(

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { withTimeout } from '../../src/lib/timers.ts'
 import { compileCacheDirectory } from '../kit/compile-cache.ts'
+import { daemonAllocator, daemonFlags } from '../kit/daemon-command.ts'
 import { describeMatcher, type LogMatcher, matchesLogLine } from '../kit/log-matcher.ts'
 
 export interface Daemon {
@@ -30,20 +31,18 @@ export interface DaemonOptions {
 }
 
 const main = fileURLToPath(new URL('../../src/main.mjs', import.meta.url))
-const flags = ['--max-semi-space-size=4', '--max-old-space-size=512']
 const timeoutMs = 10_000
 
 /** The daemon is killed when the test ends. */
 export function startDaemon(t: TestContext, home: string, options: DaemonOptions = {}): Daemon {
   const { args = ['gateway', 'run'], environment = {}, through = [] } = options
-  const [command = '', ...commandArgs] = [...through, process.execPath, ...flags, main, ...args]
+  const [command = '', ...commandArgs] = [...through, process.execPath, ...daemonFlags, main, ...args]
   const child = spawn(command, commandArgs, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
       HOME: home,
-      MALLOC_ARENA_MAX: '1',
-      MALLOC_TRIM_THRESHOLD_: '131072',
+      ...daemonAllocator,
       HERMES_HOME: home,
       // The first daemon fills the cache for all others.
       NODE_COMPILE_CACHE: compileCacheDirectory(),

@@ -7,9 +7,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { daemonFlags } from '../../kit/daemon-command.ts'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
 import type { Figure, Row } from '../figure.ts'
-import { daemonFlags, killProcess, waitForLine } from '../kit/children.ts'
+import { killProcess, waitForLine } from '../kit/children.ts'
 import { withHome } from '../kit/home.ts'
 import { median } from '../kit/stats.ts'
 
@@ -33,7 +34,7 @@ export const stop: Figure = {
       return await withHome(config, async (home) => {
         const daemon = spawn(
           process.execPath,
-          [...daemonFlags(), fileURLToPath(new URL('../../../src/main.mjs', import.meta.url)), 'gateway', 'run'],
+          [...daemonFlags, fileURLToPath(new URL('../../../src/main.mjs', import.meta.url)), 'gateway', 'run'],
           { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env['PATH'], HOME: home, HERMES_HOME: home } },
         )
         try {

@@ -2,20 +2,8 @@
  * The child processes of a benchmark. Each one exits with the benchmark, so that its CPU time is measured separately.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
 import { createSendRequest, type SendRequest } from './child-requests.ts'
-
-/** The V8 flags with which `npm start` runs the daemon. */
-export function daemonFlags(): string[] {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-  const { start } = z.object({ scripts: z.object({ start: z.string() }) }).parse(JSON.parse(text)).scripts
-  return start.split(' ').filter((word) => word.startsWith('--'))
-}
-
-/** The settings of the memory allocator with which `npm start` runs the daemon. */
-export const daemonAllocator = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' }
 
 export interface Child {
   readonly pid: number

@@ -6,7 +6,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { daemonAllocator, daemonFlags, killProcess, waitForLine } from './children.ts'
+import { daemonAllocator, daemonFlags } from '../../kit/daemon-command.ts'
+import { killProcess, waitForLine } from './children.ts'
 import { cpuMsOf, rssMbOf } from './proc.ts'
 import { median } from './stats.ts'
 
@@ -29,7 +30,7 @@ export function startDaemon(
   idleMs: number,
   env: Readonly<Record<string, string>> = {},
 ): Promise<StartMeasurement> {
-  const args = [...daemonFlags(), main, 'gateway', 'run']
+  const args = [...daemonFlags, main, 'gateway', 'run']
   const connected = platforms.map((name) => new RegExp(`"platform":"${name}".*"event":"platform.connected"`))
   return measureStart(
     args,

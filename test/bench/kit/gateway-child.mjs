@@ -46,6 +46,7 @@ await gateway.initialConnectsDone()
 flushCompileCache()
 
 const noParameters = z.looseObject({})
+handleRequest('address', noParameters, () => ({ url: gateway.url, token: gateway.token() }))
 handleRequest('cpu', noParameters, () => {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000

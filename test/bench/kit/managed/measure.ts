@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { z } from 'zod'
-import { daemonFlags } from '../children.ts'
+import { daemonFlags } from '../../../kit/daemon-command.ts'
 import type { VariantName } from './variants.ts'
 import type { Workload } from './workload.ts'
 
@@ -51,7 +51,7 @@ export async function measureMemory(
   inFlight: number,
   pace: 'turn' | 'at once',
 ): Promise<z.infer<typeof memoryResultSchema>> {
-  const text = await run('memory-child.ts', [String(calls), String(inFlight), pace], daemonFlags())
+  const text = await run('memory-child.ts', [String(calls), String(inFlight), pace], daemonFlags)
   return memoryResultSchema.parse(JSON.parse(text))
 }
 
