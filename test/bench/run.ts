@@ -21,6 +21,7 @@ import { sandbox } from './figures/sandbox.ts'
 import { start } from './figures/start.ts'
 import { stop } from './figures/stop.ts'
 import { store } from './figures/store.ts'
+import { stream } from './figures/stream.ts'
 import { turn } from './figures/turn.ts'
 import { version } from './figures/version.ts'
 import { jsonOf, tableOf } from './report.ts'
@@ -31,6 +32,7 @@ const figures: readonly Figure[] = [
   version,
   turn,
   load,
+  stream,
   platforms,
   stop,
   store,
