@@ -189,11 +189,13 @@ async function runModelTurn(
 async function commitTurn(
   deps: TurnDeps,
   turn: Turn,
-  result: TurnRunResult,
+  written: TurnRunResult,
   progress: TurnProgress,
   signal: AbortSignal,
 ): Promise<void> {
-  const reply = await progress.prepareReply(result)
+  const reply = await progress.prepareReply(written)
+  // Programs that wait for the turn read its result instead of the reply.
+  const result = { ...written, text: deps.outbox.withhold(written.text) }
   deps.failpoint('turn:before-finish')
   try {
     const stored = await retryUntilStored(deps, signal, () =>

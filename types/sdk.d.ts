@@ -1253,11 +1253,28 @@ declare module 'hermes-gateway:lib/redact' {
     export interface SecretRegistry {
         /** Returns the same array until a secret changes. */
         all(): readonly string[];
+        /** Those that do not occur in everyday text. The same array until a secret changes. */
+        distinctive(): readonly string[];
         /** Replaces the secrets of a source. The previous ones stay known, because text that contains them may still be written. */
         set(source: string, values: Iterable<string>): void;
     }
     export function createSecretRegistry(): SecretRegistry;
+    /** Short texts, and longer words and numbers, also occur in everyday text. */
+    export function isDistinctiveSecret(value: string): boolean;
     export function createRedactor({ secrets, knownOnly }: RedactorOptions): Redactor;
+    /** What replaces a secret in text for other people. */
+    export const withheldText = "[withheld: a secret of this gateway]";
+    /** Takes the known secrets out of what leaves the gateway. */
+    export interface SecretFilter {
+        /** Returns the text itself if it has no secret. */
+        withhold(text: string): string;
+        /** For a text that is still being written: its end is held back while it may be the beginning of a secret. */
+        withholdPartial(text: string): string;
+        /** Finds secrets in a file that is read in pieces. */
+        scanBytes(): (piece: Uint8Array) => boolean;
+    }
+    /** @param secrets see `RedactorOptions` and `SecretRegistry.distinctive` */
+    export function createSecretFilter(secrets: () => readonly string[]): SecretFilter;
     /** Replaces each group of overlapping ranges. */
     export function replaceRanges(text: string, ranges: readonly TextRange[], replacement: (secret: string) => string): string;
     /** Sorted ranges without overlaps. */

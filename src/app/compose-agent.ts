@@ -114,9 +114,6 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   return { runTurn, compressSession: compression.compressSession, agentServices, plugins }
 }
 
-/** Short secrets are also words of everyday text, and a file that the agent edits must stay intact. */
-const minRedactedSecretChars = 12
-
 function composeAgentServices(context: AppContext, pluginTools: PluginManager['tools']): AgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   return createAgentServices({
@@ -132,10 +129,8 @@ function composeAgentServices(context: AppContext, pluginTools: PluginManager['t
     onSandbox: (sandbox) => {
       context.sandboxReport.reason = sandbox?.reason ?? ''
     },
-    redact: createRedactor({
-      secrets: () => secrets.all().filter((secret) => secret.length >= minRedactedSecretChars),
-      knownOnly: true,
-    }),
+    // A file that the agent edits must stay intact, so words of everyday text are not replaced.
+    redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
     withheld: catalogue.platforms.flatMap((platform) => platform.environment.map(({ variable }) => variable)),
   })
 }

@@ -24,6 +24,7 @@ import type { HookRegistry } from '../hooks/registry.ts'
 import { createEventResults, type EventResults } from '../inbox/event-results.ts'
 import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { brand } from '../lib/ids.ts'
+import { createSecretFilter } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { parseCommand } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -223,13 +224,21 @@ function composePause(
 }
 
 function composeOutbox(context: AppContext, events: GatewayEvents): Outbox {
-  const { options, config, settings, accountDirectory, platforms, store, clock, random, log, failpoint } = context
+  const { options, config, settings, accountDirectory, platforms, secrets, store, clock, random, log, failpoint } =
+    context
+  const secretFilter = createSecretFilter(secrets.distinctive)
   return createOutbox({
     store,
     sender: platforms.adapter,
     limitsOf: accountDirectory.limitsOf,
     replyPolicy: accountDirectory.policyOf,
-    attachmentPolicy: createAttachmentPolicy({ home: options.home, environment: config.environment, log }),
+    attachmentPolicy: createAttachmentPolicy({
+      home: options.home,
+      environment: config.environment,
+      secretFilter,
+      log,
+    }),
+    secretFilter,
     onUnauthorised: (platform, account) =>
       platforms.failAccount(platform, account, 'the platform rejected the credentials'),
     onFinished: events.messageFinished,

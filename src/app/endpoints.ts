@@ -75,6 +75,7 @@ function composeStatus(
     degraded,
     middleware,
     pendingRestart: () => [...config.state().pendingRestart, ...changedPlatforms()],
+    outbox: core.outbox,
     engine: core.engine,
     backgroundTasks: core.backgroundTasks,
     hooks: core.hooks,

@@ -42,7 +42,7 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   const clock = Date.now
   const environment = () => readEnvironment(home.envFile, options.environment)
   const secrets = createSecretRegistry()
-  secrets.set('environment', findEnvironmentSecrets(environment().values))
+  secrets.set('environment', findEnvironmentSecrets({ ...environment(), file: {}, isPublic: () => true }))
   const redact = createRedactor({ secrets: secrets.all })
   const log = openLog(options, redact)
   const catalogue = await discoverPlatforms({ directories: options.platformDirectories, log })

@@ -31,7 +31,7 @@ export async function readSettings(context: SettingsContext): Promise<Settings> 
   const catalogue = await discoverPlatforms({ directories: context.platformDirectories, log: silentLog })
   const environment = () => readEnvironment(home.envFile, context.environment)
   const secrets = createSecretRegistry()
-  secrets.set('environment', findEnvironmentSecrets(environment().values))
+  secrets.set('environment', findEnvironmentSecrets({ ...environment(), file: {}, isPublic: () => true }))
   const { platforms } = catalogue
   const config = openConfig({ home, environment, platforms, secrets, saveLastGood: false, log: silentLog })
   return { catalogue, config, secrets, token: () => config.current().http.token ?? readGatewayToken(home.root) }

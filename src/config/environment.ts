@@ -15,6 +15,8 @@ export type ProcessEnvironment = Readonly<Record<string, string | undefined>>
 export interface Environment {
   /** Process variables override `.env`. Empty variables are omitted. */
   readonly values: Readonly<Record<string, string>>
+  /** The variables of `.env`, also those that a process variable overrides. */
+  readonly file: Readonly<Record<string, string>>
   /** Only the process variables, for child processes. */
   readonly process: ProcessEnvironment
   /** The origin of a value, or `undefined` if it is not set. */
@@ -46,6 +48,7 @@ export function readEnvironment(envFile: string, processEnv: ProcessEnvironment 
   const own = new Set(fromProcess.map(([name]) => name))
   return {
     values: Object.fromEntries([...fromFile, ...fromProcess]),
+    file: Object.fromEntries(fromFile),
     process: Object.fromEntries(fromProcess),
     originOf: (name) => {
       if (own.has(name)) return { file: 'environment' }

@@ -8,7 +8,15 @@ import type { Environment } from './environment.ts'
 import { interpolateVariables } from './interpolate-variables.ts'
 import { type ConfigIssue, dottedPath } from './issue.ts'
 import { type AliasedTree, applyKeyAliases, type KeyAlias } from './key-aliases.ts'
-import { applyOverrides, coerceText, type EnvironmentBinding, type Override, textKindAt, typeAt } from './overrides.ts'
+import {
+  applyOverrides,
+  coerceText,
+  type EnvironmentBinding,
+  type Override,
+  pathOf,
+  textKindAt,
+  typeAt,
+} from './overrides.ts'
 import { replaceInvalidValue, type SafeValue } from './replace-invalid.ts'
 import { isWriteOnly } from './schema-introspection.ts'
 import { findEnvironmentSecrets, findSecrets, isSecretName } from './secrets.ts'
@@ -63,16 +71,18 @@ export interface ConfigEvaluation<Shape extends ConfigShape> {
 export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput<Shape>): ConfigEvaluation<Shape> {
   const { text, file, shapes, environment, environmentBindings, unusedKeys } = input
   const yaml = parseYaml(text, file)
-  const fromEnvironment = findEnvironmentSecrets(environment.values)
-  if (yaml.issues.length > 0) return failedEvaluation(yaml.issues.map(toSyntaxIssue), fromEnvironment)
+  const publicNames = new Set(findPublicBindings(input))
+  const environmentSecrets = () => findEnvironmentSecrets({ ...environment, isPublic: (name) => publicNames.has(name) })
+  if (yaml.issues.length > 0) return failedEvaluation(yaml.issues.map(toSyntaxIssue), environmentSecrets())
   const root = yaml.value ?? {}
-  if (!isTree(root)) return failedEvaluation([notMappingIssue(yaml)], fromEnvironment)
+  if (!isTree(root)) return failedEvaluation([notMappingIssue(yaml)], environmentSecrets())
   const aliased = applyKeyAliases(root, input.keyAliases)
   const place: Place = { yaml, sourceOf: aliased.sourceOf, overrides: [] }
 
   const { tree: resolved, references, undefinedVariables } = interpolateVariables(aliased.tree, environment.values)
   let tree = resolved
-  for (const { path, whole } of references) {
+  for (const { path, whole, variables } of references) {
+    if (whole && publicKeys.has(dottedPath(path))) for (const name of variables) publicNames.add(name)
     const kind = whole ? textKindAt(shapes, path) : undefined
     const value = valueAt(tree, path)
     if (kind !== undefined && typeof value === 'string') tree = withValue(tree, path, coerceText(value, kind))
@@ -94,7 +104,7 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
   // An unresolved reference is not a secret, and the user must see its name.
   const unsetReferences = new Set(undefinedVariables.map(({ name }) => `\${${name}}`))
   const secrets = [
-    ...fromEnvironment,
+    ...environmentSecrets(),
     ...findSecrets(resolved, isHidden),
     ...findSecrets(overridden.tree, isHidden),
   ].filter((secret) => !unsetReferences.has(secret))
@@ -143,6 +153,20 @@ export function evaluateConfig<Shape extends ConfigShape>(input: EvaluationInput
     secrets,
     holdsSecrets: findSecrets(aliased.tree, isHidden).some((secret) => !secret.includes('${')),
   }
+}
+
+/** Everybody may know the values of these keys. Elsewhere a variable may be a part of a header or of a command. */
+const publicKeys: ReadonlySet<string> = new Set(['model', 'provider', 'base_url'])
+
+/** The variables that set a value of the configuration that is not secret. */
+function findPublicBindings({
+  environmentBindings,
+  shapes,
+}: Pick<EvaluationInput<ConfigShape>, 'environmentBindings' | 'shapes'>): string[] {
+  return environmentBindings.flatMap((binding) => {
+    const type = typeAt(shapes, pathOf(binding))
+    return type === undefined || isWriteOnly(type) || isSecretName(binding.variable) ? [] : [binding.variable]
+  })
 }
 
 /** Where the values are: in the file, under a key or its alias, or in a variable. */

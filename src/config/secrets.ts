@@ -1,6 +1,7 @@
 /**
  * Finds the secret values of the configuration and the environment.
  */
+import { isDistinctiveSecret } from '../lib/redact.ts'
 
 const secretNamePattern =
   /(?:token|secret|password|passwd|passphrase|credentials?)$|(?:^|[-_.])(?:key|pass)$|(?:api|private|access|signing)key$/
@@ -31,10 +32,31 @@ export function findSecrets(tree: unknown, isSecretPath: (path: readonly string[
   return found
 }
 
-/** Returns the values of variables with secret names, and the passwords in URLs. */
-export function findEnvironmentSecrets(values: Readonly<Record<string, string>>): string[] {
-  return Object.entries(values).flatMap(([name, value]) => (isSecretName(name) ? [value] : findUrlPasswords(value)))
+export interface EnvironmentSecretsOptions {
+  /** All variables. */
+  readonly values: Readonly<Record<string, string>>
+  /** The variables of `.env`. */
+  readonly file: Readonly<Record<string, string>>
+  /** Whether a variable of `.env` sets something that everybody may know, such as a port. */
+  isPublic(name: string): boolean
 }
+
+/**
+ * Returns the values of variables with secret names, the passwords in URLs, and the values of `.env` under any name, except
+ * public ones and what is too short or too common to be a secret.
+ */
+export function findEnvironmentSecrets({ values, file, isPublic }: EnvironmentSecretsOptions): string[] {
+  const named = Object.entries({ ...file, ...values }).flatMap(([name, value]) =>
+    isSecretName(name) ? [value] : findUrlPasswords(value),
+  )
+  const unnamed = Object.entries(file).flatMap(([name, value]) =>
+    commonVariables.test(name) || isPublic(name) || !isDistinctiveSecret(value) ? [] : [value],
+  )
+  return [...new Set([...named, ...unnamed])]
+}
+
+/** Variables of the system, not of a service. */
+const commonVariables = /^(?:PATH|HOME|USER|SHELL|TERM|TZ|LANG|LC_[A-Z]+|EDITOR|TMPDIR|NODE_ENV|NO_PROXY|no_proxy)$/
 
 function findUrlPasswords(text: string): string[] {
   const password = /:\/\/[^\s/:@]{0,100}:([^\s/@]{1,200})@/.exec(text)?.[1]

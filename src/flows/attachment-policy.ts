@@ -1,20 +1,29 @@
 /**
  * Decides which files of this machine may be sent to a chat: files that tools may read, except secrets and system files.
  */
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
 import type { FileGuard } from '../agent/command-policy/file-guard.ts'
 import type { Environment } from '../config/environment.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
+import type { SecretFilter } from '../lib/redact.ts'
 import type { AttachmentPolicy } from '../outbox/prepare-attachment.ts'
 import { createSecretFileCheck } from './secret-files.ts'
 
 export interface AttachmentPolicyDeps {
   readonly home: HomeLayout
   readonly environment: () => Pick<Environment, 'values'>
+  readonly secretFilter: Pick<SecretFilter, 'scanBytes'>
   readonly log: Logger
 }
 
-export function createAttachmentPolicy({ home, environment, log }: AttachmentPolicyDeps): AttachmentPolicy {
+export function createAttachmentPolicy({
+  home,
+  environment,
+  secretFilter,
+  log,
+}: AttachmentPolicyDeps): AttachmentPolicy {
   const userHome = environment().values['HOME'] || home.root
   const mayHoldSecrets = createSecretFileCheck({ home, userHome })
   let loading: Promise<FileGuard> | undefined
@@ -39,7 +48,29 @@ export function createAttachmentPolicy({ home, environment, log }: AttachmentPol
       for (const found of [await guard.checkRead(path), await guard.checkWrite(path)]) {
         if (!found.ok) return refuse(path, found.reason)
       }
-      return (await mayHoldSecrets(path)) ? refuse(path, 'It may hold keys or private messages.') : undefined
+      if (await mayHoldSecrets(path)) return refuse(path, 'It may hold keys or private messages.')
+      if (await containsSecret(path, secretFilter.scanBytes()))
+        return refuse(path, 'It contains a secret of this gateway.')
+      return undefined
     },
+  }
+}
+
+const pieceBytes = 262_144
+
+/** Whether a regular file contains one of the secrets, whatever its name. Throws system errors. */
+async function containsSecret(path: string, hasSecret: (piece: Uint8Array) => boolean): Promise<boolean> {
+  // O_NONBLOCK, because the path may be a named pipe by now.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    if (!(await file.stat()).isFile()) return false
+    const piece = Buffer.alloc(pieceBytes)
+    for (;;) {
+      const { bytesRead } = await file.read(piece, 0, pieceBytes)
+      if (bytesRead === 0) return false
+      if (hasSecret(piece.subarray(0, bytesRead))) return true
+    }
+  } finally {
+    await file.close()
   }
 }

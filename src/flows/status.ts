@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.ts'
 import { type UnhealthyHook, unhealthyHooks } from '../hooks/hook-status.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import type { Middleware } from '../middleware/managed-call.ts'
+import type { Outbox } from '../outbox/outbox.ts'
 import type { PlatformCatalogue } from '../platforms/registry.ts'
 import type { Supervisor } from '../platforms/supervisor.ts'
 import type { Daemons } from '../plugins/daemons/daemons.ts'
@@ -65,6 +66,7 @@ export interface StatusDeps {
   degraded(): readonly string[]
   readonly middleware: Pick<Middleware, 'eventCounts'>
   pendingRestart(): readonly string[]
+  readonly outbox: Pick<Outbox, 'withheldMessages'>
   readonly engine: Pick<Engine, 'load'>
   readonly backgroundTasks: Pick<BackgroundTasks, 'open'>
   /** Undefined without hooks. */
@@ -89,7 +91,11 @@ export function createStatus(deps: StatusDeps): () => GatewayStatusReport {
       model,
       provider,
       platforms: deps.supervisor.health(),
-      degraded: [...deps.degraded(), ...droppedEventsWarnings(deps.middleware.eventCounts().dropped)],
+      degraded: [
+        ...deps.degraded(),
+        ...droppedEventsWarnings(deps.middleware.eventCounts().dropped),
+        ...withheldWarnings(deps.outbox.withheldMessages()),
+      ],
       pendingRestart: deps.pendingRestart(),
       turns: deps.engine.load(),
       background: deps.backgroundTasks.open(),
@@ -111,6 +117,15 @@ function droppedEventsWarnings(dropped: number): readonly string[] {
   return dropped === 0
     ? []
     : [`${dropped} events of model and tool calls were dropped: an observer of a plugin is too slow`]
+}
+
+/** A person may be trying to read the secrets of the gateway. */
+function withheldWarnings(messages: number): readonly string[] {
+  return messages === 0
+    ? []
+    : [
+        `${messages} messages contained a secret of this gateway, which was withheld (outbox.secret_withheld in the log)`,
+      ]
 }
 
 /** New turns wait for model calls that hang. */

@@ -19,6 +19,8 @@ export interface RedactorOptions {
 export interface SecretRegistry {
   /** Returns the same array until a secret changes. */
   all(): readonly string[]
+  /** Those that do not occur in everyday text. The same array until a secret changes. */
+  distinctive(): readonly string[]
   /** Replaces the secrets of a source. The previous ones stay known, because text that contains them may still be written. */
   set(source: string, values: Iterable<string>): void
 }
@@ -29,14 +31,22 @@ export function createSecretRegistry(): SecretRegistry {
   const bySource = new Map<string, ReadonlySet<string>>()
   let former: string[] = []
   let all: readonly string[] = []
+  let distinctive: readonly string[] = []
   return {
     all: () => all,
+    distinctive: () => distinctive,
     set: (source, values) => {
       former = [...(bySource.get(source) ?? []), ...former].slice(0, maxFormerSecrets)
       bySource.set(source, new Set([...values].filter((value) => value.length >= minSecretLength)))
       all = [...new Set([...[...bySource.values()].flatMap((secrets) => [...secrets]), ...former])]
+      distinctive = all.filter(isDistinctiveSecret)
     },
   }
+}
+
+/** Short texts, and longer words and numbers, also occur in everyday text. */
+export function isDistinctiveSecret(value: string): boolean {
+  return value.length >= 12 || (value.length >= 8 && /\d/.test(value) && /[^\d.:\s-]/.test(value))
 }
 
 const redactedText = '[redacted]'
@@ -44,20 +54,66 @@ const redactedText = '[redacted]'
 const minSecretLength = 6
 
 export function createRedactor({ secrets, knownOnly = false }: RedactorOptions): Redactor {
-  let known: readonly string[] = []
-  let pattern: RegExp | undefined
+  const matcher = currentMatcher(secrets)
   return (text) => {
-    const current = secrets()
-    if (current !== known) {
-      if (!sameItems(current, known)) pattern = buildPattern(current)
-      known = current
-    }
     // Both search the original text: a replacement by one must not hide the rest of a secret from the other.
     const ranges = knownOnly ? [] : findSecretRanges(text)
-    if (pattern !== undefined && text.search(pattern) !== -1) {
-      for (const match of text.matchAll(pattern)) ranges.push([match.index, match.index + match[0].length])
-    }
+    ranges.push(...matcher().find(text))
     return replaceRanges(text, ranges, () => redactedText)
+  }
+}
+
+/** What replaces a secret in text for other people. */
+export const withheldText = '[withheld: a secret of this gateway]'
+
+/** Takes the known secrets out of what leaves the gateway. */
+export interface SecretFilter {
+  /** Returns the text itself if it has no secret. */
+  withhold(text: string): string
+  /** For a text that is still being written: its end is held back while it may be the beginning of a secret. */
+  withholdPartial(text: string): string
+  /** Finds secrets in a file that is read in pieces. */
+  scanBytes(): (piece: Uint8Array) => boolean
+}
+
+/** @param secrets see `RedactorOptions` and `SecretRegistry.distinctive` */
+export function createSecretFilter(secrets: () => readonly string[]): SecretFilter {
+  const matcher = currentMatcher(secrets)
+  return {
+    withhold: (text) => replaceRanges(text, matcher().find(text), () => withheldText),
+    withholdPartial(text) {
+      const { find, incompleteFrom } = matcher()
+      const end = incompleteFrom(text)
+      const ranges = find(text)
+      if (end === text.length) return replaceRanges(text, ranges, () => withheldText)
+      // A secret that begins before the end is replaced as a whole.
+      const shown = mergeRanges(ranges).filter(([from]) => from < end)
+      const cut = Math.max(end, shown.at(-1)?.[1] ?? 0)
+      return replaceRanges(text.slice(0, cut), shown, () => withheldText)
+    },
+    scanBytes() {
+      const { find, maxLength } = createSecretMatcher(secrets(), (form) => Buffer.from(form).toString('latin1'))
+      let rest = ''
+      return (piece) => {
+        const text = rest + Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString('latin1')
+        rest = text.slice(Math.max(0, text.length - maxLength + 1))
+        return find(text).length > 0
+      }
+    },
+  }
+}
+
+/** Compiles the secrets again when they have changed. */
+function currentMatcher(secrets: () => readonly string[]): () => SecretMatcher {
+  let known: readonly string[] = []
+  let matcher = noSecrets
+  return () => {
+    const current = secrets()
+    if (current !== known) {
+      if (!sameItems(current, known)) matcher = createSecretMatcher(current)
+      known = current
+    }
+    return matcher
   }
 }
 
@@ -92,19 +148,87 @@ function sameItems(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((item, index) => item === other[index])
 }
 
-function buildPattern(secrets: readonly string[]): RegExp | undefined {
+interface SecretMatcher {
+  /** Sorted by their beginning. */
+  find(text: string): TextRange[]
+  /** Where a secret may begin that the end of the text cuts off; the length of the text if there is none. */
+  incompleteFrom(text: string): number
+  /** Of the longest form of a secret. */
+  readonly maxLength: number
+}
+
+const noSecrets: SecretMatcher = { find: () => [], incompleteFrom: ({ length }) => length, maxLength: 1 }
+
+/** A shorter beginning of a secret says nothing, and ordinary text often ends like it. */
+const minHeldBackLength = 4
+
+/** Entries of the shift table; a power of two. */
+const shiftTableSize = 16_384
+
+/**
+ * Searches for all forms of all secrets in one pass, in linear time (Wu and Manber, with blocks of two characters): a block
+ * that begins no form and is not in the beginning of one skips several characters.
+ * @param toText how a form occurs in the texts that are searched
+ */
+function createSecretMatcher(secrets: readonly string[], toText = (form: string) => form): SecretMatcher {
   const forms = new Set<string>()
   for (const secret of secrets) {
     if (secret.length < minSecretLength) continue
-    for (const form of encodedForms(secret)) if (form.length >= minSecretLength) forms.add(form)
+    for (const form of encodedForms(secret)) if (form.length >= minSecretLength) forms.add(toText(form))
   }
-  if (forms.size === 0) return undefined
-  // Longest first, so that a secret that contains another one is replaced as a whole.
+  if (forms.size === 0) return noSecrets
+  // Longest first, so that a secret that contains another one is found as a whole.
   const longestFirst = [...forms].sort((one, other) => other.length - one.length)
-  return new RegExp(longestFirst.map((form) => form.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g')
+  const maxLength = longestFirst[0]?.length ?? 0
+  /** How many characters of the beginning of each form are in the table. More would fill it. */
+  const window = Math.min(8, longestFirst.at(-1)?.length ?? 0)
+  const shifts = new Uint8Array(shiftTableSize).fill(window - 1)
+  const byStart = new Map<number, string[]>()
+  for (const form of longestFirst) {
+    const sameStart = byStart.get(blockAt(form, 0))
+    if (sameStart === undefined) byStart.set(blockAt(form, 0), [form])
+    else sameStart.push(form)
+    for (let at = 0; at < window - 1; at++) {
+      const index = shiftIndex(form, at)
+      shifts[index] = Math.min(shifts[index] ?? 0, window - 2 - at)
+    }
+  }
+  return {
+    maxLength,
+    find(text) {
+      const ranges: TextRange[] = []
+      for (let at = window - 2; at < text.length - 1; ) {
+        const shift = shifts[shiftIndex(text, at)] ?? 0
+        if (shift === 0) {
+          const from = at - window + 2
+          const found = byStart.get(blockAt(text, from))?.find((form) => text.startsWith(form, from))
+          if (found !== undefined) ranges.push([from, from + found.length])
+        }
+        at += shift || 1
+      }
+      return ranges
+    },
+    incompleteFrom(text) {
+      const { length } = text
+      for (let from = Math.max(0, length - maxLength + 1); from <= length - minHeldBackLength; from++) {
+        const candidates = byStart.get(blockAt(text, from))
+        if (candidates?.some((form) => form.length > length - from && form.startsWith(text.slice(from)))) return from
+      }
+      return length
+    },
+  }
 }
 
-/** The secret itself and its encodings: JSON, JSON inside JSON, URL and base64. */
+function shiftIndex(text: string, at: number): number {
+  return ((text.charCodeAt(at) << 7) ^ text.charCodeAt(at + 1)) & (shiftTableSize - 1)
+}
+
+/** Two UTF-16 units as one number. */
+function blockAt(text: string, at: number): number {
+  return text.charCodeAt(at) * 65_536 + text.charCodeAt(at + 1)
+}
+
+/** The secret itself and its encodings: JSON, JSON inside JSON, URL, base64, hexadecimal; and reversed. */
 function encodedForms(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1)
   return [
@@ -115,6 +239,10 @@ function encodedForms(secret: string): string[] {
     percentEncoded(secret).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
     new URLSearchParams({ s: secret }).toString().slice(2),
     ...base64Forms(Buffer.from(secret)),
+    Buffer.from(secret).toString('hex'),
+    Buffer.from(secret).toString('hex').toUpperCase(),
+    [...secret].reverse().join(''),
+    [...Buffer.from(secret).toString('base64').replace(/=+$/, '')].reverse().join(''),
   ]
 }
 

@@ -2,6 +2,7 @@
  * The dependencies that the parts of the outbox share, and which accounts may be called.
  */
 import type { Logger } from '../lib/log.ts'
+import type { SecretFilter } from '../lib/redact.ts'
 import type { Target } from '../message/source.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { MessageLimits, PlatformAdapter } from '../platforms/adapter.ts'
@@ -43,6 +44,8 @@ export interface OutboxDeps {
   readonly settings: () => OutboxConfig
   /** Which files may be sent. Without it none. */
   readonly attachmentPolicy?: AttachmentPolicy
+  /** Takes the gateway's own secrets out of what is sent. Without it nothing is taken out. */
+  readonly secretFilter?: SecretFilter
   /** The reply settings of an account. Default: the first message refers to its question, and typing is shown. */
   replyPolicy?(account: Pick<Target, 'platform' | 'account'>): ReplyPolicy
   /** Called when a platform has refused the credentials of an account, so that a retry cannot succeed. */
@@ -103,11 +106,18 @@ const defaultReplyPolicy: ReplyPolicy = { replyTo: 'first', typing: true }
 /** Used when neither the adapter nor the manifest names limits. */
 const defaultLimits: MessageLimits = { maxChars: 4_000, unit: 'utf16' }
 
+const noSecretFilter: SecretFilter = {
+  withhold: (text) => text,
+  withholdPartial: (text) => text,
+  scanBytes: () => () => false,
+}
+
 export interface OutboxContext
   extends Pick<
     OutboxDeps,
     'store' | 'clock' | 'random' | 'sleep' | 'log' | 'settings' | 'attachmentPolicy' | 'onFinished' | 'failpoint'
   > {
+  readonly secretFilter: SecretFilter
   /** Aborts when a stop begins: no new calls. */
   readonly drainSignal: AbortSignal
   /** Aborts when the grace period of a stop is over: ends calls in flight. */
@@ -116,6 +126,10 @@ export interface OutboxContext
   availableSender(chat: Chat): Sender | undefined
   limits(chat: Chat): MessageLimits
   replyPolicy(chat: Pick<Chat, 'platform' | 'account'>): ReplyPolicy
+  /** A message contained a secret of this gateway, which was taken out. */
+  reportWithheld(chat: Chat, turnId: string | undefined): void
+  /** How many messages since the start. */
+  withheldMessages(): number
   /** Stops sending for an account whose credentials were refused, until it is connected again. */
   block(chat: Chat): void
   unblock(platform: string, account: string): void
@@ -129,6 +143,7 @@ export function createOutboxContext(
 ): OutboxContext {
   const { store, clock, random, sleep, log, settings, attachmentPolicy, failpoint } = deps
   const blocked = new Set<string>()
+  let withheldMessages = 0
   const senderOf = ({ platform, account, chatId }: Chat) => deps.sender({ platform, account, chatId })
 
   return {
@@ -139,6 +154,7 @@ export function createOutboxContext(
     log,
     settings,
     failpoint,
+    secretFilter: deps.secretFilter ?? noSecretFilter,
     ...(attachmentPolicy === undefined ? {} : { attachmentPolicy }),
     onFinished: (message) => deps.onFinished?.(message),
     drainSignal,
@@ -150,6 +166,14 @@ export function createOutboxContext(
     },
     limits: (chat) => senderOf(chat)?.limits ?? deps.limitsOf?.(chat.platform, chat.account) ?? defaultLimits,
     replyPolicy: (chat) => deps.replyPolicy?.(chat) ?? defaultReplyPolicy,
+    reportWithheld({ platform, account, chatId }, turnId) {
+      withheldMessages += 1
+      log.warn(
+        { event: 'outbox.secret_withheld', platform, account, chat: chatId, turn: turnId },
+        'a message contained a secret of this gateway, which was withheld',
+      )
+    },
+    withheldMessages: () => withheldMessages,
     block({ platform, account }) {
       const key = accountKey(platform, account)
       if (blocked.has(key)) return

@@ -250,7 +250,8 @@ function selectText(state: DraftState, sender: Sender): string | undefined {
   const { chat, latest, registry } = state
   const { context } = registry
   const { buffer_threshold: threshold, cursor } = context.settings().streaming
-  const text = keepsMediaTags(sender) ? latest : visibleDraftText(latest)
+  const allowed = context.secretFilter.withholdPartial(latest)
+  const text = keepsMediaTags(sender) ? allowed : visibleDraftText(allowed)
   if (text === '') return undefined
   if (!registry.addresses.has(draftKey(state.options))) {
     // A new message must not overtake earlier ones. The next update tries again.

@@ -45,6 +45,12 @@ export interface Outbox {
   recover(): Promise<{ openChats: number }>
   /** Called when an account is connected or works again: delivers its open rows. */
   platformConnected(platform: string, account: string): void
+  /** The text without the gateway's own secrets, as the outbox would send it. */
+  withhold(text: string): string
+  /** For a text that is still being written: an end that may be the beginning of a secret is left out. */
+  withholdPartial(text: string): string
+  /** How many messages contained a secret of this gateway since the start. */
+  withheldMessages(): number
   /** Dead letters, the newest first. Rejects `store/…`. */
   list(limit?: number): Promise<readonly DeadLetter[]>
   /** Delivers a dead letter again; false when no dead letter has this id. Rejects `store/…`. */
@@ -115,6 +121,9 @@ export function createOutbox(deps: OutboxDeps): Outbox {
       context.unblock(platform, account)
       void expedite(context, platform, account, startedAt).finally(() => delivery.wake(platform, account))
     },
+    withhold: context.secretFilter.withhold,
+    withholdPartial: context.secretFilter.withholdPartial,
+    withheldMessages: context.withheldMessages,
     list: (limit = 100) => context.store.run(() => listDeadLetters(limit)),
     async retry(id) {
       const now = context.clock()

@@ -99,7 +99,9 @@ export function prepareReply(context: OutboxContext, delivery: Delivery, drafts:
 /** The messages of the text, then the files that it names. Only replies of the model name files. */
 function toRows(context: OutboxContext, reply: Reply): NewOutboxRow[] {
   const chat = chatOf(reply.target)
-  const fullText = reply.text.toWellFormed()
+  const written = reply.text.toWellFormed()
+  const fullText = context.secretFilter.withhold(written)
+  if (fullText !== written) context.reportWithheld(chat, reply.turnId)
   const { text, items } = reply.kind === 'reply' ? extractMedia(fullText) : { text: fullText, items: [] }
   const parts = toParts(text, context.limits(chat))
   const buttons = reply.buttons === undefined || reply.buttons.length === 0 ? null : JSON.stringify(reply.buttons)

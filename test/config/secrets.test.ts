@@ -64,10 +64,8 @@ describe('the collected secrets', () => {
       name: 'no',
     }
     assert.deepEqual(findSecrets(tree), ['one', 'two', 'three', 'four', 'five', '12345678'])
-    assert.deepEqual(findEnvironmentSecrets({ A_TOKEN: 'six', DATABASE_URL: 'postgres://u:seven@h/d', PATH: '/bin' }), [
-      'six',
-      'seven',
-    ])
+    const values = { A_TOKEN: 'six', DATABASE_URL: 'postgres://u:seven@h/d', PATH: '/bin' }
+    assert.deepEqual(findEnvironmentSecrets({ values, file: {}, isPublic: () => false }), ['six', 'seven'])
   })
 
   it('stay redacted after they were replaced', () => {

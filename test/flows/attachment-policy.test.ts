@@ -8,7 +8,10 @@ import { type TestContext, test } from 'node:test'
 import { createAttachmentPolicy } from '../../src/flows/attachment-policy.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { createSecretFilter } from '../../src/lib/redact.ts'
 import { tempHome } from '../kit/temp-home.ts'
+
+const secret = 'Zürich-4711-correct-horse'
 
 function rulesFor(t: TestContext) {
   const userHome = realpathSync(tempHome(t))
@@ -16,6 +19,7 @@ function rulesFor(t: TestContext) {
   const rules = createAttachmentPolicy({
     home,
     environment: () => ({ values: { HOME: userHome } }),
+    secretFilter: createSecretFilter(() => [secret]),
     log: silentLog,
   })
   const write = (path: string, content = 'content') => {
@@ -84,4 +88,20 @@ test('files that the agent has created may be sent', async (t) => {
     assert.equal(await rules.denialReason(write(path)), undefined, path)
   }
   assert.equal(rules.userHome, userHome)
+})
+
+test('a file that contains a secret of the gateway is not sent, whatever its name', async (t) => {
+  const { rules, userHome, write } = rulesFor(t)
+  const path = (name: string) => join(userHome, 'project', name)
+  const filler = 'x'.repeat(262_144)
+  for (const [name, content] of Object.entries({
+    'copy.txt': `STRIPE=${secret}\n`,
+    'notes.md': Buffer.from(`user:${secret}`).toString('base64'),
+    'reversed.txt': [...secret].reverse().join(''),
+    'dump.hex': Buffer.from(secret).toString('hex'),
+    'between-two-pieces.bin': `${filler.slice(10)}${secret}${filler}`,
+  })) {
+    assert.equal(await rules.denialReason(write(path(name), content)), 'it may hold secrets', name)
+  }
+  assert.equal(await rules.denialReason(write(path('harmless.txt'), `${filler}${secret.slice(0, 20)}`)), undefined)
 })

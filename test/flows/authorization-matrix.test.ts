@@ -114,6 +114,7 @@ function gatewayWith(home: string, changes: object = {}) {
     }),
     environment: () => ({
       values: { HOME: home, PATH: '/usr/bin:/bin' },
+      file: {},
       process: {},
       originOf: () => undefined,
       issues: [],

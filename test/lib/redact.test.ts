@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createRedactor } from '../../src/lib/redact.ts'
+import { createRedactor, createSecretFilter } from '../../src/lib/redact.ts'
 
 const letters = 'AbCdEfGhIjKlMnOpQrStUvWxYz0123456789'
 const telegram = `123456789:${letters.slice(0, 35)}`
@@ -193,5 +193,43 @@ describe('a line of a megabyte', () => {
     const filler = 'lorem ipsum dolor sit amet, '.repeat(18_000)
     const clean = redact(`${filler}${anthropic} ${filler}${telegram}`)
     assert.equal(clean, `${filler}sk-[redacted] ${filler}[redacted]`)
+  })
+})
+
+describe('what leaves the gateway', () => {
+  const secret = 'Xy7!correct"horse-battery'
+  const other = 'staple-0123456789abcdef'
+  const { withhold, withholdPartial } = createSecretFilter(() => [secret, other])
+  const forms = {
+    itself: secret,
+    'in JSON': JSON.stringify(secret).slice(1, -1),
+    'in base64': Buffer.from(secret).toString('base64').replace(/=+$/, ''),
+    'in base64 behind a name': Buffer.from(`user:${secret}`).toString('base64'),
+    'in a URL': encodeURIComponent(secret),
+    'in hexadecimal': Buffer.from(secret).toString('hex'),
+    reversed: [...secret].reverse().join(''),
+  }
+  for (const [name, form] of Object.entries(forms)) {
+    it(`has no secret ${name}, and a stream never shows more than three characters of it`, () => {
+      const text = `You asked for it: ${form} and ${other}. That is all.`
+      assert.doesNotMatch(withhold(text), /correct|horse|staple|esroh/)
+      assert.match(withhold(text), /^You asked for it: .*\[withheld: a secret of this gateway\].* That is all\.$/)
+      for (let length = 0; length <= text.length; length++) {
+        const shown = withholdPartial(text.slice(0, length))
+        const complete = withhold(text)
+        assert.ok(
+          [0, 1, 2, 3].some((more) => complete.startsWith(shown.slice(0, shown.length - more))),
+          shown,
+        )
+      }
+    })
+  }
+
+  it('is unchanged when there is no secret in it', () => {
+    for (const text of ['', 'a', 'Nothing secret: correct, horse, battery.', 'staple-01234']) {
+      assert.equal(withhold(text), text)
+    }
+    assert.equal(withholdPartial('We staple papers.'), 'We staple papers.')
+    assert.equal(withholdPartial('We staple-0'), 'We ')
   })
 })

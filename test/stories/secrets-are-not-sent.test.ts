@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { conversation } from './support.ts'
@@ -58,4 +59,22 @@ test('with streaming.mode off a reply is sent once, when it is complete', async 
     gateway.platform.shown().map(({ versions }) => versions),
     [['A whole answer at once.']],
   )
+})
+
+test('a value of .env under any name leaves neither in a stream nor in a reply, and the status says so', async (t) => {
+  const value = 'blue-elephant-4711-canary'
+  const gateway = await startTestGateway(t, {
+    capabilities: ['edit'],
+    config: { streaming: { buffer_threshold: 1, edit_interval: 0 } },
+    prepare: ({ envFile }) => writeFileSync(envFile, `HARMLESS=${value}\n`, { mode: 0o600 }),
+    replies: [{ text: `Here it is: ${value}, and reversed: ${[...value].reverse().join('')}.` }],
+  })
+  await gateway.say('what is HARMLESS?')
+  const withheld = '[withheld: a secret of this gateway]'
+  await gateway.waitForReply(`Here it is: ${withheld}, and reversed: ${withheld}.`)
+  for (const { versions } of gateway.platform.shown())
+    for (const version of versions) assert.doesNotMatch(version, /elep|yrana/)
+  await gateway.waitForLog({ event: 'outbox.secret_withheld', level: 'warn' })
+  assert.doesNotMatch(gateway.log.join(''), /elephant/)
+  assert.match(await (await gateway.http('/api/status')).text(), /outbox\.secret_withheld/)
 })

@@ -83,9 +83,17 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
         trouble ??= deps.outages.watch(turn)
         return trouble.begin()
       },
-      onToolStart: (call, label) => publish({ kind: 'tool-started', turnId, callId: call.id, tool: call.name, label }),
+      onToolStart: (call, label) =>
+        publish({ kind: 'tool-started', turnId, callId: call.id, tool: call.name, label: outbox.withhold(label) }),
       onToolEnd: (call, ok, summary) =>
-        publish({ kind: 'tool-ended', turnId, callId: call.id, tool: call.name, ok, summary }),
+        publish({
+          kind: 'tool-ended',
+          turnId,
+          callId: call.id,
+          tool: call.name,
+          ok,
+          summary: outbox.withhold(summary),
+        }),
       onIteration(iteration, tools) {
         if (!deps.emitsEvents(source)) return
         deps.emit('agent:step', {
@@ -98,7 +106,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
         })
       },
     },
-    visibleText: () => text,
+    visibleText: () => outbox.withholdPartial(text),
     async prepareInterim(interim, ord) {
       if (interim.trim() === '' || !showsInterim()) return null
       const reply = toInterimReply(turn, interim, ord, (await draft?.close()) ?? null)
