@@ -51,6 +51,8 @@ export interface Environment {
    * command cannot be started.
    */
   spawn?(command: string, options: SpawnOptions): Promise<BackgroundCommand>
+  /** Whether commands run in a sandbox of this machine. Absent where the environment has its own isolation. */
+  isSandboxed?(): Promise<boolean>
   /** Kills all running commands. May be called twice. */
   cleanup(): Promise<void>
 }
@@ -62,6 +64,8 @@ export interface ProcessEntry {
   readonly command: string
   readonly startedAt: number
   readonly process: BackgroundCommand
+  /** It runs without the sandbox, because an owner agreed to this command. */
+  readonly outsideSandbox?: true
   /** Returns the output since the last call, bounded. */
   takeOutput(): string
   /** The retained output; the oldest is dropped first. */
@@ -72,7 +76,7 @@ export interface ProcessEntry {
 
 /** The background commands of one session, so that the `process` tool can list, poll and kill them. */
 export interface ProcessTable {
-  add(command: string, process: BackgroundCommand): ProcessEntry
+  add(command: string, process: BackgroundCommand, options?: Pick<ExecuteOptions, 'outsideSandbox'>): ProcessEntry
   get(id: string): ProcessEntry | undefined
   list(): readonly ProcessEntry[]
   /** Kills all running commands. May be called twice. */

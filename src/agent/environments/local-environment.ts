@@ -96,6 +96,11 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
       return background
     },
 
+    async isSandboxed() {
+      const sandbox = await getSandbox?.()
+      return sandbox !== undefined && sandbox.kind !== 'none'
+    },
+
     async cleanup() {
       const groups = [...running]
       running.clear()

@@ -96,7 +96,7 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
 /** Wraps an environment to track whether a command is running in it. */
 function trackExecutions(environment: Environment): { environment: Environment; executing(): boolean } {
   let running = 0
-  const { kind, cwd, spawn } = environment
+  const { kind, cwd, spawn, isSandboxed } = environment
   const execute: Environment['execute'] = async (command, options) => {
     running += 1
     try {
@@ -112,6 +112,7 @@ function trackExecutions(environment: Environment): { environment: Environment; 
       execute,
       cleanup: () => environment.cleanup(),
       ...(spawn === undefined ? {} : { spawn: spawn.bind(environment) }),
+      ...(isSandboxed === undefined ? {} : { isSandboxed: isSandboxed.bind(environment) }),
     },
     executing: () => running > 0,
   }
@@ -149,7 +150,7 @@ export function createProcessTable(options: ProcessTableOptions): ProcessTable {
   }
 
   return {
-    add(command, process) {
+    add(command, process, { outsideSandbox } = {}) {
       lastNumber += 1
       const log = createTextTail(maxLogChars)
       const unread = createTextTail(maxLogChars)
@@ -159,6 +160,7 @@ export function createProcessTable(options: ProcessTableOptions): ProcessTable {
         command,
         startedAt: now(),
         process,
+        ...(outsideSandbox && { outsideSandbox }),
         takeOutput: () => unread.take(),
         log: () => log.text(),
         exit: () => exit,

@@ -189,7 +189,9 @@ async function requireApproval(
   { args, ready }: { readonly args: JsonObject; readonly ready: ReadyCall },
   signal: AbortSignal,
 ): Promise<void> {
-  const toolNeed = ready.approval?.(toolContextFor(state.call))
+  // Awaited only when there is one: most calls need no approval.
+  const given = ready.approval?.(toolContextFor(state.call))
+  const toolNeed = given === undefined ? undefined : await given
   const needs = [state.pluginNeed, toolNeed].filter((need) => need !== undefined)
   if (needs.length === 0) return
   const decision = await approve({ info, args, needs }, signal)

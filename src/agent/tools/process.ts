@@ -4,10 +4,12 @@
 import { stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
 import { sleep } from '../../lib/timers.ts'
+import { isUnchecked } from '../command-policy/policy.ts'
+import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { ProcessEntry } from '../environments/environment.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
-import { defineTool, type ToolContext } from './tool.ts'
+import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
   action: z.enum(['list', 'poll', 'log', 'wait', 'kill', 'write']),
@@ -29,6 +31,11 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
     parameters,
     mode: ({ action }) => (action === 'list' || action === 'poll' || action === 'log' ? 'pure' : 'effect'),
     label: ({ action, id }) => (id === undefined ? action : `${action} ${id}`),
+
+    approval({ action, id = '', data = '' }, { processes }) {
+      const entry = action === 'write' ? processes.get(id) : undefined
+      return entry === undefined ? undefined : inputNeedOf(entry, data, commandPolicy.evaluate(data))
+    },
 
     async run(args, context) {
       const { processes, limits } = context
@@ -57,6 +64,12 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
               { code: 'command_refused', reason: `Refused: this ${result.reason}.` },
               { rule: result.rule },
             )
+          const need = context.isApproved === true ? undefined : inputNeedOf(entry, args.data ?? '', result)
+          if (need !== undefined)
+            return toErrorJson(
+              { code: 'command_refused', reason: `Refused: ${need.reason} A user did not allow it.` },
+              { rule: need.ruleKey },
+            )
           const written = entry.process.write(args.data ?? '')
           return written
             ? formatProcessResult(entry, '', context)
@@ -65,6 +78,29 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
       }
     },
   })
+
+/**
+ * Input of a shell is a command. Input of a command that runs outside the sandbox is asked about each time, because nothing
+ * else limits what it does.
+ */
+function inputNeedOf(entry: ProcessEntry, data: string, result: PolicyDecision): ApprovalNeed | undefined {
+  const isOutside = entry.outsideSandbox === true
+  if (result.decision === 'forbidden' || (result.decision === 'allow' && !isOutside)) return undefined
+  const place = `${entry.id}: ${entry.command}${isOutside ? ' (outside the sandbox)' : ''}`
+  const reasons = [
+    ...(isOutside ? ['This is input for a command that runs outside the sandbox.'] : []),
+    ...(result.decision === 'needs-approval' ? [`This input ${result.reason}.`] : []),
+  ]
+  return {
+    source: 'policy',
+    ruleKey: result.decision === 'allow' ? 'outside-sandbox' : result.rule,
+    reason: reasons.join(' '),
+    command: data,
+    place,
+    remember: isOutside || (result.decision === 'needs-approval' && isUnchecked(result.rule)) ? 'call' : 'session',
+    ...(isOutside && { ownerOnly: true }),
+  }
+}
 
 function waitTimeoutMs({ timeout }: Arguments): number {
   return timeout === undefined ? defaultWaitMs : timeout * 1_000

@@ -5,7 +5,8 @@ import { stripVTControlCharacters } from 'node:util'
 import { z } from 'zod'
 import { shapeOfCommand } from '../command-policy/command-shape.ts'
 import { isUnchecked } from '../command-policy/policy.ts'
-import type { NeedsApproval } from '../command-policy/rule.ts'
+import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
+import type { Environment, ExecuteOptions } from '../environments/environment.ts'
 import type { BuiltInToolDeps, TerminalLimits } from './deps.ts'
 import { absolutePath } from './support/files.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
@@ -16,6 +17,7 @@ const parameters = z.object({
   workdir: z.string().optional(),
   timeout: z.number().positive().optional().describe('seconds'),
   background: z.boolean().optional().describe('for servers and long jobs; returns an id for `process`'),
+  outside_sandbox: z.boolean().optional().describe('an owner is asked; only for what the sandbox denies'),
 })
 
 type Arguments = z.output<typeof parameters>
@@ -30,25 +32,29 @@ export default (deps: BuiltInToolDeps) =>
     label: ({ command }) => firstLine(command),
 
     approval(args, context) {
-      const { command, background = false } = args
+      const { command, background = false, outside_sandbox: outside = false } = args
       const cwd = workingDirectoryOf(args, context, deps)
       const policyResult = deps.commandPolicy.evaluate(command, { cwd, interactive: background })
+      if (policyResult.decision === 'forbidden') return undefined
+      if (outside) return needOutsideSandbox(command, cwd, policyResult, context)
       return policyResult.decision === 'needs-approval'
         ? approvalNeedOf(command, cwd, policyResult, context)
         : undefined
     },
 
     async run(args, context) {
-      const { command, background = false } = args
+      const { command, background = false, outside_sandbox: outside = false } = args
       const cwd = workingDirectoryOf(args, context, deps)
       const policyResult = deps.commandPolicy.evaluate(command, { cwd, interactive: background })
       const { decision } = policyResult
+      if (decision !== 'forbidden' && outside && context.isApproved !== true)
+        return toErrorJson({ code: 'command_refused', reason: outsideRefused }, { rule: outsideRule })
       if (decision === 'forbidden' || (decision === 'needs-approval' && context.isApproved !== true)) {
         const { rule, reason } = policyResult
         context.log.warn({ event: 'command.refused', rule, decision }, 'command policy refused a command')
         return toErrorJson({ code: 'command_refused', reason: refusalMessage(decision, reason) }, { rule })
       }
-      return background ? startInBackground(command, cwd, context) : runInForeground(args, cwd, context, deps.terminal)
+      return background ? startInBackground(args, cwd, context) : runInForeground(args, cwd, context, deps.terminal)
     },
   })
 
@@ -60,12 +66,12 @@ function workingDirectoryOf(
   return workdir === undefined ? environment.cwd : absolutePath(workdir, environment.cwd, userHome)
 }
 
-function approvalNeedOf(
+async function approvalNeedOf(
   command: string,
   cwd: string,
   { rule, reason }: NeedsApproval,
   { environment }: ToolContext,
-): ApprovalNeed {
+): Promise<ApprovalNeed> {
   const unchecked = isUnchecked(rule)
   const shape = unchecked ? undefined : shapeOfCommand(command)
   return {
@@ -73,9 +79,37 @@ function approvalNeedOf(
     ruleKey: rule,
     reason: `This command ${reason}.`,
     command,
-    place: `${cwd} (${environment.kind})`,
+    place: await placeOf(cwd, environment),
     remember: unchecked ? 'call' : shape === undefined ? 'session' : 'always',
     ...(shape === undefined ? {} : { shape }),
+  }
+}
+
+/** The folder and how commands are separated from the machine, for the user. An answer holds only for this place. */
+async function placeOf(cwd: string, { kind, isSandboxed }: Environment): Promise<string> {
+  if (isSandboxed === undefined) return `${cwd} (${kind})`
+  return `${cwd} (${kind}, ${(await isSandboxed()) ? 'inside the sandbox' : 'without a sandbox'})`
+}
+
+const outsideRule = 'outside-sandbox'
+const outsideRefused = 'Refused: only an owner may let a command run outside the sandbox, and none did. It was not run.'
+
+/** Each such command is a question of its own, whatever the configuration says. */
+function needOutsideSandbox(
+  command: string,
+  cwd: string,
+  policyResult: PolicyDecision,
+  { environment }: ToolContext,
+): ApprovalNeed {
+  const why = policyResult.decision === 'needs-approval' ? ` It ${policyResult.reason}.` : ''
+  return {
+    source: 'policy',
+    ruleKey: outsideRule,
+    reason: `This command is to run outside the sandbox.${why}`,
+    command,
+    place: `${cwd} (${environment.kind}, outside the sandbox)`,
+    remember: 'call',
+    ownerOnly: true,
   }
 }
 
@@ -96,6 +130,7 @@ async function runInForeground(
   const result = await environment.execute(args.command, {
     cwd,
     exposed: await context.attachments(),
+    ...outsideOption(args),
     timeoutMs,
     signal,
     maxOutputBytes: limits.maxOutputBytes,
@@ -109,14 +144,21 @@ async function runInForeground(
   return toResultJson(value, context.limits.maxResultChars, 'output')
 }
 
-async function startInBackground(command: string, cwd: string, context: ToolContext): Promise<string> {
+/** Called only after a person has agreed to the command. */
+function outsideOption({ outside_sandbox }: Arguments): Pick<ExecuteOptions, 'outsideSandbox'> {
+  return outside_sandbox === true ? { outsideSandbox: true } : {}
+}
+
+async function startInBackground(args: Arguments, cwd: string, context: ToolContext): Promise<string> {
+  const { command } = args
   const { environment, processes } = context
   if (environment.spawn === undefined)
     return toErrorJson({
       code: 'no_background_commands',
       reason: `Background commands are not available in ${environment.kind}.`,
     })
-  const entry = processes.add(command, await environment.spawn(command, { cwd, exposed: await context.attachments() }))
+  const options = { cwd, exposed: await context.attachments(), ...outsideOption(args) }
+  const entry = processes.add(command, await environment.spawn(command, options), options)
   return toResultJson({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
 }
 
