@@ -132,12 +132,12 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
 
 async function start({ state, context, core, agentRuntime, runCommand, endpoints }: Parts): Promise<void> {
   const { options, store, clock, log, startedAt, failpoint } = context
-  const { engine, hooks, outbox, backgroundTasks } = core
+  const { engine, hooks, outbox, backgroundTasks, pluginRegistries } = core
   const { plugins, runTurn } = agentRuntime
   const { home, onlyPlatforms } = options
   try {
     // Before hooks: their discovery reads the list of commands.
-    await plugins.sync()
+    await (onlyPlatforms === undefined ? plugins.start() : plugins.sync())
     // Before recovery, which emits events.
     hooks.discoverAndLoad()
     await recover({ store, clock, log, outbox, engine, backgroundTasks, onlyPlatforms, failpoint })
@@ -148,7 +148,11 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
     throw error
   }
   core.runningTurns.setPaused(readPause(home.pauseFile))
-  engine.start((key, queue, signal) => (queue === 'turn' ? runTurn(key, signal) : runCommand(key, signal)))
+  engine.start(async (key, queue, signal) => {
+    // A guardrail must not be absent from a turn because it is still loading. What waits at a stop waits for the next start.
+    if ((await pluginRegistries.loading()?.done) === false) return
+    await (queue === 'turn' ? runTurn(key, signal) : runCommand(key, signal))
+  })
   state.phase = 'ready'
   log.info({ event: 'gateway.ready', url: state.url, ms: clock() - startedAt, home: home.root }, 'ready')
 }
@@ -159,6 +163,9 @@ function run(parts: Parts): Gateway {
   const { outbox, hooks, events, approvals, pluginRegistries } = core
   const { supervisor } = endpoints
   const isDaemon = options.onlyPlatforms === undefined
+  const pluginsLoaded = async () => {
+    await pluginRegistries.loading()?.done
+  }
 
   supervisor.start()
   const initialConnectsDone = supervisor.initialConnectsDone().then(() => {
@@ -172,7 +179,9 @@ function run(parts: Parts): Gateway {
   void runRetention({ store, outbox, mediaDirectory, clock, log, settings: retention, sleep }, stopping)
   followConfiguration(parts)
   if (isDaemon) {
-    void pluginRegistries.daemons.start()
+    void pluginsLoaded().then(async () => {
+      if (state.phase === 'ready') await pluginRegistries.daemons.start()
+    })
     void initialConnectsDone.then(() => config.watch())
     void initialConnectsDone.then(() => state.phase === 'ready' && hooks.watch())
     void initialConnectsDone.then(() => state.phase === 'ready' && extensionWatcher.start())
@@ -187,6 +196,7 @@ function run(parts: Parts): Gateway {
     status: endpoints.status,
     initialConnectsDone: () => initialConnectsDone,
     plugins: agentRuntime.plugins.list,
+    pluginsLoaded,
     stop(force) {
       stopped ??= stop(parts, force)
       return stopped

@@ -2737,6 +2737,8 @@ declare module 'hermes-gateway:platforms/adapter' {
         catchUpLimit(): number;
         /** The slash commands for users, in display order. */
         commands(): readonly CommandEntry[];
+        /** Resolves when plugins that are still loading have registered their commands. Await it before a menu of `commands()` is published. */
+        commandsComplete(): Promise<void>;
         /**
          * Runs another API call of the adapter (a reaction, a deletion) under the rate limiter of this chat and account. Waits for
          * a permit; rejects when the signal aborts. A `rate-limited` result is recorded, not retried. Must not be called within

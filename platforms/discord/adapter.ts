@@ -111,6 +111,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     const application = guildCache.botUser()?.applicationId
     if (application === undefined) return
     try {
+      await context.commandsComplete()
       const isChanged = await retryAfterRateLimit(closing.signal, () =>
         registerCommands(api, application, context.commands(), closing.signal),
       )

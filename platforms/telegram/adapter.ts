@@ -127,6 +127,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   /** Runs in the background, because a bot works without a command menu. Never rejects. */
   async function registerCommands(): Promise<void> {
     try {
+      await context.commandsComplete()
       const changed = await setBotCommands(api, context.commands(), stopping.signal)
       if (changed) context.log.info({ event: 'telegram.commands_updated' }, 'command menu updated')
     } catch (error) {

@@ -26,14 +26,19 @@ import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { brand } from '../lib/ids.ts'
 import { createSecretFilter } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
-import { parseCommand } from '../message/event.ts'
+import { type MessageEvent, parseCommand } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Middleware } from '../middleware/managed-call.ts'
 import { createMiddleware } from '../middleware/middleware.ts'
 import { createOutbox, type Outbox } from '../outbox/outbox.ts'
 import { createAgentHooks } from '../plugins/agent-hooks.ts'
 import { createDaemons, type Daemons } from '../plugins/daemons/daemons.ts'
-import { createGatewayHooks, type GatewayHooks, type GatewayHooksDeps } from '../plugins/gateway-hooks.ts'
+import {
+  createGatewayHooks,
+  type GatewayHooks,
+  type GatewayHooksDeps,
+  type LoadingPlugins,
+} from '../plugins/gateway-hooks.ts'
 import { createPluginHooks, type PluginHooks } from '../plugins/hooks/plugin-hooks.ts'
 import { createPluginMemory, type PluginMemory } from '../plugins/plugin-memory.ts'
 import { createPromptSections, type PromptSections } from '../plugins/prompt-sections.ts'
@@ -52,6 +57,9 @@ export interface PluginRegistries {
   readonly agentHooks: AgentHooks
   /** The hooks that the gateway calls outside of turns. */
   readonly gatewayHooks: GatewayHooks
+  /** The plugins that are loaded while the gateway works already. */
+  loading(): LoadingPlugins | undefined
+  setLoading(loading: LoadingPlugins | undefined): void
   /** Connects `agentHooks` and `gatewayHooks` to `hooks`. Until then they call no callbacks. May be called twice. */
   connect(): void
 }
@@ -120,7 +128,7 @@ export function composeCore(context: AppContext, agentModel: AgentServices['mode
   const turnResults = createEventResults(store)
   const runningTurns = createRunningTurns()
   const outbox = composeOutbox(context, events)
-  const pluginRegistries = composePluginRegistries(context)
+  const pluginRegistries = composePluginRegistries(context, commands)
   const hooks = composeHookRegistry(context, commands, pluginRegistries, {
     accountDirectory,
     store,
@@ -255,13 +263,14 @@ function composeOutbox(context: AppContext, events: GatewayEvents): Outbox {
 function composeHookRegistry(
   { options, config, clock, log }: AppContext,
   commands: CommandRegistry,
-  { hooks, connect }: PluginRegistries,
+  { hooks, loading, connect }: PluginRegistries,
   services: HookServicesDeps,
 ): HookRegistry {
   return composeHooks({
     home: options.home,
     config,
     commands,
+    commandsMayFollow: () => loading() !== undefined,
     acceptAll: options.acceptHooks === true,
     isEmbedded: options.onlyPlatforms !== undefined,
     services: createHookServices(services),
@@ -275,7 +284,7 @@ function composeHookRegistry(
   })
 }
 
-function composePluginRegistries(context: AppContext): PluginRegistries {
+function composePluginRegistries(context: AppContext, commands: CommandRegistry): PluginRegistries {
   const { settings, accountDirectory, redact, clock, random, log } = context
   const timeoutMs = () => settings().plugins.hook_callback_timeout * 1_000
   const middleware = createMiddleware({ log })
@@ -297,6 +306,11 @@ function composePluginRegistries(context: AppContext): PluginRegistries {
   const agentHooks = { ...noopAgentHooks }
   const gatewayHooks = { ...noopGatewayHooks }
   let isConnected = false
+  let loading: LoadingPlugins | undefined
+  const isUnknownCommand = (event: MessageEvent) => {
+    const command = parseCommand(event)
+    return command !== null && commands.resolve(command.name) === undefined
+  }
   return {
     middleware,
     hooks,
@@ -305,6 +319,10 @@ function composePluginRegistries(context: AppContext): PluginRegistries {
     daemons: createDaemons({ log, clock, sleep, random }),
     agentHooks,
     gatewayHooks,
+    loading: () => loading,
+    setLoading(newLoading) {
+      loading = newLoading
+    },
     connect() {
       if (isConnected) return
       isConnected = true
@@ -313,7 +331,10 @@ function composePluginRegistries(context: AppContext): PluginRegistries {
       const roleOf: GatewayHooksDeps['roleOf'] = (source) =>
         accountDirectory.access({ source }).allowed ? accountDirectory.authorityOf(source).role : null
       Object.assign(agentHooks, createAgentHooks({ hooks, memory, streamReasoning, redact, log }))
-      Object.assign(gatewayHooks, createGatewayHooks({ hooks, routeOf, roleOf, log }))
+      Object.assign(
+        gatewayHooks,
+        createGatewayHooks({ hooks, routeOf, roleOf, loading: () => loading, isUnknownCommand, log }),
+      )
     },
   }
 }

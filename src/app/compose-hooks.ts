@@ -21,6 +21,8 @@ export interface ComposeHooksDeps {
   readonly home: HomeLayout
   readonly config: Config<GatewayShapes>
   readonly commands: CommandRegistry
+  /** Whether plugins that are still loading may register commands. */
+  commandsMayFollow?(): boolean
   readonly services: HookGatewayServices
   /** Registers a program or webhook of the configuration beside the callbacks of plugins. */
   registerPluginEventHook(event: string, hook: PluginEventHook): { remove(): unknown }
@@ -54,6 +56,7 @@ export function composeHooks(deps: ComposeHooksDeps): HookRegistry {
     environment: () => config.environment().values,
     createHost,
     emittedEvents: () => eventNames(commands),
+    commandsMayFollow: () => deps.commandsMayFollow?.() === true,
     resolveCommand: (name) => commands.resolve(name)?.name,
     services,
     pluginEvents: {

@@ -45,6 +45,8 @@ export function composePluginManager(context: AppContext, core: Core, parts: Plu
     daemons,
     middleware,
     gatewayHooks,
+    setLoading: core.pluginRegistries.setLoading,
+    stopping,
     async openRuntime() {
       const { openPluginRuntime } = await import('./plugin-runtime.ts')
       core.pluginRegistries.connect()

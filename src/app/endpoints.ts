@@ -150,6 +150,9 @@ function platformContextDepsOf(
     },
     press: core.approvals.questions.press,
     commands: core.commands.list,
+    async commandsComplete() {
+      await core.pluginRegistries.loading()?.done
+    },
     bypassesHooks: core.commands.bypassesHooks,
     catchUpLimit: () => settings().catch_up.max,
   }

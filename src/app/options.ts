@@ -56,6 +56,8 @@ export interface Gateway {
   status(): GatewayStatusReport
   /** All installed plugins, including disabled ones. */
   plugins(): Promise<readonly PluginReport[]>
+  /** Resolves when the enabled plugins are loaded or have failed, or when the gateway stops. */
+  pluginsLoaded(): Promise<void>
   /** Resolves when every first connection attempt has ended. */
   initialConnectsDone(): Promise<void>
   /**

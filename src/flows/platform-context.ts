@@ -31,6 +31,7 @@ export interface PlatformContextDeps {
   route(route: HttpRoute): () => void
   press: PlatformContext['press']
   commands: PlatformContext['commands']
+  commandsComplete: PlatformContext['commandsComplete']
   catchUpLimit: PlatformContext['catchUpLimit']
   /** Whether the event is a command that neither hooks nor earlier messages may delay. */
   bypassesHooks(event: MessageEvent): boolean
@@ -81,6 +82,7 @@ export function createPlatformContext(
     cursors,
     catchUpLimit: deps.catchUpLimit,
     commands: () => deps.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
+    commandsComplete: deps.commandsComplete,
     rateLimited: deps.outbox.rateLimited,
     received: lifecycle.received,
     refused: lifecycle.refused,

@@ -3,15 +3,15 @@
  * directory is read.
  */
 import type { Environment } from '../config/environment.ts'
-import { withTimeout } from '../lib/timers.ts'
+import { raceAbort, withTimeout } from '../lib/timers.ts'
 import type { Middleware } from '../middleware/managed-call.ts'
 import type { PluginsConfig } from '../plugins/config.ts'
 import type { Daemons } from '../plugins/daemons/daemons.ts'
 import { hasEnabledPlugins } from '../plugins/desired-state.ts'
-import type { PluginRoot } from '../plugins/discovery.ts'
-import type { GatewayHooks } from '../plugins/gateway-hooks.ts'
+import type { DiscoveredPlugin, PluginRoot } from '../plugins/discovery.ts'
+import type { GatewayHooks, LoadingPlugins } from '../plugins/gateway-hooks.ts'
 import type { PluginHooks } from '../plugins/hooks/plugin-hooks.ts'
-import type { PluginLoader } from '../plugins/loader.ts'
+import type { OnWait, PluginLoader } from '../plugins/loader.ts'
 import { explainMissingMemoryProvider } from '../plugins/missing-memory-provider.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import type { PluginFailure, PluginReport } from '../plugins/plugin-report.ts'
@@ -34,9 +34,18 @@ export interface PluginManagerDeps {
   readonly daemons: Pick<Daemons, 'stop'>
   readonly middleware: Pick<Middleware, 'flush'>
   readonly gatewayHooks: Pick<GatewayHooks, 'gatewayStopping'>
+  /** Called when `start` need not wait for the rest, and with undefined when that is loaded. */
+  setLoading(loading: LoadingPlugins | undefined): void
+  /** Aborts when the gateway begins to stop. */
+  readonly stopping: AbortSignal
 }
 
 export interface PluginManager {
+  /**
+   * Loads the plugins for the first time. Resolves when they are loaded, or earlier when the rest waits for a process: then
+   * `setLoading` was called. Rejects when the code that loads plugins cannot be imported.
+   */
+  start(): Promise<void>
   /**
    * Loads and unloads plugins until they match the configuration. Never rejects.
    * @param changedFiles absolute paths of edited files: the plugins that have them are reloaded
@@ -64,17 +73,39 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
 
   const isSafeMode = () => isEnabledFlag(environment().values['HERMES_SAFE_MODE'])
 
-  async function sync(changedFiles?: readonly string[]): Promise<void> {
+  async function sync(changedFiles?: readonly string[], onWait?: OnWait): Promise<void> {
     const isNeeded = runtime !== undefined || (!isSafeMode() && hasEnabledPlugins(settings()))
     if (stopped || !isNeeded) return
     opening ??= deps.openRuntime()
     runtime = await opening
-    await runtime.loader.sync(changedFiles)
+    await runtime.loader.sync(changedFiles, onWait)
     synced = true
   }
 
+  async function isLoaded(syncing: Promise<void>): Promise<boolean> {
+    try {
+      await raceAbort(syncing, deps.stopping)
+      deps.setLoading(undefined)
+      return true
+    } catch {
+      // `start` rejects with the error of a failed load.
+      return false
+    }
+  }
+
   return {
-    sync,
+    async start() {
+      const waits = Promise.withResolvers<void>()
+      let isWaiting = false
+      const syncing = sync(undefined, (remaining) => {
+        if (isWaiting) return
+        isWaiting = true
+        deps.setLoading({ done: isLoaded(syncing), mayPreDispatch: remaining.some(mayPreDispatch) })
+        waits.resolve()
+      })
+      await Promise.race([syncing, waits.promise])
+    },
+    sync: (changedFiles) => sync(changedFiles),
     reconfigured(changed) {
       // The other keys of an entry are read when they are needed.
       const isRelevant = changed.some((path) =>
@@ -126,6 +157,11 @@ async function listUnloadedPlugins(
     import('../plugins/plugin-report.ts'),
   ])
   return createPluginReports(await cataloguePlugins({ roots, settings, environment: values }), emptyRuntimeState)
+}
+
+/** A manifest that lists the hooks of its plugin may exclude this one. */
+function mayPreDispatch({ manifest: { providesHooks } }: DiscoveredPlugin): boolean {
+  return providesHooks === undefined || providesHooks.includes('pre_gateway_dispatch')
 }
 
 function isEnabledFlag(value = ''): boolean {

@@ -23,6 +23,8 @@ export interface HookRegistryDeps
   readonly folder: string
   /** Every event that is emitted, including those of commands. */
   emittedEvents(): readonly string[]
+  /** Whether further commands, and so their events, may follow shortly. */
+  commandsMayFollow?(): boolean
   /** The canonical name of a slash command or of one of its aliases. */
   resolveCommand(name: string): string | undefined
 }
@@ -151,7 +153,10 @@ function createHookSources(deps: HookRegistryDeps, paused: ReadonlySet<string>, 
     return name === undefined ? event : `${commandPrefix}${name}`
   }
   // The emitted events are read each time, because plugins add and remove commands.
-  const eventIssue = (event: string) => createEventValidator(deps.emittedEvents())(canonicalEvent(event))
+  const eventIssue = (event: string) => {
+    if (event.startsWith(commandPrefix) && deps.commandsMayFollow?.() === true) return undefined
+    return createEventValidator(deps.emittedEvents())(canonicalEvent(event))
+  }
   const subscribe = (events: readonly string[]) => subscriptionsOf(events, canonicalEvent)
   const isPaused = (id: string) => paused.has(id)
   const shared = { home, settings, environment, clock, log, eventIssue, subscriptionsOf: subscribe, isPaused, onChange }

@@ -47,9 +47,9 @@ export interface InboxDeps {
 }
 
 export interface PreDispatchHooks {
-  /** Whether a plugin has registered such a hook. */
+  /** Whether a plugin has registered such a hook, or may still do so. */
   hasPreDispatchHooks(): boolean
-  /** Decides about a message. Never rejects and takes a bounded time. */
+  /** Decides about a message. Takes a bounded time. Rejects `http/starting` when the gateway stops before plugins are loaded. */
   preDispatch(
     event: MessageEvent,
     sessionKey: SessionKey,

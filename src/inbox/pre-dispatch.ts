@@ -13,7 +13,7 @@ import type { InboxDeps, PreDispatchHooks } from './deps.ts'
 import { acceptEvent, addKeys, findEventKind, findSeqByKeys, finishEvent } from './queries.ts'
 import { serializeEvent } from './stored-event.ts'
 
-/** The event to be processed, or the result for its platform. Rejects `store/…`. */
+/** The event to be processed, or the result for its platform. Rejects `http/starting`, `store/…`. */
 export type PreDispatch = (
   event: MessageEvent,
   keys: readonly string[],
@@ -62,7 +62,11 @@ export function createPreDispatch(deps: InboxDeps, hooks: PreDispatchHooks): Pre
     if (known !== undefined) return known.isSkipped ? { result: { status: 'duplicate', seq: known.seq } } : { event }
     const sessionKey = deps.sessionKeyOf(event.source)
     const deciding = hooks.preDispatch(event, sessionKey)
-    if (deps.bypassesHooks(event)) return { event }
+    if (deps.bypassesHooks(event)) {
+      // It rejects when the gateway stops before its plugins are loaded.
+      deciding.catch(() => undefined)
+      return { event }
+    }
     const decision = await deciding
     if (decision.kind === 'pass') return { event: decision.event }
     const { platform, chatId: chat } = event.source

@@ -1,8 +1,9 @@
 /**
  * Calls the plugin hooks of the gateway outside of agent turns: received messages, commands, approvals, sessions
- * (contract §2.6). No method rejects, and only `preDispatch` waits for plugins.
+ * (contract §2.6). Only `preDispatch` waits for plugins. Notifications wait until the plugins are loaded.
  */
 import type { ApprovalInfo, ApprovalListener } from '../approvals/after-commit.ts'
+import { HermesError } from '../lib/errors.ts'
 import { isRecord } from '../lib/json.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Role } from '../message/authority.ts'
@@ -12,6 +13,7 @@ import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { changePayload, eventPayload, sourceOfChange } from './extension-points/event-payload.ts'
 import { createInvalidResultLog, type OnInvalidResult } from './extension-points/results.ts'
+import type { HookName, HookPayloads } from './hook-map.ts'
 import type { HookDispatchContext, HookResult, PluginHooks } from './hooks/plugin-hooks.ts'
 
 /** The effect of `pre_gateway_dispatch` on a received message. */
@@ -19,12 +21,24 @@ export type DispatchDecision =
   | { readonly kind: 'pass'; readonly event: MessageEvent }
   | { readonly kind: 'skip'; readonly reason: string }
 
+/** The plugins that are loaded while the gateway works already. */
+export interface LoadingPlugins {
+  /** True when they are loaded or have failed, false when the gateway stops before that. Never rejects. */
+  readonly done: Promise<boolean>
+  /** Whether one of them may register `pre_gateway_dispatch`. */
+  readonly mayPreDispatch: boolean
+}
+
 export interface GatewayHooksDeps {
   readonly hooks: PluginHooks
   /** `<platform>_<chat_type>`; '' on the command line. */
   routeOf(source: SessionSource): string
   /** Null for a sender without access. */
   roleOf(source: SessionSource): Role | null
+  /** Undefined when all plugins are loaded. */
+  loading(): LoadingPlugins | undefined
+  /** Whether the event is a slash command that does not exist. */
+  isUnknownCommand(event: MessageEvent): boolean
   readonly log: Logger
 }
 
@@ -40,9 +54,12 @@ export interface ReplacedSession {
 
 /** `approvalRequested` calls `pre_approval_request`, `approvalResolved` calls `post_approval_response`. */
 export interface GatewayHooks extends ApprovalListener {
-  /** Whether a plugin has registered `pre_gateway_dispatch`. */
+  /** Whether a plugin has registered `pre_gateway_dispatch`, or may still do so. */
   hasPreDispatchHooks(): boolean
-  /** `pre_gateway_dispatch`, before access is checked. */
+  /**
+   * `pre_gateway_dispatch`, before access is checked. Waits for plugins that are still loading if one of them may register
+   * this hook, or the command of the event. Rejects `http/starting` when the gateway stops before they are loaded.
+   */
   preDispatch(event: MessageEvent, sessionKey: SessionKey): Promise<DispatchDecision>
   /** `gateway_platform_event`: an edit, a deletion or a reaction was accepted. */
   messageChanged(change: MessageChange, sessionKey: SessionKey): void
@@ -64,8 +81,15 @@ export interface GatewayHooks extends ApprovalListener {
 /** Notifications without a session have a queue of their own. */
 const noSessionContext: HookDispatchContext = { route: '', queueKey: '' }
 
-export function createGatewayHooks({ hooks, routeOf, roleOf, log }: GatewayHooksDeps): GatewayHooks {
+export function createGatewayHooks(deps: GatewayHooksDeps): GatewayHooks {
+  const { hooks, routeOf, roleOf, loading, isUnknownCommand, log } = deps
   const onInvalidResultOf = createInvalidResultLog(log)
+
+  function notify<Name extends HookName>(name: Name, at: HookDispatchContext, payload: () => HookPayloads[Name]): void {
+    const plugins = loading()
+    if (plugins === undefined) hooks.notify(name, at, payload)
+    else void plugins.done.then(() => hooks.notify(name, at, payload))
+  }
 
   function dispatchContext(source: SessionSource, sessionKey: SessionKey): HookDispatchContext {
     return { route: routeOf(source), queueKey: sessionKey }
@@ -89,10 +113,13 @@ export function createGatewayHooks({ hooks, routeOf, roleOf, log }: GatewayHooks
   }
 
   return {
-    hasPreDispatchHooks: () => hooks.hasListeners('pre_gateway_dispatch'),
+    hasPreDispatchHooks: () => loading() !== undefined || hooks.hasListeners('pre_gateway_dispatch'),
 
     async preDispatch(event, sessionKey) {
       if (event.internal === true) return { kind: 'pass', event }
+      const plugins = loading()
+      const mustWait = plugins !== undefined && (plugins.mayPreDispatch || isUnknownCommand(event))
+      if (mustWait && !(await plugins.done)) throw new HermesError('http/starting')
       const results = await hooks.collect('pre_gateway_dispatch', dispatchContext(event.source, sessionKey), () => ({
         event: eventPayload(event),
         session_key: sessionKey,
@@ -103,14 +130,14 @@ export function createGatewayHooks({ hooks, routeOf, roleOf, log }: GatewayHooks
 
     messageChanged(change, sessionKey) {
       const source = sourceOfChange(change)
-      hooks.notify('gateway_platform_event', dispatchContext(source, sessionKey), () => ({
+      notify('gateway_platform_event', dispatchContext(source, sessionKey), () => ({
         platform: source.platform,
         ...changePayload(change),
       }))
     },
 
     commandReceived({ sessionKey, source, name, rawCommand, args }) {
-      hooks.notify('pre_command', dispatchContext(source, sessionKey), () => ({
+      notify('pre_command', dispatchContext(source, sessionKey), () => ({
         surface: surfaceOf(source),
         command: name,
         alias_used: rawCommand,
@@ -121,12 +148,12 @@ export function createGatewayHooks({ hooks, routeOf, roleOf, log }: GatewayHooks
     },
 
     approvalRequested(question) {
-      hooks.notify('pre_approval_request', dispatchContext(question.source, question.sessionKey), () =>
+      notify('pre_approval_request', dispatchContext(question.source, question.sessionKey), () =>
         approvalKeys(question),
       )
     },
     approvalResolved(question, choice, decidedBy) {
-      hooks.notify('post_approval_response', dispatchContext(question.source, question.sessionKey), () => ({
+      notify('post_approval_response', dispatchContext(question.source, question.sessionKey), () => ({
         ...approvalKeys(question),
         choice,
         decided_by: decidedBy,
@@ -137,12 +164,12 @@ export function createGatewayHooks({ hooks, routeOf, roleOf, log }: GatewayHooks
       const at = dispatchContext(source, sessionKey)
       const { platform } = source
       const ids = { platform, reason, old_session_id: oldSessionId, new_session_id: newSessionId }
-      hooks.notify('on_session_finalize', at, () => ({ session_id: oldSessionId, ...ids }))
-      hooks.notify('on_session_reset', at, () => ({ session_id: newSessionId, ...ids }))
+      notify('on_session_finalize', at, () => ({ session_id: oldSessionId, ...ids }))
+      notify('on_session_reset', at, () => ({ session_id: newSessionId, ...ids }))
     },
 
     gatewayStopping() {
-      hooks.notify('on_session_finalize', noSessionContext, () => ({
+      notify('on_session_finalize', noSessionContext, () => ({
         session_id: null,
         platform: '',
         reason: 'shutdown',

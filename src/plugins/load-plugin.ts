@@ -87,7 +87,7 @@ export async function loadPlugin(
   const log = deps.log.child({ plugin: id })
   const registrations = createRegistrations(id, deps.log, { staged: previous !== undefined })
   const entry = () => configEntryOf(deps.settings(), id)
-  const warnings = settingIssues(manifest.configSchema, entry().settings)
+  const warnings = [...settingIssues(manifest.configSchema, entry().settings)]
   const context = createPluginContext({
     plugin: found,
     services,
@@ -103,6 +103,7 @@ export async function loadPlugin(
     if (found.language !== 'python') await previous?.registrations.runUnloadCallbacks()
     process = await registerWithTimeout(deps, found, context, register, { turn, signal })
     if (previous !== undefined) await replacePrevious(deps, previous, registrations)
+    warnings.push(...undeclaredHookWarnings(found, registrations))
     const loadMs = clock() - startedAt
     log.info(
       { event: 'plugin.loaded', version: manifest.version, ms: loadMs, registered: registrations.list().length },
@@ -114,6 +115,17 @@ export async function loadPlugin(
     await process?.stop()
     throw error
   }
+}
+
+/** Messages do not wait for a plugin that is still loading if its manifest excludes that it decides about them. */
+function undeclaredHookWarnings(
+  { manifest: { providesHooks } }: DiscoveredPlugin,
+  registrations: Registrations,
+): string[] {
+  const name = 'pre_gateway_dispatch'
+  const isRegistered = registrations.list().some((item) => item.kind === 'hook' && item.name === name)
+  if (!isRegistered || providesHooks === undefined || providesHooks.includes(name)) return []
+  return [`provides_hooks in plugin.yaml does not contain ${name}, so messages do not wait while the plugin is loading`]
 }
 
 async function replacePrevious(

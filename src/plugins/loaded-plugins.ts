@@ -66,6 +66,13 @@ export function createLoadedPlugins(deps: LoadPluginDeps, stopping: AbortSignal)
     try {
       setLoaded(await loadPlugin(deps, found, { importer, hasPlugin, previous, turn, signal: stopping }))
     } catch (error) {
+      if (stopping.aborted) {
+        log.info(
+          { event: 'plugin.load_interrupted', plugin: id },
+          'the load of a plugin ended, because the gateway stops',
+        )
+        return
+      }
       const reason = await failureReasonOf(error, found)
       log.error({ event: 'plugin.load_failed', plugin: id, err: error, reason }, 'plugin cannot be loaded')
       if (previous !== undefined) return restore(previous, reason)

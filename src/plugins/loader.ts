@@ -24,13 +24,16 @@ export interface PluginLoaderDeps extends LoadPluginDeps {
   environment(): Readonly<Record<string, string>>
 }
 
+export type OnWait = (remaining: readonly DiscoveredPlugin[]) => void
+
 export interface PluginLoader {
   /**
    * Loads and unloads plugins until the loaded plugins are the enabled ones. Calls run one after the other. Never rejects.
    * @param changedFiles absolute paths of edited files: a loaded plugin is reloaded when it contains one of them, or when
    *   its manifest or entry was edited since it was loaded. If omitted, loaded plugins are not reloaded.
+   * @param onWait called before it waits for the process of a plugin, with all plugins that are not loaded yet
    */
-  sync(changedFiles?: readonly string[]): Promise<void>
+  sync(changedFiles?: readonly string[], onWait?: OnWait): Promise<void>
   /** As of the last `sync`. */
   list(): readonly PluginReport[]
   failures(): readonly PluginFailure[]
@@ -46,7 +49,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
   let catalogue: PluginCatalogue = { plugins: [], invalid: [], warnings: [], missing: [], isEnabled: () => false }
   let queue = Promise.resolve()
 
-  async function sync(changedFiles?: readonly string[]): Promise<void> {
+  async function sync(changedFiles?: readonly string[], onWait?: OnWait): Promise<void> {
     if (stopping.signal.aborted) return
     const settings = deps.settings()
     catalogue = await cataloguePlugins({ roots: deps.roots, settings, environment: deps.environment() })
@@ -61,10 +64,12 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     for (const plugin of table.list().toReversed()) if (!isStillEnabled(plugin)) await table.unload(plugin)
     const outdated = outdatedPlugins(table.list(), changedFiles)
     const early = startEarly(enabled.filter((found) => startsEarly(found) && table.mayLoad(found)))
-    for (const found of enabled) {
+    for (const [index, found] of enabled.entries()) {
+      if (found.language === 'python') onWait?.(enabled.slice(index))
       const previous = outdated.find((plugin) => plugin.found.id === found.id)
       const started = early.get(found.id)
       if (started !== undefined) await started.takeTurn()
+      else if (stopping.signal.aborted) continue
       else if (previous !== undefined) await table.reload(found, previous)
       else if (table.mayLoad(found)) await table.load(found)
     }
@@ -112,7 +117,7 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
   }
 
   return {
-    sync: (changedFiles) => enqueue(() => sync(changedFiles)),
+    sync: (changedFiles, onWait) => enqueue(() => sync(changedFiles, onWait)),
     list,
     failures,
     stop() {

@@ -17,6 +17,8 @@ export interface PluginManifest {
   /** Environment variables that may be set. */
   readonly optionalEnv: readonly string[]
   readonly requiresPlugins: readonly PluginRequirement[]
+  /** Undefined if the manifest does not say. */
+  readonly providesHooks?: readonly string[]
   /** A version range of the plugin contract: `>=0.19`. */
   readonly requiresHermes?: string
   readonly configSchema: Readonly<Record<string, PluginOption>>
@@ -166,6 +168,7 @@ function toManifest(file: ManifestFile, rules: ManifestDefaults): PluginManifest
     requiresEnv: file.requires_env ?? [],
     optionalEnv: file.optional_env ?? [],
     requiresPlugins: (file.requires_plugins ?? []).map(toRequirement),
+    ...(file.provides_hooks === undefined ? {} : { providesHooks: file.provides_hooks }),
     ...(file.requires_hermes === undefined ? {} : { requiresHermes: file.requires_hermes }),
     configSchema: Object.fromEntries(
       Object.entries(file.config_schema ?? {}).map(([key, option]) => [key, toOption(option)]),

@@ -159,6 +159,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     cursors: async () => new Map(marks),
     catchUpLimit: () => options.catchUpLimit ?? 1_000,
     commands: () => commands,
+    commandsComplete: async () => undefined,
     rateLimited: (_target, signal, call) => call(signal),
     route: (route) => void routes.push(route),
     received() {

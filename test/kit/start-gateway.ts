@@ -258,6 +258,7 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
   if (options.startNow === false) return self
   const started = await self.start()
   await started.initialConnectsDone()
+  await started.pluginsLoaded()
   return self
 }
 

@@ -7,15 +7,18 @@ import type { ApprovalInfo } from '../../src/approvals/after-commit.ts'
 import { brand } from '../../src/lib/ids.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { EventKey, SessionKey } from '../../src/message/ids.ts'
-import { createGatewayHooks } from '../../src/plugins/gateway-hooks.ts'
+import { createGatewayHooks, type LoadingPlugins } from '../../src/plugins/gateway-hooks.ts'
 import type { HookName } from '../../src/plugins/hook-map.ts'
 import { createTestHooks } from './support.ts'
 
 function createTestGatewayHooks() {
   const under = createTestHooks()
+  let loading: LoadingPlugins | undefined
   const gatewayHooks = createGatewayHooks({
     hooks: under.hooks,
     log: under.log,
+    loading: () => loading,
+    isUnknownCommand: ({ messageType }) => messageType === 'command',
     roleOf: ({ userId }) => (userId === 'ada' ? 'member' : null),
     routeOf: ({ platform, chatType }) => (platform === 'cli' ? '' : `${platform}_${chatType}`),
   })
@@ -24,7 +27,17 @@ function createTestGatewayHooks() {
     for (const name of names)
       under.hooks.registerNamed('watcher', name, (payload) => void got.push([name, { ...payload }]))
   }
-  return { ...under, gatewayHooks, got, watch }
+  /** Plugins load from now on; the returned function ends that. */
+  const startLoading = (mayPreDispatch: boolean) => {
+    const { promise: done, resolve } = Promise.withResolvers<boolean>()
+    loading = { done, mayPreDispatch }
+    return async (isLoaded = true) => {
+      if (isLoaded) loading = undefined
+      resolve(isLoaded)
+      await done
+    }
+  }
+  return { ...under, gatewayHooks, got, watch, startLoading }
 }
 
 const sessionKey = brand<SessionKey>('agent:main:web:dm:1')
@@ -155,6 +168,51 @@ test('a message is passed to plugins with the keys of the contract', async () =>
       metadata: {},
     },
   })
+})
+
+test('while plugins load, a message waits for those that may decide about it', async () => {
+  const { hooks, gatewayHooks, startLoading } = createTestGatewayHooks()
+  const endLoading = startLoading(true)
+  assert.equal(gatewayHooks.hasPreDispatchHooks(), true)
+  const deciding = gatewayHooks.preDispatch(event, sessionKey)
+  hooks.registerNamed('guard', 'pre_gateway_dispatch', () => ({ action: 'skip', reason: 'no' }))
+  await endLoading()
+  assert.deepEqual(await deciding, { kind: 'skip', reason: 'no' })
+})
+
+test('while plugins load that do not decide about messages, only an unknown command waits', async () => {
+  const { gatewayHooks, startLoading } = createTestGatewayHooks()
+  const endLoading = startLoading(false)
+  assert.deepEqual(await gatewayHooks.preDispatch(event, sessionKey), { kind: 'pass', event })
+  const settled: string[] = []
+  const command: MessageEvent = { ...event, text: '/weather', messageType: 'command' }
+  const deciding = gatewayHooks.preDispatch(command, sessionKey).then(() => settled.push('decided'))
+  const loaded = endLoading().then(() => settled.push('loaded'))
+  await Promise.all([deciding, loaded])
+  assert.deepEqual(settled.toSorted(), ['decided', 'loaded'])
+  assert.equal(settled[0], 'loaded')
+})
+
+test('a message that waits for plugins is not accepted when the gateway stops', async () => {
+  const { gatewayHooks, startLoading } = createTestGatewayHooks()
+  const endLoading = startLoading(true)
+  const deciding = assert.rejects(gatewayHooks.preDispatch(event, sessionKey), { code: 'http/starting' })
+  await endLoading(false)
+  await deciding
+})
+
+test('plugins are notified of what happened while they were loading', async () => {
+  const { hooks, gatewayHooks, got, watch, startLoading } = createTestGatewayHooks()
+  const endLoading = startLoading(false)
+  const replaced = { sessionKey, source, oldSessionId: 'old', newSessionId: 'new', reason: 'idle' }
+  gatewayHooks.sessionReplaced(replaced)
+  watch('on_session_reset')
+  await endLoading()
+  await hooks.drain(1_000)
+  assert.deepEqual(
+    got.map(([name]) => name),
+    ['on_session_reset'],
+  )
 })
 
 // — what is only heard of

@@ -46,6 +46,7 @@ config_schema:
     kind: 'backend',
     requiresEnv: ['API_KEY', 'OTHER_KEY'],
     optionalEnv: ['MORE'],
+    providesHooks: ['pre_llm_call'],
     requiresPlugins: [{ id: 'otel' }, { id: 'observability/metrics', range: '>=2' }],
     requiresHermes: '>=0.19',
     configSchema: {

@@ -43,6 +43,7 @@ async function withSeeds(t: TestContext, names: readonly string[], options: Test
     },
   })
   await started.initialConnectsDone()
+  await started.pluginsLoaded()
   return { gateway, recorded: () => ({ posted: linesOf(file('posted.jsonl')), held: linesOf(file('held.jsonl')) }) }
 }
 
