@@ -18,36 +18,46 @@ export interface TurnWaitDeps {
  */
 export type TurnWait = <T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal) => Promise<T>
 
-export function createTurnWait({ store, engine }: TurnWaitDeps): TurnWait {
-  /** Concurrent waits of each session. */
-  const waits = new Map<SessionKey, number>()
+/** The waits of a session at the same time. */
+interface SessionWaits {
+  count: number
+  /** The event whose attempt one of them has paused. The last one continues it. */
+  paused: number | undefined
+}
 
-  /** Returns the event whose attempt was paused; undefined while the turn also works. */
-  async function pause(key: SessionKey): Promise<number | undefined> {
-    waits.set(key, (waits.get(key) ?? 0) + 1)
-    return await store.run(function* () {
+export function createTurnWait({ store, engine }: TurnWaitDeps): TurnWait {
+  const waits = new Map<SessionKey, SessionWaits>()
+
+  /** Pauses the attempt, unless the turn also works. */
+  async function pause(key: SessionKey): Promise<void> {
+    const own = waits.get(key) ?? { count: 0, paused: undefined }
+    waits.set(key, own)
+    own.count += 1
+    await store.run(function* () {
       const activity = yield* findTurnActivity(key)
-      if (activity === undefined || activity.runsTool) return undefined
+      if (activity === undefined || activity.runsTool) return
       yield* pauseAttempt(activity.seq)
-      return activity.seq
+      own.paused = activity.seq
     })
   }
 
-  async function resume(key: SessionKey, seq: number | undefined): Promise<void> {
-    const others = (waits.get(key) ?? 1) - 1
-    if (others > 0) waits.set(key, others)
-    else waits.delete(key)
-    if (others === 0 && seq !== undefined) await store.run(() => continueAttempt(seq))
+  async function resume(key: SessionKey): Promise<void> {
+    const own = waits.get(key)
+    if (own === undefined) return
+    own.count -= 1
+    if (own.count > 0) return
+    waits.delete(key)
+    const { paused } = own
+    if (paused !== undefined) await store.run(() => continueAttempt(paused))
   }
 
   return (key, wait, signal) => {
     const waitWithoutAttempt = async () => {
-      let seq: number | undefined
       try {
-        seq = await pause(key)
+        await pause(key)
         return await wait()
       } finally {
-        await resume(key, seq)
+        await resume(key)
       }
     }
     return engine.waitOutside(key, waitWithoutAttempt, signal)

@@ -94,6 +94,24 @@ test('the attempt stays paused until the last of several waits ends', async (t) 
   assert.equal(await crash(), 1)
 })
 
+test('a crash counts after several waits, whichever of them paused the attempt', async (t) => {
+  const { writes, wait, crash } = await turnInProgress(t)
+  const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
+  await writes.recordAssistantMessage({ role: 'assistant', content: '', toolCalls: [call('a')] }, usage, false)
+  await writes.recordToolStart(call('a'), 'pure')
+  await wait(
+    key,
+    async () => {
+      // The read ends, so the second wait pauses the attempt, and ends first.
+      await writes.recordToolResult(call('a'), 'done', 'done')
+      await wait(key, async () => undefined, signal)
+      assert.equal(await crash(), 0)
+    },
+    signal,
+  )
+  assert.equal(await crash(), 1)
+})
+
 test('a tool that starts, or a wait that ends, while the gateway stops does not open the attempt again', async (t) => {
   const { store, writes, wait, crash } = await turnInProgress(t)
   const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
