@@ -177,13 +177,15 @@ async function killUntilSettled(home: string, users: Users, random: Random, opti
   }
 }
 
+/** The time until each kill is a multiple of the time that a start takes, so that also a busy machine makes progress. */
 async function killUntilWritten(
   home: string,
   users: Users,
   random: Random,
   { messages, progress }: MonkeyOptions,
 ): Promise<{ kills: number; killsWhileStarting: number }> {
-  let kills = 0
+  let startMs = await measureStart(home)
+  let kills = 1
   let killsWhileStarting = 0
   let done = false
   users.done.then(() => {
@@ -192,13 +194,18 @@ async function killUntilWritten(
   let shownAt = performance.now()
   while (!done) {
     const early = random.next() < 0.25
-    const runMs = early ? random.between(100, 500) : random.between(500, 2_000)
+    const percent = early ? random.between(20, 60) : random.between(90, 400)
+    const startedAt = performance.now()
     const gateway = startGatewayProcess(home)
-    await Promise.race([pause(runMs), users.done])
+    let readyMs: number | undefined
+    gateway.ready.then(() => {
+      readyMs ??= performance.now() - startedAt
+    })
+    await Promise.race([pause((startMs * percent) / 100), users.done])
     if (done) return stopGateway(gateway, { kills, killsWhileStarting })
-    gateway.signal('SIGKILL')
-    const exit = await gateway.ended
-    if (exit !== 'SIGKILL') throw new Error(`the gateway ended by itself (${exit}): ${gateway.log()}`)
+    if (readyMs !== undefined) startMs = (startMs + readyMs) / 2
+    else if (!early) startMs *= slowerStart
+    await kill(gateway)
     kills += 1
     if (early) killsWhileStarting += 1
     if (performance.now() - shownAt > 5_000) {
@@ -209,6 +216,25 @@ async function killUntilWritten(
     if (users.messages.length >= messages) break
   }
   return { kills, killsWhileStarting }
+}
+
+/** Factor for the time of a start after one that was slower than expected, because the load of the machine has grown. */
+const slowerStart = 1.2
+
+/** How long a gateway takes to become ready, ms. It is killed then. */
+async function measureStart(home: string): Promise<number> {
+  const startedAt = performance.now()
+  const gateway = startGatewayProcess(home)
+  await gateway.ready
+  const startMs = performance.now() - startedAt
+  await kill(gateway)
+  return startMs
+}
+
+async function kill(gateway: GatewayProcess): Promise<void> {
+  gateway.signal('SIGKILL')
+  const exit = await gateway.ended
+  if (exit !== 'SIGKILL') throw new Error(`the gateway ended by itself (${exit}): ${gateway.log()}`)
 }
 
 async function stopGateway<T>(gateway: GatewayProcess, counts: T): Promise<T> {
