@@ -50,6 +50,7 @@ export async function startDiscordPlatform(): Promise<TestPlatform> {
       unauthorised: { status: 401, body: { code: 0, message: '401: Unauthorized' } },
     },
     reportsScope: true,
+    findsDrafts: true,
     longChars: 5_000,
     vendorIdOf: (chat) => chatOf(chat).channel.id,
     say: (chat, text) => deliver(write(chat, text)),

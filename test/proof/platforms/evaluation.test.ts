@@ -40,6 +40,7 @@ const good: Evidence = {
     ['slack', [answer('s3n1'), answer('s3n2')]],
   ]),
   longChars: new Map(),
+  findsDrafts: new Set(['slack']),
   episodes: [quiet, scenario],
   rates: ['telegram', 'slack'].map((platform) => ({ platform, earlyCalls: 0, earlyAfterKills: 0, lateMs: [100] })),
   outboxDeadLetters: [],
@@ -80,6 +81,18 @@ for (const [what, change] of Object.entries<Partial<Evidence>>({
     assert.equal(evaluate({ ...good, ...change }).kept, false)
   })
 }
+
+test('an unfinished draft is a broken promise only where a lost draft can be found', () => {
+  for (const [platform, chat, kept] of [
+    ['slack', 's3', false],
+    ['telegram', 't3', true],
+  ] as const) {
+    const unfinished = shown(chat, 'This answer has many ▉', true)
+    const messages = [...(good.sentMessages.get(platform) ?? []), unfinished]
+    const sentMessages = new Map([...good.sentMessages, [platform, messages]])
+    assert.equal(evaluate({ ...good, sentMessages }).kept, kept)
+  }
+})
 
 test('a labelled repetition of an answer is counted for its episode', () => {
   const again = shown('t3', '♻️ May be a duplicate:\n\nthe answer to plain t3n2.')

@@ -18,8 +18,13 @@ export interface Episode {
   readonly kills: boolean
   /** From the end of the fault to the answer to a message that was written then; absent when none came in time. */
   readonly firstAnswerMs?: number
-  /** From the end of the fault to the last answer to the messages before it; absent when it did not come in time. */
+  /**
+   * From the end of the fault to the last answer to the messages before it, without postponed ones; absent when it did not
+   * come in time.
+   */
   readonly caughtUpMs?: number
+  /** Messages before it whose chat waits, because kills interrupted one of its messages several times. */
+  readonly postponed?: number
 }
 
 export interface EpisodeCounts extends Episode {
@@ -44,6 +49,8 @@ export interface Rates {
 export interface PlatformCounts extends DeliveryCounts, Rates {
   /** Rows of long answers that are missing or repeated. */
   readonly wrongRows: readonly string[]
+  /** Whether an unfinished draft breaks a promise. */
+  readonly findsDrafts: boolean
   /** p95 over the faults that interrupt the connection, ms. */
   readonly reconnectP95: number
   readonly reconnects: number
@@ -67,6 +74,8 @@ export interface Evidence {
   readonly sentMessages: ReadonlyMap<string, readonly SentMessage[]>
   /** By platform: the minimum length of its long answers. */
   readonly longChars: ReadonlyMap<string, number>
+  /** The platforms on which no draft may stay unfinished, because a lost one can be found. */
+  readonly findsDrafts: ReadonlySet<string>
   readonly episodes: readonly Episode[]
   readonly rates: readonly Rates[]
   readonly outboxDeadLetters: readonly string[]
@@ -109,15 +118,17 @@ function platformCountsOf(rates: Rates, evidence: Evidence): PlatformCounts {
     faultEpisodes.filter(({ kills }) => !kills),
   )
   const { earlyCalls, lateMs } = rates
+  const findsDrafts = evidence.findsDrafts.has(platform)
   const kept =
     keepsPromises(tally) &&
     wrong.length === 0 &&
+    (tally.unfinishedDrafts === 0 || !findsDrafts) &&
     earlyCalls === 0 &&
     !lateMs.some((late) => late > bars.lateMs) &&
     !(reconnectP95 > bars.reconnectMs) &&
     !(othersDuring - othersQuiet > bars.othersMs)
   const measured = { reconnectP95, reconnects: reconnectTimes.length, othersQuiet, othersDuring }
-  return { ...tally, ...rates, wrongRows: wrong, ...measured, kept }
+  return { ...tally, ...rates, findsDrafts, wrongRows: wrong, ...measured, kept }
 }
 
 function episodeCountsOf(

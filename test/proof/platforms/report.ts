@@ -42,7 +42,7 @@ function table(episodes: readonly EpisodeCounts[]): string[] {
     String(one.unlabelled),
     String(one.labelled),
     `${inMs(one.firstAnswerMs)}${one.measures === 'nothing' ? '' : one.measures === 'noticed' ? ' (noticed)' : ' *'}`,
-    inMs(one.caughtUpMs),
+    `${inMs(one.caughtUpMs)}${(one.postponed ?? 0) > 0 ? ` (${one.postponed} postponed)` : ''}`,
     inMs(one.othersP95),
   ])
   const widths = heads.map((head, at) => Math.max(head.length, ...lines.map((line) => line[at]?.length ?? 0)))
@@ -59,7 +59,7 @@ function totals(one: PlatformCounts): string[] {
     `    unanswered: ${counted(one.unanswered)}`,
     `    duplicates without a label: ${counted(one.unlabelled)}; with a label: ${one.labelled}`,
     `    out of order: ${counted(one.inversions)}; rows of long answers: ${counted(one.wrongRows)}`,
-    `    dead letters after three crashes, with a notice: ${one.deadLetters}; unfinished drafts: ${one.unfinishedDrafts}`,
+    `    dead letters after three crashes, with a notice: ${one.deadLetters}; unfinished drafts: ${one.unfinishedDrafts}${one.findsDrafts ? '' : ' (lost ones cannot be found here)'}`,
     `    reconnect p95: ${inMs(one.reconnectP95)} of ${one.reconnects} (bar ${bars.reconnectMs} ms)`,
     `    p95 of the others: ${inMs(one.othersQuiet)} without faults, ${inMs(one.othersDuring)} during its faults: ${rise >= 0 ? '+' : ''}${inMs(rise)} (bar ${bars.othersMs} ms)`,
     `    rate limits: ${one.earlyCalls} calls too early (${one.earlyAfterKills} more with kills); ${lateMs.length} ended, the next call after ${inMs(quantile(lateMs, 0.5))} (median), ${inMs(Math.max(0, ...lateMs))} at most (bar ${bars.lateMs} ms)`,

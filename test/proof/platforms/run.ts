@@ -4,10 +4,11 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { withTimeout } from '../../../src/lib/timers.ts'
+import { textOf } from '../delivery-counts.ts'
 import { createRandom, type Random } from '../random.ts'
 import { type Episode, evaluate, type PlatformsResult } from './evaluation.ts'
 import { type FaultScenario, faultScenariosOf, type Limit } from './fault-scenarios.ts'
-import type { MessageLog, TrackedMessage } from './message-log.ts'
+import type { TrackedMessage } from './message-log.ts'
 import { allChats, type TestPlatform } from './test-platform.ts'
 import { createTestSystem, type TestSystem } from './test-system.ts'
 import { createUsers } from './users.ts'
@@ -34,6 +35,8 @@ const longOutageMs = 12_000
 /** The limit for an answer after the end of a fault. It is longer for connections that only a watchdog closes. */
 const answerTimeoutMs = 20_000
 const longAnswerTimeoutMs = 60_000
+/** The interval at which postponed messages are counted. */
+const postponedPollMs = 500
 /** After this time without a new answer from a running gateway, the missing answers count as lost. */
 const silenceMs = 60_000
 
@@ -84,6 +87,7 @@ export async function runPlatforms(options: PlatformsOptions): Promise<Platforms
       sentMessages: new Map(
         testPlatforms.map((testPlatform) => [testPlatform.platform, allSentMessages(testPlatform)]),
       ),
+      findsDrafts: new Set(testPlatforms.flatMap(({ platform, findsDrafts }) => (findsDrafts ? platform : []))),
       longChars: new Map(testPlatforms.map(({ platform, longChars }) => [platform, longChars])),
       outboxDeadLetters: system.outboxDeadLetters().map(({ platform, text }) => `${platform}: ${text.slice(0, 80)}`),
       inboxDeadLetters: system.inboxDeadLetters(),
@@ -132,7 +136,7 @@ async function runFault(testPlatform: TestPlatform, scenario: FaultScenario, sys
   await pause(durationMs)
   const endOfFault = {
     testPlatform,
-    log: system.log,
+    system,
     endedAt: performance.now(),
     // A turn on another platform must not be killed again and again.
     pendingBefore: system.log.pending(kills ? undefined : testPlatform.platform),
@@ -147,29 +151,47 @@ async function runFault(testPlatform: TestPlatform, scenario: FaultScenario, sys
 
 interface EndOfFault {
   readonly testPlatform: TestPlatform
-  readonly log: MessageLog
+  readonly system: TestSystem
   readonly endedAt: number
   /** The messages without an answer at that moment. */
   readonly pendingBefore: readonly TrackedMessage[]
   readonly timeoutMs: number
 }
 
-/** Sends a message. Resolves when it and all earlier messages have an answer, or after the timeout. */
-async function measureRecovery(endOfFault: EndOfFault): Promise<Pick<Episode, 'firstAnswerMs' | 'caughtUpMs'>> {
-  const { testPlatform, log, endedAt, pendingBefore, timeoutMs } = endOfFault
-  const { answered } = log.send(testPlatform, testPlatform.chats.probe, 'plain')
-  const sinceThen = async (all: Promise<unknown>) => {
-    const { done } = await withTimeout(all, timeoutMs)
-    return done ? performance.now() - endedAt : undefined
-  }
-  const [firstAnswerMs, caughtUpMs] = await Promise.all([
-    sinceThen(answered),
-    sinceThen(Promise.all([answered, ...pendingBefore.map((one) => one.answered)])),
+type RecoveryTimes = Pick<Episode, 'firstAnswerMs' | 'caughtUpMs' | 'postponed'>
+
+/** Sends a message. Resolves when it and all earlier messages have an answer or are postponed, or after the timeout. */
+async function measureRecovery(endOfFault: EndOfFault): Promise<RecoveryTimes> {
+  const { testPlatform, system, endedAt, pendingBefore, timeoutMs } = endOfFault
+  const probe = system.log.send(testPlatform, testPlatform.chats.probe, 'plain')
+  const answeredAt = probe.answered.then(() => performance.now())
+  const [first, caughtUp] = await Promise.all([
+    withTimeout(answeredAt, timeoutMs),
+    measureCatchUp(endOfFault, [probe, ...pendingBefore]),
   ])
-  return {
-    ...(firstAnswerMs === undefined ? {} : { firstAnswerMs }),
-    ...(caughtUpMs === undefined ? {} : { caughtUpMs }),
+  return { ...(first.done ? { firstAnswerMs: first.value - endedAt } : {}), ...caughtUp }
+}
+
+/** A chat waits for minutes after several crashes during one of its messages, so its messages are counted instead. */
+async function measureCatchUp(
+  { system, endedAt, timeoutMs }: EndOfFault,
+  expected: readonly TrackedMessage[],
+): Promise<Pick<Episode, 'caughtUpMs' | 'postponed'>> {
+  const remaining = new Set(expected)
+  let lastAnswerAt = endedAt
+  const answers = expected.map(async (one) => {
+    await one.answered
+    remaining.delete(one)
+    lastAnswerAt = performance.now()
+  })
+  const all = Promise.all(answers)
+  while (performance.now() - endedAt < timeoutMs) {
+    const { done } = await withTimeout(all, postponedPollMs)
+    const postponed = done ? [] : system.postponedTexts()
+    if (![...remaining].every((one) => postponed.includes(textOf(one)))) continue
+    return { caughtUpMs: lastAnswerAt - endedAt, ...(remaining.size === 0 ? {} : { postponed: remaining.size }) }
   }
+  return {}
 }
 
 /** A long outage, during which the delays between connection attempts grow. */
@@ -182,7 +204,7 @@ async function runSharedOutage(system: TestSystem, scenario: string, during: () 
   const endedAt = performance.now()
   const all = testPlatforms.map((testPlatform) => ({
     testPlatform,
-    log,
+    system,
     endedAt,
     pendingBefore: log.pending(testPlatform.platform),
     timeoutMs: answerTimeoutMs,
@@ -238,7 +260,7 @@ async function runRandomFaults(
 
 /** Lets the gateway run until everything is answered, or until nothing has changed for too long. */
 async function waitForLastAnswers(
-  { log, platforms: testPlatforms, inboxDeadLetters: setAside, hasPostponedMessages }: TestSystem,
+  { log, platforms: testPlatforms, inboxDeadLetters: setAside, postponedTexts }: TestSystem,
   progress: (line: string) => void,
 ): Promise<void> {
   for (const { faults } of testPlatforms) faults.clear()
@@ -249,7 +271,7 @@ async function waitForLastAnswers(
     await pause(200)
     log.dropDeadLetters(setAside())
     const now = log.pending().length
-    if (now !== pendingCount || hasPostponedMessages()) progressAt = performance.now()
+    if (now !== pendingCount || postponedTexts().length > 0) progressAt = performance.now()
     pendingCount = now
   }
   if (pendingCount > 0) progress(`${pendingCount} messages have no answer`)

@@ -64,6 +64,7 @@ export async function startSlackPlatform(): Promise<TestPlatform> {
       unauthorised: { status: 200, body: { ok: false, error: 'invalid_auth' } },
     },
     reportsScope: false,
+    findsDrafts: true,
     longChars: 45_000,
     vendorIdOf: (chat) => chatOf(chat).channel,
     say,

@@ -44,6 +44,7 @@ export async function startTelegramPlatform(): Promise<TestPlatform> {
       unauthorised: { status: 401, body: { ok: false, error_code: 401, description: 'Unauthorized' } },
     },
     reportsScope: false,
+    findsDrafts: false,
     longChars: 9_000,
     vendorIdOf: (chat) => String(chatOf(chat).chat),
     say,

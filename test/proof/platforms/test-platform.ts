@@ -22,6 +22,8 @@ export interface TestPlatform {
   readonly responses: { readonly broken: FaultResponse; readonly unauthorised: FaultResponse }
   /** Whether a rate limit response states that it applies to the whole account. */
   readonly reportsScope: boolean
+  /** Whether the platform can be asked for a message whose response was lost, so that no draft stays unfinished. */
+  readonly findsDrafts: boolean
   /** An answer of this length does not fit into one message. */
   readonly longChars: number
   /** The vendor id of a chat, as its API calls contain it. */

@@ -37,8 +37,8 @@ export interface TestSystem {
   retryDeadLetters(): Promise<void>
   /** The texts of all messages that were accepted, in order. */
   acceptedTexts(): readonly string[]
-  /** Whether a message waits because several crashes interrupted it. */
-  hasPostponedMessages(): boolean
+  /** The texts of the messages that wait because several crashes interrupted them, or a message before them in their chat. */
+  postponedTexts(): readonly string[]
   /** The texts of the inbox dead chatLetters after three crashes. */
   inboxDeadLetters(): readonly string[]
   close(keepHome: boolean): Promise<void>
@@ -151,8 +151,12 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
     },
     acceptedTexts: () =>
       query("select json_extract(payload, '$.text') as text from inbox order by seq").map(({ text }) => String(text)),
-    hasPostponedMessages: () =>
-      query(`select seq from inbox where state in ('queued', 'claimed') and available_at > ${Date.now()}`).length > 0,
+    postponedTexts: () =>
+      query(`with open as (select * from inbox where state in ('queued', 'claimed'))
+        select json_extract(payload, '$.text') as text from open
+        where session_key in (select session_key from open where available_at > ${Date.now()})`).map(({ text }) =>
+        String(text),
+      ),
     inboxDeadLetters: () =>
       query("select json_extract(payload, '$.text') as text from inbox where state = 'dead'").map(({ text }) =>
         String(text),
