@@ -187,6 +187,7 @@ export { findSecretRanges, mergeRanges, replaceRanges, type TextRange } from './
 export { createRotatingFile, type RotatingFile, type RotatingFileOptions } from './lib/rotating-file.ts'
 export { formatTable, type TableStyle, tableWidth } from './lib/text-table.ts'
 export { backoffMs, type LinkedSignal, linkAbortSignal, sleep, withTimeout } from './lib/timers.ts'
+export { type EarlierMessage, formatEarlierMessages } from './message/earlier-messages.ts'
 
 // Deprecated names
 

@@ -1472,6 +1472,28 @@ declare module 'hermes-gateway:message/change' {
     }
 }
 
+declare module 'hermes-gateway:message/earlier-messages' {
+    /**
+     * Formats the earlier messages of a channel or thread as context for the model. Their authors need not be on an allow list, so
+     * no message may look like one of another author.
+     */
+    import type { Attachment } from 'hermes-gateway:message/event';
+    /** A message that precedes the one that is being answered. */
+    export interface EarlierMessage {
+        readonly author: string;
+        readonly text: string;
+        readonly attachments: readonly Pick<Attachment, 'kind' | 'fileName'>[];
+    }
+    /**
+     * Returns one string for each message, oldest first: `[author] text [image: file name]`. Further lines of a text are indented,
+     * so that they cannot imitate a message of another author. A text is cut after 4,000 characters; the newest messages that fit
+     * into 8,000 characters are returned. Messages without text and files are left out.
+     *
+     * @param messages oldest first
+     */
+    export function formatEarlierMessages(messages: readonly EarlierMessage[]): string[];
+}
+
 declare module 'hermes-gateway:message/event' {
     /**
      * A message as every platform delivers it (contract §3.1, `MessageEvent`), the command in it, and its text for the model.
@@ -3519,5 +3541,6 @@ declare module 'hermes-gateway:sdk' {
     export { createRotatingFile, type RotatingFile, type RotatingFileOptions } from 'hermes-gateway:lib/rotating-file';
     export { formatTable, type TableStyle, tableWidth } from 'hermes-gateway:lib/text-table';
     export { backoffMs, type LinkedSignal, linkAbortSignal, sleep, withTimeout } from 'hermes-gateway:lib/timers';
+    export { type EarlierMessage, formatEarlierMessages } from 'hermes-gateway:message/earlier-messages';
     export * from 'hermes-gateway:sdk-deprecated';
 }

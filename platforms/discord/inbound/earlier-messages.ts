@@ -2,7 +2,14 @@
  * Adds the messages that precede the first mention in a channel or thread, so that the agent knows what the mention is
  * about. Only with `context_messages`, because their authors need not be on an allow list.
  */
-import { createLruCache, type Logger, linkAbortSignal, type MessageEvent } from '#sdk'
+import {
+  createLruCache,
+  type EarlierMessage,
+  formatEarlierMessages,
+  type Logger,
+  linkAbortSignal,
+  type MessageEvent,
+} from '#sdk'
 import type { Api } from '../connection/api.ts'
 import { describeError } from '../errors.ts'
 import { attachmentsOf, messageText, type NameResolver, nameOf } from './content.ts'
@@ -19,9 +26,6 @@ export interface EarlierMessagesDeps {
 /** Adds the messages before an event in its channel. Never rejects: without them the message can still be answered. */
 export type AddEarlierMessages = (event: MessageEvent, channel: string, names: NameResolver) => Promise<MessageEvent>
 
-const maxChars = 8_000
-/** The limit of one message. */
-const maxLineChars = 4_000
 /** The messages of the channel wait meanwhile. */
 const readTimeoutMs = 3_000
 const maxConversations = 1_000
@@ -37,7 +41,7 @@ export function createEarlierMessages(deps: EarlierMessagesDeps): AddEarlierMess
     try {
       const messages = await readBefore(deps, channel, messageId)
       firstMessages.set(key, messageId)
-      const lines = newestThatFit(messages.flatMap((message) => toContextLine(message, names) ?? []))
+      const lines = formatEarlierMessages(messages.map((message) => toEarlierMessage(message, names)))
       if (lines.length === 0) return event
       const content = `Said in this channel before:\n${lines.join('\n')}`
       return { ...event, seed: { messages: [{ role: 'user', content }] } }
@@ -74,32 +78,10 @@ async function readBefore(
   }
 }
 
-/** Whole messages only, because a truncated one could be attributed to another author. */
-function newestThatFit(lines: readonly string[]): string[] {
-  const kept: string[] = []
-  let remaining = maxChars
-  for (const line of lines.toReversed()) {
-    remaining -= line.length + 1
-    if (remaining < 0) break
-    kept.unshift(line)
+function toEarlierMessage(message: JsonRecord, names: NameResolver): EarlierMessage {
+  return {
+    author: nameOf(recordAt(message, 'author'), recordAt(message, 'member')) ?? 'unknown user',
+    text: messageText(message, names),
+    attachments: attachmentsOf(message),
   }
-  return kept
-}
-
-/** Indents the lines of a text, so that a message cannot imitate the line of another author. */
-function toContextLine(message: JsonRecord, names: NameResolver): string | undefined {
-  const author = nameOf(recordAt(message, 'author'), recordAt(message, 'member')) ?? 'unknown user'
-  const text = messageText(message, names)
-    .slice(0, maxLineChars)
-    .toWellFormed()
-    .replace(/\r\n?|[\n\v\f\u0085\u2028\u2029]/g, '\n    ')
-  const files = attachmentsOf(message).map(({ kind, fileName = 'no name' }) => {
-    return `[${kind === 'photo' ? 'image' : kind}: ${toSingleLine(fileName)}]`
-  })
-  const parts = [text, ...files].filter((part) => part !== '')
-  return parts.length === 0 ? undefined : `[${toSingleLine(author)}] ${parts.join(' ')}`
-}
-
-function toSingleLine(name: string): string {
-  return name.replace(/[\r\n\v\f\u0085\u2028\u2029[\]]+/g, ' ').trim()
 }
