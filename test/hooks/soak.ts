@@ -15,6 +15,7 @@ import { createHost } from '../../src/hosts/host.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { hookEventNames } from '../../src/message/hook-events.ts'
 import { path, python, writeFiles } from '../hosts/support.ts'
+import { strippedTypesDirectory } from '../kit/compile-cache.ts'
 import { createRandom } from '../proof/random.ts'
 import { agentStart, hookYaml } from './support.ts'
 
@@ -51,9 +52,10 @@ const burstSize = 100
 
 /** Each handler writes down which events it got; the comment is what an edit changes. */
 function handlers(folder: string): Readonly<Record<string, (edit: number) => string>> {
-  const file = (name: string) => JSON.stringify(join(folder, `${name}.txt`))
+  // Without the name of the folder, so that types are stripped once for all runs.
   const script = (name: string, edit: number) => `import { appendFileSync } from 'node:fs'
-    export function handle(event, { message }) { appendFileSync(${file(name)}, message + '\\n') } // ${edit}\n`
+    const file = new URL('../../${name}.txt', import.meta.url)
+    export function handle(event, { message }) { appendFileSync(file, message + '\\n') } // ${edit}\n`
   return {
     'ts/handler.ts': (edit) => script('ts', edit).replace('(event, { message })', '(event: string, { message }: any)'),
     'js/handler.js': (edit) => script('js', edit),
@@ -62,7 +64,7 @@ function handlers(folder: string): Readonly<Record<string, (edit: number) => str
       ? {}
       : {
           'py/handler.py': (edit: number) =>
-            `async def handle(event_type, context):\n    with open(${file('py')}, "a") as f:\n        f.write(context["message"] + "\\n")  # ${edit}\n`,
+            `async def handle(event_type, context):\n    with open(${JSON.stringify(join(folder, 'py.txt'))}, "a") as f:\n        f.write(context["message"] + "\\n")  # ${edit}\n`,
         }),
   }
 }
@@ -113,7 +115,7 @@ function registryIn(folder: string, hooksFolder: string): HookRegistry {
     roots: [{ path: hooksFolder, origin: 'home' }],
     folder: hooksFolder,
     home: folder,
-    cacheFolder: join(folder, 'cache'),
+    cacheFolder: strippedTypesDirectory(),
     manifestCache: join(folder, 'cache', 'hooks.json'),
     settings: () => settings,
     environment: () => ({ PATH: path, HOME: folder }),

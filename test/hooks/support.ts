@@ -14,6 +14,7 @@ import { createHost } from '../../src/hosts/host.ts'
 import { withTimeout } from '../../src/lib/timers.ts'
 import { type HookEvents, hookEventNames } from '../../src/message/hook-events.ts'
 import { createRecordingLog, type Files, path, python, type RecordingLog, writeFiles } from '../hosts/support.ts'
+import { strippedTypesDirectory } from '../kit/compile-cache.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 export { path, python, withoutPython } from '../hosts/support.ts'
@@ -85,7 +86,7 @@ export function createTestHooks(t: TestContext, setup: HooksSetup = {}): HooksUn
     ],
     folder,
     home,
-    cacheFolder: join(home, 'cache'),
+    cacheFolder: strippedTypesDirectory(),
     manifestCache: join(home, 'cache', 'hooks.json'),
     settings: () => settings.hooks,
     environment: () => settings.environment,

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { Host } from '../../src/hosts/contract.ts'
+import { tempHome } from '../kit/temp-home.ts'
 import { createTestHost, expectFailure, expectValue, timeout, withoutPython } from './support.ts'
 
 async function loadFailureMessage(host: Host, module: string): Promise<string> {
@@ -76,7 +77,8 @@ describe('a module in JavaScript or TypeScript', { timeout }, () => {
       'a.ts': 'import { add } from "./add.ts"\nexport const handle = (a: number, b: number): number => add(a, b)',
       'add.ts': 'export const add = (a: number, b: number): number => a + b',
     }
-    const { host, cacheFolder } = createTestHost(t, { files })
+    const cacheFolder = join(tempHome(t), 'cache')
+    const { host } = createTestHost(t, { files, cacheFolder })
     const call = async () => expectValue(await host.call({ module: 'a', args: [1, 2] }))
     assert.equal(await call(), 3)
     const cached = readdirSync(cacheFolder)

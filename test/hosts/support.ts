@@ -12,6 +12,7 @@ import type { HostFailure } from '../../src/hosts/failure.ts'
 import { createHost } from '../../src/hosts/host.ts'
 import type { LogFields, Logger, LogLevel } from '../../src/lib/log.ts'
 import { sleep } from '../../src/lib/timers.ts'
+import { strippedTypesDirectory } from '../kit/compile-cache.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 export const path = process.env['PATH'] ?? '/usr/bin:/bin'
@@ -90,7 +91,6 @@ export interface HostUnderTest {
   readonly host: Host
   readonly log: RecordingLog
   readonly folder: string
-  readonly cacheFolder: string
 }
 
 /** A host that ends with the test. Its deadlines are short, so that cutting off takes no time. */
@@ -117,20 +117,19 @@ function createHostIn(folder: string, { files, limits = {}, env = () => ({}), ..
   writeFiles(folder, files)
   const log = createRecordingLog()
   const language = options.language ?? languageOf(files)
-  const cacheFolder = join(folder, 'cache')
   const host = createHost({
     name: 'hooks',
     language,
     modules: modulesIn(folder, files),
     env: { PATH: path, HOME: folder, ...env(folder) },
     cwd: folder,
-    cacheFolder,
+    cacheFolder: strippedTypesDirectory(),
     log,
     ...(language === 'python' && python !== undefined ? { command: python } : {}),
     ...options,
     limits: { graceMs: 60, exitTimeoutMs: 500, ...limits },
   })
-  return { host, log, folder, cacheFolder }
+  return { host, log, folder }
 }
 
 export function writeFiles(folder: string, files: Files): void {
