@@ -34,8 +34,8 @@ describe('with a running daemon', () => {
   })
   const here = (...words: string[]): Promise<ProcessResult> => runInProcess(home.root, words)
 
-  test('chat --query prints only the reply', async (t) => {
-    const run = await hermes(t, ['chat', '--query', 'Reply exactly ok'], { home: home.root })
+  test('chat --query prints only the reply', async () => {
+    const run = await here('chat', '--query', 'Reply exactly ok')
     assert.deepEqual([run.code, run.stdout], [0, 'ok\n'])
   })
 
@@ -145,8 +145,8 @@ describe('with a running daemon', () => {
     writeFileSync(home.configFile, quietConfig)
   })
 
-  test('gateway stop returns when the process has exited, and the daemon removes its pid file', async (t) => {
-    const stopped = await hermes(t, ['gateway', 'stop'], { home: home.root })
+  test('gateway stop returns when the process has exited, and the daemon removes its pid file', async () => {
+    const stopped = await here('gateway', 'stop')
     assert.deepEqual([stopped.code, stopped.stderr], [0, ''])
     assert.equal((await daemon.exited).code, 0)
     assert.equal(existsSync(home.pidFile), false)

@@ -57,7 +57,8 @@ test('SIGTERM waits for the running turn; a second one exits at once and removes
     `${quietConfig}provider: openai\nmodel: m\nbase_url: ${model.baseUrl}\napi_key: sk-test-0123456789\n`,
   )
   const daemon = await startDaemon(t, home.root)
-  const asked = startHermes(t, ['chat', '-q', 'hello'], { home: home.root })
+  const gone = new AbortController()
+  const asked = askUntil(gone.signal, daemon.url, readFileSync(home.tokenFile, 'utf8').trim())
   await model.request(0)
   daemon.child.kill('SIGTERM')
   await daemon.waitForOutput('"event":"gateway.stopping"')
@@ -67,8 +68,24 @@ test('SIGTERM waits for the running turn; a second one exits at once and removes
   assert.equal((await daemon.exited).code, 143)
   assert.ok(!daemon.text().includes('"event":"gateway.stopped"'))
   assert.equal(existsSync(home.pidFile), false)
-  asked.child.kill('SIGKILL')
+  gone.abort()
+  await asked
 })
+
+/** Sends a message to the daemon, and waits for its end or for the signal. Routes are added shortly after the start. */
+async function askUntil(signal: AbortSignal, url: string, token: string): Promise<void> {
+  const request = {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ messages: [{ role: 'user', content: 'hello' }] }),
+    signal,
+  }
+  try {
+    while ((await fetch(`${url}/v1/chat/completions`, request)).status === 503);
+  } catch {
+    // The daemon has exited with the connection open.
+  }
+}
 
 test('SIGHUP applies a changed configuration, SIGUSR1 opens no debugger, SIGTERM exits with code 0', async (t) => {
   const home = homeWith(t)

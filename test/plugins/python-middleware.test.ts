@@ -80,16 +80,26 @@ suite('middleware in Python', options, () => {
 
   test('passes an error through by identity, also when Python raises it again', async (t) => {
     const thrown = new TypeError('the disk is full')
-    for (const body of [
-      'def around(args, next_call, **_):\n    return next_call(args)\n',
-      'def around(args, next_call, **_):\n    try:\n        return next_call(args)\n    except Exception as error:\n        raise error\n',
-      'async def around(args, next_call, **_):\n    return await next_call(args)\n',
-    ]) {
-      const { tool } = await around(t, body)
-      const { given, handler } = terminal(() => Promise.reject(thrown))
-      await assert.rejects(tool(toolCall({ handler })), (error) => error === thrown)
-      assert.equal(given.length, 1)
-    }
+    const { middleware } = await startPythonPlugins(t, {
+      plugins: {
+        snake: `def passes(args, next_call, **_):
+    return next_call(args)
+def raises(args, next_call, **_):
+    try:
+        return next_call(args)
+    except Exception as error:
+        raise error
+async def awaits(args, next_call, **_):
+    return await next_call(args)
+def register(ctx):
+    for around in (passes, raises, awaits, passes):
+        ctx.register_middleware("tool_execution", around)
+`,
+      },
+    })
+    const { given, handler } = terminal(() => Promise.reject(thrown))
+    await assert.rejects(middleware.tool(toolCall({ handler })), (error) => error === thrown)
+    assert.equal(given.length, 1)
   })
 
   test('receives the very error that a callback of the same plugin raised', async (t) => {
@@ -184,16 +194,27 @@ def around(args, next_call, **_):
   })
 
   test('that returns None or a value that is not JSON, or calls twice, does not change the result', async (t) => {
-    for (const body of [
-      'def around(args, next_call, **_):\n    next_call(args)\n',
-      'def around(args, next_call, **_):\n    next_call(args)\n    return {1, 2}\n',
-      'def around(args, next_call, **_):\n    next_call(args)\n    return next_call(args)\n',
-    ]) {
-      const { tool } = await around(t, body)
-      const { given, handler } = terminal()
-      assert.deepEqual(await tool(toolCall({ args: { path: 'a' }, handler })), { ran: 'a' })
-      assert.equal(given.length, 1)
-    }
+    const { middleware, log } = await startPythonPlugins(t, {
+      plugins: {
+        snake: `def none(args, next_call, **_):
+    next_call(args)
+def unsendable(args, next_call, **_):
+    next_call(args)
+    return {1, 2}
+def twice(args, next_call, **_):
+    next_call(args)
+    return next_call(args)
+def register(ctx):
+    for around in (none, unsendable, twice):
+        ctx.register_middleware("tool_execution", around)
+`,
+      },
+    })
+    const { given, handler } = terminal()
+    assert.deepEqual(await middleware.tool(toolCall({ args: { path: 'a' }, handler })), { ran: 'a' })
+    assert.equal(given.length, 1)
+    const failed = log.records.flatMap(({ level, fields }) => (level === 'warn' ? [fields['name']] : []))
+    assert.deepEqual(failed, ['twice', 'unsendable'])
   })
 
   test('can return a result without the call', async (t) => {
@@ -295,29 +316,35 @@ def around(args, next_call, **_):
   })
 
   test('handles twenty concurrent calls that wait for each other', async (t) => {
-    for (const body of [
-      'def around(args, next_call, **_):\n    return {**next_call(args), "seen": True}\n',
-      'async def around(args, next_call, **_):\n    return {**await next_call(args), "seen": True}\n',
-    ]) {
-      const { tool, hosts } = await around(t, body)
-      const all = createBarrier(20)
-      const calls = Array.from({ length: 20 }, (_, n) =>
-        tool(
-          toolCall({
-            args: { n },
-            handler: async (args) => {
-              await all()
-              return { n: args['n'] }
-            },
-          }),
-        ),
-      )
-      assert.deepEqual(
-        await Promise.all(calls),
-        Array.from({ length: 20 }, (_, n) => ({ n, seen: true })),
-      )
-      assert.equal(hosts[0]?.host.status().starts, 1)
-    }
+    const { middleware, hosts } = await startPythonPlugins(t, {
+      plugins: {
+        snake: `def blocks(args, next_call, **_):
+    return {**next_call(args), "blocked": True}
+async def awaits(args, next_call, **_):
+    return {**await next_call(args), "awaited": True}
+def register(ctx):
+    ctx.register_middleware("tool_execution", blocks)
+    ctx.register_middleware("tool_execution", awaits)
+`,
+      },
+    })
+    const all = createBarrier(20)
+    const calls = Array.from({ length: 20 }, (_, n) =>
+      middleware.tool(
+        toolCall({
+          args: { n },
+          handler: async (args) => {
+            await all()
+            return { n: args['n'] }
+          },
+        }),
+      ),
+    )
+    assert.deepEqual(
+      await Promise.all(calls),
+      Array.from({ length: 20 }, (_, n) => ({ n, blocked: true, awaited: true })),
+    )
+    assert.equal(hosts[0]?.host.status().starts, 1)
   })
 
   test('of one plugin is nested in the order of registration', async (t) => {
