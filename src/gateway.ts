@@ -88,6 +88,8 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
       usesDefaultsAfterFailure: () => config.state().source === 'defaults' && config.state().problems.length > 0,
       log,
       onlyPlatforms: options.onlyPlatforms,
+      adapter: ({ platform, account }) => endpoints.supervisor.adapter(platform, account),
+      clock,
     }),
     platforms: {
       adapter: ({ platform, account }) => endpoints.supervisor.adapter(platform, account),

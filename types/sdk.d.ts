@@ -63,6 +63,8 @@ declare module 'hermes-gateway:agent/environments/environment' {
          * command cannot be started.
          */
         spawn?(command: string, options: SpawnOptions): Promise<BackgroundCommand>;
+        /** Whether commands run in a sandbox of this machine. Absent where the environment has its own isolation. */
+        isSandboxed?(): Promise<boolean>;
         /** Kills all running commands. May be called twice. */
         cleanup(): Promise<void>;
     }
@@ -73,6 +75,8 @@ declare module 'hermes-gateway:agent/environments/environment' {
         readonly command: string;
         readonly startedAt: number;
         readonly process: BackgroundCommand;
+        /** It runs without the sandbox, because an owner agreed to this command. */
+        readonly outsideSandbox?: true;
         /** Returns the output since the last call, bounded. */
         takeOutput(): string;
         /** The retained output; the oldest is dropped first. */
@@ -85,7 +89,7 @@ declare module 'hermes-gateway:agent/environments/environment' {
     }
     /** The background commands of one session, so that the `process` tool can list, poll and kill them. */
     export interface ProcessTable {
-        add(command: string, process: BackgroundCommand): ProcessEntry;
+        add(command: string, process: BackgroundCommand, options?: Pick<ExecuteOptions, 'outsideSandbox'>): ProcessEntry;
         get(id: string): ProcessEntry | undefined;
         list(): readonly ProcessEntry[];
         /** Kills all running commands. May be called twice. */
@@ -644,7 +648,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
          * Whether a user must allow this call; undefined lets it run. Judged on the arguments with which the tool would run, and
          * again when a plugin changes them later. `run` must refuse a call that needs approval without `context.isApproved`.
          */
-        approval?(args: z.output<Schema>, context: ToolContext): ApprovalNeed | undefined;
+        approval?(args: z.output<Schema>, context: ToolContext): ApprovalNeed | Promise<ApprovalNeed> | undefined;
         /**
          * Does the work and returns a JSON string. May throw: the model then receives `{"error": …}` (at most 2,048 characters).
          * Must return soon after `context.signal` aborts.
@@ -2541,7 +2545,7 @@ declare module 'hermes-gateway:platforms/adapter' {
     import type { Attachment, MessageEvent } from 'hermes-gateway:message/event';
     import type { EventKey } from 'hermes-gateway:message/ids';
     import type { AlbumResult, OutboundAlbum, OutboundAttachment, OutboundMessage, SendResult } from 'hermes-gateway:message/outbound';
-    import type { Target } from 'hermes-gateway:message/source';
+    import type { SessionSource, Target } from 'hermes-gateway:message/source';
     import type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
     export interface PlatformAdapter {
         /**
@@ -2580,6 +2584,12 @@ declare module 'hermes-gateway:platforms/adapter' {
          * processed without the file. Without it attachments need a `url`.
          */
         locate?(attachment: Attachment, signal: AbortSignal): Promise<AttachmentAddress>;
+        /**
+         * Which of these roles of the platform (`user_roles` of plugin.yaml) the sender holds where the message was written.
+         * Called for a message of a person whose role depends on it, at most once in five minutes. May throw, and has two
+         * seconds: the person then gets the lower role. Without it no one holds such a role.
+         */
+        heldRoles?(source: SessionSource, names: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
         /** Shows the activity of the agent (tools). Without it tools run silently. */
         activity?(target: Target, activity: TurnActivity): void;
         /**

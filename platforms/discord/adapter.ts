@@ -12,7 +12,7 @@ import { describeError } from './errors.ts'
 import { createGuildCache } from './inbound/guild-cache.ts'
 import { createIngest } from './inbound/ingest.ts'
 import { createInteractionResponder } from './inbound/interaction-responder.ts'
-import { asRecord } from './inbound/payload.ts'
+import { asRecord, idsAt } from './inbound/payload.ts'
 import { type DiscordOptions, parseOptions } from './options.ts'
 import { renderedLength } from './outbound/markup.ts'
 import { maxChars } from './outbound/render.ts'
@@ -103,6 +103,11 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     typing: sender.typing,
     resolveUnknown: sender.resolveUnknown,
     locate: (attachment, signal) => locate(attachment, signal),
+    async heldRoles({ scopeId, userId }, names, signal) {
+      if (scopeId === undefined || userId === undefined) return []
+      const roles = idsAt(asRecord(await api.member(scopeId, userId, signal)), 'roles')
+      return names.filter((name) => roles.some((role) => name === `role:${role}`))
+    },
     ...(options.reactions ? { activity: react } : {}),
   }
 

@@ -4,7 +4,14 @@
  *     Slack → connection/socket.ts or webhook.ts → inbound/ingest.ts (normalize.ts) → the gateway
  *     the gateway → outbound/sender.ts (render.ts, stream.ts, edits.ts, files.ts) → connection/api.ts → Slack
  */
-import { type DiagnosticContext, definePlatform, type PlatformAdapter, type PlatformContext, sleep } from '#sdk'
+import {
+  type DiagnosticContext,
+  definePlatform,
+  type PlatformAdapter,
+  type PlatformContext,
+  type SessionSource,
+  sleep,
+} from '#sdk'
 import { type ApiCall, createApi } from './connection/api.ts'
 import { fetchIdentity } from './connection/identity.ts'
 import { createSocketConnection, type Envelope, type SocketConnection, SocketError } from './connection/socket.ts'
@@ -18,6 +25,7 @@ import type { NormalizeContext } from './inbound/context.ts'
 import { createIngest, type Ingest } from './inbound/ingest.ts'
 import { createJoinedThreads, type JoinedThreads } from './inbound/joined-threads.ts'
 import { createNames, type Names } from './inbound/names.ts'
+import { recordAt, textAt } from './inbound/payload.ts'
 import type { WorkspaceIdentity } from './inbound/source.ts'
 import { withThreadContext } from './inbound/thread-context.ts'
 import { parseOptions, type SlackOptions } from './options.ts'
@@ -90,6 +98,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     activity: status.activity,
     locate: (attachment, until) =>
       resolveAttachmentUrl(attachment, { call, botToken, trustedOrigin, fileHosts }, until),
+    heldRoles: (source, _names, until) => heldRoles(account, source, until),
     connect: (until) => connect(account, sender, until),
     async disconnect() {
       stopping.abort()
@@ -123,6 +132,15 @@ function createAccount(context: PlatformContext, options: SlackOptions): Account
     socket: undefined,
   }
   return account
+}
+
+/** Rejects if Slack does not tell. An administrator of another workspace, in a shared channel, is none of this one. */
+async function heldRoles({ call, identity }: Account, { userId }: SessionSource, signal: AbortSignal) {
+  const result = await call('users.info', { user: userId }, signal)
+  if (!result.ok) throw new Error(`users.info: ${result.failure.error}`)
+  const user = recordAt(result.data, 'user')
+  const isAdmin = user?.['is_admin'] === true || user?.['is_owner'] === true
+  return isAdmin && textAt(user, 'team_id') === identity?.teamId ? ['admins'] : []
 }
 
 async function connect(account: Account, sender: Sender, signal: AbortSignal): Promise<void> {

@@ -9,6 +9,7 @@ import {
   type Attachment,
   type DiagnosticContext,
   definePlatform,
+  isRecord,
   messageOf,
   type PlatformAdapter,
   type PlatformContext,
@@ -70,6 +71,13 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       await Promise.all(tasks)
     },
     locate: (attachment, signal) => locate(attachment, signal),
+    async heldRoles({ chatId, chatType, userId }, names, signal) {
+      const role = `administrators:${chatId}`
+      if (chatType === 'dm' || !names.includes(role)) return []
+      const member = await api.call('getChatMember', { chat_id: chatId, user_id: Number(userId) }, signal)
+      const status = isRecord(member) ? member['status'] : undefined
+      return status === 'creator' || status === 'administrator' ? [role] : []
+    },
   }
 
   function createIngestFor(username: string): Ingest {

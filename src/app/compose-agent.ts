@@ -54,13 +54,14 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     failpoint,
   })
   const plugins = composePluginManager(context, core, { agentServices, currentTurn: agent.currentTurn })
-  const { isShared, routeOf, authorityOf } = accountDirectory
+  const { isShared, routeOf, authorityOf, lowerAuthority } = accountDirectory
   const journal = createTurnJournal({
     store,
     clock,
     isShared,
     routeOf,
     authorityOf,
+    lowerAuthority,
     onProgress: core.engine.madeProgress,
   })
   const runTurn = createTurnRunner({

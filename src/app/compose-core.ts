@@ -402,7 +402,7 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     log,
     failpoint,
     checkAccess: accountDirectory.access,
-    authorityOf: accountDirectory.authorityOf,
+    authorityOf: accountDirectory.lookUpAuthority,
     editPolicyOf: accountDirectory.editPolicyOf,
     emitsEvents: accountDirectory.emitsEvents,
     sessionKeyOf: accountDirectory.sessionKey,

@@ -128,7 +128,7 @@ function composeHttp(
 }
 
 function platformContextDepsOf(
-  { options, settings, store, degraded, clock, log }: AppContext,
+  { options, settings, accountDirectory, store, degraded, clock, log }: AppContext,
   core: Core,
   { agentServices }: EndpointsDeps,
   http: HttpServer,
@@ -148,7 +148,11 @@ function platformContextDepsOf(
       const { model, provider } = agentServices.describe()
       return { version, model, provider, degraded: degraded() }
     },
-    press: core.approvals.questions.press,
+    async press(press) {
+      // Who may answer depends on the role.
+      if (accountDirectory.access(press).allowed) await accountDirectory.lookUpAuthority(press.source)
+      return await core.approvals.questions.press(press)
+    },
     commands: core.commands.list,
     async commandsComplete() {
       await core.pluginRegistries.loading()?.done

@@ -2,7 +2,15 @@
  * The accounts of all platforms: who may write to them, how they behave, and which session a message belongs to.
  */
 
-import { authorityWith, decideAccess, decideRole, deniesEveryone, type RoleRules } from '../inbox/access.ts'
+import {
+  authorityWith,
+  decideAccess,
+  decideRole,
+  deniesEveryone,
+  lowerRole,
+  type RoleDecision,
+  type RoleRules,
+} from '../inbox/access.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
 import type { MessageEvent } from '../message/event.ts'
@@ -14,9 +22,11 @@ import {
   type PlatformAccount,
   platformAccounts,
 } from '../platforms/accounts.ts'
+import type { PlatformAdapter } from '../platforms/adapter.ts'
 import type { InstalledPlatform, PlatformCatalogue } from '../platforms/registry.ts'
 import type { SessionsConfig } from '../sessions/config.ts'
 import { isSharedSession, type SessionKeyRules, sessionKeyOf } from '../sessions/session-key.ts'
+import type { PlatformRoles } from './platform-roles.ts'
 
 export interface AccountDirectory {
   list(): readonly PlatformAccount[]
@@ -26,8 +36,15 @@ export interface AccountDirectory {
   /** What fits into one message of this platform. */
   limitsOf(platform: string): InstalledPlatform['limits'] | undefined
   access(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
-  /** Whose message it is, by the lists of the configuration. The lowest role for an account that is not configured. */
+  /**
+   * Whose message it is, by the lists of the configuration and the platform roles that are known now. The lowest possible
+   * role otherwise, and for an account that is not configured.
+   */
   authorityOf(source: SessionSource): Authority
+  /** As `authorityOf`; looks up the platform roles on which it depends. Takes at most two seconds, never rejects. */
+  lookUpAuthority(source: SessionSource): Authority | Promise<Authority>
+  /** The authority that was stored with an event, lowered where the configuration now permits less. */
+  lowerAuthority(authority: Authority, event: Pick<MessageEvent, 'source' | 'internal'>): Authority
   /** The lists of the account that limit commands; undefined for an account that is not configured. */
   commandTiersOf(source: SessionSource): RoleRules | undefined
   /** How the gateway behaves on an account; the defaults for an account that is not configured. */
@@ -57,6 +74,9 @@ export interface AccountDirectoryDeps {
   readonly log: Logger
   /** Only these platforms. */
   readonly onlyPlatforms: readonly string[] | undefined
+  /** Undefined while the account is not connected. */
+  adapter(of: Pick<SessionSource, 'platform' | 'account'>): Pick<PlatformAdapter, 'heldRoles'> | undefined
+  readonly clock: () => number
 }
 
 const defaultPolicy: AccountPolicy = { edits: 'amend', replyTo: 'first', typing: false, fileHosts: [] }
@@ -65,6 +85,7 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
   const { catalogue, settings } = deps
   const installed = new Map(catalogue.platforms.map((platform) => [platform.name, platform]))
   let accounts = readAccounts(deps)
+  let platformRoles: PlatformRoles | undefined
   warnAboutEmptyAllowLists(accounts, deps.log)
 
   function accountOf({ platform, account }: Pick<SessionSource, 'platform' | 'account'>): PlatformAccount | undefined {
@@ -84,6 +105,23 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
     }
   }
 
+  function decisionOf(source: SessionSource): RoleDecision {
+    const account = accountOf(source)
+    if (account === undefined) return { lowest: 'guest', highest: 'guest', unknown: [] }
+    return decideRole(source, account.access, account.roles, (name) => platformRoles?.holds(source, name))
+  }
+
+  function authorityOf(source: SessionSource): Authority {
+    return authorityWith(decisionOf(source).lowest, source)
+  }
+
+  async function lookUp(source: SessionSource): Promise<Authority> {
+    const { createPlatformRoles } = await import('./platform-roles.ts')
+    platformRoles ??= createPlatformRoles(deps)
+    await platformRoles.lookUp(source, decisionOf(source).unknown)
+    return authorityOf(source)
+  }
+
   return {
     list: () => accounts,
     refresh() {
@@ -98,10 +136,19 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
       if (account === undefined) return { allowed: false, reason: 'the account is not configured' }
       return decideAccess(source, { internal }, account.access)
     },
-    authorityOf(source) {
-      const account = accountOf(source)
-      const role = account === undefined ? 'guest' : decideRole(source, account.access, account.roles)
-      return authorityWith(role, source)
+    authorityOf,
+    lookUpAuthority(source) {
+      const { lowest, unknown } = decisionOf(source)
+      return unknown.length === 0 ? authorityWith(lowest, source) : lookUp(source)
+    },
+    lowerAuthority(authority, { source, internal }) {
+      // What the gateway itself causes is stored with the person on whose behalf it acts.
+      const { chatId = '', platform, account = 'default' } = authority
+      const person = internal === true ? { ...authority, platform, account, chatId } : source
+      // An account that is not configured says nothing about a person; an owner may have no user id, as in the terminal.
+      if (authority.role === 'guest' || accountOf(person) === undefined) return authority
+      const role = lowerRole(authority.role, decisionOf(person).highest)
+      return role === authority.role ? authority : { ...authority, role }
     },
     commandTiersOf: (source) => accountOf(source)?.roles,
     policyOf,

@@ -127,19 +127,66 @@ export interface RoleRules {
   readonly groupUserAllowedCommands: readonly string[]
   /** Some list of the configuration names an owner. Without one, everybody who is allowed by id is an owner. */
   readonly hasOwners: boolean
+  /** Roles of the platform in the lists of `roles`, as the adapter names them: `role:5`. Absent if there are none. */
+  readonly platformRoles?: Readonly<Record<'owners' | 'members' | 'guests', readonly string[]>>
+}
+
+/** Whether the sender holds a role of the platform; undefined while that is not known. */
+export type HeldRole = (name: string) => boolean | undefined
+
+export interface RoleDecision {
+  /** The role, whatever is not known. */
+  readonly lowest: Role
+  /** The role if every unknown answer is in favour of the sender. */
+  readonly highest: Role
+  /** Roles of the platform that would have to be known to decide. */
+  readonly unknown: readonly string[]
+}
+
+/** From the lowest to the highest. A list of `roles` decides in this order. */
+const ranks = ['guest', 'member', 'owner'] as const
+
+export function lowerRole(one: Role, other: Role): Role {
+  return ranks.indexOf(one) <= ranks.indexOf(other) ? one : other
 }
 
 /**
- * Decides the role of a sender who has access. A list of `roles` that names the user decides; if several do, the lowest role.
- * Otherwise an administrator is owner in the scope of the list, a user who is allowed by id is member, and everybody else is
- * a guest.
+ * Decides the role of a sender who has access. A list of `roles` that names the user, or a platform role of the user,
+ * decides; if several do, the lowest role. Otherwise an administrator is owner in the scope of the list, a user who is
+ * allowed by id is member, and everybody else is a guest.
  */
-export function decideRole(source: SessionSource, access: AccessRules, roles: RoleRules): Role {
-  if (access.access === 'token') return 'owner'
+export function decideRole(
+  source: SessionSource,
+  access: AccessRules,
+  roles: RoleRules,
+  held: HeldRole = () => undefined,
+): RoleDecision {
   const user = [source.userId, source.userIdAlt]
-  if (namesUser(roles.guests, user)) return 'guest'
-  if (namesUser(roles.members, user)) return 'member'
-  if (namesUser(roles.owners, user)) return 'owner'
+  // A bot, and a message without a user, hold no role of the platform.
+  const mayHold = source.isBot !== true && source.userId !== undefined
+  const possible: Role[] = []
+  const unknown: string[] = []
+  const certain = (): Role => {
+    if (access.access === 'token') return 'owner'
+    for (const rank of ranks) {
+      const list = `${rank}s` as const
+      if (namesUser(roles[list], user)) return rank
+      const asked = (mayHold && roles.platformRoles?.[list]) || []
+      if (asked.some((name) => held(name) === true)) return rank
+      const open = asked.filter((name) => held(name) === undefined)
+      unknown.push(...open)
+      if (open.length > 0) possible.push(rank)
+    }
+    return roleWithoutLists(source, access, roles)
+  }
+  const decided = certain()
+  const all = [decided, ...possible].sort((one, other) => ranks.indexOf(one) - ranks.indexOf(other))
+  const [lowest = decided, highest = decided] = [all[0], all.at(-1)]
+  return { lowest, highest, unknown: lowest === highest ? [] : unknown }
+}
+
+function roleWithoutLists(source: SessionSource, access: AccessRules, roles: RoleRules): Role {
+  const user = [source.userId, source.userIdAlt]
   if (namesUser(source.chatType === 'dm' ? roles.adminFrom : roles.groupAdminFrom, user)) return 'owner'
   if (namesUser(access.allowFrom, user) || namesUser(access.gatewayAllowedUsers, user))
     return roles.hasOwners ? 'member' : 'owner'

@@ -7,6 +7,7 @@ import type { AccessRules, RoleRules } from '../inbox/access.ts'
 import {
   type AccountSettings,
   gatewaySettingsSchema,
+  isPlatformRole,
   platformSettingsSchema,
   type RoleSettings,
   rolesSchema,
@@ -120,16 +121,30 @@ function namesOwner({ extra, accounts }: PlatformSettings): boolean {
   )
 }
 
-/** The user ids of one platform in a list of `<platform>:<user id>`. */
-function idsOf(list: readonly string[], platform: string): string[] {
+/** The user ids and platform roles of one platform in a list of `<platform>:<user id>`. */
+function entriesOf(list: readonly string[], platform: string): string[] {
   return list.filter((entry) => entry.startsWith(`${platform}:`)).map((entry) => entry.slice(platform.length + 1))
 }
 
-function roleRules({ roles, hasOwners }: GeneralSettings, platform: string, { extra }: AccountSettings): RoleRules {
+function roleRules(
+  { roles, hasOwners }: GeneralSettings,
+  platform: InstalledPlatform,
+  { extra }: AccountSettings,
+): RoleRules {
+  const entries = {
+    owners: entriesOf(roles.owners, platform.name),
+    members: entriesOf(roles.members, platform.name),
+    guests: entriesOf(roles.guests, platform.name),
+  }
+  const isRole = (entry: string) => isPlatformRole(entry, platform)
+  const hasRoles = platform.userRoles !== undefined && Object.values(entries).some((list) => list.some(isRole))
+  const select = (wanted: (entry: string) => boolean) => ({
+    owners: entries.owners.filter(wanted),
+    members: entries.members.filter(wanted),
+    guests: entries.guests.filter(wanted),
+  })
   return {
-    owners: idsOf(roles.owners, platform),
-    members: idsOf(roles.members, platform),
-    guests: idsOf(roles.guests, platform),
+    ...(hasRoles ? { ...select((entry) => !isRole(entry)), platformRoles: select(isRole) } : entries),
     adminFrom: extra?.allow_admin_from ?? [],
     groupAdminFrom: extra?.group_allow_admin_from ?? [],
     userAllowedCommands: extra?.user_allowed_commands ?? [],
@@ -176,7 +191,7 @@ function toAccount(
       gatewayAllowedUsers: general.gateway.allowed_users,
       gatewayAllowAllUsers: general.gateway.allow_all_users,
     },
-    roles: roleRules(general, platform.name, settings),
+    roles: roleRules(general, platform, settings),
     policy: {
       edits: settings.edits ?? 'amend',
       replyTo: settings.reply_to_mode ?? 'first',

@@ -14,7 +14,7 @@ import type {
   OutboundMessage,
   SendResult,
 } from '../message/outbound.ts'
-import type { Target } from '../message/source.ts'
+import type { SessionSource, Target } from '../message/source.ts'
 import type { TurnResult, TurnStatus } from '../message/turn-result.ts'
 
 export interface PlatformAdapter {
@@ -55,6 +55,12 @@ export interface PlatformAdapter {
    * processed without the file. Without it attachments need a `url`.
    */
   locate?(attachment: Attachment, signal: AbortSignal): Promise<AttachmentAddress>
+  /**
+   * Which of these roles of the platform (`user_roles` of plugin.yaml) the sender holds where the message was written.
+   * Called for a message of a person whose role depends on it, at most once in five minutes. May throw, and has two
+   * seconds: the person then gets the lower role. Without it no one holds such a role.
+   */
+  heldRoles?(source: SessionSource, names: readonly string[], signal: AbortSignal): Promise<readonly string[]>
   /** Shows the activity of the agent (tools). Without it tools run silently. */
   activity?(target: Target, activity: TurnActivity): void
   /**

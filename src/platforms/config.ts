@@ -132,7 +132,7 @@ const chatCeilingSchema = z.object({
 
 export const rolesSchema = z.object({
   owners: peopleSchema.describe(
-    'Owners, as `<platform>:<user id>`. While no list names an owner, everybody who is allowed by id is one.',
+    'Owners, as `<platform>:<user id>`, or a role of the platform: `discord:role:<role id>`, `slack:admins`, `telegram:administrators:<chat id>`. While no list names an owner, everybody who is allowed by id is one.',
   ),
   members: peopleSchema.describe(
     'Members, as `<platform>:<user id>`. `<platform>:*` makes members of all who have access.',
@@ -151,6 +151,31 @@ export const rolesSchema = z.object({
 })
 
 export type RoleSettings = z.output<typeof rolesSchema>
+
+/** Whether an entry of `roles` without its platform is a role of the platform, and no user id. */
+export function isPlatformRole(entry: string, { userRoles = [] }: Pick<PlatformManifest, 'userRoles'>): boolean {
+  return userRoles.some((role) => entry.split(':')[0] === role.split(':')[0])
+}
+
+/** A role of a platform that is written without what it needs would match no one. */
+function rolesConfig(platforms: readonly PlatformManifest[]) {
+  return rolesSchema.superRefine((roles, context) => {
+    for (const list of ['owners', 'members', 'guests'] as const) {
+      for (const [index, entry] of roles[list].entries()) {
+        const issue = platforms.map((platform) => platformRoleIssue(entry, platform)).find((one) => one !== undefined)
+        if (issue !== undefined) context.addIssue({ code: 'custom', path: [list, index], message: issue })
+      }
+    }
+  })
+}
+
+function platformRoleIssue(entry: string, platform: PlatformManifest): string | undefined {
+  const name = entry.slice(platform.name.length + 1)
+  if (!entry.startsWith(`${platform.name}:`) || !isPlatformRole(name, platform)) return undefined
+  const [kind, value = ''] = [name.split(':')[0] ?? '', name.split(':').slice(1).join(':')]
+  const role = platform.userRoles?.find((one) => one.split(':')[0] === kind) ?? kind
+  return role.includes(':') === (value !== '') ? undefined : `expected "${platform.name}:${role}"`
+}
 
 /** The sections `platforms` and `gateway` for the installed platforms. */
 export function platformConfig(platforms: readonly PlatformManifest[]) {
@@ -172,7 +197,7 @@ export function platformConfig(platforms: readonly PlatformManifest[]) {
       .describe('Messages that were written while the gateway was not connected.'),
     platforms: z.object(sections).prefault({}).describe('The chat platforms of the agent.'),
     gateway: z.object(gatewaySettingsSchema.shape).prefault({}),
-    roles: rolesSchema.prefault({}).describe('Who may cause what.'),
+    roles: rolesConfig(platforms).prefault({}).describe('Who may cause what.'),
   } as const
 }
 

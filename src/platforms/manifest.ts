@@ -33,6 +33,11 @@ export interface PlatformManifest {
   readonly accounts: boolean
   /** Options that an account needs to connect. When all of them are set, the platform is enabled. */
   readonly required: readonly string[]
+  /**
+   * The roles of the platform that `roles.owners`, `roles.members` and `roles.guests` may name: `admins`, or with a
+   * placeholder `role:<role id>`. The adapter has `heldRoles`.
+   */
+  readonly userRoles?: readonly string[]
 }
 
 interface EnvironmentVariable {
@@ -170,6 +175,11 @@ const manifestSchema = z.looseObject(
     default_enabled: booleanSchema.optional(),
     accounts: booleanSchema.default(false),
     required: z.array(textSchema, { error: 'expected a list of options' }).default([]),
+    user_roles: z
+      .array(textSchema.regex(/^[a-z_]+(?::<[^<>]+>)?$/, { error: 'expected a name, or name:<placeholder>' }), {
+        error: 'expected a list of roles',
+      })
+      .default([]),
   },
   mappingError('the fields of a platform'),
 )
@@ -230,6 +240,7 @@ function toManifest(file: ManifestFile): PlatformManifest {
     defaultEnabled: file.default_enabled ?? enabled?.default === true,
     accounts: file.accounts,
     required,
+    ...(file.user_roles.length === 0 ? {} : { userRoles: file.user_roles }),
   }
 }
 

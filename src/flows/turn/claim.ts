@@ -90,6 +90,8 @@ export interface ClaimRules {
   routeOf(event: MessageEvent): string
   /** For messages that a version without roles has accepted. */
   authorityOf(source: SessionSource): Authority
+  /** The stored authority, lowered where the configuration now permits less. Absent: it is kept. */
+  lowerAuthority?(authority: Authority, event: Pick<MessageEvent, 'source' | 'internal'>): Authority
 }
 
 /** Claims the interrupted turn, or else the oldest message of the queue; null when there is none. `ids` are for a new turn. */
@@ -199,7 +201,7 @@ function nonModelTaskOf(event: MessageEvent) {
 }
 
 interface TurnParts {
-  readonly rules: Pick<ClaimRules, 'authorityOf'>
+  readonly rules: Pick<ClaimRules, 'authorityOf' | 'lowerAuthority'>
   readonly key: SessionKey
   readonly state: SessionState
   readonly id: string
@@ -229,7 +231,7 @@ function* buildTurn({
     sessionId: brand<SessionId>(state.session_id),
     fence: { sessionKey: key, epoch: state.epoch },
     event,
-    authority: event.authority ?? rules.authorityOf(event.source),
+    authority: authorityOf(rules, event),
     firstOfSession: state.fresh === 1,
     resumed: interrupted !== undefined,
     hasFailedAttempts: attempts.tries + attempts.crashes > 0,
@@ -237,6 +239,11 @@ function* buildTurn({
     systemPrompt: yield* readFrozenPrompt(state.session_id),
     transcript,
   }
+}
+
+function authorityOf(rules: TurnParts['rules'], event: MessageEvent): Authority {
+  if (event.authority === undefined) return rules.authorityOf(event.source)
+  return rules.lowerAuthority?.(event.authority, event) ?? event.authority
 }
 
 /** A stateless client sends its conversation with the request. It becomes the start of the new session. */

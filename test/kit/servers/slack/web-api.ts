@@ -105,7 +105,11 @@ export function createWebApi(deps: WebApiDeps): WebApi {
     'users.info': (call) => {
       const name = workspace.users.get(call.text('user'))
       if (name === undefined) return errorResponse('user_not_found')
-      return { ok: true, user: { id: call.text('user'), name, profile: { display_name: name, real_name: name } } }
+      const profile = { display_name: name, real_name: name }
+      return {
+        ok: true,
+        user: { id: call.text('user'), name, profile, ...workspace.userFields.get(call.text('user')) },
+      }
     },
     'files.getUploadURLExternal': (call) => {
       calls += 1

@@ -37,6 +37,8 @@ export interface Workspace {
   readonly bot: { readonly userId: string; readonly botId: string; readonly name: string }
   readonly channels: ReadonlyMap<string, Channel>
   readonly users: ReadonlyMap<string, string>
+  /** More of what `users.info` returns, by user. */
+  readonly userFields: Map<string, Readonly<Record<string, unknown>>>
   channel(id: string): Channel | undefined
   addChannel(id: string, kind: Channel['kind'], joined?: boolean, name?: string): Channel
   addUser(id: string, name: string): void
@@ -91,6 +93,7 @@ export function createWorkspace({ teamId = 'T0TEAM001', botUserId = 'U0BOT0001' 
     bot,
     channels,
     users,
+    userFields: new Map(),
     channel: (id) => channels.get(id),
     addChannel(id, kind, joined = true, name = id.toLowerCase()) {
       const channel: Channel = { id, name, kind, joined, archived: false, messages: [] }

@@ -13,6 +13,8 @@ export interface BotSetup {
   readonly token?: string
   /** Privacy mode is off. */
   readonly readsAll?: boolean
+  /** The status of a user in a chat; undefined for a user whom Telegram does not know. */
+  memberStatus?(chatId: number, userId: number): string | undefined
   readonly joinsGroups?: boolean
 }
 
@@ -113,6 +115,11 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
     editMessageText: ({ fields }) => messageOf(chats.edit(fields)),
     deleteMessage: ({ fields }) => done(chats.remove(fields)),
     sendChatAction: ({ fields }) => done(chats.check(fields)),
+    getChatMember({ fields }) {
+      const status = setup.memberStatus?.(Number(fields['chat_id']), Number(fields['user_id']))
+      if (status === undefined) throw badRequest('PARTICIPANT_ID_INVALID')
+      return { status, user: { id: Number(fields['user_id']), is_bot: false, first_name: 'Someone' } }
+    },
     getFile: ({ fields }) => files.describe(fields),
     answerCallbackQuery({ fields }) {
       const queryId = textOf(fields['callback_query_id'])
