@@ -98,6 +98,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     },
     store,
     modelCalls,
+    sandbox: () => agentRuntime.agentServices.sandbox(),
     sandboxReport,
     degraded: () => [
       ...pauseWarnings(core.runningTurns.paused()),

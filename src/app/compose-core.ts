@@ -244,6 +244,7 @@ function composeOutbox(context: AppContext, events: GatewayEvents): Outbox {
       home: options.home,
       environment: config.environment,
       secretFilter,
+      sandbox: context.sandbox,
       log,
     }),
     secretFilter,

@@ -5,6 +5,7 @@ import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Config } from '../config/load.ts'
 import type { ConfigOf } from '../config/section.ts'
 import type { AccountDirectory } from '../flows/account-directory.ts'
+import type { AgentServices } from '../flows/agent-services.ts'
 import type { GatewayPhase } from '../flows/status.ts'
 import type { Log } from '../lib/log.ts'
 import type { Redactor, SecretRegistry } from '../lib/redact.ts'
@@ -33,6 +34,8 @@ export interface AppContext {
   readonly platforms: ConnectedPlatforms
   readonly store: Store
   readonly modelCalls: ModelCallMonitor
+  /** Opens the sandbox of commands with the first call. Undefined when none is configured. */
+  readonly sandbox: AgentServices['sandbox']
   /** Why commands have no sandbox; '' when they have one, when none is wanted, and until the first command. */
   readonly sandboxReport: { reason: string }
   /** Why the daemon runs degraded; empty when all is well. */

@@ -59,6 +59,8 @@ export interface AgentServices {
   /** A separate terminal and todo list for the tools of a sub-agent. */
   openSubagentWorkspace(sessionId: string, turnId: string, authority: Authority): SubagentWorkspace
   cwd(): string
+  /** Opens the sandbox with the first call. Undefined when none is configured. */
+  sandbox(): Promise<Sandbox | undefined>
   /** The tools that the configuration permits to this person in this chat: names, toolsets, modes, `*`, `-name`. */
   toolListOf(authority: Authority): readonly string[]
   /** The configured names. Loads nothing. */
@@ -179,6 +181,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       close: () => resources.dispose(sessionId),
     }),
     cwd,
+    sandbox: openSandboxOnce,
     toolListOf: (authority) => toolListOf(settings().roles, authority),
     describe: () => ({ model: settings().model, provider: resolveProviderName(providerSettings(deps)) }),
     reconfigured() {

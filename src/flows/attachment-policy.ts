@@ -2,8 +2,8 @@
  * Decides which files of this machine may be sent to a chat: files that tools may read, except secrets and system files.
  */
 import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
-import type { FileGuard } from '../agent/command-policy/file-guard.ts'
+import { open, realpath } from 'node:fs/promises'
+import type { FileGuard, GuardedView } from '../agent/command-policy/file-guard.ts'
 import type { Environment } from '../config/environment.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
@@ -15,6 +15,8 @@ export interface AttachmentPolicyDeps {
   readonly home: HomeLayout
   readonly environment: () => Pick<Environment, 'values'>
   readonly secretFilter: Pick<SecretFilter, 'scanBytes'>
+  /** What commands of the agent see. Undefined: no sandbox. */
+  sandbox(): Promise<GuardedView | undefined>
   readonly log: Logger
 }
 
@@ -22,6 +24,7 @@ export function createAttachmentPolicy({
   home,
   environment,
   secretFilter,
+  sandbox,
   log,
 }: AttachmentPolicyDeps): AttachmentPolicy {
   const userHome = environment().values['HOME'] || home.root
@@ -31,7 +34,23 @@ export function createAttachmentPolicy({
   /** Imported with the first file. */
   async function loadGuard(): Promise<FileGuard> {
     const { createFileGuard } = await import('../agent/command-policy/file-guard.ts')
-    return createFileGuard({ home: home.root, userHome })
+    // Plugins send files that the sandbox hides, so only the places of files are those of the sandbox.
+    const places = async () => {
+      const found = await sandbox()
+      return found && { ...found, accessOf: () => 'writable' as const }
+    }
+    return createFileGuard({ home: home.root, userHome, sandbox: places })
+  }
+
+  function fileGuard(): Promise<FileGuard> {
+    loading ??= loadGuard()
+    return loading
+  }
+
+  /** The `/tmp` of commands lies in a directory that tools may not write otherwise. */
+  async function asSeenByCommands(path: string): Promise<string> {
+    const privateTmp = (await sandbox())?.view.privateTmp
+    return privateTmp !== undefined && path.startsWith(`${privateTmp}/`) ? `/tmp${path.slice(privateTmp.length)}` : path
   }
 
   function refuse(path: string, reason: string): string {
@@ -41,11 +60,14 @@ export function createAttachmentPolicy({
 
   return {
     userHome,
+    async locate(path) {
+      const found = await (await fileGuard()).checkRead(path)
+      return found.ok ? found.path : realpath(path)
+    },
     async denialReason(path) {
-      loading ??= loadGuard()
-      const guard = await loading
+      const guard = await fileGuard()
       // A file that tools may not write (keys, .env, /etc) is not sent either, even if it is readable.
-      for (const found of [await guard.checkRead(path), await guard.checkWrite(path)]) {
+      for (const found of [await guard.checkRead(path), await guard.checkWrite(await asSeenByCommands(path))]) {
         if (!found.ok) return refuse(path, found.reason)
       }
       if (await mayHoldSecrets(path)) return refuse(path, 'It may hold keys or private messages.')

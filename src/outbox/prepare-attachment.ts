@@ -2,7 +2,7 @@
  * Checks the file of a row at the time of sending: its type, its size, and whether it may be sent.
  */
 import { openAsBlob } from 'node:fs'
-import { access, constants, realpath, stat } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
 import type { OutboundAttachment } from '../message/outbound.ts'
@@ -11,6 +11,8 @@ import type { StoredAttachment } from './stored-attachment.ts'
 export interface AttachmentPolicy {
   /** The directory that `~` stands for. */
   readonly userHome: string
+  /** The real path on this machine of an absolute path as the agent sees it. The file may be missing. Throws system errors. */
+  locate(path: string): Promise<string>
   /** Why a file must not be sent, in a few words for users; `undefined` when it may. Gets the real path. */
   denialReason(path: string): Promise<string | undefined>
 }
@@ -61,7 +63,7 @@ async function inspectFile(
   try {
     const written = path.startsWith('~/') ? join(policy.userHome, path.slice(2)) : path
     if (!isAbsolute(written)) return { reason: 'its path is not absolute' }
-    const real = await realpath(written)
+    const real = await policy.locate(written)
     const refused = await policy.denialReason(real)
     if (refused !== undefined) return { reason: refused }
     const found = await stat(real)

@@ -2,10 +2,11 @@
  * The local files that may be sent to a chat.
  */
 import assert from 'node:assert/strict'
-import { linkSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createAttachmentPolicy } from '../../src/flows/attachment-policy.ts'
+import { accessOf, type SandboxView, toHostPath } from '../../src/agent/sandbox/sandbox.ts'
+import { type AttachmentPolicyDeps, createAttachmentPolicy } from '../../src/flows/attachment-policy.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { createSecretFilter } from '../../src/lib/redact.ts'
@@ -13,13 +14,14 @@ import { tempHome } from '../kit/temp-home.ts'
 
 const secret = 'Zürich-4711-correct-horse'
 
-function rulesFor(t: TestContext) {
+function rulesFor(t: TestContext, sandbox: AttachmentPolicyDeps['sandbox'] = async () => undefined) {
   const userHome = realpathSync(tempHome(t))
   const home = createHomeLayout(join(userHome, '.hermes'))
   const rules = createAttachmentPolicy({
     home,
     environment: () => ({ values: { HOME: userHome } }),
     secretFilter: createSecretFilter(() => [secret]),
+    sandbox,
     log: silentLog,
   })
   const write = (path: string, content = 'content') => {
@@ -104,4 +106,23 @@ test('a file that contains a secret of the gateway is not sent, whatever its nam
     assert.equal(await rules.denialReason(write(path(name), content)), 'it may hold secrets', name)
   }
   assert.equal(await rules.denialReason(write(path('harmless.txt'), `${filler}${secret.slice(0, 20)}`)), undefined)
+})
+
+test('a path below /tmp names the file that commands of the agent see there', async (t) => {
+  const privateTmp = realpathSync(tempHome(t))
+  const view: SandboxView = { hidden: [], readOnly: [], writable: [], privateTmp }
+  const { rules } = rulesFor(t, async () => ({
+    view,
+    toHostPath: (path) => toHostPath(view, path),
+    accessOf: (path) => accessOf(view, path),
+  }))
+  writeFileSync(join(privateTmp, 'chart.png'), 'a picture')
+  symlinkSync('/tmp/chart.png', join(privateTmp, 'latest.png'))
+  assert.equal(await rules.locate('/tmp/chart.png'), join(privateTmp, 'chart.png'))
+  assert.equal(await rules.locate('/var/tmp/latest.png'), join(privateTmp, 'chart.png'))
+  assert.equal(await rules.locate('/usr/../etc/passwd'), '/etc/passwd')
+  symlinkSync('../../../../../../etc/shadow', join(privateTmp, 'out'))
+  const escaped = await rules.locate('/tmp/out')
+  assert.equal(escaped, '/etc/shadow')
+  assert.notEqual(await rules.denialReason(escaped), undefined)
 })

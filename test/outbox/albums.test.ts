@@ -12,7 +12,11 @@ const refused = { success: false, problem: 'rejected', error: 'one file is not a
 /** An outbox of a platform with albums, and a directory for files. */
 function withAlbums(t: TestContext, options: OutboxFixtureOptions = {}) {
   const folder = realpathSync(tempHome(t))
-  const attachmentPolicy: AttachmentPolicy = { userHome: folder, denialReason: async () => undefined }
+  const attachmentPolicy: AttachmentPolicy = {
+    userHome: folder,
+    locate: async (path) => path,
+    denialReason: async () => undefined,
+  }
   const openOptions = { attachments: true, albums: { maxFiles: 10 }, attachmentPolicy, ...options }
   const bench = openOutbox(t, openOptions)
   const tag = (name: string) => {
@@ -127,7 +131,7 @@ test('a platform without albums gets each file as a message', async (t) => {
   const { bench, tags } = withAlbums(t)
   const plain = openOutbox(t, {
     attachments: true,
-    attachmentPolicy: { userHome: '/', denialReason: async () => undefined },
+    attachmentPolicy: { userHome: '/', locate: async (path) => path, denialReason: async () => undefined },
   })
   await plain.say(tags('a.png', 'b.png'))
   await plain.outbox.whenIdle()

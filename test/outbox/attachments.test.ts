@@ -17,6 +17,7 @@ function withFiles(t: TestContext, options: OutboxFixtureOptions = {}) {
   const lines: string[] = []
   const attachmentPolicy: AttachmentPolicy = {
     userHome: folder,
+    locate: async (path) => realpathSync(path),
     async denialReason(path) {
       asked.push(path)
       return path.includes('secret') ? 'it may hold secrets' : undefined

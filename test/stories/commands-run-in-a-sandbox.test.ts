@@ -38,3 +38,29 @@ test('without a sandbox a guest cannot run a command, and the gateway says what 
   assert.match(conversation(gateway.model.requests[1]).join('\n'), /"code":"sandbox_required"/)
   await gateway.waitForLog('sandbox.missing')
 })
+
+test('commands, file tools and replies mean the same files by /tmp', { skip }, async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { terminal: { sandbox: 'auto' } },
+    capabilities: ['files'],
+    replies: [
+      terminalCall('printf "a picture" > /tmp/chart.png; echo from-a-command > /tmp/notes'),
+      {
+        toolCalls: [
+          { name: 'read_file', arguments: { path: '/tmp/notes' } },
+          { name: 'search_files', arguments: { path: '/tmp', pattern: 'from-a-command' } },
+          { name: 'write_file', arguments: { path: '/tmp/written', content: 'from-a-tool' } },
+        ],
+      },
+      terminalCall('cat /tmp/written'),
+      { text: 'Here it is.\n\nMEDIA:/tmp/chart.png' },
+    ],
+  })
+  await gateway.say('draw')
+  const { file } = await gateway.until((message) => message.file !== undefined)
+  assert.deepEqual([file?.fileName, Buffer.from(file?.content ?? '').toString()], ['chart.png', 'a picture'])
+  const lines = conversation(gateway.model.requests[3])
+  assert.equal(lines.filter((line) => line.includes('from-a-command')).length, 2)
+  assert.match(lines.join('\n'), /\/tmp\/notes:1:from-a-command/)
+  assert.match(lines.at(-1) ?? '', /from-a-tool/)
+})
