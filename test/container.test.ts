@@ -121,6 +121,9 @@ test('compose publishes the gateway only on loopback, without privileges, with o
         volumes: ['hermes:/data'],
         restart: 'unless-stopped',
         stop_grace_period: '40s',
+        init: true,
+        mem_limit: '2g',
+        pids_limit: 1024,
         read_only: true,
         tmpfs: ['/tmp:size=256m,mode=1777'],
         cap_drop: ['ALL'],
@@ -239,6 +242,7 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
       'platforms',
       'plugins',
       'src',
+      'types',
     ])
     assert.deepEqual(readdirSync(join(app, 'node_modules')).sort(), ['.hermes', 'marked'])
     assert.ok(filesIn(app).size > 100)
