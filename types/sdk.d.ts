@@ -1588,6 +1588,7 @@ declare module 'hermes-gateway:message/hook-events' {
      * The typed map of gateway events (contract §1.4). Payload keys are the contract's own: drop-in handlers read them.
      * Hooks observe these events.
      */
+    import type { Role } from 'hermes-gateway:message/authority';
     import type { MessageEvent } from 'hermes-gateway:message/event';
     export interface HookEvents {
         /** Every platform has connected or failed, or ten seconds have passed. */
@@ -1772,11 +1773,15 @@ declare module 'hermes-gateway:message/hook-events' {
         readonly gateway: {
             /** Sends a message to `<platform>` (its home channel) or `<platform>:<chat_id>[:<thread_id>]`; resolves once it is stored. */
             send(target: string, text: string): Promise<unknown>;
-            /** Starts the agent in a separate session. Resolves at once with the id of the task. */
+            /**
+             * Starts the agent in a separate session. Resolves at once with the id of the task. Without `role` it has that of the
+             * person whose event is handled, and that of the owner for an event of the gateway itself.
+             */
             startAgent(prompt: string, options?: {
                 readonly maxIterations?: number;
                 readonly deliver?: string;
                 readonly route?: string;
+                readonly role?: Role;
             }): Promise<string>;
         };
     }

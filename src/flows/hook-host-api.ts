@@ -1,12 +1,13 @@
 /**
  * What hook handlers may request of a running gateway: send a message, start a background task.
  */
-import type { HookGatewayServices } from '../hooks/services.ts'
+import type { HookGatewayServices, HookPayload } from '../hooks/services.ts'
+import { lowerRole } from '../inbox/access.ts'
 import { HermesError } from '../lib/errors.ts'
 import { uuid7 } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
-import { backgroundPlatform } from '../message/source.ts'
+import { backgroundPlatform, type ChatType } from '../message/source.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
@@ -14,7 +15,7 @@ import type { BackgroundTasks } from './background-tasks.ts'
 import { parseDelivery, parseTarget } from './parse-target.ts'
 
 export interface HookServicesDeps {
-  readonly accountDirectory: Pick<AccountDirectory, 'list'>
+  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'lookUpAuthority'>
   readonly store: Store
   readonly outbox: Pick<Outbox, 'prepare'>
   readonly startTask: BackgroundTasks['start']
@@ -40,7 +41,7 @@ export function createHookServices(deps: HookServicesDeps): HookGatewayServices 
     deps.openTasks().filter(({ by }) => by === name).length + starting.filter((one) => one === name).length
   return {
     send: (hook, to, text) => sendMessage(deps, hook, to, text),
-    async startAgent(hook, prompt, { deliver, maxIterations, route }) {
+    async startAgent(hook, prompt, { deliver, maxIterations, route, role }, payload) {
       const found = parseDelivery(deliver, deps.accountDirectory.list())
       if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
       const requester = { id: `hook:${hook}`, name: `hook ${hook}` }
@@ -51,7 +52,7 @@ export function createHookServices(deps: HookServicesDeps): HookGatewayServices 
         return await deps.startTask({
           prompt,
           requester,
-          authority: hookAuthority,
+          authority: role === undefined ? await authorityOf(deps, payload) : { ...hookAuthority, role },
           deliver: found.target,
           maxIterations,
           route,
@@ -61,6 +62,47 @@ export function createHookServices(deps: HookServicesDeps): HookGatewayServices 
       }
     },
   }
+}
+
+/**
+ * Whose event a hook handles, so that a hook that passes on the text of a person gives this person no more rights. The payload
+ * names no account: the lowest role of the person on the platform counts. A person without access is a guest.
+ */
+async function authorityOf(
+  { accountDirectory }: HookServicesDeps,
+  { platform, user_id: userId, chat_id, channel_id, chat_type: chatType, team_id: scopeId }: HookPayload,
+): Promise<Authority> {
+  if (typeof platform !== 'string' || typeof userId !== 'string') return hookAuthority
+  const chatId = [chat_id, channel_id].find((one) => typeof one === 'string') ?? ''
+  // Without its type, a chat may be either.
+  const types = isChatType(chatType) ? [chatType] : (['dm', 'group'] as const)
+  const sources = accountDirectory
+    .list()
+    .filter(({ platform: { name }, blocked }) => name === platform && blocked === undefined)
+    .flatMap(({ account }) =>
+      types.map((type) => ({
+        platform,
+        account,
+        chatId,
+        chatType: type,
+        ...(userId === '' ? {} : { userId }),
+        ...(typeof scopeId === 'string' && scopeId !== '' ? { scopeId } : {}),
+      })),
+    )
+  const guest: Authority = { role: 'guest', platform, chatType: types[0], chatId, ...(userId === '' ? {} : { userId }) }
+  let lowest: Authority | undefined
+  for (const source of sources) {
+    if (!accountDirectory.access({ source }).allowed) continue
+    const found = await accountDirectory.lookUpAuthority(source)
+    if (lowest === undefined || lowerRole(found.role, lowest.role) !== lowest.role) lowest = found
+  }
+  return lowest ?? guest
+}
+
+const chatTypes: Readonly<Record<ChatType, true>> = { dm: true, group: true, channel: true, thread: true, forum: true }
+
+function isChatType(value: unknown): value is ChatType {
+  return typeof value === 'string' && Object.hasOwn(chatTypes, value)
 }
 
 async function sendMessage(deps: HookServicesDeps, hook: string, to: string, text: string): Promise<void> {

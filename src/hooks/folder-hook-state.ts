@@ -79,10 +79,9 @@ export function createFolderHooksState(deps: FolderHooksDeps): FolderHooksState 
   const { home, settings, environment, cacheFolder, log } = deps
   const isolated = new Set<string>()
   const isIsolated = (id: string) => isolated.has(id)
-  const onRequest = createHookRequestHandler(deps.services)
   const hostPool = createHostPool({
-    createHost: (group) =>
-      deps.createHost({ ...group, cwd: home, cacheFolder, log, onRequest, limits: { maxFrameBytes } }),
+    createHost: (group) => deps.createHost({ ...group, cwd: home, cacheFolder, log, limits: { maxFrameBytes } }),
+    onRequest: (payload) => createHookRequestHandler(deps.services, payload),
     groupKeyOf: (hook) => groupKeyOf(hook, { isIsolated }),
     processOptionsOf(hook) {
       const { env, python } = settings()

@@ -4,12 +4,15 @@
  * the process of the previous version.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Host, HostModule, HostResult, LoadedModule } from '../hosts/contract.ts'
+import type { Host, HostModule, HostRequestHandler, HostResult, LoadedModule } from '../hosts/contract.ts'
+import { isRecord } from '../lib/json.ts'
 import type { DiscoveredHook } from './discovery.ts'
 import { type HandlerResult, type HookCall, handlerFailure, toHandlerResult } from './handler-result.ts'
 
 export interface HostPoolDeps {
   createHost(group: HostGroup): Host
+  /** Serves the requests of a handler that has received this payload. */
+  onRequest(payload: Readonly<Record<string, unknown>>): HostRequestHandler
   groupKeyOf(hook: DiscoveredHook): string
   processOptionsOf(hook: DiscoveredHook): HostProcessOptions
   /** Receives the files of a hook after each attempt to load it, successful or not. */
@@ -180,6 +183,7 @@ async function callIn(
     module: id,
     args: [event, context],
     services: true,
+    onRequest: state.deps.onRequest(isRecord(context) ? context : {}),
     discardResult: !wantsResult,
     deadlineMs,
   })

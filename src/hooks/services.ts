@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import type { HostRequestHandler } from '../hosts/contract.ts'
+import type { Role } from '../message/authority.ts'
 
 export interface HookGatewayServices {
   /**
@@ -12,7 +13,7 @@ export interface HookGatewayServices {
    */
   send(hook: string, target: string, text: string): Promise<void>
   /** Starts the agent in a session of its own and resolves with the id of the task. Rejects like `send`. */
-  startAgent(hook: string, prompt: string, options: StartAgentOptions): Promise<string>
+  startAgent(hook: string, prompt: string, options: StartAgentOptions, payload: HookPayload): Promise<string>
 }
 
 export interface StartAgentOptions {
@@ -20,18 +21,24 @@ export interface StartAgentOptions {
   /** The target of the reply, as in `send`. */
   readonly deliver?: string | undefined
   readonly route?: string | undefined
+  /** The ceiling of the task. Absent: that of the person whose event the hook handles; owner for an event of the gateway. */
+  readonly role?: Role | undefined
 }
+
+/** The payload of the event that a hook handles. */
+export type HookPayload = Readonly<Record<string, unknown>>
 
 const startAgentOptionsSchema = z
   .strictObject({
     maxIterations: z.int().min(1).max(1_000).optional(),
     deliver: z.string().min(1).optional(),
     route: z.string().min(1).optional(),
+    role: z.enum(['owner', 'member', 'guest']).optional(),
   })
   .nullish()
 
 /** Rejects invalid requests with a message for the author of the hook. */
-export function createHookRequestHandler(services: HookGatewayServices): HostRequestHandler {
+export function createHookRequestHandler(services: HookGatewayServices, payload: HookPayload): HostRequestHandler {
   return async ({ module, method, args }) => {
     const [first, second] = args
     switch (method) {
@@ -42,7 +49,8 @@ export function createHookRequestHandler(services: HookGatewayServices): HostReq
       case 'startAgent': {
         const options = startAgentOptionsSchema.safeParse(second)
         if (!options.success) throw new TypeError(`startAgent: ${formatIssues(options.error)}`)
-        return await services.startAgent(module, requireText('startAgent', 'prompt', first), options.data ?? {})
+        const prompt = requireText('startAgent', 'prompt', first)
+        return await services.startAgent(module, prompt, options.data ?? {}, payload)
       }
       default:
         throw new TypeError(`gateway has no function ${method}; it has send and startAgent`)

@@ -2,6 +2,7 @@
  * The typed map of gateway events (contract §1.4). Payload keys are the contract's own: drop-in handlers read them.
  * Hooks observe these events.
  */
+import type { Role } from './authority.ts'
 import type { MessageEvent } from './event.ts'
 
 export interface HookEvents {
@@ -179,10 +180,18 @@ export interface HookServices {
   readonly gateway: {
     /** Sends a message to `<platform>` (its home channel) or `<platform>:<chat_id>[:<thread_id>]`; resolves once it is stored. */
     send(target: string, text: string): Promise<unknown>
-    /** Starts the agent in a separate session. Resolves at once with the id of the task. */
+    /**
+     * Starts the agent in a separate session. Resolves at once with the id of the task. Without `role` it has that of the
+     * person whose event is handled, and that of the owner for an event of the gateway itself.
+     */
     startAgent(
       prompt: string,
-      options?: { readonly maxIterations?: number; readonly deliver?: string; readonly route?: string },
+      options?: {
+        readonly maxIterations?: number
+        readonly deliver?: string
+        readonly route?: string
+        readonly role?: Role
+      },
     ): Promise<string>
   }
 }

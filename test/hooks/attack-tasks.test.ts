@@ -12,7 +12,11 @@ import { openStore } from '../kit/open-store.ts'
 test('one hook can have at most fifty tasks, including those that are starting', async (t) => {
   const open: OpenTask[] = []
   const services = createHookServices({
-    accountDirectory: { list: () => [] },
+    accountDirectory: {
+      list: () => [],
+      access: () => assert.fail('no person'),
+      lookUpAuthority: () => assert.fail('no person'),
+    },
     store: openStore(t).store,
     outbox: { prepare: () => assert.fail('nothing is sent') },
     async startTask({ requester }) {
@@ -25,7 +29,7 @@ test('one hook can have at most fifty tasks, including those that are starting',
     clock: Date.now,
     log: silentLog,
   })
-  const start = (hook: string) => services.startAgent(hook, 'again', {})
+  const start = (hook: string) => services.startAgent(hook, 'again', {}, { platforms: [] })
   const results = await Promise.allSettled(Array.from({ length: 80 }, () => start('loop')))
   assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 50)
   await assert.rejects(start('loop'), /\b50\b/)

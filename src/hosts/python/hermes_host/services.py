@@ -51,9 +51,9 @@ class Gateway:
         """Sends a message through the outbox."""
         return self._request("send", [target, text])
 
-    def start_agent(self, prompt, options=None, *, max_iterations=None, deliver=None, route=None):
+    def start_agent(self, prompt, options=None, *, max_iterations=None, deliver=None, route=None, role=None):
         """Starts a background session and returns its task id without waiting for it."""
-        named = {"maxIterations": max_iterations, "deliver": deliver, "route": route}
+        named = {"maxIterations": max_iterations, "deliver": deliver, "route": route, "role": role}
         return self._request(
             "startAgent",
             [prompt, {**(options or {}), **{name: value for name, value in named.items() if value is not None}}],

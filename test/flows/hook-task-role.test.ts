@@ -1,0 +1,70 @@
+/**
+ * A task that a hook starts has the rights of the person whose event the hook handles.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { gatewayShapes } from '../../src/app/config.ts'
+import { createAccountDirectory } from '../../src/flows/account-directory.ts'
+import { createHookServices } from '../../src/flows/hook-host-api.ts'
+import type { StartAgentOptions } from '../../src/hooks/services.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { Authority } from '../../src/message/authority.ts'
+import { discoverPlatforms } from '../../src/platforms/registry.ts'
+import { openStore } from '../kit/open-store.ts'
+
+const directory = fileURLToPath(new URL('../../platforms/', import.meta.url))
+const catalogue = await discoverPlatforms({ directories: [directory], log: silentLog })
+const settings = z.object(gatewayShapes(catalogue.platforms)).parse({
+  roles: { owners: ['telegram:1', 'discord:role:7'] },
+  platforms: {
+    telegram: { token: 't', allow_from: ['1', '2'], group_allowed_chats: ['-100'] },
+    discord: { token: 't', allow_all_users: true },
+  },
+})
+
+test('a hook that passes on the text of a person gives this person no more rights', async (t) => {
+  const started: Authority[] = []
+  const services = createHookServices({
+    accountDirectory: createAccountDirectory({
+      catalogue,
+      settings: () => settings,
+      unusableSettings: () => [],
+      usesDefaultsAfterFailure: () => false,
+      log: silentLog,
+      onlyPlatforms: undefined,
+      adapter: () => ({ heldRoles: async ({ userId }) => (userId === '7' ? ['role:7'] : []) }),
+      clock: Date.now,
+    }),
+    store: openStore(t).store,
+    outbox: { prepare: () => assert.fail('nothing is sent') },
+    async startTask({ authority }) {
+      started.push(authority)
+      return 'bg'
+    },
+    openTasks: () => [],
+    clock: Date.now,
+    log: silentLog,
+  })
+  const authorityFor = async (payload: Readonly<Record<string, unknown>>, options: StartAgentOptions = {}) => {
+    await services.startAgent('echo', 'do this', options, payload)
+    return started.at(-1)
+  }
+  const roleFor = async (...given: Parameters<typeof authorityFor>) => (await authorityFor(...given))?.role
+  const telegram = { platform: 'telegram', chat_id: '-100', chat_type: 'group' }
+  assert.equal(await roleFor({ platforms: ['telegram'] }), 'owner', 'gateway:startup')
+  assert.equal(await roleFor({ ...telegram, user_id: '1' }), 'owner')
+  assert.equal(await roleFor({ ...telegram, user_id: '2' }), 'member')
+  assert.equal(await roleFor({ ...telegram, user_id: '3' }), 'guest')
+  assert.equal(await roleFor({ ...telegram, chat_id: '3', chat_type: 'dm', user_id: '3' }), 'guest', 'refused')
+  assert.equal(await roleFor({ ...telegram, user_id: '' }), 'guest', 'no user')
+  assert.equal(await roleFor({ platform: 'unknown', user_id: '1' }), 'guest')
+  assert.equal(await roleFor({ platform: 'web', user_id: '' }), 'owner')
+  assert.equal(await roleFor({ platform: 'discord', user_id: '7', channel_id: '5', team_id: '6' }), 'owner')
+  assert.equal(await roleFor({ platform: 'discord', user_id: '8', channel_id: '5', team_id: '6' }), 'guest')
+  assert.equal(await roleFor({ ...telegram, user_id: '3' }, { role: 'owner' }), 'owner', 'the hook decides')
+  assert.equal(await roleFor({ ...telegram, user_id: '1' }, { role: 'guest' }), 'guest')
+  const { userId, platform, chatId } = (await authorityFor({ ...telegram, user_id: '2' })) ?? {}
+  assert.deepEqual({ userId, platform, chatId }, { userId: '2', platform: 'telegram', chatId: '-100' })
+})
