@@ -16,21 +16,7 @@ const scheme = 'hermes-gateway:'
 export function sdkDeclarations({ comments }: { readonly comments: boolean }): ReadonlyMap<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'hermes-api-'))
   try {
-    const project = join(folder, 'tsconfig.json')
-    const compilerOptions = {
-      noEmit: false,
-      declaration: true,
-      emitDeclarationOnly: true,
-      removeComments: !comments,
-      outDir: join(folder, 'out'),
-      rootDir: root,
-      typeRoots: [join(root, 'node_modules/@types')],
-    }
-    const files = [join(root, entry.replace('.d.ts', '.ts'))]
-    const settings = { extends: join(root, 'tsconfig.json'), compilerOptions, include: [], files }
-    writeFileSync(project, JSON.stringify(settings))
-    execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { stdio: 'pipe' })
-    const out = join(folder, 'out')
+    const out = emitDeclarations(folder, [entry.replace('.d.ts', '.ts')], { comments })
     return new Map(
       globSync('**/*.d.ts', { cwd: out })
         .sort()
@@ -39,6 +25,36 @@ export function sdkDeclarations({ comments }: { readonly comments: boolean }): R
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/**
+ * Emits the declarations of source files and of everything that they import. Returns the directory of the declarations,
+ * which corresponds to the root. Does not check the sources, because `npm run check` does.
+ * @param folder empty
+ * @param files paths from the root
+ */
+export function emitDeclarations(
+  folder: string,
+  files: readonly string[],
+  { comments }: { readonly comments: boolean },
+): string {
+  const project = join(folder, 'tsconfig.json')
+  const out = join(folder, 'out')
+  const compilerOptions = {
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    noCheck: true,
+    removeComments: !comments,
+    outDir: out,
+    rootDir: root,
+    typeRoots: [join(root, 'node_modules/@types')],
+  }
+  const sources = files.map((file) => join(root, file))
+  const settings = { extends: join(root, 'tsconfig.json'), compilerOptions, include: [], files: sources }
+  writeFileSync(project, JSON.stringify(settings))
+  execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { stdio: 'pipe' })
+  return out
 }
 
 /**

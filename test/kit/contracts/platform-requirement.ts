@@ -97,7 +97,7 @@ async function resultOf(
 }
 
 /** A signal that never aborts. */
-export const neverAborted = new AbortController().signal
+export const neverAborted: AbortSignal = new AbortController().signal
 
 export function messageTo(target: Target, text: string, deliveryId = 'delivery'): OutboundMessage {
   return { deliveryId, target, text, kind: 'reply', turnId: 'turn' }
