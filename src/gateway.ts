@@ -66,7 +66,8 @@ interface Parts {
 // — Build: the modules on the route of a message, what runs their queues, the endpoints
 
 function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastructure): Parts {
-  const { clock, log, secrets, redact, config, catalogue, store, sandboxReport, degraded } = infrastructure
+  const { clock, log, secrets, redact, config, catalogue, store, sandboxReport, suspiciousFiles, degraded } =
+    infrastructure
   const state: GatewayState = { phase: 'starting', initialConnectPending: true, url: '' }
   const stopping = new AbortController()
   const modelCalls = createModelCallMonitor({ log })
@@ -100,6 +101,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     modelCalls,
     sandbox: () => agentRuntime.agentServices.sandbox(),
     sandboxReport,
+    suspiciousFiles,
     degraded: () => [
       ...pauseWarnings(core.runningTurns.paused()),
       ...degraded(),

@@ -121,6 +121,16 @@ export const agentConfig = {
         .describe('Maximum number of sub-agents that run at the same time in a turn.'),
     })
     .prefault({}),
+  security: z
+    .object({
+      scan_soul: z
+        .enum(['warn', 'block'])
+        .default('warn')
+        .describe(
+          'What happens when the persona file looks like a prompt injection. Files of projects are always blocked.',
+        ),
+    })
+    .prefault({}),
   terminal: z
     .object({
       backend: z

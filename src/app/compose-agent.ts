@@ -90,6 +90,8 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
       settings,
       accountDirectory,
       agentServices,
+      redact: createRedactor({ secrets: context.secrets.distinctive, knownOnly: true }),
+      onScanned: (path, ids) => reportScan(context, path, ids),
       log,
       clock,
       adapter: platforms.adapter,
@@ -113,6 +115,13 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   })
 
   return { runTurn, compressSession: compression.compressSession, agentServices, plugins }
+}
+
+const maxSuspiciousFiles = 20
+
+function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly string[]): void {
+  if (ids.length === 0) suspiciousFiles.delete(path)
+  else if (suspiciousFiles.size < maxSuspiciousFiles) suspiciousFiles.set(path, ids)
 }
 
 function composeAgentServices(context: AppContext, pluginTools: PluginManager['tools']): AgentServices {

@@ -38,6 +38,8 @@ export interface AppContext {
   readonly sandbox: AgentServices['sandbox']
   /** Why commands have no sandbox; '' when they have one, when none is wanted, and until the first command. */
   readonly sandboxReport: { reason: string }
+  /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */
+  readonly suspiciousFiles: Map<string, readonly string[]>
   /** Why the daemon runs degraded; empty when all is well. */
   readonly degraded: () => string[]
   readonly phase: () => GatewayPhase

@@ -30,6 +30,8 @@ export interface Infrastructure {
   readonly store: Store
   /** Why commands have no sandbox; '' when they have one, when none is wanted, and until the first command. */
   readonly sandboxReport: { reason: string }
+  /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */
+  readonly suspiciousFiles: Map<string, readonly string[]>
   /** Why the daemon runs degraded; empty when all is well. */
   readonly degraded: () => string[]
   /** Closes the database and the log after a failed start. */
@@ -73,11 +75,13 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   })
 
   const sandboxReport = { reason: '' }
+  const suspiciousFiles = new Map<string, readonly string[]>()
   const degraded = createDegradedReasons({
     configuration: () => config.state().degraded,
     replacedFile: detectReplacedFiles([home.databaseFile, home.lockFile]),
     invalidPlatforms: catalogue.invalid,
     terminalBackend: () => config.current().terminal.backend,
+    suspiciousFiles,
     sandboxProblem: () => sandboxReport.reason,
     slowCommits,
     writeHealth,
@@ -89,7 +93,7 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
     log.close()
   }
 
-  return { clock, log, secrets, redact, config, catalogue, store, sandboxReport, degraded, close }
+  return { clock, log, secrets, redact, config, catalogue, store, sandboxReport, suspiciousFiles, degraded, close }
 }
 
 /** Throws `config/invalid`. Logs nothing, because the error has all issues. */

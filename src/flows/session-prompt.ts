@@ -20,9 +20,13 @@ import type { Turn } from './turn/claim.ts'
 export interface SessionPromptDeps {
   readonly home: HomeLayout
   readonly store: Store
-  readonly settings: () => Pick<AgentConfig, 'personality'>
+  readonly settings: () => Pick<AgentConfig, 'personality' | 'security' | 'terminal'>
   readonly accountDirectory: AccountDirectory
   readonly agentServices: AgentServices
+  /** Takes the gateway's own secrets out of files. */
+  redact(text: string): string
+  /** What the last scan of a file found; empty for a harmless file. */
+  onScanned(path: string, ids: readonly string[]): void
   readonly log: Logger
   readonly clock: () => number
   /** Of plugins. */
@@ -40,7 +44,7 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
     const { sessionId } = turn
     const { source, seed, task } = turn.event
     const basePrompt = buildSystemPrompt({
-      persona: readPersona(deps),
+      persona: await readPersona(deps),
       instructions: seed?.instructions ?? '',
       platform: accountDirectory.platform(source.platform)?.label ?? source.platform,
       chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
@@ -48,6 +52,7 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
       shared: accountDirectory.isShared(source),
       cwd: agentServices.cwd(),
       hasTools: (await agentServices.tools(turn)).schemas().length > 0,
+      contextFiles: await readProjectFiles(deps),
       sendsFiles: deps.adapter(task?.deliver ?? source)?.sendsAttachments === true,
       today: new Date(clock()).toISOString().slice(0, 10),
     })
@@ -64,12 +69,27 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
 }
 
 /** The persona file is the owner's. If it cannot be read, the default identity is used and the log says why. */
-function readPersona({ home, settings, log }: SessionPromptDeps): string {
-  const name = settings().personality
+async function readPersona({ home, settings, log, onScanned }: SessionPromptDeps): Promise<string> {
+  const { personality: name, security } = settings()
+  const path = name === 'SOUL.md' ? home.soulFile : `${home.root}/${name}`
   try {
-    return readTextIfExists(name === 'SOUL.md' ? home.soulFile : `${home.root}/${name}`, 65_536) ?? ''
+    const text = readTextIfExists(path, 65_536) ?? ''
+    if (text === '') return ''
+    const { scan, blockedText } = await import('../agent/context-files/scan.ts')
+    const ids = scan(text, 'context')
+    onScanned(path, ids)
+    if (ids.length === 0) return text
+    log.warn({ event: 'prompt.persona_suspicious', path, ids }, 'the persona file looks like a prompt injection')
+    return security.scan_soul === 'block' ? blockedText(name, ids) : text
   } catch (error) {
     log.warn({ event: 'prompt.persona_unreadable', file: name, err: error }, 'the persona file cannot be read')
     return ''
   }
+}
+
+/** Only of this machine. */
+async function readProjectFiles({ agentServices, settings, redact, onScanned, log }: SessionPromptDeps) {
+  if (settings().terminal.backend !== 'local') return []
+  const { readContextFiles } = await import('../agent/context-files/read-context-files.ts')
+  return await readContextFiles(agentServices.cwd(), { redact, onScanned, log })
 }

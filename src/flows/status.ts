@@ -156,6 +156,8 @@ export interface DegradedReasonsDeps {
   configuration(): readonly string[]
   /** The path of a file that was removed or replaced while the daemon had it open. */
   replacedFile(): string | undefined
+  /** Files of the system prompt that look like a prompt injection. */
+  readonly suspiciousFiles: ReadonlyMap<string, readonly string[]>
   readonly invalidPlatforms: PlatformCatalogue['invalid']
   terminalBackend(): string
   /** Why commands have no sandbox; '' for none. */
@@ -180,6 +182,8 @@ export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[]
         `${deps.lostDatabase} was missing at the start, and a new, empty one was created: stop the gateway and restore a backup, or restart it to continue without the old conversations`,
       )
     }
+    for (const [path, ids] of deps.suspiciousFiles)
+      reasons.push(`${path} looks like a prompt injection (${ids.join(', ')}); check who wrote it`)
     for (const { directory, reason } of deps.invalidPlatforms) reasons.push(`platform folder ${directory}: ${reason}`)
     const backend = deps.terminalBackend()
     if (backend !== 'local' && backend !== 'none') {

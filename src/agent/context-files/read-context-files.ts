@@ -1,0 +1,94 @@
+/**
+ * Reads the files of a project that belong to the system prompt (contract §4.11, S3): from the root of the repository down
+ * to the working directory, the first one found in each folder.
+ */
+import { realpath, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { messageOf } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
+import { readTextFile } from '../tools/support/files.ts'
+import { truncateMiddle } from '../tools/support/result-json.ts'
+import { blockedText, scan } from './scan.ts'
+
+export interface ContextFilesDeps {
+  readonly log: Logger
+  /** Takes the gateway's own secrets out of a file. */
+  redact(text: string): string
+  /** What the scan of a file found; empty for a harmless file. */
+  onScanned(path: string, ids: readonly string[]): void
+}
+
+export interface ContextFile {
+  /** The real path. */
+  readonly path: string
+  /** The text, or the line that replaces a blocked file. */
+  readonly text: string
+}
+
+const fileNames = ['.hermes.md', 'AGENTS.md', 'CLAUDE.md', '.cursorrules']
+const maxFolders = 20
+const maxFileBytes = 1_048_576
+const maxFileChars = 20_000
+
+/** The outermost folder first. Without a repository only the working directory is read. Never rejects. */
+export async function readContextFiles(cwd: string, deps: ContextFilesDeps): Promise<ContextFile[]> {
+  const files: ContextFile[] = []
+  try {
+    for (const folder of await foldersOf(cwd)) {
+      const file = await readFirst(folder, deps)
+      if (file !== undefined) files.push(file)
+    }
+  } catch (error) {
+    deps.log.warn({ event: 'context.unreadable', path: cwd, err: error }, 'the context files cannot be read')
+  }
+  return files
+}
+
+/** From the root of the repository to the working directory. */
+async function foldersOf(cwd: string): Promise<string[]> {
+  const start = await realpath(cwd).catch(() => undefined)
+  if (start === undefined) return []
+  const folders = [start]
+  for (let folder = start; folders.length <= maxFolders; folder = dirname(folder)) {
+    if (folder !== start) folders.unshift(folder)
+    if (await exists(join(folder, '.git'))) return folders
+    if (dirname(folder) === folder) break
+  }
+  return [start]
+}
+
+async function readFirst(
+  folder: string,
+  { log, redact, onScanned }: ContextFilesDeps,
+): Promise<ContextFile | undefined> {
+  for (const name of fileNames) {
+    const path = join(folder, name)
+    // Links are not followed: they could name a file that only the gateway may read.
+    const found = await readTextFile(path, name, maxFileBytes).catch((error: unknown) => ({
+      ok: false as const,
+      code: 'unreadable',
+      reason: messageOf(error),
+    }))
+    if (!found.ok) {
+      const { code, reason } = found
+      if (code !== 'not_found')
+        log.warn({ event: 'context.file_skipped', path, reason }, 'a context file is not loaded')
+      continue
+    }
+    if (found.text.trim() === '') continue
+    const text = truncateMiddle(found.text, maxFileChars)
+    const ids = scan(text, 'context')
+    onScanned(path, ids)
+    if (ids.length === 0) return { path, text: redact(text) }
+    log.warn({ event: 'context.file_blocked', path, ids }, 'a context file may contain instructions of an attacker')
+    return { path, text: blockedText(name, ids) }
+  }
+  return undefined
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  )
+}

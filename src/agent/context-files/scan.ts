@@ -1,0 +1,102 @@
+/**
+ * Scans text that becomes part of a prompt for instructions to the model (contract §4.11).
+ *
+ * It finds known wording only. What the model may cause is decided by roles, approvals and the sandbox.
+ */
+import { type ScanPattern, type ScanScope, scanPatterns, scanScopes } from './scan-patterns.ts'
+
+export type { ScanScope } from './scan-patterns.ts'
+
+/** The rest of a longer text is not scanned. Callers cut texts to less. */
+export const maxScannedChars = 65_536
+
+/**
+ * Returns the ids of what was found, each once, in the order of the contract: `prompt_injection` …, then
+ * `invisible_unicode_U+XXXX`. Empty for harmless text. Takes time linear in the length.
+ */
+export function scan(text: string, scope: ScanScope): string[] {
+  const scanned = text.slice(0, maxScannedChars)
+  const folded = fold(scanned)
+  const flat = folded.replaceAll('\n', ' ')
+  const deepest = scanScopes.indexOf(scope)
+  const ids = scanPatterns
+    .filter(
+      (pattern) =>
+        scanScopes.indexOf(pattern.scope) <= deepest && matches(pattern, pattern.parts.length === 1 ? flat : folded),
+    )
+    .map(({ id }) => id)
+  return [...new Set([...ids, ...findInvisibleCharacters(scanned)])]
+}
+
+/** What replaces a blocked file. `file` is its name. */
+export function blockedText(file: string, ids: readonly string[]): string {
+  return `[BLOCKED: ${file} contained potential prompt injection (${ids.join(', ')}). Content not loaded.]`
+}
+
+/** Searches each line once: the first match of a part leaves the most text for the next one. */
+function matches({ parts: [first, ...rest] }: ScanPattern, text: string): boolean {
+  if (first === undefined) return false
+  first.lastIndex = 0
+  for (let found = first.exec(text); found !== null; found = first.exec(text)) {
+    if (rest.length === 0) return true
+    const end = text.indexOf('\n', found.index)
+    const line = text.slice(found.index + found[0].length, end === -1 ? text.length : end)
+    let at = 0
+    const all = rest.every((part) => {
+      part.lastIndex = at
+      const hit = part.exec(line)
+      at = part.lastIndex
+      return hit !== null
+    })
+    if (all) return true
+    if (end === -1) return false
+    first.lastIndex = end
+  }
+  return false
+}
+
+/** Normalisation takes quadratic time for long runs of combining marks. */
+const markRun = /(\p{M}{4})\p{M}+/gu
+
+/** Writes the same words in the same way. Line breaks stay. */
+function fold(text: string): string {
+  return (text.search(/[\u0080-\uFFFF]/) === -1 ? text : foldUnicode(text))
+    .toLowerCase()
+    .replace(/[^\S\n]+/g, ' ')
+    .replace(/ ?\n[ \n]*/g, '\n')
+}
+
+function foldUnicode(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\p{Default_Ignorable_Code_Point}+/gu, '')
+    .replace(markRun, '$1')
+    .normalize('NFKC')
+}
+
+const maxInvisibleIds = 20
+
+/** Zero-width and bidirectional characters, tag characters and variation selectors that can carry a hidden text. */
+const invisible =
+  /[\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\u180E\uFEFF\u{E0000}-\u{E007F}]|[\u{E0100}-\u{E01EF}]/gu
+/** A joiner between two emoji, or between letters of a script that needs it. */
+const joined = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D(?=\p{Extended_Pictographic})/gu
+const joinedLetters =
+  /(?<=[\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Malayalam}\p{Script=Sinhala}\p{M}])[\u200C\u200D](?=[\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Malayalam}\p{Script=Sinhala}])/gu
+/** The flags of England, Scotland and Wales. */
+const tagFlag = /\u{1F3F4}[\u{E0061}-\u{E007A}]{3,6}\u{E007F}/gu
+
+function findInvisibleCharacters(text: string): string[] {
+  if (text.search(invisible) === -1) return []
+  const suspicious = text
+    .replace(/^\uFEFF/, '')
+    .replace(joined, '')
+    .replace(joinedLetters, '')
+    .replace(tagFlag, '')
+  const codes = new Set<number>()
+  for (const [character] of suspicious.matchAll(invisible)) {
+    codes.add(character.codePointAt(0) ?? 0)
+    if (codes.size === maxInvisibleIds) break
+  }
+  return [...codes].map((code) => `invisible_unicode_U+${code.toString(16).toUpperCase().padStart(4, '0')}`)
+}
