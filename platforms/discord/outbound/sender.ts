@@ -45,6 +45,8 @@ export interface Sender {
 const maxFilesPerMessage = 10
 /** How many messages are searched for one whose response was lost. */
 const maxLookback = 100
+/** The default of `streaming.cursor`. Only drafts end with it. */
+const draftCursor = '▉'
 /** Drafts of other conversations in the same chat may follow it. */
 const ownMessagesCompared = 5
 const maxEchoes = 500
@@ -158,9 +160,13 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
 
   /**
    * Sends a draft again: for the same nonce Discord returns the earlier message. A draft that it does not know is created,
-   * which does no harm because the reply replaces it.
+   * which does no harm because the reply replaces it. Discord forgets a nonce after a few minutes, so the channel is read first.
    */
   async function repeatDraft(message: OutboundMessage, signal: AbortSignal): Promise<ResolveUnknownResult> {
+    for (const channelId of threads.channelIdsOf(message.target)) {
+      const messageId = await findDraft(channelId, message, signal)
+      if (messageId !== undefined) return { sent: true, messageId }
+    }
     try {
       const sent = await threads.withChannel(message.target, signal, (channelId) =>
         post(message, channelId, [], signal),
@@ -171,6 +177,22 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
       if (isRejected(error)) return { sent: false }
       throw lookupError(error)
     }
+  }
+
+  /** The newest unfinished draft that refers to the same question. */
+  async function findDraft(
+    channelId: string,
+    { replyTo, text }: OutboundMessage,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    if (replyTo === undefined || !text.endsWith(draftCursor)) return undefined
+    const found = (await newestMessages(channelId, signal)).find(
+      (one) =>
+        idAt(recordAt(one, 'author'), 'id') === ownId() &&
+        idAt(recordAt(one, 'message_reference'), 'message_id') === replyTo &&
+        textAt(one, 'content')?.endsWith(draftCursor) === true,
+    )
+    return found === undefined ? undefined : idAt(found, 'id')
   }
 
   /**

@@ -299,6 +299,18 @@ test('a draft that never arrived is created by the search for it', async (t) => 
   assert.deepEqual(found, { sent: true, messageId: discord.sent(dm.id)[0]?.id })
 })
 
+test('a draft is found by its question when Discord has forgotten its nonce', async (t) => {
+  const { discord, adapter, ada, dm, targetFor } = await startDiscordTest(t, { server: { nonceMs: 0 } })
+  const question = discord.world.post(dm, ada, { content: 'Why?' })
+  const draft = messageTo(targetFor(dm.id), 'The answer ▉', { kind: 'draft', replyTo: question.id })
+  discord.gateway.freeze()
+  discord.faults.dropResponse('POST /channels/:id/messages')
+  await adapter.send(draft, neverAborted)
+  const found = await adapter.resolveUnknown?.({ ...draft, text: 'Because ▉' }, neverAborted)
+  assert.deepEqual(found, { sent: true, messageId: discord.sent(dm.id)[0]?.id })
+  assert.equal(discord.sent(dm.id).length, 1)
+})
+
 test('the search for a draft that is to be removed creates none', async (t) => {
   const { discord, adapter, dm, targetFor } = await startDiscordTest(t)
   const draft = messageTo(targetFor(dm.id), '', { kind: 'draft' })
