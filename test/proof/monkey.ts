@@ -195,6 +195,7 @@ async function killUntilWritten(
   while (!done) {
     const early = random.next() < 0.25
     const percent = early ? random.between(20, 60) : random.between(90, 400)
+    endPostponement(home)
     const startedAt = performance.now()
     const gateway = startGatewayProcess(home)
     let readyMs: number | undefined
@@ -246,6 +247,7 @@ async function stopGateway<T>(gateway: GatewayProcess, counts: T): Promise<T> {
 
 /** Lets the gateway run until everything is answered, or until nothing has changed for too long. */
 async function runUntilSettled(home: string, users: Users): Promise<void> {
+  endPostponement(home)
   const gateway = startGatewayProcess(home)
   let before = users.settled()
   let progressAt = performance.now()
@@ -265,6 +267,20 @@ async function runUntilSettled(home: string, users: Users): Promise<void> {
   gateway.signal('SIGTERM')
   const exit = await gateway.ended
   if (exit !== 0) throw new Error(`the last gateway did not stop cleanly (${exit}): ${gateway.log()}`)
+}
+
+/** A message that kills have interrupted several times waits for minutes. Here that time has passed at once. */
+function endPostponement(home: string): void {
+  const db = new DatabaseSync(join(home, 'state.db'))
+  try {
+    db.prepare("update inbox set available_at = :now where available_at > :now and state in ('queued', 'claimed')").run(
+      {
+        now: Date.now(),
+      },
+    )
+  } finally {
+    db.close()
+  }
 }
 
 /** The texts of the dead letters of the inbox. */
