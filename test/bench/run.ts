@@ -14,7 +14,7 @@ import { hooks } from './figures/hooks.ts'
 import { hosts } from './figures/hosts.ts'
 import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
-import { memory, soak } from './figures/memory.ts'
+import { loaded, memory, soak } from './figures/memory.ts'
 import { platforms } from './figures/platforms.ts'
 import { request } from './figures/request.ts'
 import { sandbox } from './figures/sandbox.ts'
@@ -43,6 +43,7 @@ const figures: readonly Figure[] = [
   request,
   files,
   memory,
+  loaded,
   soak,
 ]
 

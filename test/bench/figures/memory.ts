@@ -1,10 +1,13 @@
 /**
  * Memory over many turns and, on request, over minutes, with the official SDK and the V8 flags of the daemon.
  */
+import { fastUsers, maxRssMb } from '../../proof/soak/run.ts'
+import { withSoakDaemon } from '../../proof/soak/with-daemon.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
 import { type BenchChat, withChat } from '../kit/chat.ts'
 import { type BenchGateway, withGateway } from '../kit/gateway.ts'
 import { withModel } from '../kit/model.ts'
+import { cpuMsOf } from '../kit/proc.ts'
 import { slope } from '../kit/stats.ts'
 
 type Work = (gateway: BenchGateway, chat: BenchChat, options: BenchOptions) => Promise<Row[]>
@@ -53,6 +56,33 @@ export const memory: Figure = {
       },
     ]
   }),
+}
+
+const loadTurns = 10_000
+
+export const loaded: Figure = {
+  name: 'loaded',
+  about: 'memory of a daemon as `npm start` runs it, after 10,000 turns at full speed',
+  measure: ({ progress }) =>
+    withSoakDaemon(1, async ({ daemon, people, take }) => {
+      const idle = take()
+      const cpuBefore = cpuMsOf(daemon.pid)
+      progress(`${loadTurns} turns`)
+      await people.writeFast(loadTurns, fastUsers)
+      const late = take()
+      const cpu = (cpuMsOf(daemon.pid) - cpuBefore) / loadTurns
+      if (people.failures.length > 0) throw new Error(`${people.failures.length} unanswered: ${people.failures[0]}`)
+      return [
+        {
+          name: `resident memory after ${loadTurns.toLocaleString('en')} turns`,
+          measured: late.rss,
+          unit: 'MB',
+          bar: maxRssMb,
+          baseline: { what: 'idle', value: idle.rss },
+          note: `200 users, ${fastUsers} turns at the same time; ${cpu.toFixed(2)} ms of CPU per turn`,
+        },
+      ]
+    }),
 }
 
 export const soak: Figure = {

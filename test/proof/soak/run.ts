@@ -5,16 +5,10 @@
  * `people.ts` describes the users. They model a gateway of a small company: many conversations of usual length at the
  * same time, none of which is endless, and new chats at a low rate.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { createRandom } from '../random.ts'
-import { startSoakChat } from './chat-server.ts'
-import { type SoakDaemon, startSoakDaemon } from './daemon.ts'
-import { startSoakModel } from './model.ts'
-import { createPeople, type People } from './people.ts'
-import { createSampler, growthPerHour, type Sample, tableHead, tableLine } from './samples.ts'
+import type { SoakDaemon } from './daemon.ts'
+import type { People } from './people.ts'
+import { growthPerHour, type Sample, tableHead, tableLine } from './samples.ts'
+import { withSoakDaemon } from './with-daemon.ts'
 
 export interface SoakOptions {
   readonly turnsPerSecond: number
@@ -33,30 +27,15 @@ export interface SoakReport {
 }
 
 /** MB of 2^20 bytes. */
-const maxRssMb = 150
+export const maxRssMb = 150
 const maxGrowthPerHourMb = 1
-const fastUsers = 16
+export const fastUsers = 16
 const sampleMs = 60_000
 /** A model sends about this many milliseconds between two chunks. */
 const chunkDelayMs = 15
 
-export async function proveSoak(options: SoakOptions): Promise<SoakReport> {
-  const home = await mkdtemp(join(tmpdir(), 'hermes-soak-'))
-  const notes = join(home, 'notes.txt')
-  await writeFile(notes, 'A line of the notes of the user.\n'.repeat(60))
-  const chat = await startSoakChat()
-  const model = await startSoakModel(notes)
-  let daemon: SoakDaemon | undefined
-  try {
-    daemon = await startSoakDaemon(home, chat.url, model.baseUrl)
-    const sampler = createSampler(daemon.pid, home)
-    chat.onMemory = sampler.add
-    const random = createRandom(options.seed)
-    const people = createPeople({ random, askChat: chat.ask, askApi: askApiOf(daemon) })
-    const begun = performance.now()
-    const take = () => sampler.take((performance.now() - begun) / 60_000, people.turns)
-
-    await pause(2_000)
+export function proveSoak(options: SoakOptions): Promise<SoakReport> {
+  return withSoakDaemon(options.seed, async ({ daemon, model, people, take }) => {
     options.print(tableHead)
     const idle = take()
     options.print(tableLine(idle))
@@ -66,12 +45,7 @@ export async function proveSoak(options: SoakOptions): Promise<SoakReport> {
     model.chunkDelayMs = chunkDelayMs
     const samples = await sampleUntilEnd(options, people, daemon, take)
     return judge(options, { idle, fast, samples, people, daemon })
-  } finally {
-    await daemon?.stop()
-    await chat.close()
-    await model.stop()
-    await rm(home, { recursive: true, force: true, maxRetries: 5 })
-  }
+  })
 }
 
 async function sampleUntilEnd(
@@ -128,24 +102,5 @@ function judge(options: SoakOptions, { idle, fast, samples, people, daemon }: Me
       ...problems.slice(0, 10).map((line) => `    ${line}`),
       ...(daemon.ended() === undefined ? [] : [`  ${daemon.ended()}`]),
     ],
-  }
-}
-
-/** Users of `/v1/chat/completions`, each conversation in a session with a name. */
-function askApiOf({ url, token }: SoakDaemon) {
-  return async (session: string, text: string, expected: string): Promise<void> => {
-    const response = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${token}`,
-        'x-hermes-session-id': session,
-      },
-      body: JSON.stringify({ model: 'hermes', stream: true, messages: [{ role: 'user', content: text }] }),
-      signal: AbortSignal.timeout(60_000),
-    })
-    const body = await response.text()
-    const answer = [...body.matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].map(([, content]) => content).join('')
-    if (!answer.includes(expected)) throw new Error(`the API did not answer: ${response.status} ${body.slice(0, 200)}`)
   }
 }
