@@ -159,6 +159,7 @@ async function runModelTurn(
       maxIterations: turn.event.task?.maxIterations,
       isUnattended: !hasWaitingUser(turn.event),
       outageSince: turn.outageSince,
+      usedTokens: turn.usedTokens ?? 0,
       journal,
       listener: progress.listener,
       signal: running.signal,

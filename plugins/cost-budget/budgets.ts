@@ -29,6 +29,8 @@ export interface BudgetSubject {
   readonly user: string
   /** The key of the session; '' if unknown. */
   readonly chat: string
+  /** The id of the turn, also for its sub-agents; '' outside of turns. */
+  readonly turn: string
 }
 
 export function createBudgets(settings: () => BudgetSettings, ledger: Ledger, log: Logger): Budgets {
@@ -70,11 +72,12 @@ export function createBudgets(settings: () => BudgetSettings, ledger: Ledger, lo
 
   function callOf(fields: Fields): Call {
     const kinds = new Set(settings().budgets.map(({ per }) => per))
-    const { user, chat } = subjectOf(fields)
+    const { user, chat, turn } = subjectOf(fields)
     const payers = [
       payerOf('global', ''),
       ...(kinds.has('user') && user !== '' ? [payerOf('user', user)] : []),
       ...(kinds.has('chat') && chat !== '' ? [payerOf('chat', chat)] : []),
+      ...(kinds.has('turn') && turn !== '' ? [payerOf('turn', turn)] : []),
     ]
     return { id: asString(fields['api_request_id']), turnId: asString(fields['turn_id']), payers }
   }
@@ -122,7 +125,13 @@ function payerOf(per: Budget['per'], name: string): string {
   return per === 'global' ? per : `${per}:${name}`
 }
 
+/** A turn in the background, and one of a sub-agent, is charged to the person who caused it. */
 export function subjectOf(fields: Fields): BudgetSubject {
   const [platform, sender] = [asString(fields['platform']), asString(fields['sender_id'])]
-  return { user: sender === '' ? '' : `${platform}:${sender}`, chat: asString(fields['session_key']) }
+  const own = sender === '' ? '' : `${platform}:${sender}`
+  return {
+    user: asString(fields['caused_by']) || own,
+    chat: asString(fields['session_key']),
+    turn: asString(fields['root_turn_id']) || asString(fields['turn_id']),
+  }
 }

@@ -3,7 +3,7 @@
  * Each call reserves its estimated cost first, so that concurrent calls cannot spend the same money.
  */
 import { asString, createLruCache, type Fields, messageOf, type PluginContext } from '#sdk'
-import { createBudgets } from './budgets.ts'
+import { type BudgetSubject, createBudgets, subjectOf } from './budgets.ts'
 import { createLedger } from './ledger.ts'
 import { formatBudgetReport, noticeForModel } from './messages.ts'
 import { parseBudgetSettings } from './settings.ts'
@@ -37,11 +37,11 @@ export async function register(ctx: PluginContext): Promise<void> {
       log.error({ event: 'cost_budget.save_failed', err: error }, `the ledger cannot be stored: ${messageOf(error)}`),
   })
   const budgets = createBudgets(current, ledger, log)
-  /** The keys of chats by session id, because `pre_llm_call` contains only the session id. */
-  const chatBySession = createLruCache<string>(5_000)
+  /** Who pays by session id, because `pre_llm_call` contains only the session id. */
+  const subjectBySession = createLruCache<BudgetSubject>(5_000)
 
   ctx.registerGuardrail('budget', 'model', ({ request, fields }) => {
-    chatBySession.set(asString(fields['session_id']), asString(fields['session_key']))
+    subjectBySession.set(asString(fields['session_id']), subjectOf(fields))
     return budgets.admit(request, fields)
   })
   ctx.registerMiddleware('llm_request', ({ request, ...fields }) => {
@@ -65,9 +65,12 @@ export async function register(ctx: PluginContext): Promise<void> {
     },
     { priority: innermostPriority },
   )
-  ctx.registerHook('pre_llm_call', ({ platform, sender_id, session_id }) => {
-    const user = sender_id === '' ? '' : `${platform}:${sender_id}`
-    const sentences = budgets.warnings({ user, chat: chatBySession.get(session_id) ?? '' })
+  ctx.registerHook('pre_llm_call', ({ platform, sender_id, session_id, turn_id }) => {
+    const { user, chat } = subjectOf({ platform, sender_id })
+    const known = subjectBySession.get(session_id)
+    // In a group, the session has several people; in the background, the person is known from the first call.
+    const payer = platform === 'background' ? (known?.user ?? user) : user
+    const sentences = budgets.warnings({ user: payer, chat: known?.chat ?? chat, turn: turn_id })
     return sentences.length === 0 ? null : { context: noticeForModel(sentences) }
   })
   ctx.registerHook('on_session_end', ({ turn_id }) => ledger.turnEnded(turn_id))
@@ -76,7 +79,7 @@ export async function register(ctx: PluginContext): Promise<void> {
       name,
       description: 'Shows the budgets that apply to you and the amounts spent',
       run(_args, { platform, userId, sessionKey }) {
-        const subject = { user: `${platform}:${userId}`, chat: sessionKey }
+        const subject = { user: `${platform}:${userId}`, chat: sessionKey, turn: '(each)' }
         return formatBudgetReport(subject, budgets.spendingPerBudget(subject), current().currency, budgets.unpriced())
       },
     })

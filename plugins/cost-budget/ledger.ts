@@ -36,7 +36,8 @@ export interface Ledger {
   flush(): Promise<void>
 }
 
-export type Period = 'day' | 'month'
+/** `turn`: the amounts of turns, by the payer `turn:<id>`. */
+export type Period = 'day' | 'month' | 'turn'
 
 interface Reservation extends Call {
   readonly expected: Spending
@@ -57,6 +58,8 @@ const noSpending: Spending = { money: 0, tokens: 0 }
 const stateKey = 'ledger'
 /** Earlier periods stay in memory for a while, because the clock may be set back. */
 const maxPeriodsKept = 6
+/** Each of them is stored again after every response. */
+const maxTurnsKept = 200
 /** Releases reservations of calls without a turn that never started, for example because a guardrail blocked them. */
 const reservationTtlMs = 600_000
 
@@ -70,7 +73,7 @@ export async function createLedger({ state, now, timeZone, onSaveError }: Ledger
     ]),
   )
   const saving = createCoalescer(() => {
-    const current = [dateOf('day'), dateOf('month')]
+    const current = [dateOf('day'), dateOf('month'), dateOf('turn')]
     for (const date of [...periods.keys()].slice(0, -maxPeriodsKept)) if (!current.includes(date)) periods.delete(date)
     const kept = [...periods].filter(([date]) => current.includes(date))
     return state.set(stateKey, Object.fromEntries(kept.map(([date, page]) => [date, serializePeriodRecord(page)])))
@@ -89,6 +92,17 @@ export async function createLedger({ state, now, timeZone, onSaveError }: Ledger
     const { spent } = page(period)
     const before = spent.get(payer) ?? noSpending
     spent.set(payer, { money: before.money + money, tokens: before.tokens + tokens })
+  }
+
+  /** The turns that spent last are kept: a turn may go on after a restart or a pause. */
+  function addToTurn(payer: string, amounts: Spending): void {
+    add(payer, 'turn', amounts)
+    const { spent, marks } = page('turn')
+    const newest = spent.get(payer) ?? noSpending
+    spent.delete(payer)
+    spent.set(payer, newest)
+    for (const oldest of [...spent.keys()].slice(0, -maxTurnsKept)) spent.delete(oldest)
+    for (const mark of [...marks].slice(0, -maxTurnsKept)) marks.delete(mark)
   }
 
   return {
@@ -118,7 +132,10 @@ export async function createLedger({ state, now, timeZone, onSaveError }: Ledger
     recordCall({ id, payers }, spent) {
       reservations.delete(id)
       if (spent.tokens === 0) return
-      for (const payer of payers) for (const period of ['day', 'month'] as const) add(payer, period, spent)
+      for (const payer of payers) {
+        if (payer.startsWith('turn:')) addToTurn(payer, spent)
+        else for (const period of ['day', 'month'] as const) add(payer, period, spent)
+      }
       saving.schedule()
     },
     turnEnded(turnId) {
@@ -164,6 +181,7 @@ function serializePeriodRecord({ spent, marks }: PeriodRecord): Fields {
 function createDateFormatter(): (at: number, timeZone: string, period: Period) => string {
   let known: { readonly timeZone: string; readonly format: Intl.DateTimeFormat } | undefined
   return (at, timeZone, period) => {
+    if (period === 'turn') return period
     if (known?.timeZone !== timeZone) {
       const parts = { year: 'numeric', month: '2-digit', day: '2-digit' } as const
       known = { timeZone, format: new Intl.DateTimeFormat('en-CA', { timeZone, ...parts }) }

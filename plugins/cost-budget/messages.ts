@@ -4,9 +4,14 @@
 import type { Spending } from './ledger.ts'
 import type { Budget } from './settings.ts'
 
-const possessives = { user: 'Your', chat: 'The', global: 'The' } as const
-const budgetLabels = { user: 'budget', chat: 'budget of this chat', global: 'budget of all chats' } as const
-const periodLabels = { day: 'today', month: 'this month' } as const
+const possessives = { user: 'Your', chat: 'The', global: 'The', turn: 'The' } as const
+const budgetLabels = {
+  user: 'budget',
+  chat: 'budget of this chat',
+  global: 'budget of all chats',
+  turn: 'budget',
+} as const
+const periodLabels = { day: 'today', month: 'this month', turn: 'this turn' } as const
 const nextPeriodLabels = { day: 'tomorrow', month: 'next month' } as const
 
 /** `Your budget for today` */
@@ -31,6 +36,8 @@ export function budgetExhaustedMessage(
 ): string {
   if (isReserved)
     return `${budgetNameOf(budget)} has too little left for another response while others are running. Try again in a moment.`
+  if (budget.period === 'turn')
+    return `${budgetNameOf(budget)} is used up: ${formatSpending(budget, spent, currency)}. Write again to go on.`
   return `${budgetNameOf(budget)} is used up: ${formatSpending(budget, spent, currency)}. The next period starts ${nextPeriodLabels[budget.period]} (${timeZone}).`
 }
 
@@ -60,7 +67,7 @@ export function formatBudgetReport(
   if (lines.length === 0) return ['No budget applies to you.', ...names].join('\n')
   const shown = lines.map(
     ({ budget, spent }) =>
-      `- ${budgetNameOf(budget)}: ${formatSpending(budget, spent, currency)}; ${actionDescriptions[budget.action]}`,
+      `- ${budget.per === 'turn' ? 'The budget of each turn' : budgetNameOf(budget)}: ${formatSpending(budget, spent, currency)}; ${actionDescriptions[budget.action]}`,
   )
   const unpricedNotice = unpriced.length === 0 ? [] : ['', `${unpriced.join(', ')} has no price and counts as free.`]
   return [...shown, ...unpricedNotice, ...names].join('\n')

@@ -5,8 +5,9 @@ import { asArray, asNumber, asRecord, asString, type Fields, isRecord } from '#s
 import { type PriceTable, parsePriceTable } from './prices.ts'
 
 export interface Budget {
-  readonly per: 'user' | 'chat' | 'global'
-  readonly period: 'day' | 'month'
+  readonly per: 'user' | 'chat' | 'global' | 'turn'
+  /** `turn` with `per: turn`. */
+  readonly period: 'day' | 'month' | 'turn'
   readonly unit: 'money' | 'tokens'
   readonly limit: number
   readonly action: 'warn' | 'block' | 'route_down'
@@ -48,7 +49,7 @@ export function parseBudgetSettings(settings: Fields): BudgetSettings {
 }
 
 const periods = ['day', 'month'] as const
-const subjects = ['user', 'chat', 'global'] as const
+const subjects = ['user', 'chat', 'global', 'turn'] as const
 const actions = ['warn', 'block', 'route_down'] as const
 
 function parseBudget(value: unknown, position: number): Budget {
@@ -58,9 +59,11 @@ function parseBudget(value: unknown, position: number): Budget {
   const limit = amount ?? tokens
   if (typeof limit !== 'number' || !(limit > 0) || (amount !== undefined && tokens !== undefined))
     throw new Error(`${location}: expected either amount or tokens, a number above 0`)
+  const per = parseEnum(subjects, value['per'], `${location}: per`)
+  if (per === 'turn' && value['period'] !== undefined) throw new Error(`${location}: a budget per turn has no period`)
   return {
-    per: parseEnum(subjects, value['per'], `${location}: per`),
-    period: parseEnum(periods, value['period'], `${location}: period`),
+    per,
+    period: per === 'turn' ? 'turn' : parseEnum(periods, value['period'], `${location}: period`),
     unit: amount === undefined ? 'tokens' : 'money',
     limit,
     action: parseEnum(actions, value['action'], `${location}: action`),

@@ -23,6 +23,10 @@ export interface TurnInfo {
   readonly senderId: string
   /** Of the person who caused the turn. */
   readonly role: Role
+  /** Who caused the turn, also a turn in the background: `<platform>:<user id>`. Absent for the gateway itself. */
+  readonly causedBy?: string
+  /** The turn for which a sub-agent works. Absent for a turn that is no sub-agent. */
+  readonly rootTurnId?: string
   /** '' for a session without a parent. */
   readonly parentSessionId: string
   readonly model: string

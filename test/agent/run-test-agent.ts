@@ -4,6 +4,7 @@
 
 import { createAgent } from '../../src/agent/agent.ts'
 import { type AgentHooks, noopAgentHooks, type TurnInfo } from '../../src/agent/agent-hooks.ts'
+import type { AgentConfig } from '../../src/agent/config.ts'
 import type { AgentTurnInput } from '../../src/agent/loop/agent-turn.ts'
 import { type ApproveTool, denyAll } from '../../src/agent/loop/tool-approval.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -42,6 +43,7 @@ export const question: ChatMessage = { role: 'user', content: 'what is in the fi
 
 export interface TestAgentOptions extends Partial<AgentTurnInput> {
   readonly maxIterations?: number
+  readonly settings?: Partial<AgentConfig>
   readonly middleware?: Middleware
   readonly hooks?: Partial<AgentHooks>
   readonly approve?: ApproveTool
@@ -70,7 +72,7 @@ export function agentDeps() {
 export function runTestAgent(
   script: readonly ScriptStep[],
   tools: Record<string, TestTool> = {},
-  { maxIterations: budget, middleware, hooks, approve, onFork, ...given }: TestAgentOptions = {},
+  { maxIterations: budget, settings, middleware, hooks, approve, onFork, ...given }: TestAgentOptions = {},
 ) {
   const provider = scriptedProvider(script)
   const journal = createInMemoryJournal()
@@ -86,7 +88,7 @@ export function runTestAgent(
       return () => onFork?.(-1)
     },
     agentHooks: { ...noopAgentHooks, ...hooks },
-    settings: () => settingsWith(budget === undefined ? {} : { max_iterations: budget }),
+    settings: () => settingsWith({ ...(budget === undefined ? {} : { max_iterations: budget }), ...settings }),
   })
   const result = agent.runTurn({
     turn: turnInfo,

@@ -20,7 +20,7 @@ export interface LoopState {
   outageSince: number | null
   /** The newest tool calls with their results, as hashes. */
   readonly recentCalls: string[]
-  /** Of the responses of this run of the turn and of its sub-agents. */
+  /** Of the responses of this turn and of its sub-agents. */
   tokens: number
 }
 

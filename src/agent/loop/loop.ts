@@ -53,6 +53,8 @@ export interface LoopInput {
   readonly turnStart: number
   /** When the provider stopped answering this turn, ms; null or undefined while it answers. */
   readonly outageSince?: number | null
+  /** Tokens of the earlier runs of an interrupted turn. */
+  readonly usedTokens?: number
   /** A lower limit of model calls than the configured one. */
   readonly maxIterations?: number | undefined
   /** A program waits for the reply, not a user. */
@@ -89,6 +91,7 @@ export interface LoopResult {
  */
 export async function runAgentLoop(deps: LoopDeps, input: LoopInput, context: string): Promise<LoopResult> {
   const state = restoreLoopState(input.transcript, input.turnStart, input.outageSince ?? null)
+  state.tokens = input.usedTokens ?? 0
   const { max_iterations, agent } = deps.settings()
   const iterationLimit = Math.min(agent.max_turns ?? max_iterations, input.maxIterations ?? Number.POSITIVE_INFINITY)
   const inScope = (work: () => Promise<LoopResult | undefined>) =>
@@ -100,11 +103,12 @@ export async function runAgentLoop(deps: LoopDeps, input: LoopInput, context: st
     })
   }
   for (;;) {
+    // Also before the first request of a resumed turn.
+    const runaway = findRunaway(state, deps.settings().agent)
+    if (runaway !== undefined) return endRunaway(deps, input, state, runaway)
     state.iteration += 1
     const result = await inScope(() => runIteration(deps, input, state, iterationLimit, context))
     if (result !== undefined) return result
-    const runaway = findRunaway(state, deps.settings().agent)
-    if (runaway !== undefined) return endRunaway(deps, input, state, runaway)
   }
 }
 

@@ -94,6 +94,7 @@ function createSubagent(
     ...turn,
     sessionId,
     turnId: uuid7(now),
+    rootTurnId: turn.rootTurnId ?? turn.turnId,
     // The sub-agent of a background task belongs to that task, so that no user is asked for approval.
     taskId: turn.taskId === turn.sessionId ? sessionId : turn.taskId,
     parentSessionId: turn.sessionId,

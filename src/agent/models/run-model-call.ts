@@ -187,6 +187,8 @@ function eventFields({ turn, apiRequestId, iteration, apiCallCount, retryCount }
     session_id: turn.sessionId,
     session_key: turn.sessionKey,
     sender_id: turn.senderId,
+    caused_by: turn.causedBy ?? '',
+    root_turn_id: turn.rootTurnId ?? turn.turnId,
     task_id: turn.taskId,
     turn_id: turn.turnId,
     api_request_id: apiRequestId,

@@ -21,6 +21,7 @@ import {
   readFrozenPrompt,
   readTranscript,
   type TranscriptEntry,
+  usageOfTurn,
 } from '../../sessions/transcript.ts'
 import { beginTurn, findOpenTurn, type OpenTurn, resumeTurn } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
@@ -43,6 +44,8 @@ export interface Turn {
   readonly hasFailedAttempts: boolean
   /** When the provider of the model stopped answering this turn, ms; null while it answers. */
   readonly outageSince: number | null
+  /** Of the stored responses of an interrupted turn, input and output together. */
+  readonly usedTokens?: number
   /** The frozen system prompt; undefined in a new session. */
   readonly systemPrompt: string | undefined
   /** The conversation so far. The messages of this turn come last. */
@@ -236,9 +239,17 @@ function* buildTurn({
     resumed: interrupted !== undefined,
     hasFailedAttempts: attempts.tries + attempts.crashes > 0,
     outageSince: interrupted?.outage_since ?? null,
+    usedTokens: interrupted === undefined ? 0 : yield* tokensOfTurn(state.session_id, id, transcript),
     systemPrompt: yield* readFrozenPrompt(state.session_id),
     transcript,
   }
+}
+
+/** What the responses of the earlier attempts have used. */
+function* tokensOfTurn(sessionId: string, turnId: string, entries: readonly TranscriptEntry[]): Transaction<number> {
+  const from = entries.find((entry) => entry.turnId === turnId)?.ord ?? 0
+  const { inputTokens, outputTokens } = yield* usageOfTurn(sessionId, turnId, from)
+  return inputTokens + outputTokens
 }
 
 function authorityOf(rules: TurnParts['rules'], event: MessageEvent): Authority {
@@ -277,6 +288,7 @@ export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string):
     route: routeOf(event),
     senderId: event.source.userId ?? '',
     role: authority.role,
+    ...(authority.userId === undefined ? {} : { causedBy: `${authority.platform}:${authority.userId}` }),
     parentSessionId: '',
     model,
     provider: provider.name,

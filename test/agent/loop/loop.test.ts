@@ -6,7 +6,7 @@ import { HermesError, isHermesError } from '../../../src/lib/errors.ts'
 import type { ChatMessage, ToolCall } from '../../../src/message/transcript.ts'
 import { noUsage } from '../../../src/message/transcript.ts'
 import { call, type ScriptStep, usagePerCall } from '../../kit/scripted-provider.ts'
-import { createInMemoryJournal, createTestTools, type TestTool } from '../in-memory-deps.ts'
+import { createInMemoryJournal, createTestTools, settingsWith, type TestTool } from '../in-memory-deps.ts'
 import { question, runTestAgent } from '../run-test-agent.ts'
 
 function asks(...calls: ToolCall[]): ScriptStep {
@@ -375,4 +375,14 @@ test('a turn ends with a notice when it has used more tokens than permitted, aft
   countTokens(state, { ...noUsage, outputTokens: 1 })
   assert.equal(findRunaway(state, limits)?.reason, 'token_limit')
   assert.equal(findRunaway(state, { max_identical_calls: 0 }), undefined, 'no limit by default')
+})
+
+test('a resumed turn counts the tokens of its earlier runs', async () => {
+  const { result, provider } = runTestAgent(
+    [{ chunks: ['done'] }],
+    {},
+    { settings: { agent: { ...settingsWith().agent, max_turn_tokens: 100 } }, usedTokens: 100 },
+  )
+  assert.equal((await result).finishReason, 'token_limit')
+  assert.equal(provider.requests.length, 0)
 })

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { hashToolCall } from '../../../src/agent/loop/tool-batch.ts'
-import type { Claim, Turn } from '../../../src/flows/turn/claim.ts'
+import type { Claim, ClaimRules, Turn } from '../../../src/flows/turn/claim.ts'
 import { createTurnJournal, type TurnCompletion } from '../../../src/flows/turn/journal.ts'
+import { lowerRole } from '../../../src/inbox/access.ts'
 import { assessCrash, listSuspectSessions, recordFailedAttempt } from '../../../src/inbox/attempts.ts'
 import { acceptEvent, findEventState, findQueueHead } from '../../../src/inbox/queries.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { brand } from '../../../src/lib/ids.ts'
+import type { Authority } from '../../../src/message/authority.ts'
 import type { MessageEvent } from '../../../src/message/event.ts'
 import type { SessionKey } from '../../../src/message/ids.ts'
 import type { AssistantMessage, ToolCall, Usage } from '../../../src/message/transcript.ts'
@@ -46,7 +48,7 @@ function asks(...toolCalls: ToolCall[]): AssistantMessage {
 
 const call = (id: string): ToolCall => ({ id, name: 'tool', arguments: `{"of":"${id}"}` })
 
-function journalFor(t: TestContext) {
+function journalFor(t: TestContext, rules: Partial<ClaimRules> = {}) {
   const { store } = openStore(t)
   const clock = createManualClock()
   const progressed: SessionKey[] = []
@@ -56,6 +58,7 @@ function journalFor(t: TestContext) {
     isShared: () => false,
     authorityOf: () => ownerAuthority,
     routeOf: (event) => `route ${event.text}`,
+    ...rules,
     onProgress: (session) => void progressed.push(session),
   })
   let events = 0
@@ -211,6 +214,36 @@ test('an interrupted turn is resumed before newer messages', async (t) => {
   assert.equal(again.transcript.length, 1, 'the message is not written a second time')
   await journal.finish(again, ending())
   assert.equal((await claimRun()).event.text, 'two')
+})
+
+test('a turn keeps its stored authority when it is resumed, lowered to what the configuration gives now', async (t) => {
+  const member: Authority = { role: 'member', platform: 'chat', chatType: 'dm', userId: 'u' }
+  let ceiling: Authority['role'] = 'owner'
+  const { accept, claimRun, journal } = journalFor(t, {
+    lowerAuthority: (stored) => ({ ...stored, role: lowerRole(stored.role, ceiling) }),
+  })
+  await accept('one', { authority: member })
+  assert.deepEqual((await claimRun()).authority, member)
+  ceiling = 'guest'
+  const resumed = await claimRun()
+  assert.deepEqual(resumed.authority, { ...member, role: 'guest' })
+  await journal.finish(resumed, ending())
+  // Stored by a version without roles.
+  await accept('two')
+  assert.equal((await claimRun()).authority, ownerAuthority)
+})
+
+test('an interrupted turn knows the tokens of its stored responses', async (t) => {
+  const { accept, claimRun, journal } = journalFor(t)
+  await accept('one')
+  const first = await claimRun()
+  assert.equal(first.usedTokens, 0)
+  await journal.journalOf(first).recordAssistantMessage(asks(call('a')), cost, false)
+  const resumed = await claimRun()
+  assert.equal(resumed.usedTokens, cost.inputTokens + cost.outputTokens)
+  await journal.finish(resumed, ending())
+  await accept('two')
+  assert.equal((await claimRun()).usedTokens, 0, 'a new turn begins at zero')
 })
 
 test('a message that failed three times becomes a dead letter with its reason, and the next one is handled', async (t) => {

@@ -3,11 +3,13 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { createBudgets } from '../../../plugins/cost-budget/budgets.ts'
 import { createLedger } from '../../../plugins/cost-budget/ledger.ts'
 import { budgetNameOf } from '../../../plugins/cost-budget/messages.ts'
 import { costOf, parsePriceTable } from '../../../plugins/cost-budget/prices.ts'
 import { parseBudgetSettings } from '../../../plugins/cost-budget/settings.ts'
 import { estimateUsage, meterStream, noUsage } from '../../../plugins/cost-budget/stream-meter.ts'
+import { silentLog } from '../../../src/lib/log.ts'
 import { extractUsage, type Usage } from '../../../src/sdk.ts'
 import type { TestGateway, TestGatewayOptions } from '../../kit/start-gateway.ts'
 import { conversation } from '../../stories/support.ts'
@@ -322,4 +324,54 @@ test('tokens are counted in every wire format, from responses and from chunks', 
       cacheWriteTokens: 0,
     })
   for (const json of [null, 'x', {}, { usage: 7 }, { choices: [] }]) assert.equal(extractUsage(json), undefined)
+})
+
+test('a turn and its sub-agents have one budget, which holds across restarts; the person who caused a call pays', async () => {
+  let kept: unknown
+  const state = {
+    get: async () => kept,
+    async set(_key: string, value: unknown) {
+      kept = value
+    },
+  }
+  const settings = parseBudgetSettings({
+    budgets: [
+      { per: 'turn', tokens: 100, action: 'block' },
+      { per: 'user', period: 'day', tokens: 150, action: 'block' },
+    ],
+    prices: {},
+    currency: 'USD',
+    timezone: 'UTC',
+    warn_at: 0.8,
+    cheap_model: '',
+    expected_output_tokens: 0,
+  })
+  const open = async () => {
+    const ledger = await createLedger({ state, now: () => 0, timeZone: () => 'UTC', onSaveError: assert.ifError })
+    return { ledger, budgets: createBudgets(() => settings, ledger, silentLog) }
+  }
+  const ada = { platform: 'telegram', sender_id: '5', caused_by: 'telegram:5' }
+  const inTurn = { ...ada, turn_id: 'turn', root_turn_id: 'turn', api_request_id: 'a' }
+  const inSubagent = { ...inTurn, turn_id: 'child', api_request_id: 'b' }
+  const inTask = { platform: 'background', sender_id: 'hook:h', caused_by: 'telegram:5', turn_id: 'task' }
+  const used = (inputTokens: number): Usage => ({ ...noUsage, inputTokens })
+
+  const before = await open()
+  assert.equal(before.budgets.admit({}, inTurn), null)
+  before.budgets.recordUsage(before.budgets.callOf(inTurn), 'm', used(60))
+  before.budgets.recordUsage(before.budgets.callOf(inSubagent), 'm', used(40))
+  await before.ledger.flush()
+  const { budgets } = await open()
+  assert.match(budgets.admit({}, inTurn) ?? '', /\b100 of 100 tokens\b/)
+  assert.match(budgets.admit({}, inSubagent) ?? '', /\b100 of 100 tokens\b/)
+  assert.equal(budgets.admit({}, inTask), null)
+  budgets.recordUsage(budgets.callOf(inTask), 'm', used(50))
+  const message = budgets.admit({}, { ...ada, turn_id: 'next', api_request_id: 'c' }) ?? ''
+  assert.match(message, /\b150 of 150 tokens\b/)
+  assert.equal(budgets.admit({}, { platform: 'telegram', sender_id: '6', turn_id: 'other' }), null)
+  const shown = budgets.spendingPerBudget({ user: 'telegram:5', chat: '', turn: '' })
+  assert.deepEqual(
+    shown.map(({ budget, spent }) => [budget.per, spent.tokens]),
+    [['user', 150]],
+  )
 })
