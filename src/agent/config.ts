@@ -107,7 +107,7 @@ export const agentConfig = {
       disabled_toolsets: z
         .array(z.string())
         .default([])
-        .describe('Toolsets that the model does not get: terminal, file, todo, delegation.'),
+        .describe('Toolsets that the model does not get: terminal, file, todo, delegation, clarify.'),
     })
     .prefault({}),
   delegation: z

@@ -82,7 +82,10 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     }),
     model: agentServices.model,
     tools: agentServices.tools,
-    toolContext: agentServices.toolContext,
+    toolContext: (turn, call, signal) => ({
+      ...agentServices.toolContext(turn, call, signal),
+      askUser: core.approvals.askUserFor({ turnId: turn.id, callId: call.id }),
+    }),
     openSubagentWorkspace: agentServices.openSubagentWorkspace,
     freezePrompt: createPromptFreezer({
       home: options.home,

@@ -150,7 +150,8 @@ function* cancelStale(
 ): Transaction<StoredQuestion[]> {
   const stillOpen: StoredQuestion[] = []
   for (const question of questions) {
-    if (question.about === undefined || (yield* deps.turnIsOpen(question.about.turnId))) stillOpen.push(question)
+    const turnId = question.turnId ?? question.about?.turnId
+    if (turnId === undefined || (yield* deps.turnIsOpen(turnId))) stillOpen.push(question)
     else yield* withdrawQuestion(deps, question, 'cancelled', after, now)
   }
   return stillOpen

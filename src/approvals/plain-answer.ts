@@ -52,7 +52,7 @@ export function* applyPlainAnswer(
   if (question === undefined || answer === undefined)
     return 'My question is no longer open. If this was for me, please send it again.'
   yield* answerQuestion(deps, question, { ...answer, by: source }, after, now)
-  return answer.choice.effect.says
+  return question.kind === 'clarify' ? '' : answer.choice.effect.says
 }
 
 const maxAnswerChars = 4_000

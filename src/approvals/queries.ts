@@ -56,7 +56,7 @@ const insert = query((db, p: NewQuestion & { now: number; created_at: number }) 
 )
 
 export function* insertQuestion(id: string, question: Question, buttons: boolean, now: number): Transaction<void> {
-  const { kind, sessionKey, source, text, choices, unanswered, timeoutMs, approver, about } = question
+  const { kind, sessionKey, source, text, choices, unanswered, timeoutMs, approver, about, turnId } = question
   const payload: Payload = {
     kind,
     sessionKey,
@@ -66,6 +66,7 @@ export function* insertQuestion(id: string, question: Question, buttons: boolean
     buttons,
     ...(approver === undefined ? {} : { approver }),
     ...(about === undefined ? {} : { about }),
+    ...(turnId === undefined ? {} : { turnId }),
   }
   yield* exec(insert, {
     id,

@@ -29,6 +29,8 @@ export interface Question {
   readonly replyTo?: string
   /** Who may answer a question about a command; without it `source`, or any user of a shared session. */
   readonly approver?: Approver
+  /** The turn that waits for the answer; by default that of `about`. The question is cancelled when it ends. */
+  readonly turnId?: string
   /** The action that needs approval, for plugins. Only for `approval`. */
   readonly about?: ApprovalSubject
 }
@@ -70,7 +72,9 @@ export interface Effect {
 
 /** The contract's forms (§3.2): `sc:<choice>:<id>`, `appr:<id>:<choice>`, `cl:<id>:<index>`. */
 export function buttonsOf(id: string, { kind, choices }: Pick<Question, 'kind' | 'choices'>): Button[] {
-  return choices.map(({ answer, label, style }, index) => ({
+  // Without choices to press, the answer is a message.
+  const pressable = choices.some(({ answer }) => answer !== 'other') ? choices : []
+  return pressable.map(({ answer, label, style }, index) => ({
     id: buttonId(id, kind, answer, index),
     label,
     ...(style === undefined ? {} : { style }),

@@ -126,9 +126,11 @@ function ask(state: QuestionsState, question: Question): PreparedWrite {
   const id = question.id ?? deps.newId(deps.clock())
   const target = targetOf(question.source)
   const { sessionKey, kind, replyTo } = question
-  const showsButtons = deps.showsButtons(target)
+  const buttons = deps.showsButtons(target) ? buttonsOf(id, question) : []
+  const showsButtons = buttons.length > 0
   const prefix = deps.commandPrefix(target.platform)
-  const text = showsButtons ? question.text : `${question.text}\n\n${typedHints(question, prefix)}`
+  const hints = showsButtons ? '' : typedHints(question, prefix)
+  const text = hints === '' ? question.text : `${question.text}\n\n${hints}`
   const message = {
     key: replyKeyOf(id),
     target,
@@ -136,7 +138,7 @@ function ask(state: QuestionsState, question: Question): PreparedWrite {
     kind: 'notice' as const,
     text,
     ...(replyTo === undefined ? {} : { replyTo }),
-    ...(showsButtons ? { buttons: buttonsOf(id, question) } : {}),
+    ...(showsButtons ? { buttons } : {}),
   }
   const asked = prepareWrite(state, function* (after, now) {
     if (kind !== 'slash-confirm') {

@@ -17,7 +17,7 @@ import { toErrorJson, truncateMiddle } from '../agent/tools/support/result-json.
 import type { ToolContext } from '../agent/tools/tool.ts'
 import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
-import type { MessageEvent } from '../message/event.ts'
+import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
 import type { RoleSettings } from '../platforms/config.ts'
@@ -41,7 +41,7 @@ export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbo
 export interface ToolTurn {
   readonly sessionId: string
   readonly authority: Authority
-  readonly event?: Pick<MessageEvent, 'source'>
+  readonly event?: Pick<MessageEvent, 'source' | 'task' | 'metadata'>
 }
 
 export interface AgentServices {
@@ -157,7 +157,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     async tools({ sessionId, authority, event }) {
       agentTools ??= openTools()
       const { tools, resolve } = await agentTools
-      const offered = snapshotTools(sessionId, tools)
+      const all = snapshotTools(sessionId, tools)
+      const isAttended = event === undefined || (event.task === undefined && hasWaitingUser(event))
+      const offered = isAttended ? all : withoutClarify(all)
       const list = toolListOf(settings().roles, authority)
       if (list.every((entry) => entry === '*') && list.length > 0) return offered
       const { withCeiling } = await import('../agent/loop/role-ceiling.ts')
@@ -272,7 +274,17 @@ async function mayRunWithoutSandbox(
   return terminal.sandbox === 'off' && (list.includes(name) || list.includes(toolset))
 }
 
+/** No user answers the questions of a scheduled turn, a background task or a request of a program. */
+function withoutClarify(tools: AgentTools): AgentTools {
+  return {
+    ...tools,
+    schemas: () => tools.schemas().filter(({ name }) => name !== 'clarify'),
+    prepare: (call) =>
+      call.name === 'clarify' ? { kind: 'invalid', error: 'No user can be asked in this turn.' } : tools.prepare(call),
+  }
+}
+
 /** With every other tool disabled, sub-agents could do nothing. */
 function withoutLoneDelegation(schemas: readonly ToolSchema[]): readonly ToolSchema[] {
-  return schemas.every(({ name }) => name === 'delegate_task') ? [] : schemas
+  return schemas.every(({ name }) => name === 'delegate_task' || name === 'clarify') ? [] : schemas
 }

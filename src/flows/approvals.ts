@@ -2,7 +2,9 @@
  * Connects the approvals with the inbox, the outbox, the accounts and the turns.
  */
 import type { ApproveTool } from '../agent/loop/tool-approval.ts'
+import type { AskUser } from '../agent/tools/tool.ts'
 import type { ApprovalListener } from '../approvals/after-commit.ts'
+import type { AskingCall } from '../approvals/clarify.ts'
 import { createCompletionSignals } from '../approvals/completion-signals.ts'
 import type { ApprovalsConfig } from '../approvals/config.ts'
 import { createQuestions, type Questions } from '../approvals/questions.ts'
@@ -64,6 +66,8 @@ export interface Approvals {
   readonly questions: Questions
   readonly confirmCommand: SlashConfirm
   readonly approveTool: ApproveTool
+  /** Asks the user of the turn to which the call belongs. */
+  askUserFor(call: AskingCall): AskUser
 }
 
 export function createApprovals(deps: ApprovalsDeps): Approvals {
@@ -100,14 +104,12 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     onResolved: completionSignals.complete,
     failpoint,
   })
+  const waiting = { ...deps, questions, completionSignals, openTurnEvent }
   let approveTool: Promise<ApproveTool> | undefined
   async function loadApproval(): Promise<ApproveTool> {
     const { createCommandApproval } = await import('./command-approval.ts')
     return createCommandApproval({
-      ...deps,
-      questions,
-      completionSignals,
-      openTurnEvent,
+      ...waiting,
       roleOf,
       async endTurn(event, turnId, sessionKey) {
         await deps.notices.endedAfterRefusals(event, turnId)
@@ -122,6 +124,10 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     async approveTool(request, signal) {
       approveTool ??= loadApproval()
       return (await approveTool)(request, signal)
+    },
+    askUserFor: (call) => async (question, signal) => {
+      const { createAskUser } = await import('../approvals/clarify.ts')
+      return createAskUser(waiting, call)(question, signal)
     },
   }
 }

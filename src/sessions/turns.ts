@@ -272,7 +272,11 @@ const selectRunningCall = query((db, p: { session_key: string }) =>
     .selectFrom('turns')
     .innerJoin('turn_inputs', 'turn_inputs.turn_id', 'turns.id')
     .leftJoin('tool_calls', (join) =>
-      join.onRef('tool_calls.turn_id', '=', 'turns.id').on('tool_calls.state', '=', 'started'),
+      join
+        .onRef('tool_calls.turn_id', '=', 'turns.id')
+        .on('tool_calls.state', '=', 'started')
+        // It only waits.
+        .on('tool_calls.name', '!=', 'clarify'),
     )
     .select(['turn_inputs.seq', 'tool_calls.call_id'])
     .where('turns.session_key', '=', p.session_key)

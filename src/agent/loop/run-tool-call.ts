@@ -136,12 +136,18 @@ async function executeToolCall(
     return toExecutedResult(value, state.toolOutput, durationOf(deps, state), tools.sanitizeForModel)
   } catch (error) {
     if (state.journalFailure !== undefined) throw state.journalFailure.error
-    if (signal.aborted && state.started === undefined) throw signal.reason
+    // A resumed turn repeats a call without an effect, so that its abort is no result.
+    const isRepeatable = state.started === undefined || (isPure(state.started) && state.toolOutput === undefined)
+    if (signal.aborted && isRepeatable) throw signal.reason
     // Middleware that ignores the abort must not hide the result of the tool.
     if (signal.aborted && state.toolOutput !== undefined)
       return toExecutedResult(state.toolOutput, state.toolOutput, durationOf(deps, state), tools.sanitizeForModel)
     return toFailedResult(deps, state, error)
   }
+}
+
+function isPure({ ready }: { readonly ready: ReadyCall }): boolean {
+  return ready.mode === 'pure'
 }
 
 type CheckArguments = (args: JsonObject, changedBy: () => string) => ReadyCall

@@ -2,6 +2,7 @@
  * The names of the tools in this folder, for code that needs them before the tools are loaded. A test compares them.
  */
 export const builtInToolNames: ReadonlySet<string> = new Set([
+  'clarify',
   'delegate_task',
   'patch',
   'process',
