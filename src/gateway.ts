@@ -15,7 +15,13 @@ import { createAccountDirectory } from './flows/account-directory.ts'
 import { createExtensionWatcher, type ExtensionWatcher } from './flows/extension-watcher.ts'
 import { closeAttempts, recover } from './flows/recovery.ts'
 import { runRetention } from './flows/retention.ts'
-import { connectedPlatforms, type GatewayPhase, hungCallsWarnings, pauseWarnings } from './flows/status.ts'
+import {
+  connectedPlatforms,
+  type GatewayPhase,
+  hungCallsWarnings,
+  isSandboxLikely,
+  pauseWarnings,
+} from './flows/status.ts'
 import { prepareHome } from './lib/home.ts'
 import { sleep } from './lib/timers.ts'
 import { readPause } from './sessions/pause-file.ts'
@@ -188,6 +194,7 @@ function run(parts: Parts): Gateway {
       if (state.phase === 'ready') await pluginRegistries.daemons.start()
     })
     void initialConnectsDone.then(() => config.watch())
+    void initialConnectsDone.then(() => checkSandbox(parts))
     void initialConnectsDone.then(() => state.phase === 'ready' && hooks.watch())
     void initialConnectsDone.then(() => state.phase === 'ready' && extensionWatcher.start())
   }
@@ -209,11 +216,24 @@ function run(parts: Parts): Gateway {
   }
 }
 
-function followConfiguration({ context, core, agentRuntime, endpoints }: Parts): void {
+/** Opens the sandbox early where it may not work, so that the status says so before the first command. Never rejects. */
+async function checkSandbox({ context }: Parts): Promise<void> {
+  const { settings, config, log } = context
+  try {
+    const isLikely = await isSandboxLikely(settings().terminal, config.environment().values['PATH'] ?? '')
+    if (!isLikely && context.isOpen()) await context.sandbox()
+  } catch (error) {
+    log.error({ event: 'sandbox.check_failed', err: error }, 'the sandbox could not be checked')
+  }
+}
+
+function followConfiguration(parts: Parts): void {
+  const { context, core, agentRuntime, endpoints } = parts
   const { options, config, accountDirectory, log } = context
   config.onChange((value, changed) => {
     if (options.log.level === undefined) log.setLevel(value.log.level)
     agentRuntime.agentServices.reconfigured()
+    if (options.onlyPlatforms === undefined) void checkSandbox(parts)
     core.hooks.applyConfig()
     agentRuntime.plugins.reconfigured(changed)
     endpoints.supervisor

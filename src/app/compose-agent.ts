@@ -38,7 +38,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   const { outbox, turnResults, runningTurns, events, pluginRegistries, turnInfoOf } = core
   const { middleware, agentHooks, memory, sections } = pluginRegistries
 
-  const agentServices = composeAgentServices(context, () => plugins.tools())
+  const agentServices = composeAgentServices(context, core, () => plugins.tools())
   const compression = composeCompression(context, core)
   const agent = createAgent({
     middleware,
@@ -127,7 +127,11 @@ function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly
   else if (suspiciousFiles.size < maxSuspiciousFiles) suspiciousFiles.set(path, ids)
 }
 
-function composeAgentServices(context: AppContext, pluginTools: PluginManager['tools']): AgentServices {
+function composeAgentServices(
+  context: AppContext,
+  { turnNotices }: Core,
+  pluginTools: PluginManager['tools'],
+): AgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   return createAgentServices({
     home: options.home,
@@ -141,6 +145,11 @@ function composeAgentServices(context: AppContext, pluginTools: PluginManager['t
     attachmentsOf: (turnId) => context.store.run(() => findAttachmentPaths(turnId)),
     onSandbox: (sandbox) => {
       context.sandboxReport.reason = sandbox?.reason ?? ''
+    },
+    async announceMissingSandbox({ authority, event }) {
+      const { role, chatType, platform, userId = '' } = authority
+      if (event === undefined || role !== 'owner' || chatType !== 'dm') return
+      await turnNotices.withoutSandbox(event, `${platform}:${userId}`)
     },
     // A file that the agent edits must stay intact, so words of everyday text are not replaced.
     redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),

@@ -36,7 +36,7 @@ export interface AppContext {
   readonly modelCalls: ModelCallMonitor
   /** Opens the sandbox of commands with the first call. Undefined when none is configured. */
   readonly sandbox: AgentServices['sandbox']
-  /** Why commands have no sandbox; '' when they have one, when none is wanted, and until the first command. */
+  /** Why commands have no sandbox; '' when they have one, when none is wanted, and until one was tried. */
   readonly sandboxReport: { reason: string }
   /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */
   readonly suspiciousFiles: Map<string, readonly string[]>

@@ -28,7 +28,7 @@ export interface Infrastructure {
   readonly config: Config<GatewayShapes>
   readonly catalogue: PlatformCatalogue
   readonly store: Store
-  /** Why commands have no sandbox; '' when they have one, when none is wanted, and until the first command. */
+  /** Why commands have no sandbox; '' when they have one, when none is wanted, and until one was tried. */
   readonly sandboxReport: { reason: string }
   /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */
   readonly suspiciousFiles: Map<string, readonly string[]>

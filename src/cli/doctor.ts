@@ -12,6 +12,7 @@ import { checkHooks } from './checks/hooks.ts'
 import { checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
 import { checkModel } from './checks/model.ts'
 import { checkPlugins } from './checks/plugins.ts'
+import { checkSandbox } from './checks/sandbox.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon } from './daemon.ts'
 import { createDisplay, type Display, toSingleLine } from './display.ts'
@@ -35,6 +36,7 @@ const checks: readonly Check[] = [
   checkDaemon,
   checkDeadLetters,
   checkPrograms,
+  checkSandbox,
   checkWorkingDirectory,
 ]
 

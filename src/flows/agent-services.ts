@@ -3,6 +3,7 @@
  * turn, so that an idle daemon does not pay for it.
  */
 import { dirname, resolve } from 'node:path'
+import type { AgentConfig } from '../agent/config.ts'
 import { createSessionResourcePool } from '../agent/environments/session-resources.ts'
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
@@ -29,8 +30,10 @@ export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbo
   readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
   /** Paths of the downloaded files of the conversation to which the turn belongs. */
   attachmentsOf(turnId: string): Promise<readonly string[]>
-  /** A sandbox was opened, or none is configured. */
+  /** A sandbox was opened. Undefined: none is configured, or the next one is not open yet. */
   onSandbox(sandbox: Sandbox | undefined): void
+  /** A turn starts although no sandbox works. Rejects `store/…`. */
+  announceMissingSandbox(turn: ToolTurn): Promise<void>
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
   /** Takes the gateway's own secrets out of the results of tools. */
@@ -41,7 +44,7 @@ export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbo
 export interface ToolTurn {
   readonly sessionId: string
   readonly authority: Authority
-  readonly event?: Pick<MessageEvent, 'source' | 'task' | 'metadata'>
+  readonly event?: MessageEvent
 }
 
 export interface AgentServices {
@@ -85,6 +88,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let agentTools: Promise<OpenTools> | undefined
   let runtime: ToolRuntime | undefined
   let sandbox: Promise<Sandbox | undefined> | undefined
+  let isSandboxMissing = false
   const snapshotTools = createSessionToolSnapshots()
   const resources = createSessionResourcePool({
     createEnvironment: () => requireRuntime().createEnvironment(),
@@ -102,6 +106,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   async function openConfiguredSandbox(): Promise<Sandbox | undefined> {
     const { openSandbox } = await import('./open-sandbox.ts')
     const opened = await openSandbox({ ...deps, cwd })
+    isSandboxMissing = opened?.kind === 'none'
     deps.onSandbox(opened)
     return opened
   }
@@ -154,7 +159,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       configuredModel ??= createConfiguredModel(deps)
       return configuredModel
     },
-    async tools({ sessionId, authority, event }) {
+    async tools(turn) {
+      const { sessionId, authority, event } = turn
+      if (isSandboxMissing) await deps.announceMissingSandbox(turn)
       agentTools ??= openTools()
       const { tools, resolve } = await agentTools
       const all = snapshotTools(sessionId, tools)
@@ -190,6 +197,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       configuredModel = undefined
       agentTools = undefined
       sandbox = undefined
+      isSandboxMissing = false
+      deps.onSandbox(undefined)
     },
     toolsChanged() {
       agentTools = undefined
@@ -216,7 +225,11 @@ function providerSettings({ settings, environment }: Omit<ProviderDeps, 'modelCa
 }
 
 /** In the sandbox the home directory of the user is not writable, and that of the gateway is not even visible. */
-function workingDirectory({ home, settings, environment }: AgentServicesDeps): string {
+export function workingDirectory({
+  home,
+  settings,
+  environment,
+}: Pick<AgentServicesDeps, 'home' | 'environment'> & { settings(): Pick<AgentConfig, 'terminal'> }): string {
   const userHome = environment().values['HOME'] || home.root
   const { cwd, sandbox, backend } = settings().terminal
   const isSandboxed = sandbox !== 'off' && backend === 'local'

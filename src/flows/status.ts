@@ -1,6 +1,8 @@
 /**
  * What `hermes status` and `/readyz` show of a running gateway.
  */
+import { execFile } from 'node:child_process'
+import type { AgentConfig } from '../agent/config.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type UnhealthyHook, unhealthyHooks } from '../hooks/hook-status.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
@@ -196,4 +198,22 @@ export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[]
     if (deps.slowCommits.hasRecent()) reasons.push(`disk: commits take longer than ${slowCommitThresholdMs} ms`)
     return reasons
   }
+}
+
+/** Weaker than the try of `detectSandbox`, but it needs no code of the sandbox, which an idle daemon does not load. */
+const namespaceTry = ['--unshare-pid', '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '/bin/true']
+const namespaceTryTimeoutMs = 5_000
+
+/** Whether the configured sandbox, if any, can be expected to work. Never rejects. */
+export async function isSandboxLikely(
+  { sandbox, backend }: Pick<AgentConfig['terminal'], 'sandbox' | 'backend'>,
+  searchPath: string,
+): Promise<boolean> {
+  if (sandbox === 'off' || backend !== 'local') return true
+  if (process.platform === 'darwin') return sandbox === 'auto' || sandbox === 'seatbelt'
+  if (process.platform !== 'linux' || (sandbox !== 'auto' && sandbox !== 'bwrap')) return false
+  const env = { PATH: `/usr/bin:/bin:/usr/local/bin:${searchPath}` }
+  return new Promise((resolve) => {
+    execFile('bwrap', namespaceTry, { env, timeout: namespaceTryTimeoutMs }, (error) => resolve(error === null))
+  })
 }

@@ -85,3 +85,15 @@ test('status, doctor and config check say the same about an invalid configuratio
   assert.deepEqual(cellsOf(status, /^(Problem|Warning|Degraded)$/), texts)
   assert.deepEqual(cellsOf(check, /^(problem|warning)$/), texts.slice(0, 3))
 })
+
+test('doctor says which sandbox does not work, and what to do', async (t) => {
+  const kind = process.platform === 'darwin' ? 'bwrap' : 'seatbelt'
+  const home = homeWith(t, `${quietConfig}terminal: {sandbox: ${kind}}\n`)
+  const { code, stdout } = await runInProcess(home.root, ['doctor', '--offline'])
+  assert.equal(code, 1)
+  assert.match(
+    stdout,
+    new RegExp(`^✗ Sandbox: .*${kind} does not exist on ${process.platform}.*\\n {4}→ .*bubblewrap`, 'm'),
+  )
+  assert.match(stdout, /^✓ Work folder: .*workspace/m)
+})

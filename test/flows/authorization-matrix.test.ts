@@ -129,6 +129,7 @@ function gatewayWith(home: string, changes: object = {}) {
     isShared: directoryOfAccounts.isShared,
     attachmentsOf: async () => [],
     onSandbox: () => undefined,
+    announceMissingSandbox: async () => undefined,
     redact: (text) => text,
   })
 
@@ -141,7 +142,8 @@ function gatewayWith(home: string, changes: object = {}) {
       assert.ok(command)
       return refuseCommand(command, authority, directoryOfAccounts.commandTiersOf(source)) === undefined
     }
-    const tools = await agentServices.tools({ sessionId: JSON.stringify(source), authority, event: { source } })
+    const event = { source, text: 'hello', messageType: 'text', timestamp: 0 } as const
+    const tools = await agentServices.tools({ sessionId: JSON.stringify(source), authority, event })
     const prepared = tools.prepare({ name: action, arguments: toolArguments[action] ?? '{}' })
     const isOffered = tools.schemas().some(({ name }) => name === action)
     assert.equal(isOffered, prepared.kind === 'ready' || directoryOfAccounts.isShared(source), 'the schema is filtered')

@@ -7,6 +7,8 @@ import { startTestGateway } from '../kit/start-gateway.ts'
 import { conversation, terminalCall } from './support.ts'
 
 const skip = await sandboxSkip()
+/** No machine has both kinds. */
+const missingKind = process.platform === 'darwin' ? 'bwrap' : 'seatbelt'
 
 test('a command works in the workspace, and its hermes does not speak for the owner', { skip }, async (t) => {
   const gateway = await startTestGateway(t, {
@@ -29,8 +31,7 @@ test('a command works in the workspace, and its hermes does not speak for the ow
 
 test('without a sandbox a guest cannot run a command, and the gateway says what is missing', async (t) => {
   const gateway = await startTestGateway(t, {
-    // No machine has both kinds.
-    config: { terminal: { sandbox: process.platform === 'darwin' ? 'bwrap' : 'seatbelt' } },
+    config: { terminal: { sandbox: missingKind } },
     replies: [terminalCall('echo x'), { text: 'done' }],
   })
   await gateway.say('run it')
@@ -63,4 +64,20 @@ test('commands, file tools and replies mean the same files by /tmp', { skip }, a
   assert.equal(lines.filter((line) => line.includes('from-a-command')).length, 2)
   assert.match(lines.join('\n'), /\/tmp\/notes:1:from-a-command/)
   assert.match(lines.at(-1) ?? '', /from-a-tool/)
+})
+
+test('without a sandbox the gateway is degraded before the first message, and an owner is told once', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { terminal: { sandbox: missingKind }, roles: { owners: ['fake:user'] } },
+  })
+  await gateway.waitForLog('sandbox.missing')
+  assert.match(gateway.current().status().degraded.join(), /no sandbox/)
+  await gateway.say('one')
+  await gateway.waitForReply('one')
+  await gateway.stop()
+  await gateway.start()
+  await gateway.waitForLogLine(2, 'sandbox.missing')
+  await gateway.say('two')
+  await gateway.waitForReply('two')
+  assert.equal(gateway.replies().filter((text) => text.includes('bubblewrap')).length, 1)
 })

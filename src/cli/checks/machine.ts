@@ -3,6 +3,7 @@
  */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { workingDirectory } from '../../flows/agent-services.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 /** main.mjs refuses a Node that is too old. */
@@ -72,12 +73,12 @@ function isExecutable(file: string): boolean {
 
 export const checkWorkingDirectory: Check = ({ settings: { config }, context: { home } }) => {
   const configured = config.current().terminal.cwd
-  const directory = configured || config.environment().values['HOME'] || home.root
+  const directory = workingDirectory({ home, settings: config.current, environment: config.environment })
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) {
     return [ok('Work folder', `commands of the agent start in ${directory}`)]
   }
-  if (configured === '' && directory === home.root)
-    return [ok('Work folder', `${directory} (created at the first start)`)]
+  if (configured === '' && (directory === home.root || directory === home.workspace))
+    return [ok('Work folder', `${directory} (created when it is needed)`)]
   return [
     problem('Work folder', `${directory} is not a folder`, 'Create it, or set `terminal.cwd` to an existing folder.'),
   ]

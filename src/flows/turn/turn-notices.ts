@@ -20,6 +20,8 @@ export interface TurnNotices {
   waitingForModel(event: MessageEvent, turnId: string, reason: string): Promise<void>
   /** The message waits until the agent goes on. `key` names the pause and the conversation. Rejects `store/…`. */
   paused(event: MessageEvent, key: string, reason: string): Promise<void>
+  /** The owner learns once that the agent works without a sandbox. `owner` names the owner. Rejects `store/…`. */
+  withoutSandbox(event: MessageEvent, owner: string): Promise<void>
   /** The turn is ended because a user refused several commands in a row. Rejects `store/…`. */
   endedAfterRefusals(event: MessageEvent, turnId: string): Promise<void>
 }
@@ -44,6 +46,12 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
         event,
         `turn:${turnId}:postponed`,
         `The gateway ended unexpectedly while it processed this message. It tries again in ${formatDuration(inWholeMinutes(until - clock()))}. Send /stop to cancel.`,
+      ),
+    withoutSandbox: (event, owner) =>
+      notify(
+        event,
+        `sandbox:missing:${owner}`,
+        '⚠️ No sandbox works on this machine. I therefore run commands and write files only for owners like you, and those commands may do everything that the gateway may do. Install bubblewrap (apt-get install bubblewrap) and restart the gateway, or set terminal.sandbox: off to keep it so. hermes doctor says what was tried.',
       ),
     endedAfterRefusals: (event, turnId) =>
       notify(

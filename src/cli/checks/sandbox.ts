@@ -1,0 +1,46 @@
+/**
+ * Tries the sandbox in which the agent would run commands.
+ */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { detectSandbox } from '../../agent/sandbox/detect-sandbox.ts'
+import { silentLog } from '../../lib/log.ts'
+import { type Check, note, ok, problem } from './check-result.ts'
+
+/** Uses a temporary directory in place of the home, which may not exist yet and is not changed. */
+export const checkSandbox: Check = async ({ settings: { config }, context: { home } }) => {
+  const { terminal } = config.current()
+  if (terminal.backend !== 'local') return []
+  if (terminal.sandbox === 'off') {
+    const advice = 'Only owners may run commands and write files. terminal.sandbox: auto protects the machine.'
+    return [note('Sandbox', 'commands of the agent run without a sandbox (terminal.sandbox: off)', advice)]
+  }
+  const { values } = config.environment()
+  const directory = await mkdtemp(join(tmpdir(), 'hermes-doctor-'))
+  try {
+    const cwd = join(directory, 'workspace')
+    await mkdir(cwd)
+    const { kind, reason } = await detectSandbox({
+      setting: terminal.sandbox,
+      home: directory,
+      userHome: values['HOME'] || home.root,
+      cwd,
+      read: terminal.sandbox_read,
+      write: terminal.sandbox_write,
+      searchPath: values['PATH'] ?? '',
+      sharesNetwork: terminal.sandbox_network === 'on' || terminal.sandbox_network === true,
+      temporaryDirectory: join(directory, 'tmp'),
+      maxProcesses: terminal.max_processes,
+      maxMemoryMb: terminal.max_memory_mb,
+      platform: process.platform,
+      log: silentLog,
+    })
+    if (kind !== 'none') return [ok('Sandbox', `commands of the agent run in ${kind}`)]
+    const text = `none works, so only owners may run commands and write files: ${reason}`
+    const advice = 'Install bubblewrap (apt-get install bubblewrap) and restart the gateway.'
+    return [terminal.sandbox === 'auto' ? note('Sandbox', text, advice) : problem('Sandbox', text, advice)]
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
