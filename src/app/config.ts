@@ -65,7 +65,7 @@ const safeValues: readonly SafeValue[] = [
   { key: 'approvals.mode', value: 'manual' },
   { key: 'approvals.approver', value: 'other_owner' },
   { key: 'approvals.destructive_slash_confirm', value: true },
-  { key: 'agent.disabled_toolsets', value: ['terminal', 'file', 'todo', 'delegation'] },
+  { key: 'agent.disabled_toolsets', value: ['terminal', 'file', 'todo', 'delegation', 'clarify'] },
   { key: 'plugins.disabled', set: 'plugins.enabled', value: [] },
   { key: 'plugins.env', value: 'declared' },
   { key: 'plugins.pre_tool_call_errors', value: 'closed' },
