@@ -97,3 +97,21 @@ test('doctor says which sandbox does not work, and what to do', async (t) => {
   )
   assert.match(stdout, /^✓ Work folder: .*workspace/m)
 })
+
+test('doctor lists the owners, and says where people are guests and that the agent is paused', async (t) => {
+  const platforms =
+    'platforms: {telegram: {token: "1:a", allow_from: ["1", "2"]}, slack: {bot_token: xoxb-1, app_token: xapp-1, allow_from: ["*"]}}\n'
+  const home = homeWith(t, `${quietConfig}${platforms}`)
+  chmodSync(home.configFile, 0o600)
+  const doctor = async () => (await runInProcess(home.root, ['doctor', '--offline'])).stdout
+  const implicit = await doctor()
+  assert.match(implicit, /^! Owners: telegram:1, telegram:2\n {4}→ .*roles\.owners/m)
+  assert.match(implicit, /^! Roles: slack: /m)
+  writeFileSync(home.configFile, `${quietConfig}${platforms}roles: {owners: ["telegram:1", "slack:admins"]}\n`)
+  assert.equal((await runInProcess(home.root, ['pause', 'the bill'])).code, 0)
+  const explicit = await doctor()
+  assert.match(explicit, /^✓ Owners: telegram:1, slack:admins$/m)
+  assert.match(explicit, /^! Gateway: .*the bill/m)
+  assert.equal((await runInProcess(home.root, ['pause', 'off'])).code, 0)
+  assert.doesNotMatch(await doctor(), /the bill/)
+})

@@ -7,6 +7,7 @@ import type { InboxDeps } from '../../src/inbox/inbox.ts'
 import { claimEvent, findQueueHead, finishEvent } from '../../src/inbox/queries.ts'
 import { parseStoredEvent } from '../../src/inbox/stored-event.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
+import type { Role } from '../../src/message/authority.ts'
 import type { MessageChange, ReactionChange } from '../../src/message/change.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -315,4 +316,20 @@ test('with gateway events disabled reactions are not published', async (t) => {
   const { inbox, emitted } = await withMessage(t, { emitsEvents: () => false })
   assert.equal((await inbox.change(reaction(), keys('r1'))).status, 'accepted')
   assert.deepEqual(emitted, [])
+})
+
+test('an edit has the authority of the person who edits, and an adapter brings none', async (t) => {
+  let role: Role = 'member'
+  const forged = { role: 'owner', platform: 'cli', chatType: 'dm' } as const
+  const { inbox, stored } = await withMessage(
+    t,
+    // The lookup of a role may take a moment.
+    { authorityOf: async ({ platform, chatType }) => ({ role, platform, chatType }) },
+    message('one', { authority: forged }),
+  )
+  const storedRole = () => parseStoredEvent(stored()[0]?.payload ?? '{}').authority?.role
+  assert.equal(storedRole(), 'member')
+  role = 'guest'
+  await inbox.change(edit('two', { authority: forged }), keys('k1:e:1'))
+  assert.equal(storedRole(), 'guest')
 })

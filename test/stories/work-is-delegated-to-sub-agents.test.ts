@@ -74,3 +74,32 @@ test('if all tools are disabled, the request has no tools', async (t) => {
   await gateway.waitForReply('hello')
   assert.equal(gateway.model.requests[0]?.body['tools'], undefined)
 })
+
+test('a sub-agent has the ceiling of the person who caused it', async (t) => {
+  const gateway = await startTestGateway(t, {
+    model: delegate,
+    config: { roles: { owners: ['fake:boss'], guest: { tools: ['*', '-terminal'] } } },
+  })
+  await gateway.say('find out')
+  await gateway.waitForReply(/They say: tool: .*"summary":"I am the child\."/)
+  assert.match(conversation(gateway.model.requests[2]).at(-1) ?? '', /not_allowed_for_role/)
+})
+
+test('a pause holds the turn of a sub-agent, which goes on afterwards', async (t) => {
+  const release = Promise.withResolvers<void>()
+  const gateway = await startTestGateway(t, {
+    model: (request) => ({
+      ...delegate(request),
+      gate: () => (gateway.model.requestCount === 2 ? release.promise : Promise.resolve()),
+    }),
+  })
+  await gateway.say('find out')
+  await gateway.modelRequest(1)
+  await gateway.post('/api/pause', { reason: 'stop the bill' })
+  release.resolve()
+  await gateway.waitForLog({ event: 'turn.paused' })
+  const paused = gateway.model.requestCount
+  await gateway.post('/api/pause', { off: true })
+  await gateway.waitForReply(/They say: tool: .*"summary":"I am the child\."/)
+  assert.ok(gateway.model.requestCount > paused)
+})
