@@ -60,6 +60,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       }),
       userHome,
       searchPath: values['PATH'] ?? '',
+      sandbox: deps.sandbox,
       maxChildren: delegation.max_concurrent_children,
       terminal: {
         timeoutMs: terminal.timeout * 1_000,

@@ -5,6 +5,7 @@
 
 import type { FileGuard } from '../command-policy/file-guard.ts'
 import type { CommandPolicy } from '../command-policy/policy.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 
 export interface BuiltInToolDeps {
   readonly commandPolicy: CommandPolicy
@@ -13,6 +14,8 @@ export interface BuiltInToolDeps {
   readonly userHome: string
   /** The PATH for helper programs such as `rg`. */
   readonly searchPath: string
+  /** The sandbox in which helper programs run. Undefined, also as its result: none is configured. */
+  sandbox?(): Promise<Sandbox | undefined>
   readonly terminal: TerminalLimits
   /** Maximum number of concurrent sub-agents of a turn. */
   readonly maxChildren: number

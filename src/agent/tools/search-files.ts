@@ -24,12 +24,15 @@ const parameters = z.object({
   limit: z.int().min(1).optional().describe('hits, 100 by default'),
 })
 
-export default ({ fileGuard, userHome, searchPath }: BuiltInToolDeps) => {
+export default ({ fileGuard, userHome, searchPath, sandbox: getSandbox }: BuiltInToolDeps) => {
   let ripgrep: Promise<string | undefined> | undefined
   const search = async (request: SearchRequest): Promise<SearchResult> => {
     ripgrep ??= findRipgrep(searchPath)
-    const program = await ripgrep
-    return program === undefined ? searchWithNode(request) : searchWithRipgrep(program, request)
+    const [program, sandbox] = [await ripgrep, await getSandbox?.()]
+    // A program that the sandbox hides cannot run in it.
+    return program === undefined || sandbox?.accessOf(program) === 'hidden'
+      ? searchWithNode(request)
+      : searchWithRipgrep(program, request, sandbox)
   }
 
   return defineTool({

@@ -7,6 +7,7 @@ import { landlockCommand } from '../../../src/agent/sandbox/landlock.ts'
 import { accessOf } from '../../../src/agent/sandbox/sandbox.ts'
 import { seatbeltProfile } from '../../../src/agent/sandbox/seatbelt.ts'
 import { computeSandboxView } from '../../../src/agent/sandbox/view.ts'
+import { findRipgrep, searchWithRipgrep } from '../../../src/agent/tools/support/ripgrep.ts'
 import { canary, createVictim, sandboxSkip, searchPath } from './victim.ts'
 
 const skip = await sandboxSkip()
@@ -217,4 +218,33 @@ describe('a command in the sandbox', { skip }, () => {
     assert.equal(victim.sandbox.kind, 'none')
     assert.match(victim.sandbox.reason, /bubblewrap/)
   })
+})
+
+const ripgrep = await findRipgrep(searchPath)
+
+test('ripgrep sees what commands see', {
+  skip: skip || (ripgrep === undefined && 'ripgrep is not installed'),
+}, async () => {
+  await using victim = await createVictim()
+  const folder = join(victim.home, 'cache/sandbox/tmp/notes')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'note.txt'), `begin ${canary}\n`)
+  const search = (root: string) =>
+    searchWithRipgrep(
+      ripgrep ?? '',
+      {
+        root,
+        target: 'content',
+        pattern: canary,
+        fileGlob: undefined,
+        limit: 10,
+        timeoutMs: 60_000,
+        signal: new AbortController().signal,
+        mayRead: () => true,
+      },
+      victim.sandbox,
+    )
+  assert.deepEqual(await search(victim.userHome), { ok: true, hits: [] })
+  const hits = [{ path: join(folder, 'note.txt'), line: 1, text: `begin ${canary}` }]
+  assert.deepEqual(await search(folder), { ok: true, hits })
 })

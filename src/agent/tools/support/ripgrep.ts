@@ -6,7 +6,9 @@ import { access, constants, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { HermesError } from '../../../lib/errors.ts'
+import { signalProcessGroup } from '../../../lib/process-group.ts'
 import { onAbort } from '../../../lib/timers.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
 import {
   maxLineChars,
   type SearchHit,
@@ -30,19 +32,28 @@ export async function findRipgrep(searchPath: string): Promise<string | undefine
 }
 
 /** Throws `HermesError` when ripgrep cannot be started. */
-export async function searchWithRipgrep(program: string, request: SearchRequest): Promise<SearchResult> {
+export async function searchWithRipgrep(
+  rgPath: string,
+  request: SearchRequest,
+  sandbox?: Sandbox,
+): Promise<SearchResult> {
   const { root, limit, signal } = request
   const isFile = (await stat(root)).isFile()
   const directory = isFile ? dirname(root) : root
-  const child = spawn(program, ripgrepArguments(request, isFile ? basename(root) : '.'), {
+  const command = [rgPath, ...ripgrepArguments(request, isFile ? basename(root) : '.')]
+  const [program = rgPath, ...args] =
+    sandbox?.wrap(command, { cwd: asSeenInside(directory, sandbox.view.privateTmp) }) ?? command
+  const child = spawn(program, args, {
     cwd: directory,
     env: { LC_ALL: 'C.UTF-8' },
     stdio: ['ignore', 'pipe', 'pipe'],
+    // The program in the sandbox is another process of the group.
+    detached: true,
   })
   let stopped: 'limit' | 'timeout' | 'abort' | undefined
   const stop = (reason: NonNullable<typeof stopped>) => {
     stopped ??= reason
-    child.kill('SIGKILL')
+    if (child.pid !== undefined) signalProcessGroup(child.pid, 'SIGKILL')
   }
   const timer = setTimeout(() => stop('timeout'), request.timeoutMs)
   const stopListening = onAbort(signal, () => stop('abort'))
@@ -73,12 +84,20 @@ export async function searchWithRipgrep(program: string, request: SearchRequest)
   }
   try {
     const [code] = await Promise.all([ended, read()])
-    if (code === 2 && hits.length === 0) return { ok: false, reason: stderrText.trim() || 'ripgrep could not search.' }
+    // Files that may not be read have no message (`--no-messages`).
+    const failure = stderrText.trim()
+    if (code !== 0 && hits.length === 0 && failure !== '') return { ok: false, reason: failure }
   } finally {
     clearTimeout(timer)
     stopListening()
   }
   return { ok: true, hits, ...(stopped !== undefined && { stopped }) }
+}
+
+/** The path that a program in the sandbox uses for a path on this machine. */
+function asSeenInside(path: string, privateTmp: string | undefined): string {
+  const isInside = privateTmp !== undefined && (path === privateTmp || path.startsWith(`${privateTmp}/`))
+  return isInside ? `/tmp${path.slice(privateTmp.length)}` : path
 }
 
 function ripgrepArguments({ target, pattern, fileGlob }: SearchRequest, startPath: string): string[] {
