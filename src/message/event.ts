@@ -114,7 +114,8 @@ export function formatUserText(event: MessageEvent, shared: boolean): string {
   const parts = [
     quoted === undefined || quoted === '' ? '' : `[In reply to: "${oneLine(quoted, 500)}"]`,
     ...(event.attachments ?? []).map(attachmentLine),
-    event.text,
+    // A line that begins like this would look like the message of another person.
+    shared ? event.text.replace(/([\n\r\v\f\u0085\u2028\u2029][^\S\n]*)\[/g, '$1(') : event.text,
   ]
   const text = parts.filter((part) => part !== '').join('\n')
   return shared ? `[${oneLine(event.source.userName ?? event.source.userId ?? 'unknown user', 80)}] ${text}` : text

@@ -88,7 +88,11 @@ function addAssistant(
     const id = uniqueId(call.id, ids)
     const name = sanitizeToolName(call.name)
     calls.push({ id, name, ...normalizeArguments(call.arguments) })
-    toolResults.push({ id, name, text: results.get(call.id)?.content.toWellFormed() ?? MISSING_TOOL_RESULT })
+    toolResults.push({
+      id,
+      name,
+      text: markAsData(results.get(call.id)?.content.toWellFormed() ?? MISSING_TOOL_RESULT),
+    })
   }
   if (text.trim() === '' && calls.length === 0) return
   const last = normalized.at(-1)
@@ -100,6 +104,15 @@ function addAssistant(
     normalized.push({ role: 'assistant', texts, calls, items })
   }
   if (toolResults.length > 0) normalized.push({ role: 'results', results: toolResults })
+}
+
+/**
+ * Marks what a tool returned as data. The text inside a JSON object cannot end its string; any other text gets tags, which it
+ * cannot close either.
+ */
+function markAsData(result: string): string {
+  if (result.startsWith('{') && isRecord(parseJson(result))) return result
+  return `<tool_output>\n${result.replace(/<(?=\/?tool_output)/gi, '&lt;')}\n</tool_output>`
 }
 
 /**

@@ -34,7 +34,7 @@ test('a chat completion has null content with calls, tools as functions, and req
         content: null,
         tool_calls: [{ id: 'c1', type: 'function', function: { name: 'terminal', arguments: '{"command":"ls"}' } }],
       },
-      { role: 'tool', tool_call_id: 'c1', content: 'README.md' },
+      { role: 'tool', tool_call_id: 'c1', content: '<tool_output>\nREADME.md\n</tool_output>' },
       { role: 'user', content: 'Only the newest.' },
     ],
     tools: [{ type: 'function', function: tools[0] }],
@@ -53,7 +53,7 @@ test('a Responses request stores nothing and requests encrypted reasoning', () =
     input: [
       { role: 'user', content: 'List the files.' },
       { type: 'function_call', call_id: 'c1', name: 'terminal', arguments: '{"command":"ls"}' },
-      { type: 'function_call_output', call_id: 'c1', output: 'README.md' },
+      { type: 'function_call_output', call_id: 'c1', output: '<tool_output>\nREADME.md\n</tool_output>' },
       { role: 'user', content: 'Only the newest.' },
     ],
     tools: [{ type: 'function', ...tools[0], strict: false }],
@@ -83,7 +83,7 @@ test('a Messages request merges results with the following text and marks the sy
       {
         role: 'user',
         content: [
-          { type: 'tool_result', tool_use_id: 'c1', content: 'README.md' },
+          { type: 'tool_result', tool_use_id: 'c1', content: '<tool_output>\nREADME.md\n</tool_output>' },
           { type: 'text', text: 'Only the newest.', cache_control },
         ],
       },

@@ -40,7 +40,7 @@ test('a call without a result gets a stub, and a result without a call is remove
     role: 'results',
     results: [
       { id: '1', name: 'terminal', text: MISSING_TOOL_RESULT },
-      { id: '2', name: 'terminal', text: 'two' },
+      { id: '2', name: 'terminal', text: '<tool_output>\ntwo\n</tool_output>' },
     ],
   })
   assert.deepEqual(order(result('1', 'stray'), user('a')), [{ role: 'user', texts: ['a'] }])
@@ -92,9 +92,9 @@ test('missing and repeated ids become unique, and results follow their calls', (
   assert.deepEqual(
     turns.flatMap((turn) => (turn.role === 'results' ? turn.results.map((entry) => [entry.id, entry.text]) : [])),
     [
-      ['call_0', 'first'],
+      ['call_0', '<tool_output>\nfirst\n</tool_output>'],
       ['call', MISSING_TOOL_RESULT],
-      ['call_0_2', 'second'],
+      ['call_0_2', '<tool_output>\nsecond\n</tool_output>'],
     ],
   )
 })
