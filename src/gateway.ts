@@ -187,7 +187,8 @@ function run(parts: Parts): Gateway {
   void approvals.questions.run(stopping)
   const retention = () => settings().retention
   const mediaDirectory = options.home.media
-  void runRetention({ store, outbox, mediaDirectory, clock, log, settings: retention, sleep }, stopping)
+  const maxTotalBytes = () => settings().media.max_total_mb * 1_048_576
+  void runRetention({ store, outbox, mediaDirectory, maxTotalBytes, clock, log, settings: retention, sleep }, stopping)
   followConfiguration(parts)
   if (isDaemon) {
     void pluginsLoaded().then(async () => {

@@ -74,6 +74,7 @@ const safeValues: readonly SafeValue[] = [
   { key: 'thread_sessions_per_user', value: true },
   { key: 'retention.days', value: 36_500 },
   { key: 'retention.media_days', value: 36_500 },
+  { key: 'security.scan_soul', value: 'block' },
 ]
 
 type OpenConfigOptions = Required<

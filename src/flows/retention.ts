@@ -15,6 +15,7 @@ import type { SessionsConfig } from '../sessions/config.ts'
 import { pruneTurns } from '../sessions/turns.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
+import type { MediaCapDeps } from './media-cap.ts'
 
 export interface RetentionDeps {
   readonly store: Store
@@ -32,17 +33,30 @@ const rowsPerBatch = 200
 const inactiveCursorDays = 90
 const firstRunDelayMs = 60_000
 const batchIntervalMs = 50
+const mediaCapIntervalMs = 5 * 60_000
 
-/** Runs a minute after the start and then once a day, until the signal aborts. Never rejects. */
-export async function runRetention(deps: RetentionDeps, signal: AbortSignal): Promise<void> {
+/**
+ * Removes old data a minute after the start and then once a day, and limits the downloaded files more often, until the signal
+ * aborts. Never rejects.
+ */
+export async function runRetention(
+  deps: RetentionDeps & Pick<MediaCapDeps, 'maxTotalBytes'>,
+  signal: AbortSignal,
+): Promise<void> {
   await deps.sleep(firstRunDelayMs, signal)
+  let pruneAt = deps.clock()
   while (!signal.aborted) {
     try {
-      await prune(deps, signal)
+      if (deps.clock() >= pruneAt) {
+        pruneAt = deps.clock() + dayMs
+        await prune(deps, signal)
+      }
+      const { enforceMediaCap } = await import('./media-cap.ts')
+      await enforceMediaCap(deps)
     } catch (error) {
-      deps.log.error({ event: 'retention.failed', err: error }, 'old rows could not be removed')
+      deps.log.error({ event: 'retention.failed', err: error }, 'old rows or files could not be removed')
     }
-    await deps.sleep(dayMs, signal)
+    await deps.sleep(mediaCapIntervalMs, signal)
   }
 }
 

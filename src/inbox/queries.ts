@@ -242,10 +242,24 @@ const selectPayloadsOfConversation = query((db, p: { turn: string; pattern: stri
     .where('payload', 'like', p.pattern),
 )
 
-/** Paths of the downloaded files of the conversation to which the turn belongs. */
-export function* findAttachmentPaths(turnId: string): Transaction<readonly string[]> {
-  const found = yield* rows(selectPayloadsOfConversation, { turn: turnId, pattern: '%"attachments":[%"path":%' })
-  return found.flatMap(({ payload }) =>
+const selectOpenPayloads = query((db, p: { pattern: string }) =>
+  db.selectFrom('inbox').select('payload').where(openCondition).where('payload', 'like', p.pattern),
+)
+
+const attachmentPattern = '%"attachments":[%"path":%'
+
+/** Paths of the downloaded files of messages that wait or are processed. */
+export function* findOpenAttachmentPaths(): Transaction<readonly string[]> {
+  return attachmentPathsIn(yield* rows(selectOpenPayloads, { pattern: attachmentPattern }))
+}
+
+function attachmentPathsIn(events: readonly { readonly payload: string }[]): string[] {
+  return events.flatMap(({ payload }) =>
     (parseStoredEvent(payload).attachments ?? []).flatMap(({ path }) => (path === undefined ? [] : [path])),
   )
+}
+
+/** Paths of the downloaded files of the conversation to which the turn belongs. */
+export function* findAttachmentPaths(turnId: string): Transaction<readonly string[]> {
+  return attachmentPathsIn(yield* rows(selectPayloadsOfConversation, { turn: turnId, pattern: attachmentPattern }))
 }

@@ -353,3 +353,16 @@ export function* storeDraft(draft: StoredDraft, { platform, account, chatId }: C
 export function* deleteDraft(turnId: string, part: number): Transaction<void> {
   yield* exec(deleteDraftByPart, { turn_id: turnId, part })
 }
+
+const selectOpenAttachments = query((db, _: object) =>
+  db
+    .selectFrom('outbox')
+    .select('attachment')
+    .where('state', 'in', ['queued', 'sending'])
+    .where('attachment', 'is not', null),
+)
+
+/** The attachments that are still to be sent, as in the column. */
+export function* findOpenAttachments(): Transaction<readonly string[]> {
+  return (yield* rows(selectOpenAttachments, {})).map(({ attachment }) => attachment ?? '')
+}

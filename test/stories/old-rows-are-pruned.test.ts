@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { enforceMediaCap } from '../../src/flows/media-cap.ts'
 import { prune } from '../../src/flows/retention.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { createOutbox } from '../../src/outbox/outbox.ts'
+import { insertRow } from '../../src/outbox/queries.ts'
+import { serializeAttachment } from '../../src/outbox/stored-attachment.ts'
 import { createSqliteStore } from '../../src/store/sqlite/store.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { conversation, rowsIn } from './support.ts'
@@ -45,6 +48,57 @@ const tables = ['inbox', 'inbox_keys', 'outbox', 'turns', 'turn_inputs', 'tool_c
 function counts({ home }: TestGateway): number[] {
   return tables.map((table) => Number(rowsIn(home, `select count(*) as n from ${table}`)[0]?.['n']))
 }
+
+test('the oldest files are removed above the limit, except those that are young or needed', async (t) => {
+  const gateway = await startTestGateway(t)
+  const media = gateway.home.media
+  mkdirSync(join(media, 'day'), { recursive: true })
+  const ages = { 'day/needed.png': 9, 'oldest.png': 8, 'older.png': 7, 'newer.png': 6, 'young.png': 0 }
+  for (const [name, days] of Object.entries(ages)) {
+    writeFileSync(join(media, name), 'x'.repeat(1_000))
+    const at = (Date.now() - days * dayMs) / 1_000
+    utimesSync(join(media, name), at, at)
+  }
+  const store = createSqliteStore({ path: gateway.home.databaseFile })
+  t.after(() => store.close())
+  const attachment = serializeAttachment({
+    kind: 'image',
+    fileName: 'needed.png',
+    mimeType: 'image/png',
+    caption: '',
+    source: { kind: 'file', path: join(media, 'day/needed.png') },
+  })
+  await store.run(() =>
+    insertRow(
+      {
+        key: 'k',
+        platform: 'other',
+        account: 'default',
+        chat_id: 'c',
+        thread_id: '',
+        session_key: null,
+        turn_id: null,
+        kind: 'reply',
+        op: 'send',
+        target: null,
+        text: 'file',
+        reply_to: null,
+        attachment,
+        buttons: null,
+        state: 'queued',
+        platform_id: null,
+      },
+      Date.now(),
+    ),
+  )
+  const cap = { store, mediaDirectory: media, clock: Date.now, log: silentLog }
+  assert.equal(await enforceMediaCap({ ...cap, maxTotalBytes: () => 5_000 }), 0)
+  assert.equal(await enforceMediaCap({ ...cap, maxTotalBytes: () => 3_500 }), 2)
+  assert.deepEqual(readdirSync(media).sort(), ['day', 'newer.png', 'young.png'])
+  assert.equal(await enforceMediaCap({ ...cap, maxTotalBytes: () => 1 }), 1)
+  assert.deepEqual(readdirSync(media).sort(), ['day', 'young.png'])
+  assert.deepEqual(readdirSync(join(media, 'day')), ['needed.png'])
+})
 
 test('after thirty days completed rows, keys and files are removed, and the session is kept', async (t) => {
   const gateway = await startTestGateway(t, {
