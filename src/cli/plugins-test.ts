@@ -10,6 +10,7 @@ import { startGateway } from '../gateway.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { ensureDirectory, writeFileAtomic } from '../lib/files.ts'
 import { createHomeLayout, type HomeLayout } from '../lib/home.ts'
+import { createRedactor, type Redactor } from '../lib/redact.ts'
 import type { CallbackTrace } from '../plugins/callback-trace.ts'
 import { matchesPluginId } from '../plugins/catalogue.ts'
 import type { PluginReport } from '../plugins/plugin-report.ts'
@@ -50,7 +51,8 @@ export async function pluginsTest(context: CliContext, name: string, options: Pl
   try {
     const home = createHomeLayout(folder)
     const copies = writeTestHome(home, plugin, known)
-    const testRun = withOriginalPaths(await runTest(context, home, plugin.id, message), copies)
+    const redact = createRedactor({ secrets: known.settings.secrets.all })
+    const testRun = forDisplay(await runTest(context, home, plugin.id, message), copies, redact)
     const failed = testRun.failure !== '' || testRun.firings.some(({ error }) => error !== null)
     if (failed || testRun.plugin.state !== 'loaded') context.exitCode = exitCodes.failed
     const display = createDisplay(context.output, context.environment)
@@ -94,10 +96,13 @@ function writeTestHome(home: HomeLayout, plugin: KnownPlugin, { plugins, setting
   return copies
 }
 
-/** Names the files of the plugins instead of their copies, which are deleted after the test. */
-function withOriginalPaths(testRun: TestRun, copies: readonly PluginCopy[]): TestRun {
+/** Without secrets, and with the files of the plugins instead of their copies, which are deleted after the test. */
+function forDisplay(testRun: TestRun, copies: readonly PluginCopy[], redact: Redactor): TestRun {
   const restore = (text: string) =>
-    copies.reduce((restored, { directory, original }) => restored.replaceAll(`${directory}/`, `${original}/`), text)
+    copies.reduce(
+      (restored, { directory, original }) => restored.replaceAll(`${directory}/`, `${original}/`),
+      redact(text),
+    )
   const { plugin, firings, answer, failure, warnings } = testRun
   const { folder } = plugin
   return {
@@ -109,7 +114,7 @@ function withOriginalPaths(testRun: TestRun, copies: readonly PluginCopy[]): Tes
       warnings: plugin.warnings.map(restore),
     },
     firings: firings.map((firing) => ({ ...firing, error: firing.error === null ? null : restore(firing.error) })),
-    answer,
+    answer: redact(answer),
     failure: restore(failure),
     warnings: warnings.map(restore),
   }
