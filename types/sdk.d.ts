@@ -580,9 +580,31 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly limits: ToolLimits;
         /** A user, or the configuration, allowed this call with these arguments here. Only set for tools with `approval`. */
         readonly isApproved?: boolean;
+        /** Asks the user of the turn; absent where there is none. */
+        readonly askUser?: AskUser;
         /** Runs sub-agents; absent where they are not available. */
         readonly delegate?: Delegate;
     }
+    /** Waits until the user has answered or the question has expired. Rejects with the signal's reason when it aborts. */
+    export type AskUser = (question: UserQuestion, signal: AbortSignal) => Promise<UserResponse>;
+    export interface UserQuestion {
+        readonly question: string;
+        /** Empty: any answer. The user may give another answer than these. */
+        readonly choices: readonly string[];
+        /** Several choices may be chosen. */
+        readonly multiSelect: boolean;
+    }
+    /** `response` is a choice, or the text of the user; with `multiSelect` a list of choices, or a text. */
+    export type UserResponse = {
+        readonly kind: 'answered';
+        readonly response: string | readonly string[];
+    } | {
+        readonly kind: 'unanswered';
+    }
+    /** No user follows the turn. */
+     | {
+        readonly kind: 'unattended';
+    };
     /**
      * Runs all tasks in parallel and returns their results in the order of the tasks. When the signal aborts, it aborts all
      * sub-agents and rejects with the signal's reason.

@@ -54,9 +54,16 @@ export async function enforceMediaCap({
     excess -= file.bytes
     removed += 1
   }
-  const event = { event: 'media.evicted', files: removed, excess: Math.max(0, excess) }
-  if (excess > 0) log.warn(event, 'the downloaded files take more than media.max_total_mb, but all of them are needed')
-  else log.info(event, 'the oldest downloaded files were removed (media.max_total_mb)')
+  if (removed > 0)
+    log.info(
+      { event: 'media.evicted', files: removed },
+      'the oldest downloaded files were removed (media.max_total_mb)',
+    )
+  if (excess > 0)
+    log.warn(
+      { event: 'media.full', bytes: excess },
+      'downloaded files that are needed take more than media.max_total_mb',
+    )
   return removed
 }
 

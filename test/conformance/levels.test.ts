@@ -49,7 +49,10 @@ test('guardrail, rewrite, start, wrapper, call and end run in this order, and sa
   )
   await gateway.say('measure')
   await gateway.waitForReply('done')
-  assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /"content":"result"/)
+  assert.match(
+    JSON.stringify((await gateway.modelRequest(1)).body),
+    /"content":"<tool_output>\\nresult\\n<\/tool_output>"/,
+  )
   await gateway.stop()
   const notes = notesIn(gateway)
   const isEvent = ({ name }: { readonly name: string }) => name === 'start' || name === 'end'

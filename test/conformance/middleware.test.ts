@@ -84,7 +84,10 @@ test('a tool call is rewritten, checked, wrapped, run, published and transformed
   )
   await gateway.say('measure')
   await gateway.waitForReply('done')
-  assert.match(JSON.stringify((await gateway.modelRequest(1)).body), /"content":"shown"/)
+  assert.match(
+    JSON.stringify((await gateway.modelRequest(1)).body),
+    /"content":"<tool_output>\\nshown\\n<\/tool_output>"/,
+  )
   await gateway.stop()
   assert.deepEqual(notesIn(gateway), [
     { name: 'tool_request', value: 'asked' },

@@ -102,12 +102,13 @@ async function servicesIn(t: TestContext, role: Role) {
     isShared: () => true,
     attachmentsOf: async () => [],
     onSandbox: () => undefined,
+    announceMissingSandbox: async () => undefined,
     redact: (text) => text,
   })
   t.after(services.close)
   const authority: Authority = { role, platform: 'telegram', chatType: 'group', userId: 'u', chatId: 'group' }
   const sessionId = brand<SessionId>('s')
-  const tools = await services.tools({ sessionId, authority, event: { source } })
+  const tools = await services.tools({ sessionId, authority, event: base })
   const turn = { sessionId, id: brand<TurnId>('t'), transcript: [], authority }
 
   /** Runs a turn in which the model obeys. Resolves with the result of its call. */
