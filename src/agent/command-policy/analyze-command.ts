@@ -76,7 +76,7 @@ const tooLarge = requireApproval('too-large', 'has too many parts to be checked'
 const maxDepth = 8
 /** Fields that the first word of a command may expand to. */
 const maxNames = 64
-const maxSteps = 20_000
+const maxSteps = 3_000
 /** Characters of an embedded script that cost one step. */
 const charsPerStep = 64
 /** Words of a simple command that cost one step when it is checked again under another possible name. */

@@ -30,8 +30,9 @@ export interface CommandPolicy {
   evaluate(command: string, options?: EvaluationOptions): PolicyDecision
 }
 
-/** Longer texts, and texts with more substitutions, would hold the event loop while they are parsed. */
+/** Longer texts, and texts with more words or substitutions, would hold the event loop while they are parsed. */
 const maxChars = 32 * 1024
+const maxWords = 2_000
 const maxSubstitutions = 2_000
 
 const tooLarge = requireApproval('too-large', 'is too long to be checked')
@@ -47,12 +48,13 @@ export function createCommandPolicy({ home, userHome, deny = () => [] }: Command
     if (hasTooManySubstitutions(command)) return tooLarge
     const input = interactive ? ({ kind: 'open' } as const) : ({ kind: 'none' } as const)
     // The beginning of a long text is checked, so that length does not make a forbidden command approvable.
-    const analysis = tryAnalyzeCommand(command.slice(0, maxChars), { protectedPaths, lookupVariable, cwd, input })
+    const checked = checkablePart(command)
+    const analysis = tryAnalyzeCommand(checked, { protectedPaths, lookupVariable, cwd, input })
     if (analysis === undefined) return requireApproval('too-deep', 'is nested too deeply to be checked')
     return (
       analysis.matches.find((match) => match.decision === 'forbidden') ??
       matchDenyList([command, ...analysis.commands]) ??
-      (command.length > maxChars ? tooLarge : undefined) ??
+      (checked.length < command.length ? tooLarge : undefined) ??
       analysis.matches.find(({ rule }) => isUnchecked(rule)) ??
       analysis.matches[0] ?? { decision: 'allow' }
     )
@@ -72,6 +74,18 @@ export function createCommandPolicy({ home, userHome, deny = () => [] }: Command
 /** Whether a rule means that the command was not checked completely: a `forbidden` part may have been missed. */
 export function isUnchecked(rule: string): boolean {
   return rule === 'too-large' || rule === 'too-deep'
+}
+
+/** The beginning of a text, up to the limits. Takes linear time. */
+function checkablePart(command: string): string {
+  if (command.length <= maxWords) return command
+  const text = command.slice(0, maxChars)
+  let words = 0
+  for (const { index } of text.matchAll(/[^\s;&|<>()]+/g)) {
+    words += 1
+    if (words > maxWords) return text.slice(0, index)
+  }
+  return text
 }
 
 /** The parser takes time proportional to the square of the nesting. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createCommandPolicy } from '../../../src/agent/command-policy/policy.ts'
+import { createCommandPolicy, isUnchecked } from '../../../src/agent/command-policy/policy.ts'
 import { allowed, forbidden, needsApproval } from './commands.ts'
 
 const policy = createCommandPolicy({ home: '/home/me/.hermes', userHome: '/home/me' })
@@ -129,3 +129,15 @@ test('a command that is nested too deeply needs approval', () => {
     assert.equal(evaluate(command).decision, 'needs-approval')
   }
 })
+
+test('a command with more words than can be checked quickly needs approval; a long text of a few words does not', () => {
+  assert.equal(evaluate(`echo ${'a '.repeat(1_900)}`).decision, 'allow')
+  for (const many of ['a ', 'a;', 'eval ', '>a '].map((part) => part.repeat(3_000)))
+    assert.ok(isUnchecked(ruleOf(evaluate(many))), many.slice(0, 20))
+  assert.equal(evaluate(`cat > notes <<'END'\n${'x'.repeat(30_000)}\nEND`).decision, 'allow')
+  assert.equal(evaluate(`rm -rf /; ${'a;'.repeat(3_000)}`).decision, 'forbidden')
+})
+
+function ruleOf(decision: ReturnType<typeof evaluate>): string {
+  return decision.decision === 'allow' ? '' : decision.rule
+}
