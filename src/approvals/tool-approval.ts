@@ -18,7 +18,7 @@ import type { ApprovalsConfig } from './config.ts'
 import { findQuestion, isGrantedInSession, isGrantedUntilEnd, isYolo, type StoredQuestion } from './queries.ts'
 import type { PreparedWrite, Questions } from './questions.ts'
 import { settledByConfiguration } from './settled-approvals.ts'
-import { askedOf, deniedUnattended, questionFor, ruleOf } from './tool-question.ts'
+import { askedOf, deniedUnattended, questionFor, ruleOf, withoutChanges } from './tool-question.ts'
 
 export interface ToolApprovalDeps {
   readonly store: Store
@@ -149,11 +149,13 @@ async function rememberAlways(
 /** Judged before the transaction, because it calls a model. */
 async function judgeIfSmart(
   deps: ToolApprovalDeps,
-  { needs, info }: ToolApprovalRequest,
+  { needs, info, approvedArgs }: ToolApprovalRequest,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { mode } = deps.settings().approvals
   const [need, ...more] = needs
+  // Changed arguments may contain secrets, which no model may read.
+  if (approvedArgs !== undefined) return false
   if (mode !== 'smart' || need?.source !== 'policy' || need.remember === 'call' || more.length > 0) return false
   const { command = '', place, reason } = need
   try {
@@ -208,7 +210,7 @@ async function requestApproval(
       if (needs.length === 0) return alreadyAllowed
       const approver = askedOf(needs, deps.settings().approvals.approver, open.event.source, role)
       if (typeof approver !== 'string') return { kind: 'settled', decision: approver }
-      const question = questionFor(deps, id, { ...request, needs }, { ...open, approver })
+      const question = questionFor(deps, id, withoutChanges({ ...request, needs }), { ...open, approver })
       asked = deps.questions.ask(question)
       yield* asked.write(now)
       return { kind: 'waiting', open }

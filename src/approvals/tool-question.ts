@@ -58,6 +58,19 @@ export function askedOf(
   return approver
 }
 
+const changedText =
+  'A plugin has changed the arguments since you allowed them. The new values are not shown, because they may be secrets.'
+
+/** A plugin may insert secrets that only it can recognise: such a question shows what was allowed before. */
+export function withoutChanges(request: ToolApprovalRequest): ToolApprovalRequest {
+  const { approvedArgs: args } = request
+  if (args === undefined) return request
+  const needs = request.needs.map(({ command: _command, shape: _shape, ...need }): ApprovalNeed => {
+    return { ...need, reason: `${need.reason} ${changedText}`.trim(), remember: 'call' }
+  })
+  return { ...request, args, needs }
+}
+
 export function questionFor(
   { redact, settings }: QuestionTextDeps,
   id: string,

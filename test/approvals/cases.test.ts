@@ -358,6 +358,21 @@ describe('an approval', () => {
     assert.equal((await opened.request({}, { place: '/work (local, outside the sandbox)' })).state, 'waiting')
   })
 
+  test('of arguments that a plugin changed after the yes is asked again, without the values that it inserted', async (t) => {
+    const opened = open(t, { approvals: { mode: 'smart' }, verdict: 'yes' })
+    const approvedArgs = { command: 'rm -r [secret:1a2b3c4d]' }
+    const { id, state, decided } = await opened.request(
+      { args: { command: 'rm -r PIN-4711' }, approvedArgs },
+      { command: 'rm -r PIN-4711', shape: 'rm -r PIN-4711' },
+    )
+    assert.equal(state, 'waiting', 'no model has read it')
+    assert.doesNotMatch(JSON.stringify(opened.sent), /4711/)
+    assert.match(opened.sent.at(-1)?.text ?? '', /rm -r \[secret:1a2b3c4d\]/)
+    assert.equal((await opened.press(`appr:${id}:always`)).status, 'stale', 'it holds for this call only')
+    await opened.press(`appr:${id}:once`)
+    assert.equal(await decided, 'allow')
+  })
+
   test('for the session covers the shape and the place, ends with the session, and can be revoked', async (t) => {
     const opened = open(t, {})
     const { id, decided } = await opened.request()

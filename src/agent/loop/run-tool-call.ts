@@ -200,7 +200,8 @@ async function requireApproval(
   const toolNeed = given === undefined ? undefined : await given
   const needs = [state.pluginNeed, toolNeed].filter((need) => need !== undefined)
   if (needs.length === 0) return
-  const decision = await approve({ info, args, needs }, signal)
+  const { approvedArgs } = state
+  const decision = await approve({ info, args, needs, ...(approvedArgs && { approvedArgs }) }, signal)
   if (decision !== 'allow') throw new ToolRejected('blocked', 'not_approved', decision.deny)
   state.approvedArgs = args
 }

@@ -10,6 +10,8 @@ export interface ToolApprovalRequest {
   readonly info: ToolInfo
   /** The arguments with which the tool would run. */
   readonly args: JsonObject
+  /** The arguments that a user has allowed, when a plugin changed them afterwards: `args` may then contain secrets. */
+  readonly approvedArgs?: JsonObject
   /** At least one. */
   readonly needs: readonly ApprovalNeed[]
 }
