@@ -7,6 +7,7 @@ import type { Gateway } from '../gateway.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, toSingleLine } from './display.ts'
 import { explainDaemonLock } from './home-lock.ts'
+import { processMemory, startMemoryRelease } from './memory-release.ts'
 import { installProcessErrorHandlers, type ProcessErrorHandlers } from './process-errors.ts'
 import { installSignalHandlers } from './signals.ts'
 
@@ -24,6 +25,7 @@ export async function gatewayRun(
   const stopping = Promise.withResolvers<void>()
   let gateway: Gateway | undefined
   let errorHandlers: ProcessErrorHandlers | undefined
+  let stopMemoryRelease: (() => void) | undefined
   const removeSignalHandlers = installSignalHandlers({
     source: process,
     onTerminal: context.output.isTTY === true,
@@ -65,9 +67,12 @@ export async function gatewayRun(
     // Node itself writes the cache only on a clean exit, which a daemon may never have.
     void gateway.initialConnectsDone().then(() => flushCompileCache())
     printWelcome(context, gateway)
+    const memory = processMemory()
+    stopMemoryRelease = memory === undefined ? undefined : startMemoryRelease(memory)
     await stopping.promise
     await gateway.stop()
   } finally {
+    stopMemoryRelease?.()
     errorHandlers?.uninstall()
     removeSignalHandlers()
   }

@@ -1,6 +1,7 @@
 /**
  * Memory over many turns and, on request, over minutes, with the official SDK and the V8 flags of the daemon.
  */
+import { setTimeout } from 'node:timers/promises'
 import { fastUsers, maxRssMb } from '../../proof/soak/run.ts'
 import { withSoakDaemon } from '../../proof/soak/with-daemon.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
@@ -59,6 +60,8 @@ export const memory: Figure = {
 }
 
 const loadTurns = 10_000
+/** The daemon gives memory back when no messages arrive. */
+const quietMs = 15_000
 
 export const loaded: Figure = {
   name: 'loaded',
@@ -69,8 +72,11 @@ export const loaded: Figure = {
       const cpuBefore = cpuMsOf(daemon.pid)
       progress(`${loadTurns} turns`)
       await people.writeFast(loadTurns, fastUsers)
-      const late = take()
       const cpu = (cpuMsOf(daemon.pid) - cpuBefore) / loadTurns
+      const peak = take()
+      progress('15 seconds without messages')
+      await setTimeout(quietMs)
+      const late = take()
       if (people.failures.length > 0) throw new Error(`${people.failures.length} unanswered: ${people.failures[0]}`)
       return [
         {
@@ -79,7 +85,7 @@ export const loaded: Figure = {
           unit: 'MB',
           bar: maxRssMb,
           baseline: { what: 'idle', value: idle.rss },
-          note: `200 users, ${fastUsers} turns at the same time; ${cpu.toFixed(2)} ms of CPU per turn`,
+          note: `200 users, ${fastUsers} turns at the same time, ${cpu.toFixed(2)} ms of CPU per turn; ${peak.rss.toFixed(0)} MB at their end, ${quietMs / 1_000} s before the measurement`,
         },
       ]
     }),
