@@ -1254,6 +1254,14 @@ declare module 'hermes-gateway:lib/markdown' {
     export function parseMarkdown(text: string): Promise<readonly MarkedToken[]>;
     /** A formula in LaTeX, in a line or as a block. Its text must be shown unchanged, with its delimiters. */
     export function isMathToken(token: MarkedToken): boolean;
+    /**
+     * Escapes the formulas of a Markdown text for a platform that renders standard Markdown itself.
+     * `isPartial`: the text will grow. The result then omits an end that depends on the text that follows, so that it is the start
+     * of every later result.
+     */
+    export function escapeMath(text: string, { isPartial }: {
+        readonly isPartial: boolean;
+    }): Promise<string>;
     /** Whether a table contains links or images. They do not work in a code block, which is how most platforms show tables. */
     export function tableHasLinks({ header, rows }: Extract<MarkedToken, {
         type: 'table';
@@ -3573,7 +3581,7 @@ declare module 'hermes-gateway:sdk' {
     export { decodeHtmlEntities } from 'hermes-gateway:lib/html-entities';
     export { asArray, asNumber, asRecord, asString, isRecord } from 'hermes-gateway:lib/json';
     export { createLruCache, type LruCache } from 'hermes-gateway:lib/lru-cache';
-    export { isMathToken, type MarkedToken, parseMarkdown, tableHasLinks } from 'hermes-gateway:lib/markdown';
+    export { escapeMath, isMathToken, type MarkedToken, parseMarkdown, tableHasLinks } from 'hermes-gateway:lib/markdown';
     export { findSecretRanges, mergeRanges, replaceRanges, type TextRange } from 'hermes-gateway:lib/redact';
     export { createRotatingFile, type RotatingFile, type RotatingFileOptions } from 'hermes-gateway:lib/rotating-file';
     export { formatTable, type TableStyle, tableWidth } from 'hermes-gateway:lib/text-table';

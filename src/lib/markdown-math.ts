@@ -31,9 +31,45 @@ export function findInlineMath(text: string): TextSpan[] {
   return found
 }
 
-function formulaEnd(text: string, start: number): number | undefined {
+/**
+ * Where the text that follows may decide about a formula: its closing delimiter, or the character after it, is still missing.
+ * `undefined` when the formulas of `text` stay the same whatever follows.
+ */
+export function findUndecidedMath(text: string): number | undefined {
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at]
+    if (char !== '\\' && char !== '$') continue
+    if (isUndecided(text, at)) return at
+    const end = formulaEnd(text, at)
+    if (end !== undefined) at = end - 1
+    else if (char === '\\' || text[at + 1] === '$') at += 1
+  }
+  return undefined
+}
+
+function isUndecided(text: string, start: number): boolean {
+  if (start === text.length - 1) return true
+  const { opening, closing } = delimitersAt(text, start)
+  if (closing === undefined) return false
+  const from = start + opening.length
+  const window = text.slice(from, from + maxFormulaChars)
+  const length = indexOfUnescaped(window, closing)
+  if (length !== -1) return from + length + closing.length === text.length
+  const isLine = opening === '$'
+  return (
+    window.length < maxFormulaChars &&
+    !/`|\n[ \t]*\n/.test(window) &&
+    !(isLine && (/^\s|\n|\*\*|\]\(/.test(window) || /[\w$]/.test(text[start - 1] ?? '')))
+  )
+}
+
+function delimitersAt(text: string, start: number): { opening: string; closing: string | undefined } {
   const opening = text[start] === '$' && text[start + 1] !== '$' ? '$' : text.slice(start, start + 2)
-  const closing = closingOf.get(opening)
+  return { opening, closing: closingOf.get(opening) }
+}
+
+function formulaEnd(text: string, start: number): number | undefined {
+  const { opening, closing } = delimitersAt(text, start)
   if (closing === undefined) return undefined
   const from = start + opening.length
   const window = text.slice(from, from + maxFormulaChars)

@@ -23,6 +23,17 @@ export function isMathToken(token: MarkedToken): boolean {
   return token.type === 'escape' && token.text.length > 1
 }
 
+/**
+ * Escapes the formulas of a Markdown text for a platform that renders standard Markdown itself.
+ * `isPartial`: the text will grow. The result then omits an end that depends on the text that follows, so that it is the start
+ * of every later result.
+ */
+export async function escapeMath(text: string, { isPartial }: { readonly isPartial: boolean }): Promise<string> {
+  if (!/[$\\]/.test(text)) return text
+  const { escapeMathIn } = await import('./markdown-math-escape.ts')
+  return escapeMathIn(text, isPartial)
+}
+
 /** Whether a table contains links or images. They do not work in a code block, which is how most platforms show tables. */
 export function tableHasLinks({ header, rows }: Extract<MarkedToken, { type: 'table' }>): boolean {
   return [header, ...rows].some((row) => row.some(({ tokens }) => containLink(tokens)))

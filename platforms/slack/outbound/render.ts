@@ -5,7 +5,7 @@ import { type OutboundMessage, parseMarkdown } from '#sdk'
 import type { JsonRecord } from '../inbound/payload.ts'
 import { buttonRows, imageBlocks, maxBlocksChars, maxMarkdownBlockChars, sectionBlocks } from './blocks.ts'
 import { splitText, truncate } from './chunk.ts'
-import { escapeMentions } from './escape.ts'
+import { escapeMarkdown } from './escape.ts'
 import { escapeText, renderLinkMarkup, toMrkdwn } from './markup.ts'
 
 /** One message in Slack. */
@@ -37,7 +37,9 @@ export async function renderPosts(message: OutboundMessage, { richBlocks }: Rend
     return [...splitIntoPosts(mrkdwn), { text: '⬆', blocks: [...sectionBlocks('⬆'), ...rows] }]
   }
   if (richBlocks && message.kind === 'reply' && text.length < maxMarkdownBlockChars - 1_000) {
-    return [{ text: truncate(mrkdwn, maxPostChars), blocks: [{ type: 'markdown', text: escapeMentions(text) }] }]
+    const markdown = await escapeMarkdown(text)
+    if (markdown.length <= maxMarkdownBlockChars)
+      return [{ text: truncate(mrkdwn, maxPostChars), blocks: [{ type: 'markdown', text: markdown }] }]
   }
   return splitIntoPosts(mrkdwn)
 }

@@ -10,7 +10,7 @@ import type { ApiCall, CallResult } from '../connection/api.ts'
 import { toSendResult } from '../errors.ts'
 import { type JsonRecord, textAt, tsAt } from '../inbound/payload.ts'
 import { isDirectMessage } from '../inbound/source.ts'
-import { escapeMentions, withoutPartialMention } from './escape.ts'
+import { escapeGrowingMarkdown, escapeMarkdown } from './escape.ts'
 
 export interface Streams {
   /** `undefined` when the reply must be sent as a post. */
@@ -63,7 +63,7 @@ export function createStreams(deps: StreamsDeps): Streams {
       const stream = streams.get(streamKeyOf(channel, ts))
       if (stream === undefined || !stream.isOpen) return 'edit'
       deps.onFrame(ts)
-      return await append(deps, stream, ts, toFrame(message), channel, signal)
+      return await append(deps, stream, ts, await escapeGrowingMarkdown(message.text), channel, signal)
     },
     finish: (ts, message, channel, signal) => finish(state, ts, message, channel, signal),
     async close(ts, channel, signal) {
@@ -90,7 +90,7 @@ async function start(
   if (threadId === undefined || clock() < state.retryAt) return undefined
   const userId = lastAuthorOf(channel, threadId)
   if (!direct && userId === undefined) return undefined
-  const frame = toFrame(message).slice(0, maxFrameChars)
+  const frame = (await escapeGrowingMarkdown(message.text)).slice(0, maxFrameChars)
   if (frame === '') return undefined
   const to = userId === undefined ? {} : { recipient_user_id: userId, recipient_team_id: teamId() }
   const args = { channel, thread_ts: threadId, markdown_text: frame, ...to }
@@ -113,7 +113,7 @@ async function finish(
   const key = streamKeyOf(channel, ts)
   const stream = streams.get(key)
   if (stream === undefined) return 'edit'
-  const fullText = escapeMentions(message.text)
+  const fullText = await escapeMarkdown(message.text)
   // A retry of the final text, because its result was lost.
   if (!stream.isOpen) return stream.shown === fullText ? { success: true, messageId: ts } : 'edit'
   const canAppend = message.buttons === undefined && fullText.startsWith(stream.shown)
@@ -216,10 +216,6 @@ const chatErrors: ReadonlySet<string> = new Set([
   'restricted_action',
   'restricted_action_read_only_channel',
 ])
-
-function toFrame({ text }: OutboundMessage): string {
-  return escapeMentions(withoutPartialMention(text))
-}
 
 function streamKeyOf(channel: string, ts: string): string {
   return `${channel}:${ts}`

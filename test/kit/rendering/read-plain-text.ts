@@ -9,7 +9,12 @@ import { decodeHtmlEntities } from '../../../src/lib/html-entities.ts'
  * nor are tags that platforms turn into formatting.
  */
 export function readLetters(markdown: string): string {
-  return lettersOf(plainText(new Lexer({ gfm: true }).lex(markdown)))
+  return lettersOf(readPlainText(markdown))
+}
+
+/** With a line break after each block. */
+export function readPlainText(markdown: string): string {
+  return plainText(new Lexer({ gfm: true }).lex(markdown))
 }
 
 /** Without tags that platforms turn into formatting or line breaks. */
@@ -29,8 +34,20 @@ export function findLostText(expected: string, shown: string): string | undefine
 }
 
 function plainText(tokens: readonly Token[]): string {
-  return tokens.map(tokenText).join('\n')
+  return tokens.map((token) => `${tokenText(token)}${inlineTypes.has(token.type) ? '' : '\n'}`).join('')
 }
+
+const inlineTypes: ReadonlySet<string> = new Set([
+  'codespan',
+  'del',
+  'em',
+  'escape',
+  'html',
+  'image',
+  'link',
+  'strong',
+  'text',
+])
 
 function tokenText(token: Token): string {
   switch (token.type) {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { splitText, truncate } from '../../../../platforms/slack/outbound/chunk.ts'
-import { escapeMentions, withoutPartialMention } from '../../../../platforms/slack/outbound/escape.ts'
+import { escapeGrowingMarkdown, escapeMarkdown } from '../../../../platforms/slack/outbound/escape.ts'
 import { toMrkdwn } from '../../../../platforms/slack/outbound/markup.ts'
 import { renderDraft, renderImage, renderPosts, toBlockPost } from '../../../../platforms/slack/outbound/render.ts'
 import { parseMarkdown } from '../../../../src/lib/markdown.ts'
@@ -115,20 +115,20 @@ test('text of the model never mentions a user or a channel', async () => {
     const text = words.join('')
     const rendered = await render(text)
     assert.doesNotMatch(rendered, /<[!@#]/, text)
-    assert.doesNotMatch(escapeMentions(text), /<[!@#]/, text)
+    assert.doesNotMatch(await escapeMarkdown(text), /<[!@#]/, text)
   })
   await fc.assert(property, { seed: 20_261_121, numRuns: 300 })
 })
 
-test('the text of each frame is a prefix of the next one', () => {
+test('the text of each frame is a prefix of the next one', async () => {
   const text = 'a <!channel> b <@U1> c << d <!'
   let shown = ''
   for (let end = 0; end <= text.length; end += 1) {
-    const frame = escapeMentions(withoutPartialMention(text.slice(0, end)))
+    const frame = await escapeGrowingMarkdown(text.slice(0, end))
     assert.ok(frame.startsWith(shown), frame)
     shown = frame
   }
-  assert.ok(escapeMentions(text).startsWith(shown))
+  assert.ok((await escapeMarkdown(text)).startsWith(shown))
 })
 
 describe('what does not fit', () => {
