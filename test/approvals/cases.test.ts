@@ -111,7 +111,7 @@ interface Attempt extends Situation {
   /** Presses in order: the button (`#` stands for the id of the question) and who presses it. */
   readonly presses?: readonly (readonly [button: string, by: SessionSource])[]
   readonly statuses?: readonly string[]
-  /** The decision, or `waiting` while nobody has decided. */
+  /** The decision, or `waiting` while no one has decided. */
   readonly outcome: 'allow' | 'deny' | 'waiting'
 }
 
