@@ -1,6 +1,6 @@
 /**
- * Kills the gateway while a tool waits for approval. The question is asked once, its answer counts after the restart, and
- * the tool runs once.
+ * Kills the gateway in each state of an approval. The question is asked once, its answer counts after the restart, and the
+ * tool runs at most once.
  */
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
@@ -73,9 +73,33 @@ test('a pending approval survives a crash', { timeout: 120_000 }, async (t) => {
     restarted = start(home, {}, children)
     await waitForReady(restarted)
     await checkDone('bob', 'two')
-    await stop(restarted)
-    assert.deepEqual((await readFile(effects, 'utf8')).trim().split('\n'), ['one', 'two'])
   })
+
+  for (const [killAt, user, word, times] of [
+    ['tool:started', 'cleo', 'three', 0],
+    ['tool:effect-done', 'dora', 'four', 1],
+  ] as const) {
+    await t.test(`killed at ${killAt}`, async () => {
+      // The allowed command has begun, or it has ended and its result is not stored. It never runs a second time.
+      assert.ok(restarted)
+      const kill = { killAt, killHit: 1 }
+      await arm(restarted, kill)
+      const killed = untilKilled(restarted, kill)
+      chat.say(user, word)
+      await asked(user)
+      chat.say(user, '/approve')
+      await killed
+      restarted = start(home, {}, children)
+      await waitForReady(restarted)
+      await chat.until((messages) => messages.some((sent) => sent.text.includes(`It was done: ${word}.`)), 30_000)
+      const lines = (await readFile(effects, 'utf8')).split('\n')
+      assert.equal(lines.filter((line) => line === word).length, times)
+      assert.equal(questionsIn(user).length, 1)
+    })
+  }
+
+  assert.ok(restarted)
+  await stop(restarted)
 })
 
 async function installPlugin(home: string): Promise<void> {
