@@ -12,10 +12,11 @@ import {
 } from '#sdk'
 
 import type { Api } from '../connection/api.ts'
-import { codeOf, describeError, isRejected, toSendResult } from '../errors.ts'
-import { asRecord, idAt, isRecord, isSnowflake, type JsonRecord, recordAt, textAt } from '../inbound/payload.ts'
+import { codeOf, isRejected, toSendResult } from '../errors.ts'
+import { asRecord, idAt, isSnowflake, type JsonRecord, textAt } from '../inbound/payload.ts'
 import type { DiscordOptions } from '../options.ts'
 import { nonceOf, type OutboundFile, renderEdit, renderMessage } from './render.ts'
+import { createSentMessageSearch, lookupError } from './sent-message-search.ts'
 import type { ThreadOpener } from './threads.ts'
 import { parseVoice } from './voice.ts'
 
@@ -43,23 +44,16 @@ export interface Sender {
 
 /** Limit of Discord. */
 const maxFilesPerMessage = 10
-/** How many messages are searched for one whose response was lost. */
-const maxLookback = 100
-/** The default of `streaming.cursor`. Only drafts end with it. */
-const draftCursor = '▉'
-/** Drafts of other conversations in the same chat may follow it. */
-const ownMessagesCompared = 5
 const maxEchoes = 500
-const unknownChannelCode = 10003
-const missingAccessCode = 50001
 /** Voice messages are not allowed here, or not in this form. */
 const voiceNotAllowedCodes: ReadonlySet<number | undefined> = new Set([50013, 50159, 50160, 50161, 50173])
 /** Upload limit of a bot on a server without boosts, for error texts. */
 const defaultUploadLimitMb = 10
 
-export function createSender({ api, threads, options, botId: ownId }: SenderDeps): Sender {
+export function createSender({ api, threads, options, botId }: SenderDeps): Sender {
   /** By nonce: the id of the message. */
   const echoes = createLruCache<string>(maxEchoes)
+  const { findDraft, findInChannel } = createSentMessageSearch({ api, options, botId })
 
   return {
     async send(message, signal) {
@@ -178,55 +172,6 @@ export function createSender({ api, threads, options, botId: ownId }: SenderDeps
       throw lookupError(error)
     }
   }
-
-  /** The newest unfinished draft that refers to the same question. */
-  async function findDraft(
-    channelId: string,
-    { replyTo, text }: OutboundMessage,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    if (replyTo === undefined || !text.endsWith(draftCursor)) return undefined
-    const found = (await newestMessages(channelId, signal)).find(
-      (one) =>
-        idAt(recordAt(one, 'author'), 'id') === ownId() &&
-        idAt(recordAt(one, 'message_reference'), 'message_id') === replyTo &&
-        textAt(one, 'content')?.endsWith(draftCursor) === true,
-    )
-    return found === undefined ? undefined : idAt(found, 'id')
-  }
-
-  /**
-   * Returns the id of the message; 'unsure' when one of the bot's newest messages has the same text, or when none of the
-   * searched messages is from the bot. Messages of one chat are sent in sequence, so none follows one whose response was lost.
-   */
-  async function findInChannel(
-    channelId: string,
-    message: OutboundMessage,
-    nonce: string,
-    signal: AbortSignal,
-  ): Promise<string | 'unsure' | undefined> {
-    const recent = await newestMessages(channelId, signal)
-    const own = recent.filter((one) => idAt(recordAt(one, 'author'), 'id') === ownId())
-    const match = own.find((one) => textAt(one, 'nonce') === nonce)
-    if (match !== undefined) return idAt(match, 'id')
-    const content = textAt(await renderMessage(message, channelId, options.allowedMentions), 'content')?.trim()
-    const isAlike = own.slice(0, ownMessagesCompared).some((one) => {
-      return one['nonce'] === undefined && textAt(one, 'content')?.trim() === content
-    })
-    return isAlike || (own.length === 0 && recent.length >= maxLookback) ? 'unsure' : undefined
-  }
-
-  async function newestMessages(channelId: string, signal: AbortSignal): Promise<readonly JsonRecord[]> {
-    try {
-      const messages = await api.newestMessages(channelId, maxLookback, signal)
-      return Array.isArray(messages) ? messages.filter(isRecord) : []
-    } catch (error) {
-      const code = codeOf(error)
-      // The thread was never opened, or the bot has no access to the channel and cannot have written there.
-      if (code === unknownChannelCode || code === missingAccessCode) return []
-      throw lookupError(error)
-    }
-  }
 }
 
 type SendWithFiles = (
@@ -279,10 +224,6 @@ async function toSendResultOf(
     const detail = `the file ${file.name} has ${megabytes} MB; Discord usually accepts ${defaultUploadLimitMb} MB from a bot`
     return { ...result, error: `${detail}. ${result.error}` }
   }
-}
-
-function lookupError(error: unknown): Error {
-  return new Error(`it could not be checked whether the message was sent: ${describeError(error)}`, { cause: error })
 }
 
 function isFileTooLarge(error: unknown): boolean {

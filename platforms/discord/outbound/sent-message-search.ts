@@ -1,0 +1,83 @@
+/**
+ * Searches the newest messages of a channel for one whose response was lost.
+ */
+import type { OutboundMessage } from '#sdk'
+import type { Api } from '../connection/api.ts'
+import { codeOf, describeError } from '../errors.ts'
+import { idAt, isRecord, type JsonRecord, recordAt, textAt } from '../inbound/payload.ts'
+import type { DiscordOptions } from '../options.ts'
+import { renderMessage } from './render.ts'
+
+interface SentMessageSearchDeps {
+  readonly api: Pick<Api, 'newestMessages'>
+  readonly options: Pick<DiscordOptions, 'allowedMentions'>
+  /** The bot's user id; undefined before it is known. */
+  botId(): string | undefined
+}
+
+/** How many messages are searched for one whose response was lost. */
+const maxLookback = 100
+/** The default of `streaming.cursor`. Only drafts end with it. */
+const draftCursor = '▉'
+/** Drafts of other conversations in the same chat may follow it. */
+const ownMessagesCompared = 5
+const unknownChannelCode = 10003
+const missingAccessCode = 50001
+
+/** The functions reject, with a sentence for users, when Discord cannot be asked. */
+export function createSentMessageSearch({ api, options, botId: ownId }: SentMessageSearchDeps) {
+  return { findDraft, findInChannel }
+
+  /** The newest unfinished draft that refers to the same question. */
+  async function findDraft(
+    channelId: string,
+    { replyTo, text }: OutboundMessage,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    if (replyTo === undefined || !text.endsWith(draftCursor)) return undefined
+    const found = (await newestMessages(channelId, signal)).find(
+      (one) =>
+        idAt(recordAt(one, 'author'), 'id') === ownId() &&
+        idAt(recordAt(one, 'message_reference'), 'message_id') === replyTo &&
+        textAt(one, 'content')?.endsWith(draftCursor) === true,
+    )
+    return found === undefined ? undefined : idAt(found, 'id')
+  }
+
+  /**
+   * Returns the id of the message; 'unsure' when one of the bot's newest messages has the same text, or when none of the
+   * searched messages is from the bot. Messages of one chat are sent in sequence, so none follows one whose response was lost.
+   */
+  async function findInChannel(
+    channelId: string,
+    message: OutboundMessage,
+    nonce: string,
+    signal: AbortSignal,
+  ): Promise<string | 'unsure' | undefined> {
+    const recent = await newestMessages(channelId, signal)
+    const own = recent.filter((one) => idAt(recordAt(one, 'author'), 'id') === ownId())
+    const match = own.find((one) => textAt(one, 'nonce') === nonce)
+    if (match !== undefined) return idAt(match, 'id')
+    const content = textAt(await renderMessage(message, channelId, options.allowedMentions), 'content')?.trim()
+    const isAlike = own.slice(0, ownMessagesCompared).some((one) => {
+      return one['nonce'] === undefined && textAt(one, 'content')?.trim() === content
+    })
+    return isAlike || (own.length === 0 && recent.length >= maxLookback) ? 'unsure' : undefined
+  }
+
+  async function newestMessages(channelId: string, signal: AbortSignal): Promise<readonly JsonRecord[]> {
+    try {
+      const messages = await api.newestMessages(channelId, maxLookback, signal)
+      return Array.isArray(messages) ? messages.filter(isRecord) : []
+    } catch (error) {
+      const code = codeOf(error)
+      // The thread was never opened, or the bot has no access to the channel and cannot have written there.
+      if (code === unknownChannelCode || code === missingAccessCode) return []
+      throw lookupError(error)
+    }
+  }
+}
+
+export function lookupError(error: unknown): Error {
+  return new Error(`it could not be checked whether the message was sent: ${describeError(error)}`, { cause: error })
+}
