@@ -266,7 +266,7 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     })
     assert.equal(answer.status, 200)
     assert.match(await answer.text(), /from the image/)
-    for (const path of ['/', '/assets/marked.js']) {
+    for (const path of ['/', '/assets/marked.js', '/assets/markdown-lexer.js']) {
       const page = await fetch(`${url}${path}`)
       assert.equal(page.status, 200, path)
       await page.text()

@@ -38,6 +38,7 @@ export interface Assets {
 
 export function createAssets(): Assets {
   const files = new Map<string, { body: Uint8Array<ArrayBuffer>; etag: string }>()
+  let markdownModules: Promise<ReadonlyMap<string, string>> | undefined
 
   return {
     page: (request) => serve(request, 'index.html'),
@@ -67,7 +68,9 @@ export function createAssets(): Assets {
 
   async function load(name: string): Promise<{ body: Uint8Array<ArrayBuffer>; etag: string } | undefined> {
     try {
-      const body = new Uint8Array(await readFile(assetUrl(name)))
+      const body = new Uint8Array(
+        isMarkdownModule(name) ? await readMarkdownModule(name) : await readFile(pathOf(name)),
+      )
       const file = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
       files.set(name, file)
       return file
@@ -76,13 +79,29 @@ export function createAssets(): Assets {
       throw error
     }
   }
+
+  async function readMarkdownModule(name: string): Promise<Uint8Array<ArrayBuffer>> {
+    markdownModules ??= import('./markdown-modules.ts').then(({ readMarkdownModules }) => readMarkdownModules())
+    try {
+      return new TextEncoder().encode((await markdownModules).get(name))
+    } catch (error) {
+      // The next request tries again.
+      markdownModules = undefined
+      throw error
+    }
+  }
+}
+
+/** A module of src/lib that the page imports, too. */
+function isMarkdownModule(name: string): boolean {
+  return /^(?:html-entities|markdown-(?:emphasis|lexer|math))\.js$/.test(name)
 }
 
 /**
  * The location of a served file. Browsers can run the module of `marked` unchanged. It is found from the package's
  * manifest, because the gateway may run a bundled copy of the module that only Node understands.
  */
-function assetUrl(name: string): string {
+function pathOf(name: string): string {
   const url =
     name === 'marked.js'
       ? new URL('lib/marked.esm.js', import.meta.resolve('marked/package.json'))

@@ -1,16 +1,15 @@
 /**
- * Converts Markdown to nodes. `marked` only parses; the elements are created here, so that no text of a model or a tool
+ * Converts Markdown to nodes. The lexer is that of the other platforms (`src/lib/markdown-lexer.ts`); the elements are created here, so that no text of a model or a tool
  * becomes HTML. Raw HTML is shown as text.
  */
 import { h } from './dom.js'
-import { decodeEntities } from './entities.js'
 import { highlight } from './highlight.js'
 import { icon } from './icons.js'
 import { isEmbeddedImage, safeUrl } from './links.js'
-import { lexer } from './marked.js'
+import { lexMarkdown } from './markdown-lexer.js'
 
-/** @typedef {import('./marked.js').Token} Token */
-/** @typedef {import('./marked.js').ListItem} ListItem */
+/** @typedef {import('./markdown-lexer.js').Token} Token */
+/** @typedef {import('./markdown-lexer.js').ListItem} ListItem */
 
 /** Longer or more deeply nested texts are shown as plain text. */
 const maxChars = 400_000
@@ -25,7 +24,7 @@ const maxDepth = 40
 export function parseMarkdown(source) {
   if (source.length <= maxChars) {
     try {
-      return lexer(source, { gfm: true, breaks: false })
+      return lexMarkdown(source)
     } catch (error) {
       // Thousands of nested quotes or lists exhaust the stack of the parser.
       if (!(error instanceof RangeError)) throw error
@@ -65,6 +64,8 @@ export function renderBlock(token, depth = 0) {
     case 'table':
       return renderTable(token, depth)
     case 'html':
+    // A formula on lines of its own.
+    case 'escape':
       return plainText(token.text.trimEnd())
     default:
       return h('p', {}, ...renderInline([token], depth))
@@ -133,7 +134,7 @@ function renderItem(item, depth) {
 /** @param {Extract<Token, { type: 'table' }>} table @param {number} depth */
 function renderTable({ header, rows }, depth) {
   /** @param {'th' | 'td'} tag */
-  const cells = (tag) => (/** @type {import('./marked.js').TableCell} */ cell) =>
+  const cells = (tag) => (/** @type {import('./markdown-lexer.js').TableCell} */ cell) =>
     h(tag, { 'data-align': cell.align ?? undefined }, ...renderInline(cell.tokens, depth))
   const head = h('thead', {}, h('tr', {}, ...header.map(cells('th'))))
   const body = h('tbody', {}, ...rows.map((row) => h('tr', {}, ...row.map(cells('td')))))
@@ -150,9 +151,10 @@ function renderInline(tokens, depth) {
 function renderSpan(token, depth) {
   switch (token.type) {
     case 'text':
-      if (token.tokens === undefined) return document.createTextNode(decodeEntities(token.text))
+      if (token.tokens === undefined) return document.createTextNode(token.text)
       return h('span', {}, ...renderInline(token.tokens, depth))
     case 'escape':
+    case 'html':
       return document.createTextNode(token.text)
     case 'codespan':
       return h('code', {}, token.text)
@@ -162,9 +164,6 @@ function renderSpan(token, depth) {
       return h(token.type, {}, ...renderInline(token.tokens, depth))
     case 'br':
       return h('br')
-    case 'html':
-      // Models use this tag inside tables, where Markdown has no line break.
-      return /^<br\s*\/?>$/i.test(token.text) ? h('br') : document.createTextNode(token.text)
     case 'link':
       return renderLink(token, depth)
     case 'image':
@@ -177,16 +176,16 @@ function renderSpan(token, depth) {
 /** @param {Extract<Token, { type: 'link' | 'image' }>} token @param {number} depth */
 function renderLink(token, depth) {
   const content = renderInline(token.tokens, depth)
-  const address = safeUrl(token.autolink === true ? token.href : decodeEntities(token.href))
+  const address = safeUrl(token.href)
   if (address === null) return h('span', { title: token.href }, ...content)
   return externalLink(address, token.title, content)
 }
 
 /** @param {Extract<Token, { type: 'link' | 'image' }>} token */
 function renderImage(token) {
-  const text = decodeEntities(token.text)
+  const { text } = token
   if (isEmbeddedImage(token.href)) return h('img', { src: token.href, alt: text })
-  const address = safeUrl(decodeEntities(token.href))
+  const address = safeUrl(token.href)
   const label = text === '' ? 'picture' : `picture: ${text}`
   return address === null
     ? document.createTextNode(label)
@@ -195,6 +194,5 @@ function renderImage(token) {
 
 /** @param {string} href @param {string | null | undefined} title @param {Node[]} content */
 function externalLink(href, title, content) {
-  const hint = title === null || title === undefined ? undefined : decodeEntities(title)
-  return h('a', { href, target: '_blank', rel: 'noopener noreferrer', title: hint }, ...content)
+  return h('a', { href, target: '_blank', rel: 'noopener noreferrer', title: title ?? undefined }, ...content)
 }

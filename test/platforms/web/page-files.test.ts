@@ -55,13 +55,14 @@ test('marked.js is the installed package and needs no bundler', async () => {
   const served = await (await request('/assets/marked.js')).text()
   const { version } = JSON.parse(await readFile(new URL(import.meta.resolve('marked/package.json')), 'utf8'))
   assert.match(served, new RegExp(`marked v${version.replaceAll('.', '\\.')}`))
-  assert.match(served, /export\{[^}]*\blexer\b/)
+  assert.match(served, /export\{[^}]*\bLexer\b/)
   assert.doesNotMatch(served, /\bimport\b[^.(]|node:/)
 })
 
 for (const path of [
   'tsconfig.json',
-  'marked.d.ts',
+  'markdown-lexer.d.ts',
+  'markdown-modules.js',
   '../adapter.ts',
   '%2e%2e/adapter.ts',
   'view/../../hub.js',

@@ -1,5 +1,5 @@
 /**
- * The part of the `marked` package that the page uses. The adapter serves the package as `marked.js`.
+ * What the page uses of the lexer. The adapter serves `src/lib/markdown-lexer.ts` as `markdown-lexer.js`.
  */
 export type Token =
   | { type: 'space' | 'def' | 'hr' | 'br'; raw: string }
@@ -15,7 +15,6 @@ export type Token =
       title?: string | null
       text: string
       tokens: Token[]
-      autolink?: boolean
     }
   | { type: 'list'; raw: string; ordered: boolean; start: number | ''; loose: boolean; items: ListItem[] }
   | { type: 'table'; raw: string; header: TableCell[]; rows: TableCell[][] }
@@ -33,4 +32,5 @@ export interface TableCell {
   align: 'center' | 'left' | 'right' | null
 }
 
-export function lexer(source: string, options: { gfm: boolean; breaks: boolean }): Token[]
+/** The text of a token is decoded: it contains no character references. Throws RangeError. */
+export function lexMarkdown(source: string): Token[]
