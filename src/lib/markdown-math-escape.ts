@@ -13,7 +13,7 @@ export function escapeMathIn(text: string, isPartial: boolean): string {
   if (!mayContainMath(text) && !(isPartial && text.endsWith('\\'))) return text
   let escaped = ''
   let at = 0
-  for (const prose of findProse(text)) {
+  for (const prose of findProse(text, isPartial)) {
     const part = text.slice(prose.start, prose.end)
     const isGrowing = isPartial && prose.end === text.length
     const code = findCodeSpans(part, isGrowing)

@@ -17,7 +17,8 @@ interface Fence {
 const fenceStart = /^((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(?:(`{3,})[^`]*|(~{3,}).*)$/
 const listItem = /^[ \t>]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/
 
-export function findProse(text: string): readonly Prose[] {
+/** `isPartial`: the text will grow. */
+export function findProse(text: string, isPartial: boolean): readonly Prose[] {
   const found: Prose[] = []
   let fence: Fence | undefined
   let start: number | undefined
@@ -35,7 +36,7 @@ export function findProse(text: string): readonly Prose[] {
       if (closes(line, fence.mark)) fence = undefined
       continue
     }
-    fence = readFence(line)
+    fence = readFence(line, isPartial && !isComplete)
     if (fence !== undefined) {
       endAt(at)
       isInList ||= listItem.test(line)
@@ -54,9 +55,10 @@ export function findProse(text: string): readonly Prose[] {
   return found
 }
 
-function readFence(line: string): Fence | undefined {
+/** A line of backticks is the start of code only if no other backticks follow. */
+function readFence(line: string, isGrowing: boolean): Fence | undefined {
   const [, prefix = '', backticks, tildes] = fenceStart.exec(line) ?? []
-  const mark = backticks ?? tildes
+  const mark = isGrowing ? tildes : (backticks ?? tildes)
   return mark === undefined ? undefined : { mark, isQuoted: prefix.includes('>') }
 }
 

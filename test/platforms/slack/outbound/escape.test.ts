@@ -55,6 +55,7 @@ describe('a growing text', () => {
     'It costs $5 *or\nmore*': 'It costs $5 *or\nmore*',
     'Code `a and \\(b\\) ': 'Code `a and ',
     '```\n\\(a': '```\n\\(a',
+    '``` \\(a\\) ': '``` ',
     'Let \\(a\n\nnext *b*': 'Let \\(a\n\nnext *b*',
   }
   for (const [text, frame] of Object.entries(held)) {
