@@ -78,7 +78,8 @@ test('64 concurrent turns exceed the budget by at most one call', async (t) => {
   const gateway = await withBudgets(
     t,
     { budgets: [{ per: 'global', period: 'day', tokens: limit, action: 'block' }], expected_output_tokens: 1 },
-    { model: () => ({ text: 'Answered', usage: { input: 1_000, output: 1 }, gate: () => release.promise }) },
+    // More than the estimate of a request: otherwise a finished call would leave room for further ones.
+    { model: () => ({ text: 'Answered', usage: { input: 2_000, output: 1 }, gate: () => release.promise }) },
   )
   const chats = Array.from({ length: 64 }, (_, number) => `chat ${number}`)
   await Promise.all(chats.map((chat) => gateway.say('go', { chat })))
