@@ -20,10 +20,16 @@ function withWrongSend(
 }
 
 const together = 'the files of an album are shown together, complete and in order, with a caption'
+const grouped = 'two documents are one album, and a group depends on the file only'
+const rejected = 'an album with a file that cannot be read is `rejected`, and no file of it is shown'
+const rateLimited = 'a rate limit of an album is reported with its wait time, and the adapter does not retry'
+const lostResponse =
+  'a lost response to an album sets `maybeSent`, the adapter does not send again, and a lookup never denies it'
+const lookup = 'a lookup tells a sent album from an unsent one'
 
 export const albumDefects: readonly Defect[] = [
   {
-    breaks: ['two documents are one album, and a group depends on the file only'],
+    breaks: [grouped],
     create: withWrongAlbums(() => {
       let calls = 0
       return {
@@ -35,7 +41,7 @@ export const albumDefects: readonly Defect[] = [
     }),
   },
   {
-    breaks: ['two documents are one album, and a group depends on the file only'],
+    breaks: [grouped, together],
     create: withWrongAlbums(() => ({ maxFiles: 1 })),
   },
   {
@@ -59,7 +65,7 @@ export const albumDefects: readonly Defect[] = [
   },
   {
     // Leaves out the file that cannot be read.
-    breaks: ['an album with a file that cannot be read is `rejected`, and no file of it is shown'],
+    breaks: [rejected],
     create: withWrongSend(async ({ files, ...album }, correct, signal) => {
       const readable: OutboundAlbum['files'][number][] = []
       for (const file of files) if (await canOpen(file)) readable.push(file)
@@ -67,23 +73,21 @@ export const albumDefects: readonly Defect[] = [
     }),
   },
   {
-    breaks: ['an album with a file that cannot be read is `rejected`, and no file of it is shown'],
+    breaks: [rejected, rateLimited],
     create: withWrongSend(async (album, correct, signal) => {
       const result = await correct.send(album, signal)
       return result.success ? result : { ...result, problem: 'temporary' }
     }),
   },
   {
-    breaks: ['a rate limit of an album is reported with its wait time, and the adapter does not retry'],
+    breaks: [rateLimited, lostResponse],
     create: withWrongSend(async (album, correct, signal) => {
       const result = await correct.send(album, signal)
       return result.success ? result : await correct.send(album, signal)
     }),
   },
   {
-    breaks: [
-      'a lost response to an album sets `maybeSent`, the adapter does not send again, and a lookup never denies it',
-    ],
+    breaks: [lostResponse],
     create: withWrongSend(async (album, correct, signal) => {
       const result = await correct.send(album, signal)
       return result.success ? result : { ...result, maybeSent: false }
@@ -91,13 +95,11 @@ export const albumDefects: readonly Defect[] = [
   },
   {
     // Looks for each file under a key of its own.
-    breaks: [
-      'a lost response to an album sets `maybeSent`, the adapter does not send again, and a lookup never denies it',
-    ],
+    breaks: [lostResponse, lookup],
     create: withWrongAlbums(() => ({ resolveUnknown: async () => ({ sent: false }) })),
   },
   {
-    breaks: ['a lookup tells a sent album from an unsent one'],
+    breaks: [lookup],
     create: withWrongAlbums(() => ({ resolveUnknown: async () => ({ sent: true }) })),
   },
   {
