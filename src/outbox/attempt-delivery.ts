@@ -10,7 +10,7 @@ import type { MessageLimits } from '../platforms/adapter.ts'
 import { afterLostAlbum } from './albums.ts'
 import { parseButtons } from './buttons.ts'
 import type { Sender } from './context.ts'
-import { isLostDraftId } from './drafts.ts'
+import { lostDeliveryId } from './drafts.ts'
 import { measureOf } from './measure.ts'
 import { callWithTimeout } from './platform-calls.ts'
 import { type AttachmentLimits, prepareAttachment } from './prepare-attachment.ts'
@@ -118,9 +118,10 @@ async function editMessage(
   if (messageId === null || edit === undefined) {
     return { success: false, problem: 'rejected', error: 'the platform cannot edit messages' }
   }
-  if (isLostDraftId(messageId, turn_id)) {
+  const draftId = lostDeliveryId(messageId, turn_id)
+  if (draftId !== undefined) {
     const { replaceLostDraft } = await import('./lost-drafts.ts')
-    return await replaceLostDraft(sender, { draftId: messageId, reply: message, tries }, abortSignal)
+    return await replaceLostDraft(sender, { draftId, reply: message, tries }, abortSignal)
   }
   return await callWithTimeout(abortSignal, (signal) => edit(messageId, message, true, signal))
 }

@@ -15,10 +15,10 @@ import type { Permit } from './rate-limiter.ts'
 
 /** The message that shows a draft, for the final reply to replace it. */
 export interface DraftAddress {
-  /** As `lostDraftId` returns it with `isLost`. */
+  /** With `deliveryId` an address of `lostDraftAddress`. */
   readonly platformId: string
-  /** It is not known whether there is a message. The platform can be asked. */
-  readonly isLost?: true
+  /** It is not known whether there is a message. The platform can be asked for this one. */
+  readonly deliveryId?: string
   /** The text that the message shows now, including the cursor; '' when it is not known. */
   readonly shownText: string
   /** The part of the turn that the draft shows. Default: 0. */
@@ -109,23 +109,31 @@ function toAddress(platformId: string, shownText: string, part = 0): DraftAddres
 }
 
 function lostAddress(options: Pick<DraftOptions, 'turnId' | 'part'>): DraftAddress {
-  return { ...toAddress(lostDraftId(options), '', options.part), isLost: true }
+  return { ...toAddress(lostDraftAddress(options), '', options.part), deliveryId: deliveryIdOf(options) }
 }
 
 function draftKey({ turnId, part = 0 }: Pick<DraftOptions, 'turnId' | 'part'>): string {
   return part === 0 ? turnId : `${turnId}:${part}`
 }
 
-/** The delivery id of a draft. It is the address of a draft whose platform id is not known. */
-export function lostDraftId(draft: Pick<DraftOptions, 'turnId' | 'part'>): string {
+function deliveryIdOf(draft: Pick<DraftOptions, 'turnId' | 'part'>): string {
   return `draft:${draftKey(draft)}`
 }
 
-/** Whether the address of a draft of this turn is the result of `lostDraftId`. */
-export function isLostDraftId(address: string, turnId: string | null | undefined): boolean {
-  if (turnId === null || turnId === undefined) return false
-  const id = lostDraftId({ turnId })
-  return address === id || address.startsWith(`${id}:`)
+/** An adapter may use the delivery id as the platform id of a message, so the address of a lost draft differs from it. */
+const lostPrefix = 'lost:'
+
+/** Stands for the platform id of a draft while that id is not known. */
+function lostDraftAddress(draft: Pick<DraftOptions, 'turnId' | 'part'>): string {
+  return lostPrefix + deliveryIdOf(draft)
+}
+
+/** The delivery id of a lost draft of this turn; undefined for the platform id of a message. */
+export function lostDeliveryId(address: string, turnId: string | null | undefined): string | undefined {
+  if (turnId === null || turnId === undefined) return undefined
+  const whole = lostDraftAddress({ turnId })
+  const isLost = address === whole || address.startsWith(`${whole}:`)
+  return isLost ? address.slice(lostPrefix.length) : undefined
 }
 
 /** Consecutive failures after which a draft is no longer updated. */
@@ -314,7 +322,7 @@ function toMessage({ chat, options, registry }: DraftState, text: string): Outbo
   const policy = registry.context.replyPolicy(chat).replyTo
   const refersToQuestion = policy === 'all' || (policy === 'first' && (options.part ?? 0) === 0)
   return {
-    deliveryId: lostDraftId(options),
+    deliveryId: deliveryIdOf(options),
     target,
     text,
     kind: 'draft',

@@ -30,7 +30,7 @@ const maxFailedLookups = 4
 const maxLookupChars = 200
 
 export interface LostDraftReply {
-  /** The result of `lostDraftId`. */
+  /** The delivery id of the draft. */
   readonly draftId: string
   readonly reply: OutboundMessage
   /** Failed attempts to deliver the reply. */

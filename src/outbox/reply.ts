@@ -166,7 +166,7 @@ const maxRemovalAttempts = 3
 async function removeDraft(
   context: OutboxContext,
   target: Target,
-  { platformId, isLost }: DraftAddress,
+  { platformId, deliveryId }: DraftAddress,
 ): Promise<void> {
   const chat = chatOf(target)
   try {
@@ -179,7 +179,7 @@ async function removeDraft(
       const remove = sender?.remove?.bind(sender)
       if (permit === undefined || sender === undefined || remove === undefined) return permit?.release()
       try {
-        const found = isLost ? await findLost(context, sender, target, platformId) : platformId
+        const found = deliveryId === undefined ? platformId : await findLost(context, sender, target, deliveryId)
         if (found === undefined) return
         const result = await callWithTimeout(context.abortSignal, (signal) => remove(target, found, signal))
         permit.record(result, context.clock())

@@ -69,3 +69,18 @@ for (const { name, ask, firstWord, end } of [api, page]) {
     })
   }
 }
+
+test('the reply on the page replaces its draft, also for a page that is opened later', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ text: 'Yes indeed' }] })
+  await (await page.ask(gateway)).body?.cancel()
+  await gateway.waitForLog({ event: 'outbox.delivered' })
+  assert.ok(!gateway.log.some((line) => line.includes('outbox.draft_missing')))
+  const later = await gateway.http('/web/stream?chat=main', { signal: AbortSignal.timeout(10_000) })
+  assert.ok(later.body !== null)
+  let received = ''
+  for await (const piece of later.body.pipeThrough(new TextDecoderStream())) {
+    received += piece
+    if (page.end.test(received)) break
+  }
+  assert.doesNotMatch(received, /"type":"draft"/)
+})

@@ -298,7 +298,7 @@ function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | nul
 
 /** A turn that is stopped between two attempts has no text of its own, but may still show the draft of the last attempt. */
 function replyText({ state, text }: ReplyContent, draft: DraftAddress | null): string {
-  const isShown = draft !== null && draft.isLost !== true
+  const isShown = draft !== null && draft.deliveryId === undefined
   return state === 'stopped' && text === '' && isShown ? stoppedMark : text
 }
 
