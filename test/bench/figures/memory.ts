@@ -2,7 +2,7 @@
  * Memory over many turns and, on request, over minutes, with the official SDK and the V8 flags of the daemon.
  */
 import { setTimeout } from 'node:timers/promises'
-import { fastUsers, maxRssMb } from '../../proof/soak/run.ts'
+import { fastUsers, maxRssMb, quietMs } from '../../proof/soak/run.ts'
 import { withSoakDaemon } from '../../proof/soak/with-daemon.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
 import { type BenchChat, withChat } from '../kit/chat.ts'
@@ -60,8 +60,6 @@ export const memory: Figure = {
 }
 
 const loadTurns = 10_000
-/** The daemon gives memory back when no messages arrive. */
-const quietMs = 15_000
 
 export const loaded: Figure = {
   name: 'loaded',

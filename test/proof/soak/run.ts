@@ -5,6 +5,7 @@
  * `people.ts` describes the users. They model a gateway of a small company: many conversations of usual length at the
  * same time, none of which is endless, and new chats at a low rate.
  */
+import { setTimeout } from 'node:timers/promises'
 import type { SoakDaemon } from './daemon.ts'
 import type { People } from './people.ts'
 import { growthPerHour, type Sample, tableHead, tableLine } from './samples.ts'
@@ -31,6 +32,8 @@ export const maxRssMb = 150
 const maxGrowthPerHourMb = 1
 export const fastUsers = 16
 const sampleMs = 60_000
+/** The daemon gives memory back when few messages arrive. */
+export const quietMs = 15_000
 /** A model sends about this many milliseconds between two chunks. */
 const chunkDelayMs = 15
 
@@ -40,6 +43,7 @@ export function proveSoak(options: SoakOptions): Promise<SoakReport> {
     const idle = take()
     options.print(tableLine(idle))
     await people.writeFast(options.fastTurns, fastUsers)
+    await setTimeout(quietMs)
     const fast = take()
     options.print(tableLine(fast))
     model.chunkDelayMs = chunkDelayMs
