@@ -15,6 +15,7 @@ import { hosts } from './figures/hosts.ts'
 import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
 import { loaded, memory, soak } from './figures/memory.ts'
+import { permissions } from './figures/permissions.ts'
 import { platforms } from './figures/platforms.ts'
 import { request } from './figures/request.ts'
 import { sandbox } from './figures/sandbox.ts'
@@ -37,6 +38,7 @@ const figures: readonly Figure[] = [
   stop,
   store,
   managed,
+  permissions,
   sandbox,
   hosts,
   hooks,
