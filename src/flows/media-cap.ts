@@ -2,10 +2,10 @@
  * Keeps the folder of downloaded files below its limit: removes the oldest files, except those that an open message or a
  * delivery still needs.
  */
-import { lstat, readdir, rm } from 'node:fs/promises'
+import { lstat, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findOpenAttachmentPaths } from '../inbox/queries.ts'
-import { systemCode } from '../lib/errors.ts'
+import { listNames } from '../lib/files.ts'
 import type { Logger } from '../lib/log.ts'
 import { findOpenAttachments } from '../outbox/queries.ts'
 import type { Store } from '../store/store.ts'
@@ -77,13 +77,4 @@ async function listFiles(folder: string): Promise<StoredFile[]> {
     else if (found.isFile()) files.push({ path, bytes: found.size, modifiedAt: found.mtimeMs })
   }
   return files
-}
-
-async function listNames(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw error
-  }
 }

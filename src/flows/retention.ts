@@ -2,13 +2,14 @@
  * Deletes old data: finished inbox and outbox rows, event keys, rows of turns, downloaded files. Conversations stay.
  * Works in small batches, so that no message is delayed.
  */
-import { lstat, readdir, rm, rmdir } from 'node:fs/promises'
+import { lstat, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sweepQuestions } from '../approvals/queries.ts'
 import { pruneCursors } from '../inbox/cursors.ts'
 import { pruneInbox } from '../inbox/queries.ts'
 import { pruneTrace } from '../inbox/trace.ts'
 import { systemCode } from '../lib/errors.ts'
+import { listNames } from '../lib/files.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { SessionsConfig } from '../sessions/config.ts'
@@ -107,14 +108,5 @@ async function removeIfEmpty(folder: string): Promise<void> {
     await rmdir(folder)
   } catch (error) {
     if (systemCode(error) !== 'ENOTEMPTY') throw error
-  }
-}
-
-async function listNames(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder)
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw error
   }
 }

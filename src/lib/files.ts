@@ -18,7 +18,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { systemCode } from './errors.ts'
 
@@ -132,5 +132,15 @@ function decodeUtf8(bytes: Uint8Array): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
     throw new UnreadableFileError('not-utf8', 'it is not UTF-8 text', { cause: error })
+  }
+}
+
+/** The names in a directory; none when it does not exist. Rejects with other system errors. */
+export async function listNames(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw error
   }
 }

@@ -3,8 +3,9 @@
  * containers and some distributions do not allow user namespaces.
  */
 import { execFile } from 'node:child_process'
-import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { findProgram } from '../../lib/find-program.ts'
 import type { Logger } from '../../lib/log.ts'
 import { bubblewrapCommand } from './bubblewrap.ts'
 import { landlockCommand } from './landlock.ts'
@@ -45,6 +46,9 @@ const candidates: readonly Candidate[] = [
   { kind: 'landlock', programName: 'setpriv', platform: 'linux' },
 ]
 
+/** Searched before the PATH: only root can place a program there. */
+const systemDirectories = ['/usr/bin', '/bin', '/usr/local/bin']
+
 /** Caches in the home directory of the user are read-only. */
 const privateVariables = { TMPDIR: '/tmp', XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' }
 
@@ -78,7 +82,7 @@ export async function detectSandbox(options: DetectSandboxOptions): Promise<Sand
 
 /** The sandbox, or why it does not work. */
 async function findFailure({ kind, programName }: Candidate, options: DetectSandboxOptions): Promise<Sandbox | string> {
-  const program = findProgram(programName, options.searchPath)
+  const program = findProgram(programName, systemDirectories.concat(options.searchPath).join(delimiter))
   if (program === undefined) return `${programName} is not installed`
   if (kind === 'landlock' && !options.sharesNetwork) return 'it cannot restrict the network'
   const sandbox = createSandbox(kind, program, options)
@@ -144,20 +148,5 @@ function prepareTemporaryDirectory(directory: string): void {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found === undefined || Date.now() - found.mtimeMs > maxTemporaryAgeMs)
       rmSync(path, { recursive: true, force: true })
-  }
-}
-
-function findProgram(name: string, searchPath: string): string | undefined {
-  // Those of the system first: only root can place a program there.
-  const directories = ['/usr/bin', '/bin', '/usr/local/bin', ...searchPath.split(delimiter).filter(isAbsolute)]
-  return directories.map((directory) => join(directory, name)).find(isExecutable)
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }

@@ -2,9 +2,10 @@
  * The command line of `setpriv` (util-linux 2.40 and newer) that applies Landlock for a view. Landlock knows allow lists
  * only, so a directory with a hidden entry is opened entry by entry.
  */
-import { lstatSync, readdirSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
+import { listDirectory } from './view.ts'
 
 const readAccess = { file: 'read-file,execute', directory: 'read-file,read-dir,execute' }
 const writeAccess = {
@@ -59,13 +60,4 @@ function ruleFor(path: string, access: 'readOnly' | 'writable'): string | undefi
   if (found === undefined || found.isSymbolicLink()) return undefined
   const rights = access === 'readOnly' ? readAccess : writeAccess
   return `path-beneath:${found.isDirectory() ? rights.directory : rights.file}:${path}`
-}
-
-function listDirectory(path: string): readonly string[] {
-  try {
-    return readdirSync(path)
-  } catch {
-    // The commands cannot list it either.
-    return []
-  }
 }

@@ -114,7 +114,8 @@ function realPath(path: string): string {
   }
 }
 
-function listDirectory(path: string): readonly string[] {
+/** The names in a directory; none for one that cannot be read. */
+export function listDirectory(path: string): readonly string[] {
   try {
     return readdirSync(path)
   } catch {

@@ -5,11 +5,12 @@ import { stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { z } from 'zod'
 import { systemCode } from '../../lib/errors.ts'
+import { findProgram } from '../../lib/find-program.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { absolutePath } from './support/files.ts'
 import { searchWithNode } from './support/node-search.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
-import { findRipgrep, searchWithRipgrep } from './support/ripgrep.ts'
+import { searchWithRipgrep } from './support/ripgrep.ts'
 import type { SearchHit, SearchRequest, SearchResult } from './support/search-request.ts'
 import { defineTool } from './tool.ts'
 
@@ -25,10 +26,11 @@ const parameters = z.object({
 })
 
 export default ({ fileGuard, userHome, searchPath, sandbox: getSandbox }: BuiltInToolDeps) => {
-  let ripgrep: Promise<string | undefined> | undefined
+  let ripgrep: { readonly program: string | undefined } | undefined
   const search = async (request: SearchRequest): Promise<SearchResult> => {
-    ripgrep ??= findRipgrep(searchPath)
-    const [program, sandbox] = [await ripgrep, await getSandbox?.()]
+    ripgrep ??= { program: findProgram('rg', searchPath) }
+    const { program } = ripgrep
+    const sandbox = await getSandbox?.()
     // A program that the sandbox hides cannot run in it.
     return program === undefined || sandbox?.accessOf(program) === 'hidden'
       ? searchWithNode(request)

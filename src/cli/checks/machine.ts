@@ -1,9 +1,10 @@
 /**
  * Checks the machine: Node, the programs that tools and hooks use, disk space, and the working directory of commands.
  */
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
-import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { workingDirectory } from '../../flows/agent-services.ts'
+import { findProgram } from '../../lib/find-program.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 /** main.mjs refuses a Node that is too old. */
@@ -52,24 +53,6 @@ export const checkPrograms: Check = ({ context: { environment } }) =>
       ? note(name, `not found on the PATH: ${use}`, `Install ${names[0]} if you need it.`)
       : ok(name, found)
   })
-
-function findProgram(name: string, path: string): string | undefined {
-  return path
-    .split(delimiter)
-    .filter(isAbsolute)
-    .map((folder) => join(folder, name))
-    .find(isExecutable)
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    // Missing or not executable: the next directory of the PATH may have it.
-    return false
-  }
-}
 
 export const checkWorkingDirectory: Check = ({ settings: { config }, context: { home } }) => {
   const configured = config.current().terminal.cwd

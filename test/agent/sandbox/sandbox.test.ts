@@ -7,7 +7,8 @@ import { landlockCommand } from '../../../src/agent/sandbox/landlock.ts'
 import { accessOf } from '../../../src/agent/sandbox/sandbox.ts'
 import { seatbeltProfile } from '../../../src/agent/sandbox/seatbelt.ts'
 import { computeSandboxView } from '../../../src/agent/sandbox/view.ts'
-import { findRipgrep, searchWithRipgrep } from '../../../src/agent/tools/support/ripgrep.ts'
+import { searchWithRipgrep } from '../../../src/agent/tools/support/ripgrep.ts'
+import { findProgram } from '../../../src/lib/find-program.ts'
 import { canary, createVictim, sandboxSkip, searchPath } from './victim.ts'
 
 const skip = await sandboxSkip()
@@ -220,7 +221,7 @@ describe('a command in the sandbox', { skip }, () => {
   })
 })
 
-const ripgrep = await findRipgrep(searchPath)
+const ripgrep = findProgram('rg', searchPath)
 
 test('ripgrep sees what commands see', {
   skip: skip || (ripgrep === undefined && 'ripgrep is not installed'),

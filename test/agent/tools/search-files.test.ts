@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { findRipgrep } from '../../../src/agent/tools/support/ripgrep.ts'
+import { findProgram } from '../../../src/lib/find-program.ts'
 import { createWorkbench, searchPath, type Workbench } from './workbench.ts'
 
-const ripgrep = await findRipgrep(searchPath)
+const ripgrep = findProgram('rg', searchPath)
 
 /** Both implementations must behave the same. An empty PATH has no ripgrep. */
 for (const [name, path] of [

@@ -2,8 +2,8 @@
  * Searches with ripgrep, which is fast and respects .gitignore.
  */
 import { spawn } from 'node:child_process'
-import { access, constants, stat } from 'node:fs/promises'
-import { basename, delimiter, dirname, join } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { HermesError } from '../../../lib/errors.ts'
 import { signalProcessGroup } from '../../../lib/process-group.ts'
@@ -16,20 +16,6 @@ import {
   type SearchResult,
   skippedDirectories,
 } from './search-request.ts'
-
-/** The path of `rg`; undefined when it is not installed. */
-export async function findRipgrep(searchPath: string): Promise<string | undefined> {
-  for (const directory of searchPath.split(delimiter)) {
-    if (directory === '') continue
-    const candidate = join(directory, 'rg')
-    const usable = await access(candidate, constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (usable) return candidate
-  }
-  return undefined
-}
 
 /** Throws `HermesError` when ripgrep cannot be started. */
 export async function searchWithRipgrep(
