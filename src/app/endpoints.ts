@@ -7,7 +7,7 @@ import { adminRoutes } from '../flows/admin-routes.ts'
 import { hookRoutes } from '../flows/hook-routes.ts'
 import { createPlatformContext, type PlatformContextDeps } from '../flows/platform-context.ts'
 import { pluginRoutes } from '../flows/plugin-routes.ts'
-import { createStatus, enabledPlatforms, type GatewayStatusReport } from '../flows/status.ts'
+import { createStatus, enabledPlatforms, type GatewayStatusReport, pluginWarnings } from '../flows/status.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
 import { sleep } from '../lib/timers.ts'
@@ -108,7 +108,7 @@ function composeHttp(
     readiness: () => ({
       status: phase(),
       platforms: enabledPlatforms(health()),
-      degraded: degraded(),
+      degraded: [...degraded(), ...pluginWarnings(plugins.failures()).map(redact)],
       connecting: initialConnectPending(),
     }),
     adminRoutes: [

@@ -137,6 +137,11 @@ export function hungCallsWarnings(blockingCalls: number): readonly string[] {
     : [`model: ${blockingCalls} calls without output occupy all concurrent turns (agent.max_concurrent_turns)`]
 }
 
+/** An enabled guardrail may be missing. */
+export function pluginWarnings(failures: readonly PluginFailure[]): readonly string[] {
+  return failures.map(({ id, state, reason }) => `plugin ${id} (${state}): ${reason}`)
+}
+
 /** Messages are accepted and wait. */
 export function pauseWarnings(pause: Pause | null): readonly string[] {
   if (pause === null) return []

@@ -53,13 +53,15 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
     if (stopping.signal.aborted) return
     const settings = deps.settings()
     catalogue = await cataloguePlugins({ roots: deps.roots, settings, environment: deps.environment() })
-    const enabled = catalogue.plugins
-      .filter(({ desiredState, blockedReason }) => desiredState === 'enabled' && blockedReason === '')
-      .map(({ found }) => found)
+    const wanted = catalogue.plugins.filter(({ desiredState }) => desiredState === 'enabled')
+    const enabled = wanted.filter(({ blockedReason }) => blockedReason === '').map(({ found }) => found)
+    // Wrong permissions, a broken manifest or a missing variable are no decision of the owner, and a guardrail must not
+    // disappear with them.
     const isStillEnabled = ({ found: { id, directory } }: LoadedPlugin) =>
-      enabled.some((one) => one.id === id && one.directory === directory) ||
-      // Wrong permissions or a broken manifest are no decision of the owner, and a guardrail must not disappear with them.
-      catalogue.invalid.some((one) => one.id === id && one.directory === directory && catalogue.isEnabled(id))
+      catalogue.isEnabled(id) &&
+      [...wanted.map(({ found }) => found), ...catalogue.invalid].some(
+        (one) => one.id === id && one.directory === directory,
+      )
     table.forgetFailures((id) => enabled.some((found) => found.id === id))
     for (const plugin of table.list().toReversed()) if (!isStillEnabled(plugin)) await table.unload(plugin)
     const outdated = outdatedPlugins(table.list(), changedFiles)

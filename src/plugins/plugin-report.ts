@@ -74,8 +74,7 @@ export function createPluginReports(
       id,
       origin,
       folder: directory,
-      reason:
-        runtime.loaded(id) === undefined ? reason : `${reason}; the version that was loaded before stays in force`,
+      reason: runtime.loaded(id) === undefined ? reason : describeKept(reason),
       registered: runtime.loaded(id)?.registered ?? [],
       name: id,
     })),
@@ -124,11 +123,18 @@ function createPluginReport(
   if (loaded !== undefined) {
     const { failureReason, ...more } = loaded
     const state = failureReason === '' ? 'loaded' : 'failed'
-    return { ...common, ...more, warnings: [...warnings, ...loaded.warnings], state, reason: failureReason }
+    const allWarnings = [...warnings, ...loaded.warnings]
+    if (blockedReason === '') return { ...common, ...more, warnings: allWarnings, state, reason: failureReason }
+    const problem = describeKept(blockedReason)
+    return { ...common, ...more, problem, warnings: [...allWarnings, problem], state, reason: failureReason }
   }
   if (desiredState !== 'enabled') return { ...common, state: desiredState, reason: '' }
   const reason = blockedReason === '' ? (runtime.failure(id) ?? '') : blockedReason
   return { ...common, state: reason === '' ? 'enabled' : 'failed', reason }
+}
+
+function describeKept(reason: string): string {
+  return `${reason}; the version that was loaded before stays in force`
 }
 
 function languageOf(entryFile: string): string {

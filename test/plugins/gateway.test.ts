@@ -9,7 +9,7 @@ import { errorCatalogue } from '../../src/lib/error-catalogue.ts'
 import { HermesError } from '../../src/lib/errors.ts'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { conversation } from '../stories/support.ts'
+import { at, conversation } from '../stories/support.ts'
 import { type Files, pluginFiles, writeFiles } from './loader-support.ts'
 
 interface Setup extends TestGatewayOptions {
@@ -54,6 +54,8 @@ test('a tool replaces a built-in one only where that is allowed, and the built-i
   const refused = await withPlugins(t, pluginFiles('taker', body))
   const [report] = (await refused.current().plugins()).filter(({ id }) => id === 'taker')
   assert.ok(report?.reason.endsWith(new HermesError('plugins/tool-taken', '(todo, requested by taker)').message))
+  const ready = await refused.http('/readyz')
+  assert.match(JSON.stringify(at(await ready.json(), 'degraded')), /\bplugin taker\b/)
 
   const entries = { taker: { allow_tool_override: true } }
   const gateway = await withPlugins(t, pluginFiles('taker', body), { plugins: { entries } })

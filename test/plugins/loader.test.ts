@@ -180,6 +180,29 @@ test('a plugin is loaded only when its variables are set and its version require
   assert.equal(loading.report('env').state, 'loaded')
 })
 
+test('a loaded plugin whose variable is removed stays in force and is reported, until it is disabled', async (t) => {
+  const environment: Record<string, string> = { KEY: 'x' }
+  const files = pluginFiles('guard', hook, 'name: guard\nrequires_env: [KEY]\n')
+  const loading = createTestLoader(t, { files, environment })
+  await loading.loader.sync()
+  environment['KEY'] = ''
+  await loading.loader.sync([])
+  const { state, problem, warnings } = loading.report('guard')
+  assert.deepEqual([state, warnings], ['loaded', [problem]])
+  assert.match(problem, /\bKEY\b/)
+  assert.deepEqual(
+    loading.loader.failures().map((failure) => [failure.id, failure.state]),
+    [['guard', 'old version']],
+  )
+  assert.deepEqual(loading.registrationLog, ['hook pre_tool_call of guard'])
+  environment['KEY'] = 'y'
+  await loading.loader.sync([])
+  assert.deepEqual([loading.report('guard').problem, loading.loader.failures()], ['', []])
+  loading.configure({ enabled: [] })
+  await loading.loader.sync()
+  assert.equal(loading.registrationLog[1], '-hook pre_tool_call of guard')
+})
+
 test('plugins are loaded after their requirements and report missing ones', async (t) => {
   const loading = createTestLoader(t, {
     files: {
