@@ -41,7 +41,12 @@ export const outboxConfig = {
         .describe(
           'Minimum number of characters before a streamed reply is first shown in a chat. Pages and clients of the API receive it from the first character.',
         ),
-      cursor: z.string().default(' ▉').describe('Shown at the end of a streamed reply that is not complete.'),
+      cursor: z
+        .string()
+        .default(' ▉')
+        .describe(
+          'Shown at the end of a streamed reply that is not complete. With another one than the default, an unfinished message may stay on Discord beside the reply after a lost response.',
+        ),
     })
     .prefault({}),
 } as const
