@@ -5,7 +5,8 @@
 #
 # compose.yaml runs the image read-only, without privileges, and reachable only from this machine.
 
-ARG NODE=24.21-trixie-slim
+# The tag for people, the digest of its image index for the build: a tag can be moved to another image.
+ARG NODE=24.21-trixie-slim@sha256:8ec5d7557396cfe32d21c3f9c13072355ceab22b584578ca4bb28af31120cffe
 
 FROM node:${NODE} AS build
 WORKDIR /app

@@ -1,7 +1,7 @@
 /**
  * Decides what must be known before any other file is loaded: the V8 flags, the memory allocator and the compile cache.
  */
-import { accessSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
@@ -55,6 +55,7 @@ export function runtimeSetup({ argv, execArgv, execPath, env }, installationCach
  */
 function isUsableCache(directory) {
   try {
+    if (!isPrivate(directory)) return false
     const suffix = `-${process.getuid?.() ?? ''}`
     if (readdirSync(directory).some((name) => name.startsWith(process.version) && name.endsWith(suffix))) return true
     accessSync(directory, constants.W_OK)
@@ -63,6 +64,19 @@ function isUsableCache(directory) {
     // It does not exist, or belongs to another user: the home has a cache, too.
     return false
   }
+}
+
+/**
+ * Compiled code runs instead of the sources, so only this user may write it. A directory of this user becomes private. Returns
+ * false for one that other users can write. Throws the system's error.
+ * @param {string} directory
+ */
+function isPrivate(directory) {
+  const { mode, uid } = statSync(directory)
+  if ((mode & 0o077) === 0 || process.platform === 'win32') return true
+  if (uid !== process.getuid?.()) return (mode & 0o022) === 0
+  chmodSync(directory, mode & 0o700)
+  return true
 }
 
 /**
@@ -81,5 +95,13 @@ function compileCacheInHome(env, daemon) {
       return undefined
     }
   }
-  return join(home, 'cache', 'compile')
+  const directory = join(home, 'cache', 'compile')
+  try {
+    // Node would create it with the mode of the umask.
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    return isPrivate(directory) ? directory : undefined
+  } catch {
+    // Without a cache the start takes longer. The daemon reports a home that it cannot write.
+    return undefined
+  }
 }

@@ -31,6 +31,8 @@ export const hostCommands: Readonly<Record<HostLanguage, (options: HostCommandOp
     args: [
       `--max-old-space-size=${memoryMb}`,
       '--max-semi-space-size=2',
+      // Without it the signal opens the debugger, on a port where every user of the machine can run code in the process.
+      '--disable-sigusr1',
       // Handler directories have no package.json, and type stripping is intended.
       '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON',
       '--disable-warning=ExperimentalWarning',

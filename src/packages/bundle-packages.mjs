@@ -106,7 +106,8 @@ const reservedExports = new Set(['default', '__esModule', 'module.exports'])
  * an image. A directory that this leaves empty is filled by the first start.
  */
 async function fillCompileCache() {
-  await mkdir(compileCacheDirectory, { recursive: true })
+  // Compiled code runs instead of the sources, so only its owner may write it.
+  await mkdir(compileCacheDirectory, { recursive: true, mode: 0o700 })
   if (!existsSync(new URL('../main.mjs', import.meta.url))) return
   const script = fileURLToPath(new URL('warm-compile-cache.mjs', import.meta.url))
   const { status, stderr } = spawnSync(process.execPath, [script, fileURLToPath(compileCacheDirectory), '--quick'], {

@@ -2,7 +2,7 @@
  * The compile cache that a start uses.
  */
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { daemonAllocator, daemonFlags } from '../kit/daemon-command.ts'
@@ -24,6 +24,7 @@ const runtimeSetupUrl = new URL('../../src/config/runtime-setup.mjs', import.met
 const { runtimeSetup }: RuntimeSetupModule = await import(runtimeSetupUrl)
 
 const isRoot = process.getuid?.() === 0
+const isWindows = process.platform === 'win32'
 
 function setup(env: NodeJS.ProcessEnv, installationCache: string, args: readonly string[] = ['gateway', 'run']) {
   return runtimeSetup(
@@ -66,6 +67,31 @@ test('a read-only cache is used if it was filled for this user and this Node', {
   mkdirSync(join(cache, `${process.version}-x64-0-${process.getuid?.()}`))
   chmodSync(cache, 0o555)
   assert.equal(setup({ HERMES_HOME: home }, cache), cache)
+})
+
+test('the cache of the home and that of the installation are private under any umask', { skip: isWindows }, (t) => {
+  const home = tempHome(t)
+  const cache = join(home, 'installation')
+  const umask = process.umask(0)
+  t.after(() => process.umask(umask))
+  mkdirSync(cache)
+  assert.equal(statSync(cache).mode & 0o777, 0o777)
+  assert.equal(setup({ HERMES_HOME: home }, cache), cache)
+  const own = setup({ HERMES_HOME: home }, join(home, 'missing')) ?? ''
+  for (const directory of [cache, own, join(home, 'cache')]) {
+    assert.equal(statSync(directory).mode & 0o777, 0o700, directory)
+  }
+})
+
+test('a cache of another user is used only if nobody else can write it', { skip: !isRoot }, (t) => {
+  const home = tempHome(t)
+  const cache = join(home, 'installation')
+  mkdirSync(cache)
+  chownSync(cache, 12_345, 12_345)
+  chmodSync(cache, 0o755)
+  assert.equal(setup({ HERMES_HOME: home }, cache), cache)
+  chmodSync(cache, 0o775)
+  assert.equal(setup({ HERMES_HOME: home }, cache), join(home, 'cache', 'compile'))
 })
 
 test('the daemon starts with the flags and the allocator settings of `npm start` however it is started', () => {

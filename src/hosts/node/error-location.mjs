@@ -45,7 +45,9 @@ async function locateBySyntaxCheck(files) {
   const { spawn } = process.getBuiltinModule('node:child_process')
   for (const file of files.filter((name) => !/\.[mc]?ts$/.test(basename(name))).slice(0, maxSyntaxChecks)) {
     const stderr = await new Promise((resolve) => {
-      const check = spawn(process.execPath, ['--check', file], { stdio: ['ignore', 'ignore', 'pipe'] })
+      const check = spawn(process.execPath, ['--disable-sigusr1', '--check', file], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
       let text = ''
       check.stderr.setEncoding('utf8').on('data', (more) => {
         text += more

@@ -33,7 +33,7 @@ function readStripped(path, text, cacheFolder) {
   const { spawnSync } = process.getBuiltinModule('node:child_process')
   const run = spawnSync(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', stripperScript, cacheFolder, path],
+    ['--disable-sigusr1', '--disable-warning=ExperimentalWarning', stripperScript, cacheFolder, path],
     {
       encoding: 'utf8',
       maxBuffer: Infinity,
