@@ -64,14 +64,14 @@ export function createAttachmentPolicy({
       const found = await (await fileGuard()).checkRead(path)
       return found.ok ? found.path : realpath(path)
     },
-    async denialReason(path) {
+    async denialReason(path, content = path) {
       const guard = await fileGuard()
       // A file that tools may not write (keys, .env, /etc) is not sent either, even if it is readable.
       for (const found of [await guard.checkRead(path), await guard.checkWrite(await asSeenByCommands(path))]) {
         if (!found.ok) return refuse(path, found.reason)
       }
-      if (await mayHoldSecrets(path)) return refuse(path, 'It may hold keys or private messages.')
-      if (await containsSecret(path, secretFilter.scanBytes()))
+      if (await mayHoldSecrets(path, content)) return refuse(path, 'It may hold keys or private messages.')
+      if (await containsSecret(content, secretFilter.scanBytes()))
         return refuse(path, 'It contains a secret of this gateway.')
       return undefined
     },

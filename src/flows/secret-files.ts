@@ -19,10 +19,15 @@ const secretFilePattern = /^\.env\b|^(?:state\.db|gateway\.token|auth\.json|conf
 /** The part of a file that is searched for a key. */
 const inspectedBytes = 4_096
 
-/** Whether the file of this real path may hold secrets. Throws system errors. */
-export function createSecretFileCheck({ home, userHome }: SecretFilesDeps): (path: string) => Promise<boolean> {
+/**
+ * Whether the file of this real path may hold secrets. `content` is the path that its content is read from. Throws system errors.
+ */
+export function createSecretFileCheck({
+  home,
+  userHome,
+}: SecretFilesDeps): (path: string, content: string) => Promise<boolean> {
   const own = [home.envFile, home.tokenFile, home.databaseFile, home.configFile]
-  return async (path) => {
+  return async (path, content) => {
     const [gateway, user, logs] = await Promise.all([home.root, userHome, home.logs].map(realPathIfExists))
     if (path.endsWith('.env') || secretDirectories.some((folder) => pathWithin(path, folder) !== undefined)) return true
     if (logs !== undefined && pathWithin(path, logs) !== undefined) return true
@@ -30,7 +35,7 @@ export function createSecretFileCheck({ home, userHome }: SecretFilesDeps): (pat
     // Includes copies of these files and the files that the database keeps next to it.
     if (name !== undefined && secretFilePattern.test(name)) return true
     if (name === undefined && isHidden(pathWithin(path, user))) return true
-    return (await isHardLinkTo(path, own)) || (await containsPrivateKey(path))
+    return (await isHardLinkTo(content, own)) || (await containsPrivateKey(content))
   }
 }
 

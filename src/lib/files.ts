@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
+  constants,
   fchmodSync,
   fsyncSync,
   mkdirSync,
@@ -18,7 +19,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { open, readdir, rename, rm } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readdir, readlink, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { systemCode } from './errors.ts'
 
@@ -133,6 +134,26 @@ function decodeUtf8(bytes: Uint8Array): string {
   } catch (error) {
     throw new UnreadableFileError('not-utf8', 'it is not UTF-8 text', { cause: error })
   }
+}
+
+/**
+ * Opens the file at a real path, so that what is checked is what is read. The caller closes it. Rejects with the system's error:
+ * ELOOP for a link. A named pipe does not block.
+ */
+export async function openExactly(path: string): Promise<FileHandle> {
+  return await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+}
+
+/** Whether the open file or directory is the one at this real path: no link has replaced a part of the path meanwhile. */
+export async function isOpenedAt(file: FileHandle, path: string): Promise<boolean> {
+  if (process.platform === 'linux') return (await readlink(`/proc/self/fd/${file.fd}`)) === path
+  const [opened, found, real] = await Promise.all([file.stat(), lstat(path), realpath(path)])
+  return real === path && opened.ino === found.ino && opened.dev === found.dev
+}
+
+/** A path of the open file itself, whatever is at its real path by now; on other systems than Linux, the real path. */
+export function pathOfOpenFile(file: FileHandle, path: string): string {
+  return process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : path
 }
 
 /** The names in a directory; none when it does not exist. Rejects with other system errors. */

@@ -30,7 +30,7 @@ export interface OutboundAttachment {
   readonly mimeType: string
   readonly source:
     | { readonly kind: 'url'; readonly url: string }
-    /** `open` rejects when the file is missing or must not be sent. The blob reads from disk on demand. */
+    /** The blob reads from disk on demand, until the call with this message has ended. A file that changes cannot be read. */
     | { readonly kind: 'file'; readonly bytes: number; open(): Promise<Blob> }
 }
 

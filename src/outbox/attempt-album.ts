@@ -26,12 +26,6 @@ export interface AlbumAttempt {
   readonly thrown?: unknown
 }
 
-interface LoadedAlbum {
-  readonly album: OutboundAlbum
-  /** Why the adapter could not open a file; `undefined` when none has failed. */
-  openFailure(): string | undefined
-}
-
 /** Delivers claimed rows. Never throws: an exception of the adapter is a temporary failure with an unknown effect. */
 export async function attemptAlbum(rows: Claim, context: AttemptContext): Promise<AlbumAttempt> {
   const { sender } = context
@@ -39,37 +33,37 @@ export async function attemptAlbum(rows: Claim, context: AttemptContext): Promis
   const maybeSentBefore = rows.some(({ doubt }) => doubt === 1) && !isIdempotent
   const { albums } = sender
   if (albums === undefined) return rejectedAttempt('the platform sends no albums', maybeSentBefore)
-  let loaded: LoadedAlbum | undefined
+  const opened: Closable[] = []
   try {
-    const found = await loadAlbum(rows, context)
-    if (typeof found === 'string') return rejectedAttempt(found, maybeSentBefore)
-    loaded = found
-    const attempt = maybeSentBefore
-      ? await retryUncertain(albums, loaded.album, context)
-      : await sendAlbum(albums, loaded.album, false, context)
-    const reason = attempt.result.success ? undefined : loaded.openFailure()
-    return reason === undefined ? attempt : rejectedAttempt(reason, maybeSentBefore)
+    const album = await loadAlbum(rows, context, opened)
+    if (typeof album === 'string') return rejectedAttempt(album, maybeSentBefore)
+    return maybeSentBefore
+      ? await retryUncertain(albums, album, context)
+      : await sendAlbum(albums, album, false, context)
   } catch (error) {
-    const reason = loaded?.openFailure()
-    if (reason !== undefined) return rejectedAttempt(reason, maybeSentBefore)
     const result = { success: false, problem: 'temporary', error: messageOf(error) } as const
     return { result, maybeSent: !isIdempotent, thrown: error }
+  } finally {
+    for (const file of opened) await file.close()
   }
 }
 
-/** A reason when a file cannot be sent. */
-async function loadAlbum(rows: Claim, context: AttemptContext): Promise<LoadedAlbum | string> {
+interface Closable {
+  close(): Promise<void>
+}
+
+/** A reason when a file cannot be sent. Adds the files that it opens. */
+async function loadAlbum(rows: Claim, context: AttemptContext, opened: Closable[]): Promise<OutboundAlbum | string> {
   const files: AlbumFile[] = []
-  const openFailures: (() => string | undefined)[] = []
   for (const { attachment } of rows) {
     const file = attachment === null ? undefined : await loadAttachment(attachment, context)
     if (file === undefined) return 'the platform takes no files'
     if ('reason' in file) return file.reason
+    opened.push(file)
     files.push({ caption: file.caption, attachment: file.attachment })
-    openFailures.push(file.openFailure)
   }
   const [head] = rows
-  const album: OutboundAlbum = {
+  return {
     deliveryId: head.album ?? head.key,
     target: toTarget(head),
     kind: head.kind,
@@ -77,7 +71,6 @@ async function loadAlbum(rows: Claim, context: AttemptContext): Promise<LoadedAl
     ...(head.turn_id === null ? {} : { turnId: head.turn_id }),
     files,
   }
-  return { album, openFailure: () => openFailures.map((failure) => failure()).find((reason) => reason !== undefined) }
 }
 
 /** Asks the platform whether it has the album. Where it does not know, the album is sent with a label. */

@@ -49,17 +49,14 @@ export async function attemptDelivery(row: OutboxRow, context: AttemptContext): 
     if (file !== undefined && 'reason' in file) return toRejectedAttempt(row, file.reason)
     const message = toOutboundMessage(row, sender, file)
     if (row.op === 'edit') return { result: await editMessage(row, message, context), maybeSent: false }
-    const attempt =
-      row.doubt === 1 && !isIdempotent
-        ? await retryUncertain(message, row.album !== afterLostAlbum, context)
-        : toAttempt(await callWithTimeout(abortSignal, (signal) => sender.send(message, signal)), false, isIdempotent)
-    const reason = attempt.result.success ? undefined : file?.openFailure()
-    return reason === undefined ? attempt : toRejectedAttempt(row, reason)
+    return row.doubt === 1 && !isIdempotent
+      ? await retryUncertain(message, row.album !== afterLostAlbum, context)
+      : toAttempt(await callWithTimeout(abortSignal, (signal) => sender.send(message, signal)), false, isIdempotent)
   } catch (error) {
-    const reason = file !== undefined && 'openFailure' in file ? file.openFailure() : undefined
-    if (reason !== undefined) return toRejectedAttempt(row, reason)
     const maybeSent = row.op === 'send' && !isIdempotent
     return { result: { success: false, problem: 'temporary', error: messageOf(error) }, maybeSent, thrown: error }
+  } finally {
+    if (file !== undefined && 'close' in file) await file.close()
   }
 }
 
@@ -69,8 +66,8 @@ interface AttachmentPayload {
 }
 
 type LoadedAttachment =
-  | (AttachmentPayload & { readonly openFailure: () => string | undefined })
-  | { readonly reason: string }
+  /** `close`: see `PreparedAttachment`. */
+  (AttachmentPayload & { close(): Promise<void> }) | { readonly reason: string }
 
 /** `undefined` for a platform that takes no files; the row's text is sent instead. */
 export async function loadAttachment(
@@ -81,7 +78,7 @@ export async function loadAttachment(
   const stored = parseAttachment(json)
   const prepared = await prepareAttachment(stored, attachmentLimits)
   if (!prepared.ok) return { reason: prepared.reason }
-  return { caption: stored.caption, attachment: prepared.attachment, openFailure: prepared.openFailure }
+  return { caption: stored.caption, attachment: prepared.attachment, close: prepared.close }
 }
 
 /** The message of a row, with the features that the platform supports. */

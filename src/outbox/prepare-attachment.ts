@@ -1,10 +1,11 @@
 /**
- * Checks the file of a row at the time of sending: its type, its size, and whether it may be sent.
+ * Opens and checks the file of a row at the time of sending: its type, its size, and whether it may be sent.
  */
 import { openAsBlob } from 'node:fs'
-import { access, constants, stat } from 'node:fs/promises'
+import { type FileHandle, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
+import { isOpenedAt, openExactly, pathOfOpenFile } from '../lib/files.ts'
 import type { OutboundAttachment } from '../message/outbound.ts'
 import type { StoredAttachment } from './stored-attachment.ts'
 
@@ -13,16 +14,19 @@ export interface AttachmentPolicy {
   readonly userHome: string
   /** The real path on this machine of an absolute path as the agent sees it. The file may be missing. Throws system errors. */
   locate(path: string): Promise<string>
-  /** Why a file must not be sent, in a few words for users; `undefined` when it may. Gets the real path. */
-  denialReason(path: string): Promise<string | undefined>
+  /**
+   * Why a file must not be sent, in a few words for users; `undefined` when it may. `path` is its real path, and `content` the
+   * path that its content is read from. Throws system errors.
+   */
+  denialReason(path: string, content?: string): Promise<string | undefined>
 }
 
 export type PreparedAttachment =
   | {
       readonly ok: true
       readonly attachment: OutboundAttachment
-      /** Why the adapter could not open the file; `undefined` when it has not failed. */
-      readonly openFailure: () => string | undefined
+      /** Called when the adapter has finished. Later reads of the file fail. */
+      close(): Promise<void>
     }
   /** `reason`: a few words for users, without a path. */
   | { readonly ok: false; readonly reason: string }
@@ -39,41 +43,45 @@ export async function prepareAttachment(
 ): Promise<PreparedAttachment> {
   const { kind, fileName, mimeType, source } = stored
   if (source.kind === 'url') {
-    return { ok: true, attachment: { kind, fileName, mimeType, source }, openFailure: () => undefined }
+    return { ok: true, attachment: { kind, fileName, mimeType, source }, close: async () => undefined }
   }
-  const found = await inspectFile(source.path, limits)
+  const found = await openChecked(source.path, mimeType, limits)
   if ('reason' in found) return { ok: false, reason: found.reason }
-  let openFailure: string | undefined
-  const open = async () => {
-    // The file may have been replaced meanwhile, also by a link to another one.
-    const now = await inspectFile(source.path, limits)
-    if ('path' in now) return openAsBlob(now.path, { type: mimeType })
-    openFailure = now.reason
-    throw new Error(`${fileName} cannot be sent: ${now.reason}`)
-  }
-  const file = { kind: 'file' as const, bytes: found.bytes, open }
-  return { ok: true, attachment: { kind, fileName, mimeType, source: file }, openFailure: () => openFailure }
+  const { blob, close } = found
+  const file = { kind: 'file' as const, bytes: blob.size, open: async () => blob }
+  return { ok: true, attachment: { kind, fileName, mimeType, source: file }, close }
 }
 
-async function inspectFile(
-  path: string,
-  { policy, maxBytes }: AttachmentLimits,
-): Promise<{ readonly path: string; readonly bytes: number } | { readonly reason: string }> {
+type CheckedFile = { readonly blob: Blob; close(): Promise<void> } | { readonly reason: string }
+
+/** The file is opened once, before it is checked: what replaces it later is neither checked nor sent. */
+async function openChecked(path: string, type: string, { policy, maxBytes }: AttachmentLimits): Promise<CheckedFile> {
   if (policy === undefined) return { reason: 'this gateway sends no files' }
+  let file: FileHandle | undefined
   try {
     const written = path.startsWith('~/') ? join(policy.userHome, path.slice(2)) : path
     if (!isAbsolute(written)) return { reason: 'its path is not absolute' }
     const real = await policy.locate(written)
-    const refused = await policy.denialReason(real)
-    if (refused !== undefined) return { reason: refused }
     const found = await stat(real)
+    // Opening a device may have an effect.
     if (!found.isFile()) return { reason: found.isDirectory() ? 'it is a folder' : 'it is not a regular file' }
-    if (found.size === 0) return { reason: 'it is empty' }
-    if (found.size > maxBytes) return { reason: `it is larger than ${Math.floor(maxBytes / bytesPerMb)} MB` }
-    await access(real, constants.R_OK)
-    return { path: real, bytes: found.size }
+    const opened = await openExactly(real)
+    file = opened
+    if (!(await isOpenedAt(opened, real))) return { reason: 'it was replaced meanwhile' }
+    const { size } = await opened.stat()
+    if (size === 0) return { reason: 'it is empty' }
+    if (size > maxBytes) return { reason: `it is larger than ${Math.floor(maxBytes / bytesPerMb)} MB` }
+    const content = pathOfOpenFile(opened, real)
+    // A blob of a file cannot be read once the file has changed, so what is sent is what was checked.
+    const blob = await openAsBlob(content, { type })
+    const refused = await policy.denialReason(real, content)
+    if (refused !== undefined) return { reason: refused }
+    file = undefined
+    return { blob, close: () => opened.close() }
   } catch (error) {
     return { reason: describeFileError(error) }
+  } finally {
+    await file?.close()
   }
 }
 
@@ -84,6 +92,8 @@ function describeFileError(error: unknown): string {
     case 'ENOENT':
     case 'ENOTDIR':
       return 'there is no such file'
+    case 'ELOOP':
+      return 'it was replaced meanwhile'
     case 'EACCES':
     case 'EPERM':
       return 'it may not be read'

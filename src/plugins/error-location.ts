@@ -42,6 +42,8 @@ function toFilePath(file: string): string {
 /** Node prints the location of a syntax error in a module, but does not add it to the error. */
 function checkSyntax(file: string): Promise<string> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['--disable-sigusr1', '--check', file], { timeout: 10_000 }, (_error, _stdout, stderr) => resolve(stderr))
+    execFile(process.execPath, ['--disable-sigusr1', '--check', file], { timeout: 10_000 }, (_error, _stdout, stderr) =>
+      resolve(stderr),
+    )
   })
 }

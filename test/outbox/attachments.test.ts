@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { createLog } from '../../src/lib/log.ts'
 import { createRedactor } from '../../src/lib/redact.ts'
 import type { AttachmentPolicy } from '../../src/outbox/prepare-attachment.ts'
@@ -15,7 +15,7 @@ function withFiles(t: TestContext, options: OutboxFixtureOptions = {}) {
   const folder = realpathSync(tempHome(t))
   const asked: string[] = []
   const lines: string[] = []
-  const attachmentPolicy: AttachmentPolicy = {
+  const attachmentPolicy: { -readonly [Key in keyof AttachmentPolicy]: AttachmentPolicy[Key] } = {
     userHome: folder,
     locate: async (path) => realpathSync(path),
     async denialReason(path) {
@@ -38,10 +38,16 @@ function withFiles(t: TestContext, options: OutboxFixtureOptions = {}) {
   return { bench, folder, asked, lines, write, files: attachmentPolicy }
 }
 
-async function contentOf(call: Call | undefined): Promise<string> {
-  const source = call?.attachment?.source
-  assert.ok(source?.kind === 'file')
-  return await (await source.open()).text()
+/** The contents of the files that are sent from now on. */
+function recordContents({ sender }: Pick<ReturnType<typeof openOutbox>, 'sender'>): string[] {
+  const contents: string[] = []
+  const { send } = sender
+  sender.send = async (message, signal) => {
+    const source = message.attachment?.source
+    if (source?.kind === 'file') contents.push(await (await source.open()).text())
+    return await send(message, signal)
+  }
+  return contents
 }
 
 const shortOf = ({ text, attachment }: Call) => [text, attachment?.kind, attachment?.fileName]
@@ -49,6 +55,7 @@ const shortOf = ({ text, attachment }: Call) => [text, attachment?.kind, attachm
 test('files follow the text that names them, in order, each as a separate message', async (t) => {
   const { bench, write } = withFiles(t)
   const { outbox, sender, say } = bench
+  const contents = recordContents(bench)
   await say(
     `Here.\nMEDIA:${write('a.png')}\n![sea](https://example.org/b.jpg)\n[[audio_as_voice]]MEDIA:${write('c.ogg')}`,
   )
@@ -62,7 +69,7 @@ test('files follow the text that names them, in order, each as a separate messag
     ['next', undefined, undefined],
   ])
   const [, picture, link] = sender.calls
-  assert.equal(await contentOf(picture), 'content of a.png')
+  assert.deepEqual(contents, ['content of a.png', 'content of c.ogg'])
   assert.deepEqual(picture?.attachment?.source.kind === 'file' && picture.attachment.source.bytes, 16)
   assert.deepEqual(link?.attachment?.source, { kind: 'url', url: 'https://example.org/b.jpg' })
   assert.deepEqual(await bench.states(), ['sent', 'sent', 'sent', 'sent', 'sent'])
@@ -128,32 +135,93 @@ test('the attachment policy checks the real file, not the link to it', async (t)
 
 test('a file is checked when it is sent: one written after the reply is sent', async (t) => {
   const { bench, folder, write } = withFiles(t)
+  const contents = recordContents(bench)
   bench.connected = false
   await bench.say(`MEDIA:${join(folder, 'late.png')}`)
   write('late.png')
   bench.connected = true
   bench.outbox.platformConnected('fake', 'default')
   await bench.outbox.whenIdle()
-  assert.equal(await contentOf(bench.sender.calls[0]), 'content of late.png')
+  assert.deepEqual(contents, ['content of late.png'])
 })
 
-test('a file that is replaced by a link to a secret during sending is not sent', async (t) => {
-  const { bench, folder, write } = withFiles(t)
-  const path = write('a.txt')
-  write('secret.txt')
-  const sent: string[] = []
-  bench.sender.send = async ({ text, attachment }) => {
-    if (attachment?.source.kind === 'file') {
+describe('the file that was checked is the one that is sent', () => {
+  /** Puts a link to a secret in the place of the file at one moment. */
+  function withSwap(t: TestContext, when: 'located' | 'checked' | 'opened') {
+    const setup = withFiles(t)
+    const { bench, folder, files, write } = setup
+    const path = write('a.txt')
+    write('secret.txt')
+    const swap = () => {
       rmSync(path)
       symlinkSync(join(folder, 'secret.txt'), path)
-      sent.push(await (await attachment.source.open()).text())
     }
-    sent.push(text)
-    return { success: true }
+    const { locate, denialReason } = files
+    const contents = recordContents(bench)
+    const { send } = bench.sender
+    if (when === 'opened')
+      bench.sender.send = async (message, signal) => {
+        if (message.attachment !== undefined) swap()
+        return await send(message, signal)
+      }
+    files.locate = async (asked) => {
+      const real = await locate(asked)
+      if (when === 'located') swap()
+      return real
+    }
+    files.denialReason = async (real, content) => {
+      const reason = await denialReason(real)
+      assert.equal(readFileSync(content ?? real, 'utf8'), 'content of a.txt')
+      if (when === 'checked') swap()
+      return reason
+    }
+    return { ...setup, path, contents }
   }
-  await bench.say(`MEDIA:${path}`)
-  await bench.outbox.whenIdle()
-  assert.deepEqual(sent, ['📎 File not sent: a.txt (it may hold secrets)'])
+
+  for (const when of ['checked', 'opened'] as const) {
+    test(`when a link to a secret replaces it after it was ${when}`, {
+      skip: process.platform !== 'linux',
+    }, async (t) => {
+      const { bench, path, contents } = withSwap(t, when)
+      await bench.say(`MEDIA:${path}`)
+      await bench.outbox.whenIdle()
+      assert.deepEqual(contents, ['content of a.txt'])
+    })
+  }
+
+  test('when a link to a secret replaces it before it was opened: it is not sent', async (t) => {
+    const { bench, path, contents } = withSwap(t, 'located')
+    await bench.say(`MEDIA:${path}`)
+    await bench.outbox.whenIdle()
+    assert.deepEqual(contents, [])
+    assert.deepEqual(bench.sender.texts(), ['📎 File not sent: a.txt (it was replaced meanwhile)'])
+  })
+
+  test('when its content changes during sending: it is sent again after another check', async (t) => {
+    const { bench, asked, write } = withFiles(t)
+    const path = write('a.txt')
+    const { send } = bench.sender
+    const failures: unknown[] = []
+    bench.sender.send = async (message, signal) => {
+      if (failures.length === 0) write('a.txt', 'another content')
+      const source = message.attachment?.source
+      assert.ok(source?.kind === 'file')
+      try {
+        await (await source.open()).text()
+      } catch (error) {
+        failures.push(error)
+        throw error
+      }
+      return await send(message, signal)
+    }
+    await bench.say(`MEDIA:${path}`)
+    await bench.outbox.whenIdle()
+    bench.time.advance(1_000)
+    await bench.outbox.whenIdle()
+    assert.equal(failures.length, 1)
+    assert.deepEqual(asked, [path, path])
+    assert.deepEqual(await bench.states(), ['sent'])
+  })
 })
 
 test('a file that the platform refuses is replaced with a line', async (t) => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { readTextFile, writeFileAtomic } from '../../../src/agent/tools/support/files.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
 let bench: Workbench
@@ -80,6 +81,22 @@ test('secrets of the gateway cannot be read directly, through a link or by a sea
   assert.equal(found['matches'], `${join(bench.home, 'notes.md')}:1:topsecret plans`)
   const direct = await bench.run('search_files', { pattern: '.', path: join(bench.home, 'gateway.token') })
   assert.equal(direct['code'], 'secret')
+})
+
+test('a file or folder that a link replaces after the check is neither read nor written', async () => {
+  for (const folder of ['checked', 'elsewhere']) await mkdir(join(bench.cwd, folder))
+  await put('checked/a.txt', 'harmless')
+  await put('elsewhere/a.txt', 'topsecret')
+  const path = join(bench.cwd, 'checked', 'a.txt')
+  assert.equal((await readTextFile(path, path, 1_000)).ok, true)
+  await rm(path)
+  await symlink(join(bench.cwd, 'elsewhere', 'a.txt'), path)
+  assert.deepEqual(await readTextFile(path, path, 1_000).then((read) => read.ok || read.code), 'changed')
+  await rm(join(bench.cwd, 'checked'), { recursive: true })
+  await symlink(join(bench.cwd, 'elsewhere'), join(bench.cwd, 'checked'))
+  assert.deepEqual(await readTextFile(path, path, 1_000).then((read) => read.ok || read.code), 'changed')
+  await assert.rejects(writeFileAtomic(path, 'written'))
+  assert.equal(await get('elsewhere/a.txt'), 'topsecret')
 })
 
 test('write_file creates missing directories and can be repeated', async () => {

@@ -4,9 +4,10 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { systemCode } from '../../../lib/errors.ts'
+import { isOpenedAt, openExactly } from '../../../lib/files.ts'
 
 /** Resolves a path that a model wrote: relative to the working directory of the environment; `~` is the user's home. */
 export function absolutePath(path: string, cwd: string, userHome: string): string {
@@ -35,8 +36,7 @@ const megabyte = 1024 * 1024
 export async function readTextFile(path: string, displayName: string, maxBytes: number): Promise<ReadTextFileResult> {
   let file: FileHandle
   try {
-    // Without O_NONBLOCK, opening a named pipe without a writer would wait forever.
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+    file = await openExactly(path)
   } catch (error) {
     const code = systemCode(error)
     if (code === 'ELOOP') return changedWhileOpened(displayName)
@@ -69,13 +69,6 @@ export async function readTextFile(path: string, displayName: string, maxBytes: 
 
 function changedWhileOpened(displayName: string): Extract<ReadTextFileResult, { ok: false }> {
   return { ok: false, code: 'changed', reason: `${displayName} was replaced while it was being opened.` }
-}
-
-/** Whether the open file or directory is the one at this real path: no link has replaced a part of the path meanwhile. */
-async function isOpenedAt(file: FileHandle, path: string): Promise<boolean> {
-  if (process.platform === 'linux') return (await readlink(`/proc/self/fd/${file.fd}`)) === path
-  const [opened, found, real] = await Promise.all([file.stat(), lstat(path), realpath(path)])
-  return real === path && opened.ino === found.ino && opened.dev === found.dev
 }
 
 /** Names an entry of an open directory, so that the directory cannot be replaced before the entry is used. */
