@@ -12,7 +12,7 @@ import type { HomeLayout } from '../lib/home.ts'
 import { createLog, type Log, silentLog } from '../lib/log.ts'
 import { createRedactor, createSecretRegistry, type Redactor, type SecretRegistry } from '../lib/redact.ts'
 import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
-import { createSlowCommits } from '../store/slow-commits.ts'
+import { createSlowCommits, slowCommitMs } from '../store/slow-commits.ts'
 import { createSqliteStore, detectReplacedFiles } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 import { createWriteHealth } from '../store/write-health.ts'
@@ -64,7 +64,8 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   const store = createSqliteStore({
     path: home.databaseFile,
     guardFiles: [home.lockFile],
-    onCommit: slowCommits.record,
+    onSlowCommit: slowCommits.record,
+    slowCommitMs,
     onFailure: writeHealth.failed,
     onRecovery: writeHealth.succeeded,
     onMigrated: ({ fromVersion, toVersion, backup }) =>

@@ -13,7 +13,7 @@ import type { Supervisor } from '../platforms/supervisor.ts'
 import type { Daemons } from '../plugins/daemons/daemons.ts'
 import type { PluginFailure } from '../plugins/plugin-report.ts'
 import type { Pause } from '../sessions/running-turns.ts'
-import { type SlowCommits, slowCommitThresholdMs } from '../store/slow-commits.ts'
+import { type SlowCommits, slowCommitMs } from '../store/slow-commits.ts'
 import { describeWriteProblem, type WriteHealth } from '../store/write-health.ts'
 import type { AgentServices } from './agent-services.ts'
 import type { BackgroundTasks, OpenTask } from './background-tasks.ts'
@@ -200,7 +200,7 @@ export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[]
     if (sandboxProblem !== '') {
       reasons.push(`no sandbox: only owners may run commands and write files (${sandboxProblem})`)
     }
-    if (deps.slowCommits.hasRecent()) reasons.push(`disk: commits take longer than ${slowCommitThresholdMs} ms`)
+    if (deps.slowCommits.hasRecent()) reasons.push(`disk: commits take longer than ${slowCommitMs} ms`)
     return reasons
   }
 }

