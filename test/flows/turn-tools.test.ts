@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AgentTools } from '../../../src/agent/loop/agent-tools.ts'
-import { createSessionToolSnapshots } from '../../../src/agent/loop/session-tool-snapshot.ts'
+import type { AgentTools } from '../../src/agent/loop/agent-tools.ts'
+import { createSessionToolSnapshots } from '../../src/flows/turn-tools.ts'
 
 function toolsNamed(...names: readonly string[]): AgentTools {
   const schemas = names.map((name) => ({ name, description: '', parameters: {} }))

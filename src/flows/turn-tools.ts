@@ -1,0 +1,102 @@
+/**
+ * The tools of a turn: the loaded ones as the agent loop uses them, limited to what the person who caused the turn may use.
+ */
+import type { AgentConfig } from '../agent/config.ts'
+import type { AgentTools } from '../agent/loop/agent-tools.ts'
+import type { ToolSchema } from '../agent/models/provider.ts'
+import type { Sandbox } from '../agent/sandbox/sandbox.ts'
+import { planBatch } from '../agent/tools/parallel.ts'
+import type { LoadedTools, ParsedToolCall } from '../agent/tools/registry.ts'
+import { toErrorJson, truncateMiddle } from '../agent/tools/support/result-json.ts'
+import type { ToolContext } from '../agent/tools/tool.ts'
+import { createLruCache } from '../lib/lru-cache.ts'
+import type { Authority } from '../message/authority.ts'
+import type { RoleSettings } from '../platforms/config.ts'
+
+interface TurnToolsDeps {
+  readonly settings: () => Pick<AgentConfig, 'agent' | 'terminal'> & { readonly roles: RoleSettings }
+  /** Takes the gateway's own secrets out of the results of tools. */
+  redact(text: string): string
+}
+
+/** What the configuration permits to this role in this chat. */
+export function toolListOf({ chats, ...roles }: RoleSettings, authority: Authority): readonly string[] {
+  const { role, platform, chatType, chatId, parentChatId } = authority
+  const own = chats[`${platform}:${chatId}`]?.[role] ?? chats[`${platform}:${parentChatId}`]?.[role]
+  return own ?? roles[role][chatType === 'dm' ? 'tools' : 'group_tools']
+}
+
+/** The loaded tools as the agent loop uses them. */
+export function createAgentTools(
+  loaded: LoadedTools,
+  { redact, settings }: TurnToolsDeps,
+  { cwd, sandbox }: { cwd(): string; sandbox(): Promise<Sandbox | undefined> },
+): AgentTools {
+  const run = async (call: ParsedToolCall, context: ToolContext): Promise<string> => {
+    const isPermitted = await mayRunWithoutSandbox(call, settings(), context.authority, sandbox)
+    return isPermitted ? call.run(context) : toErrorJson({ code: 'sandbox_required', reason: sandboxRequired })
+  }
+  return {
+    schemas: () => withoutLoneDelegation(loaded.schemas()),
+    canRunInParallel: (calls) => planBatch(calls, cwd()) === 'parallel',
+    prepare(call) {
+      const parsed = loaded.parse(call.name, call.arguments)
+      if (!parsed.ok) return { kind: 'invalid', error: parsed.error }
+      const { call: ready } = parsed
+      // A key in the output of a command or in a file must not travel to the model's vendor.
+      return { ...ready, kind: 'ready', run: async (context) => redact(await run(ready, context)) }
+    },
+    sanitizeForModel: (result) => truncateMiddle(redact(result), settings().agent.max_tool_result_chars),
+  }
+}
+
+/** Tools with which a person acts on the machine itself where no sandbox stands between. */
+const machineTools = new Set(['terminal', 'process', 'execute_code', 'write_file', 'patch'])
+const sandboxRequired =
+  'Refused: there is no sandbox on this machine, and without one only its owner may run commands and write files.'
+
+/** Without a sandbox only owners reach the machine. With `sandbox: off` they may name tools that others get all the same. */
+async function mayRunWithoutSandbox(
+  { name, toolset }: ParsedToolCall,
+  { roles, terminal }: ReturnType<TurnToolsDeps['settings']>,
+  authority: Authority,
+  sandbox: () => Promise<Sandbox | undefined>,
+): Promise<boolean> {
+  if (authority.role === 'owner' || !machineTools.has(name)) return true
+  const opened = await sandbox()
+  if (opened !== undefined && opened.kind !== 'none') return true
+  const list = toolListOf(roles, authority)
+  return terminal.sandbox === 'off' && (list.includes(name) || list.includes(toolset))
+}
+
+/** No user answers the questions of a scheduled turn, a background task or a request of a program. */
+export function withoutClarify(tools: AgentTools): AgentTools {
+  return {
+    ...tools,
+    schemas: () => tools.schemas().filter(({ name }) => name !== 'clarify'),
+    prepare: (call) =>
+      call.name === 'clarify' ? { kind: 'invalid', error: 'No user can be asked in this turn.' } : tools.prepare(call),
+  }
+}
+
+/** With every other tool disabled, sub-agents could do nothing. */
+function withoutLoneDelegation(schemas: readonly ToolSchema[]): readonly ToolSchema[] {
+  return schemas.every(({ name }) => name === 'delegate_task' || name === 'clarify') ? [] : schemas
+}
+
+/** Sessions that are remembered. A session that is no longer remembered is offered the current tools. */
+const maxSessions = 10_000
+
+/**
+ * A session is offered the tools with which it began: another list would change the beginning of every prompt, which the
+ * vendor has cached. A call by name uses the current tools.
+ */
+export function createSessionToolSnapshots(): (sessionId: string, tools: AgentTools) => AgentTools {
+  const offered = createLruCache<readonly ToolSchema[]>(maxSessions)
+  return (sessionId, tools) => {
+    const current = tools.schemas()
+    const schemas = offered.get(sessionId)
+    if (schemas === undefined) offered.set(sessionId, current)
+    return schemas === undefined || schemas === current ? tools : { ...tools, schemas: () => schemas }
+  }
+}
