@@ -17,6 +17,10 @@ export {
   isConnectError as neverArrived,
 } from './lib/connect-error.ts'
 export {
+  /** @deprecated Use `findSecretRanges`. */
+  findSecretRanges as secretLooking,
+} from './lib/find-secrets.ts'
+export {
   /** @deprecated Use `asArray`. */
   asArray as list,
   /** @deprecated Use `asNumber`. */
@@ -32,10 +36,6 @@ export {
   /** @deprecated Use `LruCache`. */
   type LruCache as Recent,
 } from './lib/lru-cache.ts'
-export {
-  /** @deprecated Use `findSecretRanges`. */
-  findSecretRanges as secretLooking,
-} from './lib/redact.ts'
 export {
   /** @deprecated Use `formatTable`. */
   formatTable as drawTable,

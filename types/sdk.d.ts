@@ -1109,6 +1109,36 @@ declare module 'hermes-gateway:lib/errors' {
     export function assertNever(value: never): never;
 }
 
+declare module 'hermes-gateway:lib/find-secrets' {
+    /**
+     * Finds secrets in text: known secrets in every encoding in which they occur, and text that looks like a secret.
+     *
+     * Each pattern starts with a rare literal, and every quantifier that could match the same text twice is bounded, so that the
+     * time grows linearly with the length.
+     */
+    /** From (included) and to (excluded), in UTF-16 units. */
+    export type TextRange = readonly [from: number, to: number];
+    /** A shorter secret occurs in everyday text. */
+    export const minSecretLength = 6;
+    export interface SecretMatcher {
+        /** Sorted by their beginning. */
+        find(text: string): TextRange[];
+        /** Where a secret may begin that the end of the text cuts off; the length of the text if there is none. */
+        incompleteFrom(text: string): number;
+        /** Of the longest form of a secret. */
+        readonly maxLength: number;
+    }
+    export const noSecrets: SecretMatcher;
+    /**
+     * Searches for all forms of all secrets in one pass, in linear time (Wu and Manber, with blocks of two characters): a block
+     * that begins no form and is not in the beginning of one skips several characters.
+     * @param toText how a form occurs in the texts that are searched
+     */
+    export function createSecretMatcher(secrets: readonly string[], toText?: (form: string) => string): SecretMatcher;
+    /** Ranges of the text that look like a secret. They may overlap and are not sorted. */
+    export function findSecretRanges(text: string): TextRange[];
+}
+
 declare module 'hermes-gateway:lib/html-entities' {
     /**
      * Decodes the character references of Markdown: `&amp;`, `&#8212;`, `&#x2014;` and the names of HTML 4. Unknown names stay
@@ -1272,9 +1302,9 @@ declare module 'hermes-gateway:lib/redact' {
     /**
      * Removes secrets from text: known secrets in every encoding in which they occur, and text that looks like a secret.
      *
-     * Runs over every log line. Each pattern starts with a rare literal, and every quantifier that could match the same text
-     * twice is bounded, so that the time grows linearly with the length. Ordinary text must stay unchanged.
+     * Runs over every log line, so the time grows linearly with its length. Ordinary text must stay unchanged.
      */
+    import { type TextRange } from 'hermes-gateway:lib/find-secrets';
     /** Returns the text without its secrets. Never throws. A JSON line usually stays JSON. */
     export type Redactor = (text: string) => string;
     export interface RedactorOptions {
@@ -1313,10 +1343,6 @@ declare module 'hermes-gateway:lib/redact' {
     export function replaceRanges(text: string, ranges: readonly TextRange[], replacement: (secret: string) => string): string;
     /** Sorted ranges without overlaps. */
     export function mergeRanges(ranges: readonly TextRange[]): TextRange[];
-    /** From (included) and to (excluded), in UTF-16 units. */
-    export type TextRange = readonly [from: number, to: number];
-    /** Ranges of the text that look like a secret. They may overlap and are not sorted. */
-    export function findSecretRanges(text: string): TextRange[];
 }
 
 declare module 'hermes-gateway:lib/rotating-file' {
@@ -3456,6 +3482,9 @@ declare module 'hermes-gateway:sdk-deprecated' {
     /** @deprecated Use `isConnectError`. */
     isConnectError as neverArrived, } from 'hermes-gateway:lib/connect-error';
     export { 
+    /** @deprecated Use `findSecretRanges`. */
+    findSecretRanges as secretLooking, } from 'hermes-gateway:lib/find-secrets';
+    export { 
     /** @deprecated Use `asArray`. */
     asArray as list, 
     /** @deprecated Use `asNumber`. */
@@ -3469,9 +3498,6 @@ declare module 'hermes-gateway:sdk-deprecated' {
     createLruCache as createRecent, 
     /** @deprecated Use `LruCache`. */
     type LruCache as Recent, } from 'hermes-gateway:lib/lru-cache';
-    export { 
-    /** @deprecated Use `findSecretRanges`. */
-    findSecretRanges as secretLooking, } from 'hermes-gateway:lib/redact';
     export { 
     /** @deprecated Use `formatTable`. */
     formatTable as drawTable, } from 'hermes-gateway:lib/text-table';
@@ -3578,11 +3604,12 @@ declare module 'hermes-gateway:sdk' {
     export type { LogEventFields, LogFields, Logger } from 'hermes-gateway:lib/log';
     export { extractUsage } from 'hermes-gateway:agent/models/response-json';
     export { type Coalescer, createCoalescer } from 'hermes-gateway:lib/coalesce';
+    export { findSecretRanges, type TextRange } from 'hermes-gateway:lib/find-secrets';
     export { decodeHtmlEntities } from 'hermes-gateway:lib/html-entities';
     export { asArray, asNumber, asRecord, asString, isRecord } from 'hermes-gateway:lib/json';
     export { createLruCache, type LruCache } from 'hermes-gateway:lib/lru-cache';
     export { escapeMath, isMathToken, type MarkedToken, parseMarkdown, tableHasLinks } from 'hermes-gateway:lib/markdown';
-    export { findSecretRanges, mergeRanges, replaceRanges, type TextRange } from 'hermes-gateway:lib/redact';
+    export { mergeRanges, replaceRanges } from 'hermes-gateway:lib/redact';
     export { createRotatingFile, type RotatingFile, type RotatingFileOptions } from 'hermes-gateway:lib/rotating-file';
     export { formatTable, type TableStyle, tableWidth } from 'hermes-gateway:lib/text-table';
     export { backoffMs, type LinkedSignal, linkAbortSignal, sleep, withTimeout } from 'hermes-gateway:lib/timers';
