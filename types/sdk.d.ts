@@ -782,7 +782,7 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         };
         readonly 'http/forbidden-host': {
             readonly meaning: 'The Host or Origin header of the request is not allowed.';
-            readonly hint: 'Use the URL that the gateway printed, or add the host name to `http.allowed_hosts`.';
+            readonly hint: 'Use the URL that the gateway printed, or add the host name to `http.allowed_hosts`, or the origin of another page to `http.allowed_origins`.';
         };
         readonly 'http/too-large': {
             readonly meaning: 'The request body is larger than allowed.';

@@ -77,7 +77,7 @@ export const errorCatalogue = {
   },
   'http/forbidden-host': {
     meaning: 'The Host or Origin header of the request is not allowed.',
-    hint: 'Use the URL that the gateway printed, or add the host name to `http.allowed_hosts`.',
+    hint: 'Use the URL that the gateway printed, or add the host name to `http.allowed_hosts`, or the origin of another page to `http.allowed_origins`.',
   },
   'http/too-large': {
     meaning: 'The request body is larger than allowed.',

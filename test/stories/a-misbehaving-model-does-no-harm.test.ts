@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { conversation } from './support.ts'
+import { at, conversation } from './support.ts'
 
 test('an invalid stream is reported, and the next message is answered', async (t) => {
   for (const body of ['data: {not json}\n\n', '<html>busy</html>', '\u0000\u0001\u0002', 'data: []\n\ndata: 7\n\n']) {
@@ -102,4 +102,15 @@ test('a model that keeps returning empty replies is reported', async (t) => {
   })
   await gateway.say('hello')
   await gateway.waitForReply('The model returned an empty reply.')
+})
+
+test('a program gets an error, not an answer, when the model keeps returning empty replies', async (t) => {
+  const gateway = await startTestGateway(t, {
+    model: () => ({ text: '' }),
+    config: { agent: { retry_window: 0.1 } },
+  })
+  const messages = [{ role: 'user', content: 'hello' }]
+  const response = await gateway.post('/v1/chat/completions', { model: 'any', messages })
+  assert.equal(response.status, 502)
+  assert.equal(at(await response.json(), 'error', 'code'), 'provider/bad-response')
 })

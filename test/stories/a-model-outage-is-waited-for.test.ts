@@ -169,6 +169,16 @@ test('a wait that the server requests is quoted to the user', async (t) => {
   assert.equal(gateway.model.requestCount, 1)
 })
 
+test('a wait that is longer than the patience is quoted in the error', async (t) => {
+  const gateway = await startTestGateway(t, {
+    replies: [{ error: { status: 429, headers: { 'retry-after': '7200' } } }],
+    config: { agent: { retry_window: 1, outage_patience: 1800 } },
+  })
+  await gateway.say('hello')
+  const { text } = await gateway.waitForReply('provider/rate-limit')
+  assert.match(text, /2 h/)
+})
+
 test('a turn that waits leaves its place to another one', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { agent: { max_concurrent_turns: 1, retry_window: 60 } },

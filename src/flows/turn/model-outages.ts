@@ -153,9 +153,15 @@ const reasons: Readonly<Partial<Record<ModelErrorKind, string>>> = {
 /** Shorter waits are part of the usual retries. */
 const minQuotedWaitMs = 60_000
 
+/** The wait that the provider asks for, as users read it; null if it is too short to be quoted. */
+export function requestedWait(retryAfterMs = 0): string | null {
+  return retryAfterMs < minQuotedWaitMs ? null : formatDuration(retryAfterMs)
+}
+
 function outageReason(server: string, { kind, retryAfterMs = 0 }: ModelError, now: number): string {
   const reason = `The model's server ${server} ${reasons[kind] ?? 'fails'}.`
-  if (retryAfterMs < minQuotedWaitMs) return reason
+  const wait = requestedWait(retryAfterMs)
+  if (wait === null) return reason
   const time = new Date(now + retryAfterMs).toISOString().slice(11, 16)
-  return `${reason} It asks to wait ${formatDuration(retryAfterMs)}, until ${time} UTC.`
+  return `${reason} It asks to wait ${wait}, until ${time} UTC.`
 }

@@ -20,7 +20,7 @@ import type { PlatformAdapter, TurnActivity } from '../../platforms/adapter.ts'
 import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from './claim.ts'
 import type { PrepareInterim, TurnCompletion } from './journal.ts'
-import type { ModelOutages, TroubleWatch } from './model-outages.ts'
+import { type ModelOutages, requestedWait, type TroubleWatch } from './model-outages.ts'
 
 export interface TurnProgressDeps {
   readonly outbox: Outbox
@@ -191,10 +191,17 @@ export function completedResult(result: AgentResult) {
     const isEarlierText = message.content.trim() === ''
     return { state: 'done' as const, reason: null, text, message, usage, iterations, notice: false, isEarlierText }
   }
-  return { state: 'done' as const, reason: 'empty reply', text: emptyReplyText, usage, iterations, notice: true }
+  return { ...emptyReply, usage, iterations }
 }
 
-const emptyReplyText = 'The model returned an empty reply. Send the message again, or start a new session with /new.'
+/** A failure, so that a program does not take the notice for an answer. */
+const emptyReply = {
+  state: 'failed' as const,
+  errorCode: 'provider/bad-response' as const,
+  reason: 'empty reply',
+  text: 'The model returned an empty reply. Send the message again, or start a new session with /new.',
+  notice: true,
+}
 
 /**
  * The transcript keeps what the user has read, with a note that tells the model why it ends there: without an answer, the
@@ -231,8 +238,10 @@ function failedModelResult(error: ModelError) {
   const { text, ...failed } = failure(new HermesError(`provider/${error.kind}`))
   const leavesTranscript = rejectsMessage(error)
   const advice = leavesTranscript ? ` ${removedMessageText}` : ''
+  const wait = requestedWait(error.retryAfterMs)
+  const time = wait === null ? '' : ` The provider asks to wait ${wait}.`
   const quote = `\n\n> ${error.message.slice(0, 500).toWellFormed()}`
-  return { ...failed, reason: error.message, text: `${text}${advice}${quote}`, leavesTranscript }
+  return { ...failed, reason: error.message, text: `${text}${time}${advice}${quote}`, leavesTranscript }
 }
 
 const removedMessageText =
@@ -306,8 +315,7 @@ function replyText({ state, text }: ReplyContent, draft: DraftAddress | null): s
 function taskReplyText(task: BackgroundTask, { source }: MessageEvent, { state, text, notice }: ReplyContent): string {
   if (task.deliver === null || text === '') return ''
   if (notice || state !== 'done') {
-    const reason = state === 'done' ? 'The model returned an empty reply.' : text
-    return `⚠️ A background task (${source.userName ?? 'unnamed'}, ${task.id}) was not completed.\n\n${reason}`
+    return `⚠️ A background task (${source.userName ?? 'unnamed'}, ${task.id}) was not completed.\n\n${text}`
   }
   return isSilence(text) ? '' : text
 }
