@@ -4,7 +4,7 @@
 
 import { createModelCallMonitor } from './agent/models/model-call-monitor.ts'
 import { type AgentRuntime, composeAgent } from './app/compose-agent.ts'
-import { composeCommandDispatcher } from './app/compose-commands.ts'
+import { type CommandRuntime, composeCommandRuntime } from './app/compose-commands.ts'
 import { type Core, composeCore } from './app/compose-core.ts'
 import type { AppContext } from './app/context.ts'
 import { composeEndpoints, type Endpoints } from './app/endpoints.ts'
@@ -64,7 +64,7 @@ interface Parts {
   readonly context: AppContext
   readonly core: Core
   readonly agentRuntime: AgentRuntime
-  readonly runCommand: ReturnType<typeof composeCommandDispatcher>
+  readonly runCommand: CommandRuntime['runCommand']
   readonly endpoints: Endpoints
   readonly extensionWatcher: ExtensionWatcher
 }
@@ -106,6 +106,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     store,
     modelCalls,
     sandbox: () => agentRuntime.agentServices.sandbox(),
+    runAgentCommand: (turn, args, signal) => commandRuntime.runAgentCommand(turn, args, signal),
     sandboxReport,
     suspiciousFiles,
     degraded: () => [
@@ -127,7 +128,8 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
   const core = composeCore(context, () => agentRuntime.agentServices.model())
   const agentRuntime = composeAgent(context, core)
   const { agentServices, plugins } = agentRuntime
-  const runCommand = composeCommandDispatcher(context, core, agentRuntime)
+  const commandRuntime = composeCommandRuntime(context, core, agentRuntime)
+  const { runCommand } = commandRuntime
   const extensionWatcher = createExtensionWatcher({ home: options.home, syncPlugins: plugins.sync, log })
   const endpoints = composeEndpoints(context, core, {
     agentServices,

@@ -35,7 +35,6 @@ import type { EventResults } from './inbox/event-results.ts'
 import { isHermesError, isTransientError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import { backoffMs } from './lib/timers.ts'
-import type { Authority } from './message/authority.ts'
 import { hasWaitingUser } from './message/event.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
@@ -62,7 +61,7 @@ export interface TurnDeps extends TurnProgressDeps {
   /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
-  openSubagentWorkspace(sessionId: string, turnId: string, authority: Authority): SubagentWorkspace
+  openSubagentWorkspace(sessionId: string, turnId: string, turn: Turn): SubagentWorkspace
   /** Builds the system prompt of a new session and stores it for all its turns. */
   freezePrompt(turn: Turn): Promise<string>
   readonly compression: Pick<SessionCompression, 'beforeTurn' | 'afterContextOverflow'>
@@ -165,7 +164,7 @@ async function runModelTurn(
       signal: running.signal,
       checkpoint: running.checkpoint,
       toolContextFor: (call) => deps.toolContext(turn, call, running.signal),
-      openSubagentWorkspace: (sessionId, turnId) => deps.openSubagentWorkspace(sessionId, turnId, turn.authority),
+      openSubagentWorkspace: (sessionId, turnId) => deps.openSubagentWorkspace(sessionId, turnId, turn),
       compress: () => deps.compression.afterContextOverflow(turn, chosen, running.signal),
     })
     const model = { model: chosen.model, provider: chosen.provider.name }

@@ -129,7 +129,7 @@ function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly
 
 function composeAgentServices(
   context: AppContext,
-  { turnNotices }: Core,
+  { turnNotices, runningTurns }: Core,
   pluginTools: PluginManager['tools'],
 ): AgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
@@ -141,6 +141,7 @@ function composeAgentServices(
     commandLine: options.commandLine,
     pluginTools,
     isShared: accountDirectory.isShared,
+    turnAccess: { secrets, ended: runningTurns.ended, run: context.runAgentCommand },
     modelCalls,
     attachmentsOf: (turnId) => context.store.run(() => findAttachmentPaths(turnId)),
     onSandbox: (sandbox) => {

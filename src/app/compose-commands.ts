@@ -3,26 +3,39 @@
  */
 import { isYolo, toggleYolo } from '../approvals/queries.ts'
 import type { CommandServices } from '../commands/command.ts'
-import { createCommandDispatcher } from '../flows/command-dispatcher.ts'
+import type { AgentCommandDeps } from '../flows/agent-commands.ts'
+import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/command-dispatcher.ts'
+import type { RunAgentCommand } from '../flows/turn-access.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
 
-type RunCommand = (key: SessionKey, signal: AbortSignal) => Promise<void>
+export interface CommandRuntime {
+  /** Runs the slash commands of one session. */
+  runCommand(key: SessionKey, signal: AbortSignal): Promise<void>
+  readonly runAgentCommand: RunAgentCommand
+}
 
-export function composeCommandDispatcher(
-  context: AppContext,
-  core: Core,
-  agentRuntime: Pick<AgentRuntime, 'agentServices' | 'compressSession'>,
-): RunCommand {
+type Agent = Pick<AgentRuntime, 'agentServices' | 'compressSession' | 'plugins'>
+
+export function composeCommandRuntime(context: AppContext, core: Core, agentRuntime: Agent): CommandRuntime {
   const { accountDirectory, store, isDraining, clock, log, failpoint } = context
-  return createCommandDispatcher({
+  const services = composeCommandServices(context, core, agentRuntime)
+  const refuse: CommandDispatcherDeps['refuse'] & AgentCommandDeps['refuse'] = async (
+    definition,
+    { authority, source },
+  ) => {
+    if (authority.role === 'owner') return undefined
+    const { refuseCommand } = await import('../flows/command-ceiling.ts')
+    return refuseCommand(definition, authority, accountDirectory.commandTiersOf(source))
+  }
+  const runCommand = createCommandDispatcher({
     store,
     outbox: core.outbox,
     turnResults: core.turnResults,
     commands: core.commands,
-    services: composeCommandServices(context, core, agentRuntime),
+    services,
     answerPlain: core.approvals.questions.answerPlain,
     confirm: core.approvals.confirmCommand,
     emit: core.events.emit,
@@ -31,11 +44,7 @@ export function composeCommandDispatcher(
     isRunning: core.runningTurns.isRunning,
     onCommand: (command) => core.pluginRegistries.gatewayHooks.commandReceived(command),
     authorityOf: accountDirectory.authorityOf,
-    async refuse(definition, { authority, source }) {
-      if (authority.role === 'owner') return undefined
-      const { refuseCommand } = await import('../flows/command-ceiling.ts')
-      return refuseCommand(definition, authority, accountDirectory.commandTiersOf(source))
-    },
+    refuse,
     isAllowed: ({ source }) => accountDirectory.access({ source }).allowed,
     log,
     clock,
@@ -43,12 +52,40 @@ export function composeCommandDispatcher(
     isDraining,
     emitsEvents: accountDirectory.emitsEvents,
   })
+  return { runCommand, runAgentCommand: composeAgentCommands(context, core, { services, refuse, ...agentRuntime }) }
+}
+
+function composeAgentCommands(
+  { options, log }: AppContext,
+  { commands, hooks }: Core,
+  {
+    services,
+    refuse,
+    plugins,
+  }: Pick<AgentCommandDeps, 'refuse'> & Pick<AgentRuntime, 'plugins'> & { services: CommandServices },
+): RunAgentCommand {
+  return async (turn, args, signal) => {
+    const [{ runAgentCommand }, { readVisibleSessions }] = await Promise.all([
+      import('../flows/agent-commands.ts'),
+      import('../store/sqlite/visible-sessions.ts'),
+    ])
+    const deps: AgentCommandDeps = {
+      commands,
+      runSlashCommand: (definition, command) => definition.run(command, services),
+      refuse,
+      readSessions: (request, stop) => readVisibleSessions({ ...request, database: options.home.databaseFile }, stop),
+      plugins: async () => (await plugins.list()).map(({ id, state }) => `${id}  ${state}`),
+      hooks: () => hooks.list().map(({ name, state }) => `${name}  ${state}`),
+      log,
+    }
+    return runAgentCommand(deps, turn, args, signal)
+  }
 }
 
 function composeCommandServices(
   { options, accountDirectory, platforms, store, degraded, startedAt, clock }: AppContext,
   { sessionServices, approvals, commands, backgroundTasks, pause }: Core,
-  { agentServices, compressSession }: Pick<AgentRuntime, 'agentServices' | 'compressSession'>,
+  { agentServices, compressSession }: Agent,
 ): CommandServices {
   const { stopTurn, resetSession, sessionStatus } = sessionServices
   return {

@@ -7,6 +7,7 @@ import type { ConfigOf } from '../config/section.ts'
 import type { AccountDirectory } from '../flows/account-directory.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
 import type { GatewayPhase } from '../flows/status.ts'
+import type { RunAgentCommand } from '../flows/turn-access.ts'
 import type { Log } from '../lib/log.ts'
 import type { Redactor, SecretRegistry } from '../lib/redact.ts'
 import type { Target } from '../message/source.ts'
@@ -36,6 +37,8 @@ export interface AppContext {
   readonly modelCalls: ModelCallMonitor
   /** Opens the sandbox of commands with the first call. Undefined when none is configured. */
   readonly sandbox: AgentServices['sandbox']
+  /** Runs a `hermes` command that a command of the agent has called. */
+  readonly runAgentCommand: RunAgentCommand
   /** Why commands have no sandbox; '' when they have one, when none is wanted, and until one was tried. */
   readonly sandboxReport: { reason: string }
   /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */

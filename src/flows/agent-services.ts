@@ -4,7 +4,7 @@
  */
 import { dirname, resolve } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
-import { createSessionResourcePool } from '../agent/environments/session-resources.ts'
+import { createSessionResourcePool, withVariables } from '../agent/environments/session-resources.ts'
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
@@ -21,6 +21,7 @@ import type { ChatMessage, ToolCall } from '../message/transcript.ts'
 import type { RoleSettings } from '../platforms/config.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn } from './turn/claim.ts'
+import type { TurnAccess, TurnAccessDeps } from './turn-access.ts'
 import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutClarify } from './turn-tools.ts'
 
 export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings'> {
@@ -36,7 +37,13 @@ export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbo
   isShared(source: SessionSource): boolean
   /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
+  /** For the `hermes` of commands in the sandbox. Without it, it refuses everything. */
+  readonly turnAccess?: Omit<TurnAccessDeps, 'directory' | 'log'>
 }
+
+/** The turn of a tool call. A plugin outside of turns has neither an event nor a chat. */
+type CallingTurn = Pick<Turn, 'sessionId' | 'id' | 'transcript' | 'authority'> &
+  Partial<Pick<Turn, 'seq' | 'sessionKey' | 'event'>>
 
 /** A turn, or what a plugin does outside of turns. */
 export interface ToolTurn {
@@ -52,13 +59,9 @@ export interface AgentServices {
    * of the person who caused the turn may use it.
    */
   tools(turn: ToolTurn): Promise<AgentTools>
-  toolContext(
-    turn: Pick<Turn, 'sessionId' | 'id' | 'transcript' | 'authority'>,
-    call: ToolCall,
-    signal: AbortSignal,
-  ): ToolContext
-  /** A separate terminal and todo list for the tools of a sub-agent. */
-  openSubagentWorkspace(sessionId: string, turnId: string, authority: Authority): SubagentWorkspace
+  toolContext(turn: CallingTurn, call: ToolCall, signal: AbortSignal): ToolContext
+  /** A separate terminal and todo list for the tools of a sub-agent of this turn. */
+  openSubagentWorkspace(sessionId: string, turnId: string, turn: CallingTurn): SubagentWorkspace
   cwd(): string
   /** Opens the sandbox with the first call. Undefined when none is configured. */
   sandbox(): Promise<Sandbox | undefined>
@@ -87,6 +90,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let runtime: ToolRuntime | undefined
   let sandbox: Promise<Sandbox | undefined> | undefined
   let isSandboxMissing = false
+  let turnAccess: TurnAccess | undefined
   const snapshotTools = createSessionToolSnapshots()
   const resources = createSessionResourcePool({
     createEnvironment: () => requireRuntime().createEnvironment(),
@@ -134,23 +138,39 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return runtime
   }
 
+  /** What the commands of a turn need to call `hermes`. Without a sandbox they find the complete one. */
+  async function turnVariables({ seq, sessionKey, event, authority }: CallingTurn) {
+    const sandbox = await openSandboxOnce()
+    const directory = sandbox?.binDirectory
+    if (deps.turnAccess === undefined || directory === undefined) return {}
+    if (seq === undefined || sessionKey === undefined || event === undefined) return {}
+    const { createTurnAccess } = await import('./turn-access.ts')
+    turnAccess ??= createTurnAccess({ ...deps.turnAccess, directory, log })
+    return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority })
+  }
+
   const toolContextFor = (
-    { sessionId, turnId, authority }: { sessionId: string; turnId: string; authority: Authority },
+    { sessionId, turnId, turn }: { sessionId: string; turnId: string; turn: CallingTurn },
     transcript: () => readonly ChatMessage[],
     call: ToolCall,
     signal: AbortSignal,
-  ): ToolContext => ({
-    ...resources.getOrCreate(sessionId, transcript),
-    sessionId,
-    turnId,
-    callId: call.id,
-    signal,
-    authority,
-    // Only downloads: a platform may name any path.
-    attachments: async () => (await deps.attachmentsOf(turnId)).filter((path) => dirname(path) === deps.home.media),
-    log: log.child({ turn: turnId, tool: call.name }),
-    limits: { maxResultChars: settings().agent.max_tool_result_chars },
-  })
+  ): ToolContext => {
+    const { environment, processes, todos } = resources.getOrCreate(sessionId, transcript)
+    return {
+      environment: withVariables(environment, () => turnVariables(turn)),
+      processes,
+      todos,
+      sessionId,
+      turnId,
+      callId: call.id,
+      signal,
+      authority: turn.authority,
+      // Only downloads: a platform may name any path.
+      attachments: async () => (await deps.attachmentsOf(turnId)).filter((path) => dirname(path) === deps.home.media),
+      log: log.child({ turn: turnId, tool: call.name }),
+      limits: { maxResultChars: settings().agent.max_tool_result_chars },
+    }
+  }
 
   return {
     model() {
@@ -175,16 +195,12 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
         filtersSchemas: event === undefined || !isShared(event.source),
       })
     },
-    toolContext({ sessionId, id: turnId, transcript, authority }, call, signal) {
-      return toolContextFor(
-        { sessionId, turnId, authority },
-        () => transcript.map(({ message }) => message),
-        call,
-        signal,
-      )
+    toolContext(turn, call, signal) {
+      const { sessionId, id: turnId, transcript } = turn
+      return toolContextFor({ sessionId, turnId, turn }, () => transcript.map(({ message }) => message), call, signal)
     },
-    openSubagentWorkspace: (sessionId, turnId, authority) => ({
-      toolContextFor: (call, signal) => toolContextFor({ sessionId, turnId, authority }, () => [], call, signal),
+    openSubagentWorkspace: (sessionId, turnId, turn) => ({
+      toolContextFor: (call, signal) => toolContextFor({ sessionId, turnId, turn }, () => [], call, signal),
       close: () => resources.dispose(sessionId),
     }),
     cwd,
@@ -201,7 +217,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     toolsChanged() {
       agentTools = undefined
     },
-    close: resources.close,
+    async close() {
+      await resources.close()
+      await turnAccess?.close()
+    },
   }
 }
 

@@ -1,9 +1,10 @@
 /**
  * Opens the configured sandbox. Imported when the first command or file tool needs it.
  */
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
+import { installCliShim } from '../agent/environments/cli-shim.ts'
 import { detectSandbox } from '../agent/sandbox/detect-sandbox.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Environment } from '../config/environment.ts'
@@ -19,22 +20,13 @@ export interface OpenSandboxDeps {
   readonly log: Logger
 }
 
-/**
- * The `hermes` of commands in the sandbox. It has no access to the gateway: nothing that the agent runs may accept, enable,
- * approve or show a token in the name of the owner.
- */
-const restrictedCommand = `#!/bin/sh
-case "$1 $2" in
-  'cron list') echo 'There are no scheduled jobs: this version of the gateway has no schedules.'; exit 0 ;;
-esac
-echo "The command hermes $* is not available to the agent. Ask the person whose request this is to run it." >&2
-exit 1
-`
+/** Where the programs lie that run in the sandbox. */
+const insideDirectory = new URL('../agent/sandbox/inside/', import.meta.url)
 
-async function installRestrictedCommand(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  await writeFile(join(directory, 'hermes'), restrictedCommand)
-  await chmod(join(directory, 'hermes'), 0o755)
+/** Copied, because the sandbox may hide the directory of this program. Rejects with a system error. */
+async function installPrograms(directory: string): Promise<void> {
+  await installCliShim(directory, [process.execPath, join(directory, 'hermes.mjs')])
+  await copyFile(new URL('hermes.mjs', insideDirectory), join(directory, 'hermes.mjs'))
 }
 
 /** Undefined when no sandbox is wanted. Creates the working directory if it belongs to the gateway. Rejects with a system error when the home cannot be written. */
@@ -45,7 +37,7 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
   if (terminal.sandbox === 'off') return undefined
   if (cwd === home.workspace) await mkdir(cwd, { recursive: true, mode: 0o700 })
   const binDirectory = join(home.cache, 'sandbox', 'bin')
-  await installRestrictedCommand(binDirectory)
+  await installPrograms(binDirectory)
   const { values } = environment()
   const sandbox = await detectSandbox({
     setting: terminal.sandbox,

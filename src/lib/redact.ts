@@ -30,6 +30,8 @@ export interface SecretRegistry {
   distinctive(): readonly string[]
   /** Replaces the secrets of a source. The previous ones stay known, because text that contains them may still be written. */
   set(source: string, values: Iterable<string>): void
+  /** As `set`; the previous secrets of the source are forgotten, because they are worthless by then. */
+  setShortLived(source: string, values: Iterable<string>): void
 }
 
 const maxFormerSecrets = 200
@@ -39,15 +41,19 @@ export function createSecretRegistry(): SecretRegistry {
   let former: string[] = []
   let all: readonly string[] = []
   let distinctive: readonly string[] = []
+  const replace = (source: string, values: Iterable<string>) => {
+    bySource.set(source, new Set([...values].filter((value) => value.length >= minSecretLength)))
+    all = [...new Set([...[...bySource.values()].flatMap((secrets) => [...secrets]), ...former])]
+    distinctive = all.filter(isDistinctiveSecret)
+  }
   return {
     all: () => all,
     distinctive: () => distinctive,
     set: (source, values) => {
       former = [...(bySource.get(source) ?? []), ...former].slice(0, maxFormerSecrets)
-      bySource.set(source, new Set([...values].filter((value) => value.length >= minSecretLength)))
-      all = [...new Set([...[...bySource.values()].flatMap((secrets) => [...secrets]), ...former])]
-      distinctive = all.filter(isDistinctiveSecret)
+      replace(source, values)
     },
+    setShortLived: replace,
   }
 }
 

@@ -46,6 +46,8 @@ export interface RunningTurns {
   /** Stops the turn that handles this event; false when it is not running. */
   stopEvent(seq: number): boolean
   isRunning(key: SessionKey): boolean
+  /** Resolves when the turn that handles this event ends; undefined when it is not running. */
+  ended(seq: number): Promise<void> | undefined
   /** Prevents further turns of this session until the returned function is called. */
   hold(key: SessionKey): () => void
   isHeld(key: SessionKey): boolean
@@ -103,6 +105,7 @@ export function createRunningTurns(): RunningTurns {
       return false
     },
     isRunning: (key) => running.has(key),
+    ended: (seq) => [...running.values()].find((entry) => entry.seq === seq)?.done,
     hold(key) {
       held.add(key)
       return () => {

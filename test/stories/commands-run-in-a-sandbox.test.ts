@@ -14,7 +14,7 @@ test('a command works in the workspace, and its hermes does not speak for the ow
   const gateway = await startTestGateway(t, {
     config: { terminal: { sandbox: 'auto' } },
     replies: [
-      terminalCall('echo milk > list; hermes cron list; hermes status; echo $?'),
+      terminalCall('echo milk > list; hermes cron list; hermes plugins enable evil; echo $?'),
       { toolCalls: [{ name: 'read_file', arguments: { path: '../config.yaml' } }] },
       { text: 'done' },
     ],
@@ -24,7 +24,7 @@ test('a command works in the workspace, and its hermes does not speak for the ow
   const lines = conversation(gateway.model.requests[2]).join('\n')
   assert.match(lines, /no schedules/)
   assert.equal(readFileSync(join(gateway.home.workspace, 'list'), 'utf8'), 'milk\n')
-  assert.match(lines, /hermes status is not available[\s\S]*1/)
+  assert.match(lines, /hermes plugins enable is not available[\s\S]*77/)
   assert.doesNotMatch(lines, /gateway\.token|state\.db/)
   assert.match(lines, /"code":"not_found"/)
 })

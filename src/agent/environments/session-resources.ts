@@ -5,7 +5,7 @@
 import type { Clock } from '../../lib/ids.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import type { TodoItem, TodoStore } from '../tools/tool.ts'
-import type { Environment, ProcessEntry, ProcessTable } from './environment.ts'
+import type { Environment, ProcessEntry, ProcessTable, SpawnOptions } from './environment.ts'
 
 export interface SessionResources {
   readonly environment: Environment
@@ -115,6 +115,26 @@ function trackExecutions(environment: Environment): { environment: Environment; 
       ...(isSandboxed === undefined ? {} : { isSandboxed: isSandboxed.bind(environment) }),
     },
     executing: () => running > 0,
+  }
+}
+
+/** The environment whose sandboxed commands get these variables in addition. */
+export function withVariables(
+  environment: Environment,
+  variables: () => Promise<Readonly<Record<string, string>>>,
+): Environment {
+  const { spawn, isSandboxed } = environment
+  const extend = async <Options extends SpawnOptions>(options: Options): Promise<Options> =>
+    options.outsideSandbox === true
+      ? options
+      : { ...options, variables: { ...options.variables, ...(await variables()) } }
+  return {
+    kind: environment.kind,
+    cwd: environment.cwd,
+    execute: async (command, options) => environment.execute(command, await extend(options)),
+    cleanup: () => environment.cleanup(),
+    ...(spawn && { spawn: async (command, options) => spawn.call(environment, command, await extend(options)) }),
+    ...(isSandboxed && { isSandboxed: isSandboxed.bind(environment) }),
   }
 }
 

@@ -69,7 +69,7 @@ function search(db: DatabaseSync, text: string, limit: number): readonly SearchH
 }
 
 /** Quotes each word, so that user input is never FTS syntax. All words must occur. A NUL would end the expression. */
-function toMatchExpression(text: string): string {
+export function toMatchExpression(text: string): string {
   const words = text.split(/[\s\0]+/).filter((word) => word !== '')
   return words.map((word) => `"${word.replaceAll('"', '""')}"`).join(' ')
 }

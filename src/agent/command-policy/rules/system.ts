@@ -79,10 +79,31 @@ function checkKill({ args }: SimpleCommand): RuleMatch | undefined {
   return targets.includes('1') ? requireApproval('kill-init', 'signals the first process of the machine') : undefined
 }
 
+/**
+ * Outside of the sandbox `hermes` has the rights of the user of the gateway: it accepts hooks, enables plugins, answers questions and
+ * shows the token of the gateway.
+ */
+const speaksForOwner = requireApproval(
+  'hermes-for-owner',
+  'changes or shows in the name of the owner what the gateway may do',
+)
+
+const readingPrograms = new Set(['', 'help', 'version', 'status', 'doctor', 'whoami', 'commands', 'usage'])
+const readingCommands = new Set(['', 'list', 'info', 'show', 'search', 'status', 'path', 'check', 'schema'])
+
+function readsOnly(first: string, second: string): boolean {
+  if (readingPrograms.has(first)) return true
+  return !['web', 'chat', 'pause'].includes(first) && readingCommands.has(second)
+}
+
 function checkHermes(command: SimpleCommand): RuleMatch | undefined {
-  const [first, second] = literalArguments(command.args).filter((word) => !word.startsWith('-'))
-  if (first !== 'gateway') return undefined
+  const [first = '', second = ''] = literalArguments(command.args).filter((word) => !word.startsWith('-'))
+  if (first !== 'gateway') {
+    const isKnown = command.args.every((field) => literalText(field) !== undefined)
+    return isKnown && readsOnly(first, second) ? undefined : speaksForOwner
+  }
   if (second === 'stop' || second === 'restart') return killsGateway
+  if (hasOption(command.args, '', ['accept-hooks'])) return speaksForOwner
   const detached =
     command.background || command.wrappers.some((name) => /^(?:nohup|setsid|systemd-run|disown)$/.test(name))
   return second === 'run' && detached

@@ -1,0 +1,109 @@
+/**
+ * Lets commands in the sandbox speak to the gateway for the person whose turn runs them. Each turn has a random token, which
+ * only the environment of its commands contains, and which is worthless when the turn ends.
+ */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { type CommandOutput, createTurnSocket } from '../agent/sandbox/turn-socket.ts'
+import type { Logger } from '../lib/log.ts'
+import type { SecretRegistry } from '../lib/redact.ts'
+import { listenOnUnixSocket } from '../lib/unix-socket.ts'
+import type { Authority } from '../message/authority.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
+
+/** The turn that runs a command. */
+export interface CommandTurn {
+  /** Of the event that the turn handles. */
+  readonly seq: number
+  readonly sessionKey: SessionKey
+  readonly source: SessionSource
+  readonly authority: Authority
+}
+
+export type RunAgentCommand = (
+  turn: CommandTurn,
+  args: readonly string[],
+  signal: AbortSignal,
+) => Promise<CommandOutput>
+
+export interface TurnAccessDeps {
+  /** A private directory that commands see. */
+  readonly directory: string
+  readonly secrets: Pick<SecretRegistry, 'setShortLived'>
+  /** Resolves when the turn ends; undefined when it is not running. */
+  ended(seq: number): Promise<void> | undefined
+  readonly run: RunAgentCommand
+  readonly log: Logger
+}
+
+export interface TurnAccess {
+  /** The variables for a command of this turn; none when the turn is not running, or without a socket. Never rejects. */
+  variablesOf(turn: CommandTurn): Promise<Readonly<Record<string, string>>>
+  /** Closes the socket and removes it. */
+  close(): Promise<void>
+}
+
+/** Tokens that are taken out of texts. Those of past turns are worthless, and few suffice. */
+const maxKnownTokens = 64
+
+export function createTurnAccess({ directory, secrets, ended, run, log }: TurnAccessDeps): TurnAccess {
+  const turns = new Map<string, CommandTurn>()
+  const tokens = new Map<number, string>()
+  let knownTokens: readonly string[] = []
+  let socket: Promise<(() => void) | undefined> | undefined
+
+  const server = createTurnSocket({
+    log,
+    async run(token, args, signal) {
+      const turn = turns.get(token)
+      if (turn !== undefined) return run(turn, args, signal)
+      log.warn({ event: 'agent_command.rejected' }, 'a command called hermes without the token of a running turn')
+      return { output: '', errors: noTurn, exitCode: 1 }
+    },
+  })
+
+  /** A command must not fail because its `hermes` has no socket. */
+  async function listen(): Promise<(() => void) | undefined> {
+    try {
+      return await listenOnUnixSocket(server, join(directory, 'hermes.sock'))
+    } catch (error) {
+      log.error({ event: 'agent_command.no_socket', err: error }, 'commands cannot call hermes: the socket failed')
+      return undefined
+    }
+  }
+
+  function tokenOf(turn: CommandTurn): string | undefined {
+    const known = tokens.get(turn.seq)
+    if (known !== undefined) return known
+    const end = ended(turn.seq)
+    if (end === undefined) return undefined
+    const token = randomBytes(32).toString('base64url')
+    tokens.set(turn.seq, token)
+    turns.set(token, turn)
+    knownTokens = [...knownTokens, token].slice(-maxKnownTokens)
+    secrets.setShortLived('turns', knownTokens)
+    void end.then(() => {
+      tokens.delete(turn.seq)
+      turns.delete(token)
+    })
+    return token
+  }
+
+  return {
+    async variablesOf(turn) {
+      socket ??= listen()
+      if ((await socket) === undefined) return {}
+      const token = tokenOf(turn)
+      return token === undefined ? {} : { HERMES_TURN_TOKEN: token }
+    },
+    async close() {
+      const close = await socket
+      socket = undefined
+      close?.()
+    },
+  }
+}
+
+const noTurn =
+  'hermes: the turn that started this command has ended, or its token is wrong. Only commands of a running turn can call hermes.\n'
