@@ -118,6 +118,11 @@ function composeHttp(
         outbox,
         clock,
         status,
+        approvals: {
+          home: options.home,
+          allowlist: () => settings().command_allowlist,
+          reloadConfig: config.reload,
+        },
         pause: core.pause,
         shutdown: () => options.onShutdownRequest?.(),
       }),

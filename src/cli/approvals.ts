@@ -2,6 +2,7 @@
  * `hermes approvals`: the commands that run without a question, because an owner or a user of a conversation said so.
  */
 import { listGrants, revokeGrant } from '../approvals/queries.ts'
+import { grantNumber, maxListedGrants, rememberedApprovals } from '../approvals/remembered.ts'
 import { editConfigLists } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
@@ -10,30 +11,17 @@ import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
 import { readHomeStore } from './home-store.ts'
 import { readSettings } from './settings.ts'
 
-const listLimit = 500
-
-/** The id of a grant in the list. */
-const grantId = /^g(\d{1,15})$/
-
 export async function approvalsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const entries = await allowlistOf(context)
-  const grants = readHomeStore(context.home, (reader) => reader.rows(listGrants, { limit: listLimit }), [])
+  const grants = readHomeStore(context.home, (reader) => reader.rows(listGrants, { limit: maxListedGrants }), [])
   const display = createDisplay(context.output, context.environment)
-  const listed = [
-    ...entries.map((entry) => ({ id: entry, covers: entry, where: 'everywhere (config.yaml)', by: '' })),
-    ...grants.map(({ id, scope, rule, granted_by }) => ({
-      id: `g${id}`,
-      covers: coversOf(rule),
-      where: scope.replace(/^session:/, 'conversation ').replace(/^life:/, 'session '),
-      by: granted_by,
-    })),
-  ]
+  const listed = rememberedApprovals(entries, grants)
   if (json) return display.json(listed)
   if (listed.length === 0) return reportEmptyList(context, 'Nothing is allowed without a question.')
   display.table(
     ['ID', 'COVERS', 'WHERE', 'BY'],
     listed.map(({ id, covers, where, by }) => [
-      grantId.test(id) ? id : '-',
+      grantNumber(id) === undefined ? '-' : id,
       toSingleLine(covers),
       toSingleLine(where),
       toSingleLine(by),
@@ -53,13 +41,12 @@ export async function approvalsRevoke(context: CliContext, name: string): Promis
     context.output.write(`Asked again from now on: ${toSingleLine(name)}\n`)
     return
   }
-  const [, digits] = grantId.exec(name) ?? []
-  if (digits === undefined) {
+  const id = grantNumber(name)
+  if (id === undefined) {
     throw new HermesError('cli/not-found', `command_allowlist has no entry ${JSON.stringify(name)}.`, {
       hint: 'Run `hermes approvals list` and use an id or a command of the list.',
     })
   }
-  const id = Number(digits)
   await applyDeadLetterAction(context, {
     id,
     what: 'approval',
@@ -72,10 +59,4 @@ export async function approvalsRevoke(context: CliContext, name: string): Promis
 async function allowlistOf(context: CliContext): Promise<readonly string[]> {
   const { config } = await readSettings(context)
   return config.current().command_allowlist
-}
-
-/** `command:<hash> <command>`, `tool:<rule>`, `slash:<command>`, `yolo`. */
-function coversOf(rule: string): string {
-  const command = /^command:[0-9a-f]+ (.*)$/s.exec(rule)?.[1]
-  return command ?? rule.replace(/^tool:/, 'calls that a plugin asks about: ').replace(/^slash:/, '/')
 }

@@ -2,7 +2,6 @@
  * The admin API for the command line and for scripts: status, dead letters, remembered approvals and shutdown.
  */
 
-import { revokeGrant } from '../approvals/queries.ts'
 import type { Engine } from '../engine/engine.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
 import { HermesError } from '../lib/errors.ts'
@@ -13,12 +12,14 @@ import type { Outbox } from '../outbox/outbox.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
 import { rows } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
+import type { RememberedDeps } from './approval-routes.ts'
 
 export interface AdminRoutesDeps {
   readonly store: Store
   readonly engine: Engine
   readonly outbox: Pick<Outbox, 'list' | 'retry' | 'drop'>
   readonly clock: () => number
+  readonly approvals: Omit<RememberedDeps, 'store'>
   /** The report of `hermes status`. */
   status(): unknown
   readonly pause: { pause(reason: string): Promise<void>; resume(): Promise<boolean> }
@@ -57,9 +58,9 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
       return true
     }),
     act('/api/inbox/drop', (seq) => store.run(() => dropDeadEvent(seq))),
-    act('/api/approvals/revoke', (id) => store.run(() => revokeGrant(id))),
     act('/api/outbox/retry', (id) => outbox.retry(id)),
     act('/api/outbox/drop', (id) => outbox.drop(id)),
+    ...approvalRoutes({ store, ...deps.approvals }, get),
     {
       method: 'POST',
       path: '/api/pause',
@@ -84,6 +85,35 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
       },
     },
   ]
+}
+
+function approvalRoutes(
+  deps: RememberedDeps,
+  get: (path: string, read: () => Promise<unknown>) => HttpRoute,
+): HttpRoute[] {
+  const load = () => import('./approval-routes.ts')
+  return [
+    get('/api/approvals', async () => (await load()).listRemembered(deps)),
+    {
+      method: 'POST',
+      path: '/api/approvals/revoke',
+      access: 'token',
+      async handle(request) {
+        const id = parseApprovalId(await readBody(request))
+        if (!(await (await load()).revokeRemembered(deps, id)))
+          throw new HermesError('http/not-found', `Nothing is remembered as ${JSON.stringify(id)}.`)
+        return Response.json({ ok: true })
+      },
+    },
+  ]
+}
+
+/** An id of the list, or the number of a grant. */
+function parseApprovalId(body: unknown): string {
+  const { id }: Readonly<Record<string, unknown>> = isRecord(body) ? body : {}
+  if (typeof id === 'string' && id !== '') return id
+  if (typeof id === 'number' && Number.isSafeInteger(id)) return `g${id}`
+  throw new HermesError('http/bad-request', 'Expected {"id": <an id of the list>}.')
 }
 
 function readBody(request: Request): Promise<unknown> {
