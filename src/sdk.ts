@@ -35,6 +35,7 @@ export type {
   AlbumSupport,
   AttachmentAddress,
   ChatEntry,
+  ChatQuestion,
   CommandEntry,
   DiagnosticContext,
   DiagnosticResult,

@@ -27,6 +27,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     draftIntervalMs,
     idempotentSends: true,
     drawsCursor: true,
+    showsButtons: true,
 
     async connect() {
       const routes = createRoutes({ context, hub, assets: createAssets(), closing: closing.signal })

@@ -12,6 +12,7 @@ export interface SentMessage {
 
 const chatIdPattern = /^[A-Za-z0-9_-]{1,64}$/
 const messageIdPattern = /^[A-Za-z0-9_-]{8,64}$/
+const buttonIdPattern = /^[A-Za-z0-9:_-]{1,64}$/
 const entryIdPattern = /^[\x21-\x7e]{1,200}$/
 
 /** The chat id of a URL. Throws `http/bad-request`. */
@@ -35,6 +36,24 @@ export async function parseSentMessage(request: Request): Promise<SentMessage> {
   const clean = text.toWellFormed().trim()
   if (clean === '') throw unexpectedValue('text', 'at least one character', text)
   return { chat, id, text: clean }
+}
+
+/** A pressed button of a question. */
+export interface Press {
+  readonly chat: string
+  readonly button: string
+  /** The entry that shows the button. */
+  readonly entry: string
+}
+
+/** Throws `http/bad-request`. */
+export async function parsePress(request: Request): Promise<Press> {
+  const body = await parseObject(request)
+  return {
+    chat: parseChatId(body.get('chat')),
+    button: requireMatch('button', body.get('button'), buttonIdPattern, 'the id of a button'),
+    entry: requireMatch('entry', body.get('entry'), entryIdPattern, 'the id of an entry'),
+  }
 }
 
 /** The chat id of a body. Throws `http/bad-request`. */

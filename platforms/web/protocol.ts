@@ -13,6 +13,38 @@ export interface WireEntry {
   readonly turnId?: string
   /** The id that the page created for the message. */
   readonly messageId?: string
+  readonly question?: WireQuestion
+}
+
+/** A question, as it is now. A later entry with the same `id` is its result, which replaces it. */
+export interface WireQuestion {
+  readonly id: string
+  readonly state: 'open' | 'accepted' | 'refused' | 'unanswered'
+  /** Empty unless it is open. */
+  readonly buttons: readonly WireButton[]
+}
+
+export interface WireButton {
+  readonly id: string
+  readonly label: string
+  readonly style?: 'primary' | 'danger'
+  /** The answer is the next message. */
+  readonly isText?: true
+}
+
+/** A line of `GET /api/approvals`. */
+export interface WireApproval {
+  readonly id: string
+  readonly covers: string
+  readonly where: string
+  readonly by: string
+}
+
+/** The answer to a press. */
+export interface WirePressResult {
+  readonly status: 'taken' | 'stale' | 'refused'
+  /** One line of plain text. */
+  readonly text: string
 }
 
 export interface WireInfo {

@@ -2,11 +2,11 @@
  * The HTTP routes of the page. Routes that read or change a chat require the gateway's token. The files of the page contain
  * no secret and are public.
  */
-import type { ChatEntry, EventKey, HistoryQuery, HttpRoute, MessageEvent, PlatformContext } from '#sdk'
+import type { ChatEntry, EventKey, HistoryQuery, HttpRoute, MessageEvent, PlatformContext, SessionSource } from '#sdk'
 import { brand, HermesError, parseCommand } from '#sdk'
 import type { Assets } from './assets.ts'
 import type { Hub } from './hub.ts'
-import { parseChatId, parseChatIdBody, parseEntryId, parseSentMessage } from './parse-request.ts'
+import { parseChatId, parseChatIdBody, parseEntryId, parsePress, parseSentMessage } from './parse-request.ts'
 import { jsonResponse, withErrorResponse } from './responses.ts'
 
 /** Entries in one answer of the history. */
@@ -33,6 +33,7 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
     { method: 'GET', path: '/web/stream', access: 'token', handle: whileOpen(stream) },
     { method: 'GET', path: '/web/history', access: 'token', handle: whileOpen(history) },
     { method: 'POST', path: '/web/messages', access: 'token', handle: whileOpen(send) },
+    { method: 'POST', path: '/web/press', access: 'token', handle: whileOpen(press) },
     { method: 'POST', path: '/web/stop', access: 'token', handle: whileOpen(stop) },
   ]
 
@@ -98,16 +99,19 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
     return jsonResponse(202, { stopped: running !== undefined })
   }
 
+  /** The result arrives as an entry in the streams of all pages. */
+  async function press(request: Request): Promise<Response> {
+    const { chat, button, entry } = await parsePress(request)
+    return jsonResponse(200, await context.press({ source: sourceOf(chat), buttonId: button, messageId: entry }))
+  }
+
+  function sourceOf(chatId: string): SessionSource {
+    return { platform: context.platform, account: context.account, chatId, chatType: 'dm', userId: 'owner' }
+  }
+
   function eventOf(chatId: string, text: string, messageId?: string): MessageEvent {
     return {
-      source: {
-        platform: context.platform,
-        account: context.account,
-        chatId,
-        chatType: 'dm',
-        userId: 'owner',
-        ...(messageId === undefined ? {} : { messageId }),
-      },
+      source: { ...sourceOf(chatId), ...(messageId === undefined ? {} : { messageId }) },
       text,
       messageType: parseCommand({ text }) === null ? 'text' : 'command',
       timestamp: context.clock(),

@@ -78,6 +78,7 @@ export function buttonsOf(id: string, { kind, choices }: Pick<Question, 'kind' |
     id: buttonId(id, kind, answer, index),
     label,
     ...(style === undefined ? {} : { style }),
+    ...(answer === 'other' ? { isText: true as const } : {}),
   }))
 }
 

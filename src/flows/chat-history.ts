@@ -2,11 +2,13 @@
  * A chat as people saw it: what was written and what was answered, from inbox and outbox together.
  * (The transcript is another thing: what the model saw.)
  */
+import { findQuestion } from '../approvals/queries.ts'
+import { buttonsOf } from '../approvals/question.ts'
 import { listChatEvents } from '../inbox/chat-history.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import type { ChatPosition, ChatRef } from '../message/chat-range.ts'
-import { listChatMessages } from '../outbox/chat-history.ts'
-import type { ChatEntry, HistoryQuery } from '../platforms/adapter.ts'
+import { type ChatHistoryRow, listChatMessages } from '../outbox/chat-history.ts'
+import type { ChatEntry, ChatQuestion, HistoryQuery } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
 
 /** Oldest first: the `limit` entries that follow `after`, or else the newest ones, those before `before`. */
@@ -29,16 +31,43 @@ export function* chatHistory(chat: ChatRef, { after, before, limit }: HistoryQue
       ...(turn_id === null ? {} : { turnId: turn_id }),
     }
   })
-  const agentEntries = (yield* listChatMessages(chat, spanOf('o'))).map(({ id, text, kind, turn_id, created_at }) => ({
-    id: entryId(created_at, 'o', id),
-    from: 'agent' as const,
-    kind: kind === 'reply' ? ('message' as const) : ('notice' as const),
-    text,
-    at: created_at,
-    ...(turn_id === null ? {} : { turnId: turn_id }),
-  }))
+  const agentEntries: ChatEntry[] = []
+  for (const row of yield* listChatMessages(chat, spanOf('o'))) agentEntries.push(yield* agentEntry(row))
   const all = [...userEntries, ...agentEntries].sort((a, b) => (a.id < b.id ? -1 : 1))
   return after === undefined ? all.slice(-limit) : all.slice(0, limit)
+}
+
+function* agentEntry({ id, key, text, kind, turn_id, created_at }: ChatHistoryRow): Transaction<ChatEntry> {
+  const asked = yield* questionOf(key)
+  const turnId = turn_id ?? asked?.turnId
+  return {
+    id: entryId(created_at, 'o', id),
+    from: 'agent',
+    kind: kind === 'reply' ? 'message' : 'notice',
+    text,
+    at: created_at,
+    ...(turnId === undefined ? {} : { turnId }),
+    ...(asked === undefined ? {} : { question: asked.question }),
+  }
+}
+
+/** The keys of a question with buttons and of its result (`replyKeyOf`), with the number of the message. */
+const questionKey = /^question:([\w-]+)(?::closed)?:\d+$/
+
+function* questionOf(
+  key: string,
+): Transaction<{ readonly question: ChatQuestion; readonly turnId: string | undefined } | undefined> {
+  const id = questionKey.exec(key)?.[1]
+  const stored = id === undefined ? undefined : yield* findQuestion(id)
+  if (stored?.buttons !== true) return undefined
+  const { choices, state, answer, turnId = stored.about?.turnId } = stored
+  const isOpen = state === 'waiting'
+  const chosen = choices.find((choice) => choice.answer === answer)
+  const settled = chosen === undefined ? 'unanswered' : chosen.style === 'danger' ? 'refused' : 'accepted'
+  return {
+    question: { id: stored.id, state: isOpen ? 'open' : settled, buttons: isOpen ? buttonsOf(stored.id, stored) : [] },
+    turnId,
+  }
 }
 
 /** What was written comes from the inbox, what was answered from the outbox. */

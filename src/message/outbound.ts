@@ -52,6 +52,8 @@ export interface Button {
   readonly id: string
   readonly label: string
   readonly style?: 'primary' | 'danger'
+  /** The answer is the next message of the user; a press changes nothing. */
+  readonly isText?: true
 }
 
 /** Determines the next step of the sender: wait, retry later, fail the delivery, stop the account. */

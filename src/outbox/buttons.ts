@@ -6,7 +6,12 @@ import type { Button } from '../message/outbound.ts'
 import { query, row, type Transaction } from '../store/query.ts'
 
 const buttonsSchema = z.array(
-  z.object({ id: z.string(), label: z.string(), style: z.enum(['primary', 'danger']).exactOptional() }),
+  z.object({
+    id: z.string(),
+    label: z.string(),
+    style: z.enum(['primary', 'danger']).exactOptional(),
+    isText: z.literal(true).exactOptional(),
+  }),
 )
 
 /** Throws when the column `buttons` of a row is damaged. */

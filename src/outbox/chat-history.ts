@@ -8,7 +8,7 @@ const historyQuery = (direction: 'asc' | 'desc') =>
   query((db, p: ChatRangeParams) =>
     db
       .selectFrom('outbox')
-      .select(['id', 'text', 'kind', 'turn_id', 'created_at'])
+      .select(['id', 'key', 'text', 'kind', 'turn_id', 'created_at'])
       .where('platform', '=', p.platform)
       .where('account', '=', p.account)
       .where('chat_id', '=', p.chat_id)
@@ -22,6 +22,8 @@ const historyQueries = { oldest: historyQuery('asc'), newest: historyQuery('desc
 
 export interface ChatHistoryRow {
   readonly id: number
+  /** The key of the reply, with the number of the message behind it. */
+  readonly key: string
   readonly text: string
   readonly kind: 'reply' | 'notice'
   readonly turn_id: string | null

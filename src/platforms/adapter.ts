@@ -9,6 +9,7 @@ import type { Attachment, MessageEvent } from '../message/event.ts'
 import type { EventKey } from '../message/ids.ts'
 import type {
   AlbumResult,
+  Button,
   OutboundAlbum,
   OutboundAttachment,
   OutboundMessage,
@@ -198,6 +199,17 @@ export interface ChatEntry {
   readonly turnId?: string
   /** The message id that the adapter passed to `accept`. */
   readonly messageId?: string
+  /** A question with buttons, or its result: a later entry with the same `id`, which replaces it. */
+  readonly question?: ChatQuestion
+}
+
+/** A question of the gateway, as it is now. */
+export interface ChatQuestion {
+  readonly id: string
+  /** `accepted`: a choice other than a refusal. `unanswered`: it has expired, or its turn has ended. */
+  readonly state: 'open' | 'accepted' | 'refused' | 'unanswered'
+  /** For `PlatformContext.press`; empty unless it is open. */
+  readonly buttons: readonly Button[]
 }
 
 /** Selects messages of a chat: the first `limit` after an entry, the last `limit` before one, or the newest. */

@@ -31,6 +31,10 @@ export class ApiError extends Error {
  * @typedef {object} Api
  * @property {(id: string, text: string) => Promise<void>} send resolves when the message is on disk; repeating it is harmless
  * @property {() => Promise<void>} stop
+ * @property {(button: string, entry: string) => Promise<import('../protocol.ts').WirePressResult>} press
+ *   resolves when the answer is on disk; a second press of a question changes nothing
+ * @property {() => Promise<import('../protocol.ts').WireApproval[]>} approvals what runs without a question
+ * @property {(id: string) => Promise<void>} revoke takes one of them back; nothing happens when it is gone
  * @property {(before: string) => Promise<{ entries: import('../protocol.ts').WireEntry[], more: boolean }>} earlier
  * @property {(after: string | undefined, signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} stream
  */
@@ -48,6 +52,21 @@ export function createApi({ token, chat, fetch }) {
     },
     async stop() {
       await call('/web/stop', { body: { chat } })
+    },
+    async press(button, entry) {
+      const response = await call('/web/press', { body: { chat, button, entry } })
+      return response.json()
+    },
+    async approvals() {
+      const response = await call('/api/approvals', {})
+      return response.json()
+    },
+    async revoke(id) {
+      try {
+        await call('/api/approvals/revoke', { body: { id } })
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 404)) throw error
+      }
     },
     async earlier(before) {
       const response = await call(`/web/history?${new URLSearchParams({ chat, before })}`, {})

@@ -56,14 +56,9 @@ export function openChat({ token, storage, onLeave }) {
   const log = createLog({
     list: byId('log', HTMLElement),
     now,
-    actions: { onRetry: outbox.retry, onDiscard: outbox.discard },
+    actions: { onRetry: outbox.retry, onDiscard: outbox.discard, onPress: api.press, onWrite: () => composer.focus() },
   })
-  const scroller = createScroller({
-    viewport: byId('scroller', HTMLElement),
-    content: byId('content', HTMLElement),
-    jump: byId('jump', HTMLButtonElement),
-    frame: app,
-  })
+  const scroller = scrollerOf(app)
   const composer = createComposer({
     form: byId('composer', HTMLFormElement),
     field: byId('message', HTMLTextAreaElement),
@@ -75,7 +70,10 @@ export function openChat({ token, storage, onLeave }) {
     onSend: send,
   })
   const empty = createEmptyState(composer.fill)
-  const status = createStatus({ onForget: () => leave('') })
+  const status = createStatus({
+    onForget: () => leave(''),
+    onRemembered: async () => (await import('./view/remembered.js')).showRemembered(api),
+  })
   const connection = createConnection({
     stream: api.stream,
     after: store.resumeId,
@@ -133,9 +131,9 @@ export function openChat({ token, storage, onLeave }) {
     scroller.toEnd()
   }
 
-  /** @param {string} text */
-  function noteReply(text) {
-    announcer.reply(text)
+  /** @param {import('../protocol.ts').WireEntry} entry */
+  function noteReply(entry) {
+    announcer.reply(entry)
     scroller.noteNew()
   }
 
@@ -172,6 +170,16 @@ export function openChat({ token, storage, onLeave }) {
   }
 }
 
+/** @param {HTMLElement} frame */
+function scrollerOf(frame) {
+  return createScroller({
+    viewport: byId('scroller', HTMLElement),
+    content: byId('content', HTMLElement),
+    jump: byId('jump', HTMLButtonElement),
+    frame,
+  })
+}
+
 /**
  * Escape stops the turn. Page keys scroll the conversation while the field keeps the focus.
  *
@@ -184,7 +192,12 @@ function listenToKeys({ store, scroller, stop }) {
   document.addEventListener('keydown', (event) => {
     const { key, target } = event
     if (event.isComposing) return
-    if (key === 'Escape' && store.workingSince() !== null && document.querySelector(':popover-open') === null) stop()
+    if (
+      key === 'Escape' &&
+      store.workingSince() !== null &&
+      document.querySelector(':popover-open, dialog[open]') === null
+    )
+      stop()
     const leafing = target instanceof HTMLTextAreaElement && target.scrollHeight <= target.clientHeight
     if (leafing && (key === 'PageUp' || key === 'PageDown')) {
       event.preventDefault()

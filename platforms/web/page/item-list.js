@@ -66,7 +66,11 @@ export function createItemList() {
       for (const entry of entries) {
         if (shown.has(entry.id)) continue
         shown.add(entry.id)
-        older = insert(older, itemOf(entry))
+        const item = itemOf(entry)
+        // The result of a question replaces it, also when it is shown already.
+        if (items.some(({ key }) => key === item.key)) continue
+        const known = older.findIndex(({ key }) => key === item.key)
+        older = known === -1 ? insert(older, item) : older.with(known, item)
       }
       items = [...older, ...items]
     },

@@ -40,17 +40,29 @@
  * @property {readonly ToolEvent[]} tools
  * @property {boolean} running
  */
-/** @typedef {UserItem | AgentItem | ActivityItem} Item */
+/**
+ * @typedef {object} QuestionItem
+ * @property {'question'} kind
+ * @property {string} key
+ * @property {string} text
+ * @property {number} at
+ * @property {string} turnId
+ * @property {string} entryId
+ * @property {import('../protocol.ts').WireQuestion} question
+ */
+/** @typedef {UserItem | AgentItem | QuestionItem | ActivityItem} Item */
 
 /**
  * Converts an entry of the history.
  *
  * @param {WireEntry} entry
- * @returns {UserItem | AgentItem}
+ * @returns {UserItem | AgentItem | QuestionItem}
  */
-export function itemOf({ id, from, kind, text, at, turnId = '' }) {
+export function itemOf({ id, from, kind, text, at, turnId = '', question }) {
   const common = { key: `entry:${id}`, text, at, turnId, entryId: id }
   if (from === 'user') return { kind: 'user', ...common, state: 'sent', problem: '' }
+  // The result of a question has its key and replaces it.
+  if (question !== undefined) return { kind: 'question', ...common, key: `question:${question.id}`, question }
   return { kind: kind === 'notice' ? 'notice' : 'agent', ...common, live: false }
 }
 

@@ -13,7 +13,7 @@ import { itemOf, withSendState, withTool } from './items.js'
 /** How long a `typing` event is valid, ms. The gateway repeats it every few seconds. */
 export const typingMs = 8_000
 
-/** @param {{ now: () => number, onChange: () => void, onReply: (text: string) => void, onStored: (key: string) => void }} options */
+/** @param {{ now: () => number, onChange: () => void, onReply: (entry: WireEntry) => void, onStored: (key: string) => void }} options */
 export function createStore({ now, onChange, onReply, onStored }) {
   const items = createItemList()
   const drafts = createDrafts({ items, now })
@@ -101,7 +101,9 @@ export function createStore({ now, onChange, onReply, onStored }) {
 
   /** @param {WireEntry} entry */
   function addEntry(entry) {
-    if (!items.markShown(entry.id)) return
+    const isNew = items.markShown(entry.id)
+    // A question may have been settled while the page was disconnected.
+    if (!isNew && entry.question === undefined) return
     const item = itemOf(entry)
     if (item.kind === 'user') {
       // Messages of this page are known by the id that the page created.
@@ -119,7 +121,7 @@ export function createStore({ now, onChange, onReply, onStored }) {
     items.put({ ...item, key: draft?.key ?? item.key })
     if (draft !== undefined) draft.key = null
     typingUntil = 0
-    if (ready) onReply(entry.text)
+    if (ready && isNew) onReply(entry)
   }
 
   /** @param {string} turnId */

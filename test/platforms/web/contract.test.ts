@@ -17,6 +17,11 @@ platformContract('the chat page', async () => {
       const body = JSON.stringify({ chat: target.chatId, id: `message-${id}`, text })
       return (await served.request('/web/messages', { method: 'POST', body })).status === 202
     },
+    async press(button, messageId) {
+      const body = JSON.stringify({ chat: target.chatId, button, entry: messageId })
+      const pressed: unknown = await (await served.request('/web/press', { method: 'POST', body })).json()
+      return String(Object(pressed).text)
+    },
     async openChat() {
       page = createLineReader(await served.request(`/web/stream?chat=${target.chatId}`))
       await page.until('ready')

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import type { PressResult } from '#sdk'
 import { createTab, findChromium, type OpenOptions, startBrowser, type Tab } from './browser.ts'
 import { type Gateway, target, token } from './support.ts'
 
@@ -60,7 +61,7 @@ describe('the chat page', { skip }, () => {
     await page.waitForSelector('.log pre')
     // As text, because the tests are compiled without the types of a browser.
     const found = await page.evaluate(`(() => {
-      const landmarks = 'header, main, section[aria-label], form[aria-label], [role=region][aria-label], [role=log]'
+      const landmarks = 'header, main, dialog[aria-labelledby], section[aria-label], form[aria-label], [role=region][aria-label], [role=log]'
       const content = [...document.querySelectorAll('#app button, #app textarea, #facts')]
       const regions = [...document.querySelectorAll('[role=region]')].map((one) => one.getAttribute('aria-label'))
       const status = document.querySelector('#status')
@@ -371,7 +372,180 @@ describe('the chat page', { skip }, () => {
     assert.deepEqual([await paper('light'), await paper('dark')], ['rgb(251, 251, 252)', 'rgb(16, 18, 21)'])
     await page.emulateMedia({ colorScheme: null })
   })
+
+  describe('questions', () => {
+    const question = (command: string) =>
+      `May I run \`terminal\`?\n\n\`\`\`\n${command}\n\`\`\`\n\nOnly an owner may answer.`
+    const cards = (page: Page, state: string) => page.locator(`.entry.question[data-state=${state}]`)
+
+    test('are answered with the keyboard: the buttons are disabled at once, and the result replaces them', async () => {
+      await using opened = await open()
+      const { page, gateway, problems } = opened
+      await connected(page)
+      await gateway.ask('q1', question('rm -r build'))
+      await gateway.ask('q2', question('rm -r dist'))
+      await cards(page, 'open').nth(1).waitFor()
+      assert.match(await page.innerText('#announcer'), /rm -r build[\s\S]*Allow once, This session, Always, Deny/)
+      const first = cards(page, 'open').first()
+      await first.getByRole('button', { name: 'Allow once' }).focus()
+      await page.keyboard.press('Tab')
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'This session')
+      assert.notEqual(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'none')
+      const { promise, resolve } = Promise.withResolvers<PressResult>()
+      gateway.onPress = () => promise
+      await page.keyboard.press('Enter')
+      await page.waitForFunction("document.querySelectorAll('.choices button:disabled').length === 4")
+      // A second Enter answers neither this question nor the next one.
+      await page.keyboard.press('Enter')
+      resolve({ status: 'taken', text: 'Allowed until this session ends.' })
+      await gateway.settle('q1', '**This session** — owner')
+      await cards(page, 'accepted').waitFor()
+      assert.equal(await page.evaluate("document.activeElement.closest('.question').dataset.state"), 'accepted')
+      assert.match(await cards(page, 'accepted').innerText(), /This session — owner/)
+      assert.equal(await cards(page, 'accepted').getByRole('button', { name: 'Allow once' }).count(), 0)
+      assert.equal(await cards(page, 'open').count(), 1)
+      assert.deepEqual(gateway.presses, ['appr:q1:1'])
+      assert.deepEqual(problems, [])
+    })
+
+    test('that are open are shown again after a reload, and settled ones with their result', async () => {
+      await using opened = await open()
+      const { page, gateway } = opened
+      await connected(page)
+      await gateway.ask('q1', question('one'))
+      await gateway.ask('q2', question('two'))
+      await gateway.settle('q2', '**Deny** — owner', 'refused')
+      await cards(page, 'refused').waitFor()
+      await page.reload()
+      await cards(page, 'refused').waitFor()
+      assert.equal(await page.locator('.entry.question').count(), 2)
+      assert.match(await cards(page, 'refused').innerText(), /Deny — owner/)
+      await cards(page, 'open').getByRole('button', { name: 'Deny' }).click()
+      await cards(page, 'open').getByText('Allowed, this once.').waitFor()
+      assert.deepEqual(gateway.presses, ['appr:q1:3'])
+    })
+
+    test('that were answered in another tab or before a restart say so, and their buttons stay disabled', async () => {
+      await using opened = await open()
+      const { page, gateway } = opened
+      await connected(page)
+      await gateway.ask('q1', question('one'))
+      gateway.onPress = () => ({ status: 'stale', text: 'This was answered before: Deny.' })
+      await page.getByRole('button', { name: 'Allow once' }).click()
+      await page.getByText('This was answered before: Deny.').waitFor()
+      assert.equal(await page.locator('.choices button:enabled').count(), 0)
+    })
+
+    test('stay open when the answer could not be stored', async () => {
+      await using opened = await open()
+      const { page, gateway, served } = opened
+      await connected(page)
+      await gateway.ask('q1', question('one'))
+      await cards(page, 'open').waitFor()
+      served.refuseConnections()
+      await page.getByRole('button', { name: 'Allow once' }).click()
+      await page.getByText('The answer was not stored').waitFor()
+      assert.equal(await page.locator('.choices button:enabled').count(), 4)
+      served.open()
+    })
+
+    test('of the agent can be answered in own words', async () => {
+      await using opened = await open()
+      const { page, gateway } = opened
+      await connected(page)
+      gateway.onPress = () => ({ status: 'taken', text: 'Please write your answer as a message.' })
+      await gateway.ask('q1', 'Which colour?', ['Red', 'Blue', 'Other'])
+      await page.getByRole('button', { name: 'Other' }).click()
+      await page.getByText('Please write your answer as a message.').waitFor()
+      await page.waitForFunction("document.activeElement.id === 'message'")
+      assert.equal(await page.locator('.choices button:enabled').count(), 3)
+    })
+
+    test('keep their order, ten of them, between the message and the reply of their turn', async () => {
+      await using opened = await open({ prepare: (gateway) => gateway.store('user', 'Go on', { turnId: 't1' }) })
+      const { page, gateway } = opened
+      await connected(page)
+      for (let count = 1; count <= 10; count += 1) await gateway.ask(`q${count}`, question(`rm -r ${count}`))
+      for (const count of [7, 2]) await gateway.settle(`q${count}`, '**Allow once** — owner')
+      await gateway.reply('Done.', 't1')
+      await page.locator('.entry.agent').waitFor()
+      const expected = ['Go on', ...Array.from({ length: 10 }, (_, index) => `rm -r ${index + 1}`), 'Done.']
+      const order = () => page.locator('.slip, .question pre, .entry.agent .prose').allInnerTexts()
+      assert.deepEqual(await order(), expected)
+      await page.reload()
+      await page.locator('.entry.agent').waitFor()
+      assert.deepEqual(await order(), expected)
+    })
+
+    test('and the list of what is remembered have no serious issue for assistive software', async () => {
+      const { default: axe } = await import('axe-core')
+      await using phone = await createTab(browser, {
+        viewport: { width: 360, height: 640 },
+        hasTouch: true,
+        isMobile: true,
+      })
+      for (const tab of [desk, phone]) {
+        await using opened = await tab.open()
+        const { page, gateway, problems } = opened
+        await connected(page)
+        gateway.remembered = [{ id: 'docker restart *', covers: 'docker restart *', where: 'everywhere', by: '' }]
+        await gateway.ask('q1', question(`rm -r ${'long'.repeat(80)}`))
+        await gateway.ask('q2', 'Which?', ['Red', 'B'.repeat(60), 'Other'])
+        await gateway.ask('q3', question('three'))
+        await gateway.settle('q3', '**Deny** — owner', 'refused')
+        await cards(page, 'refused').waitFor()
+        assert.equal(
+          await page.evaluate(
+            "document.querySelector('#content').scrollWidth - document.querySelector('#content').clientWidth",
+          ),
+          0,
+        )
+        await page.evaluate(axe.source)
+        const issues = async () => page.evaluate<string[]>(findIssues)
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+          assert.deepEqual(await issues(), [], colorScheme)
+        }
+        await page.click('#status')
+        await page.click('#remembered-open')
+        await page.waitForSelector('#remembered-list li')
+        assert.deepEqual(await issues(), [])
+        await page.emulateMedia({ colorScheme: null, reducedMotion: null })
+        assert.deepEqual(problems, [])
+      }
+    })
+
+    test('are asked again after "always" is taken back on the page', async () => {
+      await using opened = await open()
+      const { page, gateway, problems } = opened
+      await connected(page)
+      const grant = { where: 'conversation main', by: 'owner' }
+      gateway.remembered = [
+        { id: 'docker restart *', covers: 'docker restart *', where: 'everywhere (config.yaml)', by: '' },
+        { id: 'g3', covers: 'rm -r build', ...grant },
+      ]
+      await page.click('#status')
+      await page.click('#remembered-open')
+      await page.getByRole('button', { name: 'Ask again: rm -r build' }).click()
+      await page.waitForFunction("document.querySelectorAll('#remembered-list li').length === 1")
+      assert.deepEqual(
+        gateway.remembered.map(({ id }) => id),
+        ['docker restart *'],
+      )
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('#remembered-empty:not([hidden])')
+      assert.deepEqual(gateway.remembered, [])
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('#remembered:not([open])', { state: 'attached' })
+      assert.deepEqual(problems, [])
+    })
+  })
 })
+
+/** Runs in the page, which contains axe. As text, because the tests are compiled without the types of a browser. */
+const findIssues = `axe.run(document).then(({ violations }) => violations
+  .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  .flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`
 
 const hostile = `Raw <img src=x onerror=alert(1)> in a line.
 

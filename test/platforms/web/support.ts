@@ -5,7 +5,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { ChatEntry, GatewayInfo, HttpRoute, MessageEvent, PlatformContext, TurnResult } from '#sdk'
+import type {
+  Button,
+  ChatEntry,
+  ChatQuestion,
+  GatewayInfo,
+  HttpRoute,
+  MessageEvent,
+  PlatformContext,
+  PressResult,
+  TurnResult,
+} from '#sdk'
 import { createAdapter } from '../../../platforms/web/adapter.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { createRecordingContext } from '../../kit/recording-context.ts'
@@ -37,6 +47,16 @@ export interface Gateway {
   failHistory: Error | undefined
   /** Stores a reply and sends it, as the outbox does. */
   reply(text: string, turnId?: string): Promise<void>
+  /** Stores a question and sends it, as the outbox does. Its buttons are `appr:<id>:<answer>`. */
+  ask(id: string, text: string, labels?: readonly string[]): Promise<void>
+  /** Stores the result of a question and sends it. */
+  settle(id: string, result: string, state?: Exclude<ChatQuestion['state'], 'open'>): Promise<void>
+  /** The ids of pressed buttons, in order. */
+  readonly presses: string[]
+  /** Called for each press. */
+  onPress: (buttonId: string) => Promise<PressResult> | PressResult
+  /** What `GET /api/approvals` lists. */
+  remembered: { id: string; covers: string; where: string; by: string }[]
   draft(id: string, text: string, turnId?: string): Promise<void>
   /** Ends the turn of an accepted message. */
   finish(seq: number): void
@@ -94,6 +114,10 @@ export async function startGateway(): Promise<Gateway> {
       const start = history.findIndex(({ id }) => id === after) + 1
       return history.slice(start, start + limit)
     },
+    async press({ buttonId }) {
+      gateway.presses.push(buttonId)
+      return gateway.onPress(buttonId)
+    },
     route: (route) => void routes.push(route),
     health: () => undefined,
     info: () => gateway.info,
@@ -120,6 +144,31 @@ export async function startGateway(): Promise<Gateway> {
       const entry = gateway.store('agent', text, { turnId })
       await adapter.send({ deliveryId: entry.id, target, text, kind: 'reply', turnId }, AbortSignal.timeout(1_000))
     },
+    presses: [],
+    onPress: () => ({ status: 'taken', text: 'Allowed, this once.' }),
+    remembered: [],
+    async ask(id, text, labels = ['Allow once', 'This session', 'Always', 'Deny']) {
+      const buttons = labels.map((label, index): Button => {
+        const style = index === 0 ? 'primary' : label === 'Deny' ? 'danger' : undefined
+        const isText = label === 'Other' ? { isText: true as const } : {}
+        return { id: `appr:${id}:${index}`, label, ...(style === undefined ? {} : { style }), ...isText }
+      })
+      const question = { id, state: 'open' as const, buttons }
+      const entry = gateway.store('agent', text, { kind: 'notice', turnId: 't1', question })
+      await adapter.send({ deliveryId: entry.id, target, text, kind: 'notice', buttons }, AbortSignal.timeout(1_000))
+    },
+    async settle(id, result, state = 'accepted') {
+      const asked = history.findIndex(({ question }) => question?.id === id)
+      const entry = history[asked]
+      if (entry === undefined) throw new Error(`there is no question ${id}`)
+      const question = { id, state, buttons: [] }
+      history[asked] = { ...entry, question }
+      const { text } = entry
+      const shown = `${text}\n\n${result}`
+      const closed = gateway.store('agent', shown, { kind: 'notice', turnId: 't1', question })
+      const edit = { deliveryId: closed.id, target, text: shown, kind: 'notice' as const }
+      await adapter.edit?.(entry.id, edit, true, AbortSignal.timeout(1_000))
+    },
     async draft(id, text, turnId = 't1') {
       await adapter.send({ deliveryId: id, target, text, kind: 'draft', turnId }, AbortSignal.timeout(1_000))
     },
@@ -142,7 +191,25 @@ export async function startGateway(): Promise<Gateway> {
     },
   }
   await adapter.connect(AbortSignal.timeout(1_000))
+  routes.push(...approvalRoutes(gateway))
   return gateway
+}
+
+/** As the admin API serves them. */
+function approvalRoutes(gateway: Gateway): HttpRoute[] {
+  return [
+    { method: 'GET', path: '/api/approvals', access: 'token', handle: () => Response.json(gateway.remembered) },
+    {
+      method: 'POST',
+      path: '/api/approvals/revoke',
+      access: 'token',
+      async handle(request) {
+        const { id } = Object(await request.json())
+        gateway.remembered = gateway.remembered.filter((one) => one.id !== id)
+        return Response.json({ ok: true })
+      },
+    },
+  ]
 }
 
 function matchesRoute(path: string, url: string): boolean {

@@ -16,13 +16,25 @@ export function createAnnouncer(page) {
   })
 
   return {
-    /** @param {string} text */
-    reply(text) {
-      region.append(h('p', {}, `Hermes: ${spoken(text)}`))
+    /** @param {import('../../protocol.ts').WireEntry} entry */
+    reply({ text, question }) {
+      region.append(h('p', {}, question === undefined ? `Hermes: ${spoken(text)}` : spokenQuestion(text, question)))
       while (region.childElementCount > kept) region.firstElementChild?.remove()
       if (page.hidden) page.title = `● ${title}`
     },
   }
+}
+
+/**
+ * The command of a question is read, too. A result is only its last line.
+ *
+ * @param {string} text
+ * @param {import('../../protocol.ts').WireQuestion} question
+ */
+function spokenQuestion(text, { state, buttons }) {
+  const blocks = parseMarkdown(text.slice(0, maxChars)).flatMap((token) => renderBlock(token)?.textContent ?? [])
+  if (state !== 'open') return `Hermes: ${blocks.at(-1) ?? ''}`
+  return `Hermes asks: ${[...blocks, `Answers: ${buttons.map(({ label }) => label).join(', ')}.`].join('\n')}`
 }
 
 /** A reply as one would read it aloud: without markup, and without the code. @param {string} text */

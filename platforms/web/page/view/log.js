@@ -5,6 +5,7 @@ import { h } from '../dom.js'
 import { dayName, dayNumber } from '../time.js'
 import { createActivityView } from './activity.js'
 import { createAgentView, createNoticeView, createUserView } from './message.js'
+import { createQuestionView } from './question.js'
 
 /** @typedef {import('../items.js').Item} Item */
 /** @typedef {{ node: HTMLElement, item: Item, update: (item: Item) => void }} Shown */
@@ -13,7 +14,7 @@ import { createAgentView, createNoticeView, createUserView } from './message.js'
  * @param {object} options
  * @param {HTMLElement} options.list
  * @param {() => number} options.now
- * @param {{ onRetry: (key: string) => void, onDiscard: (key: string) => void }} options.actions
+ * @param {{ onRetry: (key: string) => void, onDiscard: (key: string) => void } & import('./question.js').QuestionActions} options.actions
  * @returns {{ render: (items: readonly Item[]) => void }}
  */
 export function createLog({ list, now, actions }) {
@@ -70,6 +71,7 @@ export function createLog({ list, now, actions }) {
     if (item.kind === 'user') return adapt(createUserView(actions), isUser, item)
     if (item.kind === 'agent') return adapt(createAgentView(), isAgent, item)
     if (item.kind === 'notice') return adapt(createNoticeView(), isAgent, item)
+    if (item.kind === 'question') return adapt(createQuestionView(actions), isQuestion, item)
     return adapt(createActivityView(), isActivity, item)
   }
 
@@ -114,6 +116,11 @@ function isUser(item) {
 /** @param {Item} item @returns {item is import('../items.js').AgentItem} */
 function isAgent(item) {
   return item.kind === 'agent' || item.kind === 'notice'
+}
+
+/** @param {Item} item @returns {item is import('../items.js').QuestionItem} */
+function isQuestion(item) {
+  return item.kind === 'question'
 }
 
 /** @param {Item} item @returns {item is import('../items.js').ActivityItem} */

@@ -6,8 +6,8 @@ import { byId, h, setText } from '../dom.js'
 /** @typedef {import('../connection.js').ConnectionState} ConnectionState */
 /** @typedef {import('../../protocol.ts').WireInfo} WireInfo */
 
-/** @param {{ onForget: () => void }} actions */
-export function createStatus({ onForget }) {
+/** @param {{ onForget: () => void, onRemembered: () => Promise<void> }} actions */
+export function createStatus({ onForget, onRemembered }) {
   const button = byId('status', HTMLButtonElement)
   const text = byId('status-text', HTMLElement)
   const facts = byId('facts', HTMLElement)
@@ -18,6 +18,10 @@ export function createStatus({ onForget }) {
   let reason = ''
 
   byId('forget', HTMLButtonElement).addEventListener('click', onForget)
+  byId('remembered-open', HTMLButtonElement).addEventListener('click', () => {
+    byId('about', HTMLElement).hidePopover()
+    void onRemembered()
+  })
 
   return {
     /** @param {WireInfo} next */
