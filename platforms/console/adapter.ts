@@ -3,18 +3,22 @@
  * when it is opened. Sending therefore always succeeds.
  */
 
-import type { OutboundMessage, PlatformAdapter, PlatformContext } from '#sdk'
+import type { OutboundMessage, PlatformAdapter, PlatformContext, SessionSource } from '#sdk'
 import { brand, definePlatform, type EventKey, HermesError, messageOf, withTimeout } from '#sdk'
 import { createHub } from './hub.ts'
 
 /** How long a request for a result is held open, ms. Clients have a longer time limit. */
 const longPollMs = 25_000
+/** Open questions whose messages are remembered. */
+const maxQuestions = 1_000
 
 export function createAdapter(context: PlatformContext): PlatformAdapter {
   const hub = createHub(context)
   const closing = new AbortController()
   /** Messages without a result by chat, for `stop`. */
   const pendingSeqs = new Map<string, Set<number>>()
+  /** A button of open questions, by the id of their message. */
+  const askedMessages = new Map<string, string>()
 
   return {
     // A terminal needs no splitting and updates quickly.
@@ -22,8 +26,10 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     draftIntervalMs: 60,
     idempotentSends: true,
     drawsCursor: true,
+    showsButtons: true,
     async connect() {
       context.route({ method: 'POST', path: '/cli/messages', access: 'token', handle: receive })
+      context.route({ method: 'POST', path: '/cli/press', access: 'token', handle: press })
       context.route({ method: 'POST', path: '/cli/stop', access: 'token', handle: stop })
       context.route({ method: 'GET', path: '/cli/stream', access: 'token', handle: stream })
       context.route({ method: 'GET', path: '/cli/outcome', access: 'token', handle: outcome })
@@ -40,11 +46,41 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     activity: ({ chatId }, activity) => hub.publish(chatId, { type: 'activity', activity }),
   }
 
-  function show(id: string, { target, text, kind, turnId }: OutboundMessage, final: boolean) {
+  function show(id: string, { target, text, kind, turnId, buttons }: OutboundMessage, final: boolean) {
+    const [button] = buttons ?? []
+    const asked = askedMessages.get(id)
+    if (button !== undefined) rememberQuestion(id, button.id)
+    if (asked !== undefined && button === undefined) {
+      askedMessages.delete(id)
+      hub.publish(target.chatId, { type: 'settled', button: asked, text })
+      return { success: true as const, messageId: id }
+    }
     const said = { id, text, ...(turnId === undefined ? {} : { turnId }) }
-    const event = { type: 'message' as const, kind: kind === 'notice' ? kind : ('message' as const), ...said }
+    const shown = buttons === undefined ? said : { ...said, buttons }
+    const event = { type: 'message' as const, kind: kind === 'notice' ? kind : ('message' as const), ...shown }
     hub.publish(target.chatId, final ? event : { type: 'draft', ...said })
     return { success: true as const, messageId: id }
+  }
+
+  function rememberQuestion(id: string, button: string): void {
+    askedMessages.set(id, button)
+    for (const oldest of askedMessages.keys()) if (askedMessages.size > maxQuestions) askedMessages.delete(oldest)
+  }
+
+  /** The result is a `PressResult`. */
+  async function press(request: Request): Promise<Response> {
+    const { chat, button, message } = await parseBody(request)
+    const chatId = parseId('chat', chat)
+    if (typeof button !== 'string' || button === '') throw badRequest('button', 'the id of a button', button)
+    if (typeof message !== 'string' || message === '') throw badRequest('message', 'the id of a message', message)
+    // A question of an earlier process is not remembered yet.
+    if (!askedMessages.has(message)) rememberQuestion(message, button)
+    return Response.json(await context.press({ source: sourceOf(chatId), buttonId: button, messageId: message }))
+  }
+
+  function sourceOf(chatId: string): SessionSource {
+    const { platform, account } = context
+    return { platform, account, chatId, chatType: 'dm', userId: 'owner' }
   }
 
   async function receive(request: Request): Promise<Response> {
@@ -52,9 +88,8 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     const chatId = parseId('chat', chat)
     const messageId = parseId('id', id)
     if (typeof text !== 'string' || text.trim() === '') throw badRequest('text', 'a non-empty string', text)
-    const { platform, account } = context
     const event = {
-      source: { platform, account, chatId, chatType: 'dm' as const, userId: 'owner' },
+      source: sourceOf(chatId),
       text,
       messageType: text.trimStart().startsWith('/') ? ('command' as const) : ('text' as const),
       messageId,

@@ -2,7 +2,7 @@
  * Sends events to the terminals of a chat, one JSON object per line. A terminal that reconnects first receives the missed
  * entries of the history.
  */
-import type { ChatEntry, PlatformContext, TurnActivity } from '#sdk'
+import type { Button, ChatEntry, PlatformContext, TurnActivity } from '#sdk'
 
 interface TerminalText {
   readonly text: string
@@ -12,12 +12,20 @@ interface TerminalText {
 export type TerminalEvent =
   /** The terminal is up to date. `cursor` is where it continues after a lost connection. */
   | { readonly type: 'ready'; readonly cursor: string }
-  /** A message that was sent while the terminal was disconnected. */
-  | ({ readonly type: 'missed'; readonly kind: ChatEntry['kind'] } & TerminalText)
+  /** A message that was sent while the terminal was disconnected, and a question that is still open. */
+  | ({ readonly type: 'missed'; readonly id: string; readonly kind: ChatEntry['kind'] } & TerminalText & QuestionFields)
   /** The complete text of a reply in progress. */
   | ({ readonly type: 'draft'; readonly id: string } & TerminalText)
-  | ({ readonly type: 'message'; readonly id: string; readonly kind: ChatEntry['kind'] } & TerminalText)
+  | ({ readonly type: 'message'; readonly id: string; readonly kind: ChatEntry['kind'] } & TerminalText &
+      QuestionFields)
+  /** The question with this button has a result, which ends its text. */
+  | { readonly type: 'settled'; readonly button: string; readonly text: string }
   | { readonly type: 'activity'; readonly activity: TurnActivity }
+
+interface QuestionFields {
+  /** Its buttons, while it is open. `press` takes their ids. */
+  readonly buttons?: readonly Button[]
+}
 
 type Terminal = ReadableStreamDefaultController<Uint8Array>
 
@@ -25,6 +33,10 @@ const maxTerminalsPerChat = 8
 /** The buffer of a terminal. A terminal that exceeds it must reconnect and catch up. */
 const maxBufferedBytes = 4_194_304
 const maxMissed = 200
+/** Entries that are searched for open questions when a terminal is opened. */
+const maxRecent = 50
+
+const isFromAgent = ({ from }: ChatEntry) => from === 'agent'
 
 export function createHub({ history, log }: Pick<PlatformContext, 'history' | 'log'>) {
   const chats = new Map<string, Set<Terminal>>()
@@ -53,11 +65,13 @@ export function createHub({ history, log }: Pick<PlatformContext, 'history' | 'l
   /** The terminal already receives live events, so these may precede the missed entries. */
   async function catchUp(chat: string, terminal: Terminal, after: string | null): Promise<void> {
     try {
-      const query = after === null ? { limit: 1 } : { limit: maxMissed, ...(after === '' ? {} : { after }) }
+      const query = after === null ? { limit: maxRecent } : { limit: maxMissed, ...(after === '' ? {} : { after }) }
       const entries = await history(chat, query)
-      for (const { from, kind, text, turnId } of after === null ? [] : entries) {
-        const entryText = turnId === undefined ? { text } : { text, turnId }
-        if (from === 'agent') sendTo(chat, terminal, { type: 'missed', kind, ...entryText })
+      const isMissed = ({ question }: ChatEntry) => (after === null ? question?.state === 'open' : true)
+      for (const { id, kind, text, turnId, question } of entries.filter(isFromAgent).filter(isMissed)) {
+        const fields = turnId === undefined ? { text } : { text, turnId }
+        const buttons = question?.state === 'open' ? { buttons: question.buttons } : {}
+        sendTo(chat, terminal, { type: 'missed', id, kind, ...fields, ...buttons })
       }
       sendTo(chat, terminal, { type: 'ready', cursor: entries.at(-1)?.id ?? after ?? '' })
     } catch (error) {
@@ -70,7 +84,7 @@ export function createHub({ history, log }: Pick<PlatformContext, 'history' | 'l
     if (!chats.get(chat)?.has(terminal)) return
     if ((terminal.desiredSize ?? 0) > 0) terminal.enqueue(encoder.encode(`${JSON.stringify(event)}\n`))
     // A lost draft is replaced by the next one. A lost message is not.
-    else if (event.type === 'message' || event.type === 'missed') end(chat, terminal)
+    else if (event.type !== 'draft' && event.type !== 'activity') end(chat, terminal)
   }
 
   function end(chat: string, terminal: Terminal): void {

@@ -27,6 +27,8 @@ export interface ChatClient {
   send(text: string, signal: AbortSignal, unattended?: boolean): Promise<number>
   /** Waits for the result of a message, also across a restart of the daemon. Throws when the signal aborts. */
   waitForResult(seq: number, signal: AbortSignal): Promise<TurnResult>
+  /** Presses a button of a message. A second press of a question changes nothing. Throws as `send`. */
+  press(button: string, message: string, signal: AbortSignal): Promise<z.output<typeof pressResultSchema>>
   /** Stops the running turn; `seq` is a message of it. */
   stop(seq: number | undefined, signal: AbortSignal): Promise<void>
   /** The events of the chat, until the signal aborts. Throws only when the first connection fails or access is denied. */
@@ -34,6 +36,8 @@ export interface ChatClient {
 }
 
 const textFields = { text: z.string(), turnId: z.string().optional() }
+const buttonSchema = z.object({ id: z.string(), label: z.string(), isText: z.boolean().optional() })
+const questionFields = { id: z.string(), buttons: z.array(buttonSchema).optional() }
 const kindSchema = z.enum(['message', 'notice'])
 const activitySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('turn-started') }),
@@ -43,9 +47,16 @@ const activitySchema = z.discriminatedUnion('kind', [
 ])
 const chatEventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), cursor: z.string() }),
-  z.object({ type: z.literal('missed'), kind: kindSchema, ...textFields }),
+  z.object({
+    type: z.literal('missed'),
+    kind: kindSchema,
+    ...textFields,
+    ...questionFields,
+    id: z.string().default(''),
+  }),
   z.object({ type: z.literal('draft'), id: z.string(), ...textFields }),
-  z.object({ type: z.literal('message'), id: z.string(), kind: kindSchema, ...textFields }),
+  z.object({ type: z.literal('message'), kind: kindSchema, ...textFields, ...questionFields }),
+  z.object({ type: z.literal('settled'), button: z.string(), text: z.string() }),
   z.object({ type: z.literal('activity'), activity: activitySchema }),
 ])
 
@@ -60,6 +71,7 @@ const turnResultSchema = z.object({
   usage: z.object({ inputTokens: z.number(), outputTokens: z.number() }),
   errorCode: z.string().exactOptional(),
 })
+const pressResultSchema = z.object({ status: z.enum(['taken', 'stale', 'refused']), text: z.string() })
 const acceptedSchema = z.object({ seq: z.number() })
 
 /** Consecutive failures before the daemon counts as stopped: about two minutes. */
@@ -90,6 +102,10 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
           await waitBefore(failures, signal)
         }
       }
+    },
+    async press(button, message, signal) {
+      const response = await call('/cli/press', signal, { chat, button, message })
+      return pressResultSchema.parse(await response.json())
     },
     async stop(seq, signal) {
       const response = await call('/cli/stop', signal, { chat, ...(seq === undefined ? {} : { seq }) })

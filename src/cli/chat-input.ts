@@ -25,6 +25,8 @@ export interface ChatInput {
   prompt(): void
   /** Hides the prompt and what is typed, until `prompt`. Otherwise it would be mixed into an answer that is being printed. */
   hide(): void
+  /** Removes the prompt and what is typed from the screen. */
+  clear(): void
   /** Prints above the prompt and shows the prompt again. */
   printAbove(print: () => void): void
   /** Restores the terminal. May be called twice. */
@@ -84,13 +86,18 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
       terminal.prompt(true)
     },
     hide: screen.hide,
+    clear,
     printAbove(print) {
-      cursorTo(output, 0)
-      clearLine(output, 0)
+      clear()
       print()
       if (!closed) terminal.prompt(true)
     },
     close,
+  }
+
+  function clear(): void {
+    cursorTo(output, 0)
+    clearLine(output, 0)
   }
 
   async function submitAfterPaste(count: number): Promise<void> {

@@ -19,6 +19,8 @@ export interface ChatPrinter {
   onEvent(event: ChatEvent): void
   /** The result of a sent message. */
   onResult(result: TurnResult): void
+  /** Prints a question with its numbered choices. */
+  question(text: string, choices: readonly string[]): void
   /** Prints a status message of the terminal chat. */
   aside(text: string): void
   /** Starts a new line unless the cursor is at the start of one. */
@@ -67,6 +69,8 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
           return
         case 'lost':
           return printAside('Connection to the gateway lost; reconnecting…')
+        case 'settled':
+          return printAside(lastParagraph(event.text))
         case 'ready':
           return
       }
@@ -80,6 +84,10 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
       }
       if (status === 'stopped') printAside('Stopped.')
       if (waiting === 0) fromMessage = []
+    },
+    question(text, choices) {
+      printReply(stripControlCharacters(text))
+      if (choices.length > 0) print(`\n${choices.map((label, index) => `  ${index + 1}  ${label}\n`).join('')}\n`)
     },
     aside: printAside,
     breakLine,
@@ -145,6 +153,11 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
 /** Removes control characters other than tabs and line breaks, and characters that change the writing direction. */
 export function stripControlCharacters(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '')
+}
+
+/** The result of a question, without emphasis. */
+function lastParagraph(text: string): string {
+  return (text.trimEnd().split('\n\n').at(-1) ?? '').replace(/^\*\*(.*?)\*\*|^\*(.*)\*$/s, '$1$2')
 }
 
 /** Removes a text from the list; false when the list does not contain it. */

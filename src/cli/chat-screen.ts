@@ -9,6 +9,7 @@ import type { TurnResult } from '../message/turn-result.ts'
 import type { ChatClient } from './chat-client.ts'
 import { type ChatInput, createChatInput } from './chat-input.ts'
 import { createChatPrinter, stripControlCharacters } from './chat-printer.ts'
+import { createChatQuestions } from './chat-questions.ts'
 import { toSingleLine } from './display.ts'
 import { describeError, exitCodes } from './exit-codes.ts'
 
@@ -46,6 +47,15 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
   })
   /** Messages without a result yet. */
   const open = new Set<number>()
+  const questions = createChatQuestions({
+    client,
+    signal: signalOrClosed,
+    printer,
+    prompt: () => prompt,
+    isIdle: () => pendingMessages === 0,
+    print: printOrdered,
+    printError,
+  })
   let pendingMessages = 0
   let stopRequested = false
   let prompt: ChatInput | undefined
@@ -65,8 +75,7 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
   async function printEvents(): Promise<void> {
     try {
       for await (const event of client.events(signalOrClosed)) {
-        if (prompt === undefined || pendingMessages > 0) printer.onEvent(event)
-        else prompt.printAbove(() => printer.onEvent(event))
+        if (!isTerminal || !questions.take(event)) printOrdered(() => printer.onEvent(event))
         if (event.type === 'ready') ready.resolve()
       }
     } catch (error) {
@@ -75,12 +84,22 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
     }
   }
 
+  /** Nothing is printed into what the user types. */
+  function printOrdered(print: () => void): void {
+    const isPromptShown = pendingMessages === 0 || questions.isOpen()
+    if (prompt !== undefined && isPromptShown) prompt.printAbove(print)
+    else print()
+  }
+
   function openPrompt(): ChatInput {
     const { sleep } = options
     const opened = createChatInput({
       input,
       output,
-      onMessage: (text) => (exitCommands.has(text.trim()) ? exitWith(0) : void ask(text)),
+      onMessage(text) {
+        if (exitCommands.has(text.trim())) exitWith(0)
+        else if (!questions.answer(text)) void ask(text)
+      },
       onInterrupt(empty) {
         if (pendingMessages > 0 && !stopRequested) {
           stopRequested = true
@@ -113,8 +132,9 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
   async function ask(text: string): Promise<void> {
     let seq: number | undefined
     // What is typed while an answer is printed is not shown; the message is, when it is sent.
-    if (pendingMessages > 0 && isTerminal) printer.aside(`› ${text}`)
-    prompt?.hide()
+    const isAsked = questions.isOpen()
+    if (pendingMessages > 0 && isTerminal && !isAsked) printer.aside(`› ${text}`)
+    if (!isAsked) prompt?.hide()
     pendingMessages += 1
     printer.onSent()
     try {
@@ -123,7 +143,8 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
       open.add(seq)
       // Ctrl-C may have been pressed before the message was accepted.
       if (stopRequested) await stopTurn()
-      printer.onResult(await client.waitForResult(seq, signalOrClosed))
+      const result = await client.waitForResult(seq, signalOrClosed)
+      printOrdered(() => printer.onResult(result))
     } catch (error) {
       if (!signalOrClosed.aborted) printError(error)
     } finally {

@@ -103,7 +103,7 @@ test('after a lost connection the events of a chat continue with those that were
   cut()
   gateway.history.push({ id: '1', from: 'agent', kind: 'notice', text: 'Said while away', at: 0 })
   assert.deepEqual(await next(), { type: 'lost' })
-  assert.deepEqual(await next(), { type: 'missed', kind: 'notice', text: 'Said while away' })
+  assert.deepEqual(await next(), { type: 'missed', id: '1', kind: 'notice', text: 'Said while away' })
   assert.deepEqual(await next(), { type: 'ready', cursor: '1' })
   await adapter.send({ deliveryId: 'd', target, text: 'live again', kind: 'reply' }, signal)
   assert.deepEqual(await next(), { type: 'message', id: 'd', kind: 'message', text: 'live again' })

@@ -87,7 +87,7 @@ test('messages without a question are printed when they arrive', () => {
 
 test('missed messages are printed unless they were printed before', () => {
   const { printer, text } = screen()
-  const missed = (said: string) => ({ type: 'missed' as const, kind: 'message' as const, text: said })
+  const missed = (said: string) => ({ type: 'missed' as const, id: '', kind: 'message' as const, text: said })
   printer.onEvent(message('first'))
   printer.onEvent(missed('first'))
   printer.onEvent(missed('second'))

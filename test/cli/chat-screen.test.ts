@@ -274,3 +274,73 @@ test('what is typed during an answer is not mixed into it, and is in the prompt 
   assert.ok(text.includes('one two three\n'), JSON.stringify(text))
   assert.equal(text.split('typed').length, 2, 'it is printed once')
 })
+
+const choices = ['Allow once', 'This session', 'Deny'].map((label, index) => ({ id: `appr:q:${index}`, label }))
+
+test('a question lists its choices with numbers and takes a number or a label', async (t) => {
+  const { gateway, adapter, keys, output } = await chatting(t)
+  const asked = gateway.nextEvent()
+  keys.write('clean up\r')
+  await asked
+  gateway.answerPresses({ status: 'taken', text: 'Refused.' })
+  const question = { target, kind: 'notice' as const, text: 'May I run `rm -r a`?', buttons: choices }
+  await adapter.send({ ...question, deliveryId: 'd1' }, signal)
+  const other = choices.map(({ label }, index) => ({ id: `appr:r:${index}`, label }))
+  await adapter.send({ ...question, text: 'May I run `rm -r b`?', deliveryId: 'd2', buttons: other }, signal)
+  await output.until(/rm -r a[^\n]*\n\n {2}1 {2}Allow once\n {2}2 {2}This session\n {2}3 {2}Deny\n\n[^\n]*› /)
+  assert.doesNotMatch(output.text(), /rm -r b/, 'one question at a time')
+  keys.write('3\r')
+  await output.until(/Refused\.[^\n]*\n[\s\S]*rm -r b/)
+  await adapter.edit?.('d1', { ...question, text: 'done\n\n**Deny** — owner', deliveryId: 'e' }, true, signal)
+  keys.write('this session\r')
+  await output.until(/rm -r b[\s\S]*Refused\./)
+  assert.deepEqual(
+    gateway.presses.map(({ buttonId, messageId }) => [buttonId, messageId]),
+    [
+      ['appr:q:2', 'd1'],
+      ['appr:r:1', 'd2'],
+    ],
+  )
+  assert.equal(gateway.ingestedEvents.length, 1, 'an answer is not a message')
+  gateway.completeTurn(1, { text: 'ok' })
+  await output.until(/ok\n/)
+})
+
+test('a question that another terminal answers shows its result, and other text remains a message', async (t) => {
+  const { gateway, adapter, keys, output } = await chatting(t)
+  const first = gateway.nextEvent()
+  keys.write('clean up\r')
+  await first
+  const { buttons: _, ...result } = { target, kind: 'notice' as const, text: '', deliveryId: 'd1', buttons: choices }
+  await adapter.send({ ...result, text: 'May I?', buttons: choices }, signal)
+  await output.until(/3 {2}Deny/)
+  const second = gateway.nextEvent()
+  keys.write('/deny keep it\r')
+  assert.equal((await second).event.text, '/deny keep it')
+  await adapter.edit?.('d1', { ...result, text: 'May I?\n\n**Deny** — owner: keep it' }, true, signal)
+  await output.until(/Deny — owner: keep it/)
+  gateway.completeTurn(2, { text: 'Refused.' })
+  gateway.completeTurn(1, { text: 'ok' })
+  await output.until(/ok\n/)
+  const third = gateway.nextEvent()
+  keys.write('3\r')
+  assert.equal((await third).event.text, '3')
+})
+
+test('a terminal that is opened shows the questions that are still open', async (t) => {
+  const { client, adapter, gateway } = await connected(t)
+  const asked = { from: 'agent' as const, kind: 'notice' as const, at: 0 }
+  gateway.history.push(
+    { ...asked, id: '1', text: 'old', question: { id: 'p', state: 'refused', buttons: [] } },
+    { ...asked, id: '2', text: 'May I?', question: { id: 'q', state: 'open', buttons: choices } },
+  )
+  const events = client.events(signal)
+  const missed = { type: 'missed', id: '2', kind: 'notice', text: 'May I?', buttons: choices }
+  assert.deepEqual((await events.next()).value, missed)
+  assert.deepEqual((await events.next()).value, { type: 'ready', cursor: '2' })
+  gateway.answerPresses({ status: 'stale', text: 'This was answered before: Deny.' })
+  assert.equal((await client.press('appr:q:0', '2', signal)).status, 'stale')
+  await adapter.edit?.('2', { deliveryId: 'e', target, text: 'May I?\n\n**Deny**', kind: 'notice' }, true, signal)
+  assert.deepEqual((await events.next()).value, { type: 'settled', button: 'appr:q:0', text: 'May I?\n\n**Deny**' })
+  await events.return(undefined)
+})

@@ -160,7 +160,7 @@ test('a terminal that reconnects receives only the missed messages', async (t) =
       .split('\n')
       .map((one) => JSON.parse(one)),
     [
-      { type: 'missed', kind: 'message', text: 'new', turnId: 't' },
+      { type: 'missed', id: '4', kind: 'message', text: 'new', turnId: 't' },
       { type: 'ready', cursor: '4' },
     ],
   )
