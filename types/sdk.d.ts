@@ -1923,6 +1923,8 @@ declare module 'hermes-gateway:message/outbound' {
         readonly id: string;
         readonly label: string;
         readonly style?: 'primary' | 'danger';
+        /** The answer is the next message of the user; a press changes nothing. */
+        readonly isText?: true;
     }
     /** Determines the next step of the sender: wait, retry later, fail the delivery, stop the account. */
     export type SendFailureKind = 'rate-limited' | 'temporary' | 'rejected' | 'unauthorised';
@@ -2605,7 +2607,7 @@ declare module 'hermes-gateway:platforms/adapter' {
     import type { ButtonPress, MessageChange } from 'hermes-gateway:message/change';
     import type { Attachment, MessageEvent } from 'hermes-gateway:message/event';
     import type { EventKey } from 'hermes-gateway:message/ids';
-    import type { AlbumResult, OutboundAlbum, OutboundAttachment, OutboundMessage, SendResult } from 'hermes-gateway:message/outbound';
+    import type { AlbumResult, Button, OutboundAlbum, OutboundAttachment, OutboundMessage, SendResult } from 'hermes-gateway:message/outbound';
     import type { SessionSource, Target } from 'hermes-gateway:message/source';
     import type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
     export interface PlatformAdapter {
@@ -2784,6 +2786,16 @@ declare module 'hermes-gateway:platforms/adapter' {
         readonly turnId?: string;
         /** The message id that the adapter passed to `accept`. */
         readonly messageId?: string;
+        /** A question with buttons, or its result: a later entry with the same `id`, which replaces it. */
+        readonly question?: ChatQuestion;
+    }
+    /** A question of the gateway, as it is now. */
+    export interface ChatQuestion {
+        readonly id: string;
+        /** `accepted`: a choice other than a refusal. `unanswered`: it has expired, or its turn has ended. */
+        readonly state: 'open' | 'accepted' | 'refused' | 'unanswered';
+        /** For `PlatformContext.press`; empty unless it is open. */
+        readonly buttons: readonly Button[];
     }
     /** Selects messages of a chat: the first `limit` after an entry, the last `limit` before one, or the newest. */
     export interface HistoryQuery {
@@ -3587,7 +3599,7 @@ declare module 'hermes-gateway:sdk' {
     export { type ChatType, type SessionSource, type Target, targetOf } from 'hermes-gateway:message/source';
     export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from 'hermes-gateway:message/transcript';
     export type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
-    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, CommandEntry, DiagnosticContext, DiagnosticResult, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, PlatformAdapter, PlatformContext, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
+    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatQuestion, CommandEntry, DiagnosticContext, DiagnosticResult, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, PlatformAdapter, PlatformContext, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
     export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';
     export type { DaemonOptions, LlmOptions, LlmResult, MemoryContext, MemoryProvider, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';
