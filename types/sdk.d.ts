@@ -1321,6 +1321,8 @@ declare module 'hermes-gateway:lib/redact' {
         distinctive(): readonly string[];
         /** Replaces the secrets of a source. The previous ones stay known, because text that contains them may still be written. */
         set(source: string, values: Iterable<string>): void;
+        /** As `set`; the previous secrets of the source are forgotten, because they are worthless by then. */
+        setShortLived(source: string, values: Iterable<string>): void;
     }
     export function createSecretRegistry(): SecretRegistry;
     /** Short texts, and longer words and numbers, also occur in everyday text. */
@@ -1900,7 +1902,7 @@ declare module 'hermes-gateway:message/outbound' {
             readonly kind: 'url';
             readonly url: string;
         }
-        /** `open` rejects when the file is missing or must not be sent. The blob reads from disk on demand. */
+        /** The blob reads from disk on demand, until the call with this message has ended. A file that changes cannot be read. */
          | {
             readonly kind: 'file';
             readonly bytes: number;
