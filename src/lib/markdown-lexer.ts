@@ -4,13 +4,26 @@
  *
  * It also reads what models write and CommonMark does not: formulas, emphasis next to scripts without spaces, and `<br>`.
  */
-import { Hooks, Lexer, type MarkedOptions, type Token, Tokenizer, type Tokens } from 'marked'
+import { Hooks, Lexer, type MarkedOptions, type Token, Tokenizer, type Tokens, type TokensList } from 'marked'
 import { decodeHtmlEntities } from './html-entities.ts'
 import { emphasisRules } from './markdown-emphasis.ts'
 import { findInlineMath, findMathBlockStart, matchMathBlock, mayContainMath, type TextSpan } from './markdown-math.ts'
 
 /** `marked` pads rows to the width of the header. A table may have this many padding cells. */
 const maxFillerCells = 1_000
+/** Deeper quotes and lists stay plain text. Renderers do not format them either. */
+const maxBlockDepth = 24
+/** Characters of all blocks, counted again on each level of nesting. */
+const maxBlockChars = 600_000
+/** Blocks inside of blocks, inline texts, and characters that may be markup. A token takes some microseconds. */
+const maxNestedBlocks = 3_000
+const maxInlineTexts = 4_000
+const maxMarkers = 8_000
+const maxTables = 300
+/** The lines after these are shown unformatted. */
+const maxLines = 4_000
+/** Longer addresses are no links: the search for the end of one takes quadratic time. */
+const longAddress = /^(?:(?:https?|ftp):\/\/|www\.)\S{2049}/i
 /** Emphasis markers times characters, summed over all inline texts. This takes a quarter of a second. */
 const maxEmphasisWork = 8_000_000
 
@@ -19,7 +32,21 @@ const maxEmphasisWork = 8_000_000
  * A table or inline text that would take too long stays plain text. Throws RangeError.
  */
 export function lexMarkdown(text: string): readonly Token[] {
-  return new ModelLexer(new ModelTokenizer(), mayContainMath(text)).lex(text)
+  const end = endOfLines(text, maxLines)
+  const tokens = new ModelLexer(new ModelTokenizer(), mayContainMath(text)).lex(text.slice(0, end))
+  if (end === text.length) return tokens
+  const rest = text.slice(end)
+  return [...tokens, { type: 'paragraph', raw: rest, text: rest, tokens: [plainText(rest)] }]
+}
+
+/** The end of the first `count` lines. */
+function endOfLines(text: string, count: number): number {
+  let end = 0
+  for (let line = 0; line < count; line += 1) {
+    end = text.indexOf('\n', end) + 1
+    if (end === 0) return text.length
+  }
+  return end
 }
 
 /** The formulas of the inline text that is being read. */
@@ -56,10 +83,13 @@ class InlineMath {
 
 class ModelTokenizer extends Tokenizer {
   math: InlineMath | undefined
+  private tablesLeft = maxTables
 
   override table(src: string): Tokens.Table | undefined {
+    if (this.tablesLeft === 0) return undefined
     const [whole, header = '', , rows = ''] = this.rules.block.table.exec(src) ?? []
     if (whole === undefined || isMostlyFiller(whole, header, rows)) return undefined
+    this.tablesLeft -= 1
     return super.table(src)
   }
 
@@ -88,6 +118,10 @@ class ModelTokenizer extends Tokenizer {
     return token === undefined ? undefined : { ...token, text: decodeHtmlEntities(token.raw) }
   }
 
+  override url(src: string): Tokens.Link | undefined {
+    return longAddress.test(src) ? undefined : super.url(src)
+  }
+
   override link(src: string): Tokens.Link | Tokens.Image | undefined {
     const token = super.link(src)
     return token === undefined ? undefined : decodeLink(token)
@@ -103,6 +137,11 @@ class ModelLexer extends Lexer {
   private readonly rules: ModelTokenizer
   private readonly hasMath: boolean
   private workLeft = maxEmphasisWork
+  private blockCharsLeft = maxBlockChars
+  private nestedBlocksLeft = maxNestedBlocks
+  private inlineTextsLeft = maxInlineTexts
+  private markersLeft = maxMarkers
+  private depth = 0
 
   constructor(tokenizer: ModelTokenizer, hasMath: boolean) {
     super(hasMath ? { gfm: true, tokenizer, ...mathOptions(tokenizer) } : { gfm: true, tokenizer })
@@ -112,10 +151,30 @@ class ModelLexer extends Lexer {
     tokenizer.rules = { ...rules, inline: { ...rules.inline, ...emphasisRules } }
   }
 
+  override blockTokens(src: string, tokens?: Token[], lastParagraphClipped?: boolean): Token[]
+  override blockTokens(src: string, tokens?: TokensList, lastParagraphClipped?: boolean): TokensList
+  override blockTokens(src: string, tokens: Token[] = [], lastParagraphClipped = false): Token[] {
+    this.blockCharsLeft -= src.length
+    this.nestedBlocksLeft -= 1
+    const isExhausted = this.depth > maxBlockDepth || this.blockCharsLeft < 0 || this.nestedBlocksLeft < 0
+    if (this.depth > 0 && isExhausted) {
+      tokens.push({ type: 'paragraph', raw: src, text: src, tokens: [plainText(src)] })
+      return tokens
+    }
+    this.depth += 1
+    try {
+      return super.blockTokens(src, tokens, lastParagraphClipped)
+    } finally {
+      this.depth -= 1
+    }
+  }
+
   override inlineTokens(src: string, tokens: Token[] = []): Token[] {
     const work = countEmphasisMarkers(src) * src.length
-    if (work > this.workLeft) {
-      tokens.push({ type: 'text', raw: src, text: decodeHtmlEntities(src), escaped: false })
+    this.inlineTextsLeft -= 1
+    this.markersLeft -= src.match(markers)?.length ?? 0
+    if (work > this.workLeft || this.inlineTextsLeft < 0 || this.markersLeft < 0) {
+      tokens.push(plainText(src))
       return tokens
     }
     this.workLeft -= work
@@ -151,7 +210,12 @@ function mathOptions(tokenizer: ModelTokenizer): MarkedOptions {
   }
 }
 
+const markers = /[\\`*_~[\]<!$]/g
 const lineBreakTag = /^<br[ \t]*\/?>/i
+
+function plainText(raw: string): Tokens.Text {
+  return { type: 'text', raw, text: decodeHtmlEntities(raw), escaped: false }
+}
 
 function literal(raw: string): Tokens.Escape {
   return { type: 'escape', raw, text: raw }

@@ -19,10 +19,11 @@ export function mayContainMath(text: string): boolean {
 export function findInlineMath(text: string): TextSpan[] {
   if (!mayContainMath(text)) return []
   const found: TextSpan[] = []
+  const closingAfter = createClosingSearch(text)
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at]
     if (char !== '\\' && char !== '$') continue
-    const end = formulaEnd(text, at)
+    const end = formulaEnd(text, at, closingAfter)
     if (end !== undefined) {
       found.push({ start: at, end })
       at = end - 1
@@ -36,25 +37,26 @@ export function findInlineMath(text: string): TextSpan[] {
  * `undefined` when the formulas of `text` stay the same whatever follows.
  */
 export function findUndecidedMath(text: string): number | undefined {
+  const closingAfter = createClosingSearch(text)
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at]
     if (char !== '\\' && char !== '$') continue
-    if (isUndecided(text, at)) return at
-    const end = formulaEnd(text, at)
+    if (isUndecided(text, at, closingAfter)) return at
+    const end = formulaEnd(text, at, closingAfter)
     if (end !== undefined) at = end - 1
     else if (char === '\\' || text[at + 1] === '$') at += 1
   }
   return undefined
 }
 
-function isUndecided(text: string, start: number): boolean {
+function isUndecided(text: string, start: number, closingAfter: ClosingSearch): boolean {
   if (start === text.length - 1) return true
   const { opening, closing } = delimitersAt(text, start)
   if (closing === undefined) return false
   const from = start + opening.length
+  const at = closingAfter(closing, from)
+  if (isNear(at, from, closing)) return at + closing.length === text.length
   const window = text.slice(from, from + maxFormulaChars)
-  const length = indexOfUnescaped(window, closing)
-  if (length !== -1) return from + length + closing.length === text.length
   const isLine = opening === '$'
   return (
     window.length < maxFormulaChars &&
@@ -68,15 +70,18 @@ function delimitersAt(text: string, start: number): { opening: string; closing: 
   return { opening, closing: closingOf.get(opening) }
 }
 
-function formulaEnd(text: string, start: number): number | undefined {
+function formulaEnd(
+  text: string,
+  start: number,
+  closingAfter = createClosingSearch(text.slice(0, start + maxFormulaChars + 4)),
+): number | undefined {
   const { opening, closing } = delimitersAt(text, start)
   if (closing === undefined) return undefined
   const from = start + opening.length
-  const window = text.slice(from, from + maxFormulaChars)
-  const length = indexOfUnescaped(window, closing)
-  if (length === -1) return undefined
-  const formula = window.slice(0, length)
-  const end = from + length + closing.length
+  const at = closingAfter(closing, from)
+  if (!isNear(at, from, closing)) return undefined
+  const formula = text.slice(from, at)
+  const end = at + closing.length
   if (formula.trim() === '' || /`|\n[ \t]*\n/.test(formula)) return undefined
   return isFormula(opening, formula, text[start - 1] ?? '', text[end] ?? '') ? end : undefined
 }
@@ -88,10 +93,29 @@ const closingOf: ReadonlyMap<string, string> = new Map([
   ['$', '$'],
 ])
 
-function indexOfUnescaped(text: string, closing: string): number {
-  for (let at = text.indexOf(closing); at !== -1; at = text.indexOf(closing, at + 1)) {
+/** Finds the first unescaped delimiter at or after `from`; -1 when there is none. */
+type ClosingSearch = (closing: string, from: number) => number
+
+/** Remembers the last result for each delimiter, so that a text of openings takes linear time. `from` must grow. */
+function createClosingSearch(text: string): ClosingSearch {
+  const known = new Map<string, { readonly from: number; readonly found: number }>()
+  return (closing, from) => {
+    const last = known.get(closing)
+    if (last !== undefined && last.from <= from && (last.found === -1 || last.found >= from)) return last.found
+    const found = indexOfUnescaped(text, closing, from)
+    known.set(closing, { from, found })
+    return found
+  }
+}
+
+function isNear(at: number, from: number, closing: string): boolean {
+  return at !== -1 && at + closing.length <= from + maxFormulaChars
+}
+
+function indexOfUnescaped(text: string, closing: string, from: number): number {
+  for (let at = text.indexOf(closing, from); at !== -1; at = text.indexOf(closing, at + 1)) {
     let backslashes = 0
-    while (text[at - 1 - backslashes] === '\\') backslashes += 1
+    while (at - backslashes > from && text[at - 1 - backslashes] === '\\') backslashes += 1
     if (backslashes % 2 === 0) return at
   }
   return -1

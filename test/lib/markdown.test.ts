@@ -12,12 +12,29 @@ test('Markdown is parsed into blocks that a platform can render', async () => {
   assert.deepEqual([code?.lang, code?.text], ['js', 'const a = 1'])
 })
 
-test('a text that the parser cannot process becomes a plain paragraph', async () => {
+test('quotes nested thousands of levels deep are formatted down to a limit, and the rest is text', async () => {
   const text = `${'> '.repeat(20_000)}deep`
-  const [token, ...more] = await parseMarkdown(text)
-  assert.equal(more.length, 0)
-  assert.equal(token?.type === 'paragraph' && token.text, text)
+  let [token] = await parseMarkdown(text)
+  let depth = 0
+  for (; token?.type === 'blockquote'; depth += 1) [token] = token.tokens.filter(isParagraphOrQuote)
+  assert.ok(depth > 3 && depth < 100)
+  assert.equal(token?.type === 'paragraph' && token.text.endsWith('> deep'), true)
 })
+
+test('of a text with very many lines, lists, tables and markers, nothing is lost', async () => {
+  for (const unit of ['- a\n', 'a\n=\n', '|a|b|\n|-|-|\n', '[a](b) ', '\\(\\[ ', '> - '])
+    assert.equal(
+      (await parseMarkdown(unit.repeat(20_000))).map(({ raw }) => raw).join('').length,
+      unit.length * 20_000,
+      unit,
+    )
+})
+
+type Quoted = Extract<MarkedToken, { type: 'blockquote' | 'paragraph' }>
+
+function isParagraphOrQuote(token: { readonly type: string }): token is Quoted {
+  return token.type === 'blockquote' || token.type === 'paragraph'
+}
 
 test('an empty text has no blocks', async () => {
   assert.deepEqual(await parseMarkdown(''), [])
