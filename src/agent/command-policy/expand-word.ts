@@ -141,6 +141,9 @@ function splitUnquoted(value: Field, quoted: boolean): readonly ExpandedPart[] {
 }
 
 function expandBraces(text: string, context: ExpandContext): Alternatives {
+  // The inner braces are parsed again on each level.
+  context.budget.steps -= text.length / charsPerStep
+  if (context.budget.steps <= 0) return [[unknownPiece(text)]]
   const choices = splitBraces(text)
   if (choices === undefined) return [[unknownPiece(text)]]
   return choices.flatMap((choice): Alternatives => {
