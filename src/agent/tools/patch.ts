@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { BuiltInToolDeps } from './deps.ts'
 import { absolutePath, readTextFile, writeFileAtomic } from './support/files.ts'
-import { replaceText } from './support/replace-text.ts'
+import { replaceLongText } from './support/replace-long-text.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
@@ -26,7 +26,7 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
     mode: 'effect',
     label: ({ path }) => path,
 
-    async run({ path, old_string, new_string, replace_all = false }, { environment, limits }) {
+    async run({ path, old_string, new_string, replace_all = false }, { environment, limits, signal }) {
       const allowed = await fileGuard.checkWrite(absolutePath(path, environment.cwd, userHome))
       if (!allowed.ok) return toErrorJson(allowed)
       const readable = await fileGuard.checkRead(allowed.path)
@@ -38,14 +38,17 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
         )
       if (!file.lossless)
         return toErrorJson({ code: 'not_utf8', reason: `${path} is not valid UTF-8; changing it would damage it.` })
-      const replaced = replaceText(file.text, old_string, new_string, replace_all)
+      const replaced = await replaceLongText(
+        { text: file.text, search: old_string, replacement: new_string, all: replace_all },
+        signal,
+      )
       if (!replaced.ok) return toErrorJson(replaced)
       await writeFileAtomic(allowed.path, replaced.text)
-      const { lines, exact } = replaced
+      const { count, lines, exact } = replaced
       const value = {
         path,
-        replaced: lines.length,
-        lines: lines.slice(0, 50),
+        replaced: count,
+        lines,
         ...(!exact && { matched: 'ignoring spaces' }),
       }
       return toResultJson(value, limits.maxResultChars)

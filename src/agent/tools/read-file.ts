@@ -1,6 +1,7 @@
 /**
  * Reads a range of lines of a text file, with line numbers.
  */
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { BuiltInToolDeps } from './deps.ts'
 import { absolutePath, readTextFile } from './support/files.ts'
@@ -9,6 +10,8 @@ import { defineTool } from './tool.ts'
 
 const maxFileBytes = 16 * 1024 * 1024
 const maxLineChars = 2_000
+/** Counting lines does not hold the event loop longer than this many characters take. */
+const charsPerPause = 512 * 1024
 
 const parameters = z.object({
   path: z.string().min(1),
@@ -30,27 +33,45 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
       if (!allowed.ok) return toErrorJson(allowed)
       const file = await readTextFile(allowed.path, path, maxFileBytes)
       if (!file.ok) return toErrorJson(file)
-      const lines = file.text.split('\n')
-      // A line break at the end does not start another line.
-      if (lines.at(-1) === '') lines.pop()
-      if (offset > Math.max(1, lines.length))
-        return toErrorJson({ code: 'offset_too_large', reason: `${path} has only ${lines.length} lines.` })
-      const window = numberLines(lines, offset, limit, limits.maxResultChars - 200)
+      const { lines, total } = await linesFrom(file.text, offset, limit)
+      if (offset > Math.max(1, total))
+        return toErrorJson({ code: 'offset_too_large', reason: `${path} has only ${total} lines.` })
+      const window = numberLines(lines, offset, limits.maxResultChars - 200)
       const next = offset + window.count
       const value = {
         content: window.text,
-        total_lines: lines.length,
-        ...(next <= lines.length && { next_offset: next }),
+        total_lines: total,
+        ...(next <= total && { next_offset: next }),
       }
       return toResultJson(value, limits.maxResultChars, 'content')
     },
   })
 
+/** Counts all lines, and copies at most `limit` of them. A line break at the end does not start another line. */
+async function linesFrom(text: string, offset: number, limit: number) {
+  const lines: string[] = []
+  let total = 0
+  let start = 0
+  let pauseAt = charsPerPause
+  while (start < text.length) {
+    if (start >= pauseAt) {
+      await setImmediate()
+      pauseAt += charsPerPause
+    }
+    const lineBreak = text.indexOf('\n', start)
+    const end = lineBreak === -1 ? text.length : lineBreak
+    total += 1
+    if (total >= offset && lines.length < limit) lines.push(text.slice(start, end))
+    start = end + 1
+  }
+  return { lines, total }
+}
+
 /** Numbers the lines from `offset`, as many as fit into `maxChars` of JSON, but at least one. */
-function numberLines(lines: readonly string[], offset: number, limit: number, maxChars: number) {
+function numberLines(lines: readonly string[], offset: number, maxChars: number) {
   const taken: string[] = []
   let chars = 0
-  for (const [index, line] of lines.slice(offset - 1, offset - 1 + limit).entries()) {
+  for (const [index, line] of lines.entries()) {
     const content = line.endsWith('\r') ? line.slice(0, -1) : line
     const shown =
       content.length > maxLineChars ? `${content.slice(0, maxLineChars)}… (${content.length} characters)` : content

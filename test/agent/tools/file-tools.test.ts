@@ -164,3 +164,16 @@ test('a patch that cannot be applied leaves the file unchanged and returns a hin
   assert.match((await failure('e.txt', '')).error, /old_string/)
   assert.equal(await get('e.txt'), 'first\nsecond\n')
 })
+
+test('a patch of a long file with thousands of hits replaces all, and lists the first lines', async () => {
+  await put('long.txt', 'a\n'.repeat(40_000))
+  const result = await bench.run('patch', {
+    path: 'long.txt',
+    old_string: 'a\n',
+    new_string: 'bb\n',
+    replace_all: true,
+  })
+  assert.equal(result['replaced'], 40_000)
+  assert.deepEqual(Array.isArray(result['lines']) && result['lines'].slice(0, 3), [1, 2, 3])
+  assert.equal(await get('long.txt'), 'bb\n'.repeat(40_000))
+})

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { replaceText } from '../../../src/agent/tools/support/replace-text.ts'
 
 const replaced = (text: string, search: string, replacement: string, all = false) => {
-  const result = replaceText(text, search, replacement, all)
+  const result = replaceText({ text, search, replacement, all })
   return result.ok ? result.text : result
 }
 
@@ -29,7 +29,7 @@ test('an exact match takes precedence over a similar one', () => {
 })
 
 test('several similar matches are replaced only with replace_all', () => {
-  const refused = replaceText('a  b\n\na   b\n', 'a b', 'c', false)
+  const refused = replaceText({ text: 'a  b\n\na   b\n', search: 'a b', replacement: 'c', all: false })
   assert.equal(!refused.ok && refused.code, 'ambiguous')
   assert.match(refused.ok ? '' : refused.reason, /1, 3/)
   assert.equal(replaced('a  b\n\na   b\n', 'a b', 'c', true), 'c\n\nc\n')
@@ -45,6 +45,16 @@ test('removing a line leaves no empty line', () => {
 })
 
 test('a search text of spaces matches nothing', () => {
-  const result = replaceText('a\n\nb\n', '   ', 'x', false)
+  const result = replaceText({ text: 'a\n\nb\n', search: '   ', replacement: 'x', all: false })
   assert.equal(!result.ok && result.code, 'not_found')
+})
+
+test('similar lines that repeat are found without overlaps', () => {
+  assert.equal(replaced(' a\n a\n b\n a\n a\n a\n b\n', 'a\na\nb', 'c', true), ' c\n a\n c\n')
+})
+
+test('a replacement that would make the file huge is refused', () => {
+  const request = { text: 'a'.repeat(10_000), search: 'a', replacement: 'b'.repeat(10_000), all: true }
+  const result = replaceText(request)
+  assert.equal(!result.ok && result.code, 'too_large')
 })

@@ -27,7 +27,8 @@ export type DecodedArguments =
       readonly error: string
     }
 
-const maxChars = 4 * 1024 * 1024
+/** More than models write, and parsed in a few milliseconds. */
+const maxChars = 1024 * 1024
 const maxDepth = 64
 
 /** Decodes the JSON text; an empty text is an object without keys. Never throws. */

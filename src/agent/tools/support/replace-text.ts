@@ -1,43 +1,76 @@
 /**
  * Replaces a part of a text. Falls back to matching whole lines without regard to spaces, because models often write wrong
- * indentation.
+ * indentation. The run time is linear in the length of the texts.
  */
 
 export type ReplaceTextResult =
-  /** `lines`: the line numbers of the replaced parts in the old text, from 1. */
-  | { readonly ok: true; readonly text: string; readonly lines: readonly number[]; readonly exact: boolean }
+  /** `count`: how many parts were replaced. `lines`: the line numbers of the first ones in the old text, from 1. */
+  | {
+      readonly ok: true
+      readonly text: string
+      readonly count: number
+      readonly lines: readonly number[]
+      readonly exact: boolean
+    }
   /** `reason` tells the model what to change. */
-  | { readonly ok: false; readonly code: 'unchanged' | 'not_found' | 'ambiguous'; readonly reason: string }
+  | {
+      readonly ok: false
+      readonly code: 'unchanged' | 'not_found' | 'ambiguous' | 'too_large'
+      readonly reason: string
+    }
 
-/** `search` is not empty. Converts the line breaks of `search` and `replacement` to those of the text. */
-export function replaceText(text: string, search: string, replacement: string, all: boolean): ReplaceTextResult {
+export interface Replacement {
+  readonly text: string
+  /** Not empty. Its line breaks, and those of `replacement`, become those of the text. */
+  readonly search: string
+  readonly replacement: string
+  readonly all: boolean
+}
+
+const maxListedLines = 50
+/** Thousands of matches can multiply a long replacement. */
+const maxResultChars = 16 * 1024 * 1024
+
+export function replaceText({ text, search, replacement, all }: Replacement): ReplaceTextResult {
   const ending = text.includes('\r\n') ? '\r\n' : '\n'
   const searched = withLineEnding(search, ending)
   const inserted = withLineEnding(replacement, ending)
   if (searched === inserted)
     return { ok: false, code: 'unchanged', reason: 'old_string and new_string are the same; nothing to do.' }
-  const exact = findExactMatches(text, searched)
-  const ranges = exact.length > 0 ? exact : findLooseMatches(text, searched)
-  const lines = ranges.map((range) => lineNumberAt(text, range.start))
+  const exactMatches = findExactMatches(text, searched)
+  const exact = exactMatches.length > 0
+  const ranges = exact ? exactMatches : findLooseMatches(text, searched)
+  const lines = lineNumbersOf(text, ranges.slice(0, maxListedLines))
   if (ranges.length === 0) return { ok: false, code: 'not_found', reason: notFoundMessage(text, search) }
   if (ranges.length > 1 && !all) {
-    const lineList = `lines ${lines.slice(0, 20).join(', ')}${lines.length > 20 ? ' …' : ''}`
+    const lineList = `lines ${lines.slice(0, 20).join(', ')}${ranges.length > 20 ? ' …' : ''}`
     return {
       ok: false,
       code: 'ambiguous',
       reason: `old_string occurs ${ranges.length} times (${lineList}). Add lines around it, or set replace_all.`,
     }
   }
-  let result = ''
+  const pieceFor = exact ? () => inserted : createReindent(inserted, searched, text)
+  const parts: string[] = []
+  let chars = text.length
   let end = 0
   for (const range of ranges) {
-    const piece = exact.length > 0 ? inserted : reindent(inserted, searched, text, range)
-    result += text.slice(end, range.start) + piece
+    const piece = pieceFor(range)
+    chars += piece.length - (range.end - range.start)
+    if (chars > maxResultChars) return tooLarge
+    parts.push(text.slice(end, range.start), piece)
     // Removing whole lines removes their line break, too.
-    const takesBreak = piece === '' && exact.length === 0 && text.startsWith(ending, range.end)
+    const takesBreak = piece === '' && !exact && text.startsWith(ending, range.end)
     end = takesBreak ? range.end + ending.length : range.end
   }
-  return { ok: true, text: result + text.slice(end), lines, exact: exact.length > 0 }
+  parts.push(text.slice(end))
+  return { ok: true, text: parts.join(''), count: ranges.length, lines, exact }
+}
+
+const tooLarge: ReplaceTextResult = {
+  ok: false,
+  code: 'too_large',
+  reason: `The result would be longer than ${maxResultChars / 1024 / 1024} MB. Nothing was changed.`,
 }
 
 interface TextRange {
@@ -47,10 +80,17 @@ interface TextRange {
 
 const withLineEnding = (text: string, ending: string) => text.replace(/\r?\n/g, ending)
 
-function lineNumberAt(text: string, offset: number): number {
+/** The ranges are sorted. */
+function lineNumbersOf(text: string, ranges: readonly TextRange[]): number[] {
   let line = 1
-  for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) line += 1
-  return line
+  let nextBreak = text.indexOf('\n')
+  return ranges.map(({ start }) => {
+    while (nextBreak >= 0 && nextBreak < start) {
+      line += 1
+      nextBreak = text.indexOf('\n', nextBreak + 1)
+    }
+    return line
+  })
 }
 
 function findExactMatches(text: string, searched: string): TextRange[] {
@@ -67,17 +107,39 @@ const collapseWhitespace = (line: string) => line.trim().replace(/\s+/g, ' ')
 function findLooseMatches(text: string, searched: string): TextRange[] {
   const searchedLines = searched.split('\n').map(collapseWhitespace)
   while (searchedLines.at(-1) === '') searchedLines.pop()
-  while (searchedLines[0] === '') searchedLines.shift()
-  if (searchedLines.length === 0) return []
+  const first = searchedLines.findIndex((line) => line !== '')
+  if (first === -1) return []
+  searchedLines.splice(0, first)
   const lines = splitLines(text)
-  const ranges: TextRange[] = []
-  for (let first = 0; first + searchedLines.length <= lines.length; first++) {
-    if (!searchedLines.every((line, index) => lines[first + index]?.loose === line)) continue
-    const last = lines[first + searchedLines.length - 1]
-    ranges.push({ start: lines[first]?.start ?? 0, end: last?.end ?? text.length })
-    first += searchedLines.length - 1
+  return findSequences(
+    lines.map(({ loose }) => loose),
+    searchedLines,
+  ).map((index) => {
+    const last = lines[index + searchedLines.length - 1]
+    return { start: lines[index]?.start ?? 0, end: last?.end ?? text.length }
+  })
+}
+
+/** Where `searched` occurs in `lines`, without overlaps (Knuth, Morris and Pratt). */
+function findSequences(lines: readonly string[], searched: readonly string[]): number[] {
+  /** For each beginning of `searched`: the length of its longest proper beginning that is also its end. */
+  const borders = [0]
+  for (let at = 1, length = 0; at < searched.length; at++) {
+    while (length > 0 && searched[at] !== searched[length]) length = borders[length - 1] ?? 0
+    if (searched[at] === searched[length]) length += 1
+    borders.push(length)
   }
-  return ranges
+  const found: number[] = []
+  let length = 0
+  for (const [at, line] of lines.entries()) {
+    while (length > 0 && line !== searched[length]) length = borders[length - 1] ?? 0
+    if (line === searched[length]) length += 1
+    if (length === searched.length) {
+      found.push(at + 1 - length)
+      length = 0
+    }
+  }
+  return found
 }
 
 /** `end` is before the line break. */
@@ -92,20 +154,47 @@ function splitLines(text: string): { start: number; end: number; loose: string }
 }
 
 const indentOf = (line: string) => /^[ \t]*/.exec(line)?.[0] ?? ''
-const firstNonEmptyLine = (text: string) => text.split('\n').find((line) => line.trim() !== '') ?? ''
 
-/** Adapts the indentation of the replacement to the lines that were found. */
-function reindent(replacement: string, searched: string, text: string, { start, end }: TextRange): string {
-  const body = replacement.replace(/^(?:[ \t]*\r?\n)+/, '').replace(/\r?\n[ \t\r\n]*$/, '')
+function firstNonEmptyLine(text: string): string {
+  const at = text.search(/\S/)
+  return at === -1 ? '' : lineAround(text, at)
+}
+
+function lineAround(text: string, at: number): string {
+  const end = text.indexOf('\n', at)
+  return text.slice(text.lastIndexOf('\n', at) + 1, end === -1 ? text.length : end)
+}
+
+/** Adapts the indentation of the replacement to the lines that were found. Each indentation is computed once. */
+function createReindent(replacement: string, searched: string, text: string): (range: TextRange) => string {
+  const body = withoutEmptyLines(replacement)
   const searchedIndent = indentOf(firstNonEmptyLine(searched))
-  const found = indentOf(firstNonEmptyLine(text.slice(start, end)))
-  if (searchedIndent === found) return body
-  return body
-    .split('\n')
-    .map((line) =>
-      line.trim() === '' || !line.startsWith(searchedIndent) ? line : found + line.slice(searchedIndent.length),
-    )
-    .join('\n')
+  const bodies = new Map([[searchedIndent, body]])
+  return ({ start, end }) => {
+    const indent = indentOf(firstNonEmptyLine(text.slice(start, end)))
+    const known = bodies.get(indent)
+    if (known !== undefined) return known
+    const adapted = body
+      .split('\n')
+      .map((line) =>
+        line.trim() === '' || !line.startsWith(searchedIndent) ? line : indent + line.slice(searchedIndent.length),
+      )
+      .join('\n')
+    bodies.set(indent, adapted)
+    return adapted
+  }
+}
+
+/** Without the empty lines at the beginning and at the end, and without the last line break. */
+function withoutEmptyLines(text: string): string {
+  const first = text.search(/[^ \t\r\n]/)
+  if (first === -1) return text.includes('\n') ? '' : text
+  const start = text.lastIndexOf('\n', first) + 1
+  let last = text.length
+  while (' \t\r\n'.includes(text[last - 1] ?? 'x')) last -= 1
+  const lineBreak = text.indexOf('\n', last)
+  if (lineBreak === -1) return text.slice(start)
+  return text.slice(start, text[lineBreak - 1] === '\r' ? lineBreak - 1 : lineBreak)
 }
 
 function notFoundMessage(text: string, search: string): string {
