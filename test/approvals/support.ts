@@ -14,18 +14,11 @@ import type { Reply } from '../../src/outbox/outbox.ts'
 import type { Transaction } from '../../src/store/query.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
 import { openStore } from '../kit/open-store.ts'
+import { ada, bob } from './people.ts'
 
 export const key = brand<SessionKey>('agent:main:chat:dm:c')
-export const ada: SessionSource = {
-  platform: 'chat',
-  account: 'bot',
-  chatId: 'c',
-  chatType: 'dm',
-  userId: 'u7',
-  userName: 'Ada',
-}
-export const bob: SessionSource = { ...ada, userId: 'u8', userName: 'Bob' }
 
+export { ada, bob }
 export const command: MessageEvent = { source: ada, text: '/new', messageType: 'command', timestamp: 1 }
 
 export function slashQuestion(change: Partial<Question> = {}): Question {

@@ -16,13 +16,11 @@ import { silentLog } from '../../src/lib/log.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { discoverPlatforms } from '../../src/platforms/registry.ts'
 import { tempHome } from '../kit/temp-home.ts'
+import { actions, chatPlatforms, people, places } from './authorization-cases.ts'
 
 const directory = fileURLToPath(new URL('../../platforms/', import.meta.url))
 const catalogue = await discoverPlatforms({ directories: [directory], log: silentLog })
 
-const chatPlatforms = ['telegram', 'discord', 'slack'] as const
-const places = ['direct message', 'open group', 'open thread', 'closed group'] as const
-const people = ['owner', 'administrator of groups', 'member', 'guest', 'bot', 'stranger'] as const
 type Place = (typeof places)[number]
 type Person = (typeof people)[number]
 
@@ -62,17 +60,6 @@ function sourceOf(platform: string, place: Place, person: Person): SessionSource
   }
 }
 
-const actions = [
-  'write',
-  'todo',
-  'read_file',
-  'write_file',
-  'terminal',
-  'delegate_task',
-  '/help',
-  '/status',
-  '/pause',
-] as const
 type Action = (typeof actions)[number]
 
 const everything: readonly Action[] = actions

@@ -11,8 +11,9 @@ import type { Readiness } from '../../src/http/readiness.ts'
 import { createHttpServer, type HttpServer, type HttpServerDeps } from '../../src/http/server.ts'
 import type { LogFields, Logger } from '../../src/lib/log.ts'
 import type { HttpRoute } from '../../src/platforms/adapter.ts'
+import { secret } from './refused-requests.ts'
 
-export const secret = 'test-token-of-sufficient-length'
+export { secret }
 export const readyState: Readiness = { status: 'ready', platforms: { web: { state: 'connected' } }, degraded: [] }
 
 export interface LogLine {

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { MediaError, type MediaErrorCode } from '../../src/media/media-error.ts'
 import { type SafeFetchOptions, type SafeFetchRequest, safeFetch } from '../../src/media/safe-fetch.ts'
+import { loopbackHosts } from './closed-addresses.ts'
 import { startFileServer } from './file-server.ts'
 
 const longTimeouts: SafeFetchOptions = { idleTimeoutMs: 10_000, totalTimeoutMs: 10_000 }
@@ -52,7 +53,7 @@ test('a file is downloaded with its type from a configured private origin', asyn
 
 test('loopback and private addresses are not requested, in any notation', async (t) => {
   const { port, requests } = await startFileServer(t, (response) => response.end('secret'))
-  for (const host of ['127.0.0.1', 'localhost', '0', '0x7f.1', '2130706433', '127.1', '[::1]', '[::ffff:127.0.0.1]']) {
+  for (const host of loopbackHosts) {
     await assert.rejects(fetchText({ url: `http://${host}:${port}/` }), isMediaError('url-not-allowed'), host)
   }
   await assert.rejects(fetchText({ url: 'http://169.254.169.254/latest/meta-data/' }), isMediaError('url-not-allowed'))

@@ -8,9 +8,13 @@ import { createWebhookRoute } from '../../../../platforms/slack/connection/webho
 import type { IngestResult } from '../../../../platforms/slack/inbound/ingest.ts'
 import { createLog, silentLog } from '../../../../src/lib/log.ts'
 import { signatureOf } from '../../../kit/servers/slack/delivery.ts'
-
-const secret = '8f742231b10e8888abcd99yyyzzz85a5'
-const now = 1_531_420_618_000
+import {
+  slackNow as now,
+  type SlackRequest,
+  signingSecret as secret,
+  slackForgeries,
+  validSlackRequest,
+} from './forgeries.ts'
 
 describe('the signature', () => {
   // The example of Slack's own documentation.
@@ -88,6 +92,35 @@ describe('the route', () => {
   test('refuses a request without a valid signature', async () => {
     const { status, received } = await ask('{"type":"event_callback"}', { headers: { 'x-slack-signature': 'v0=00' } })
     assert.deepEqual([status, received], [401, []])
+  })
+
+  test('accepts no forged request, and the genuine one', async () => {
+    const received: unknown[] = []
+    const { handle } = createWebhookRoute({
+      account: 'default',
+      signingSecret: secret,
+      ingest: {
+        async ingest(payload) {
+          received.push(payload)
+          return { acknowledge: true }
+        },
+      },
+      clock: () => now,
+      log: silentLog,
+      health: () => undefined,
+      onActivity: () => received.push('activity'),
+      ephemeralResponse: () => ({}),
+    })
+    const send = async ({ body, timestamp, signature }: SlackRequest) => {
+      const headers = new Headers({ 'content-type': 'application/json' })
+      if (timestamp !== undefined) headers.set('x-slack-request-timestamp', timestamp)
+      if (signature !== undefined) headers.set('x-slack-signature', signature)
+      return (await handle(new Request('http://gateway.test/webhooks/slack', { method: 'POST', body, headers }))).status
+    }
+    for (const [name, forged] of Object.entries(slackForgeries)) assert.equal(await send(forged), 401, name)
+    assert.deepEqual(received, [])
+    assert.equal(await send(validSlackRequest), 200)
+    assert.equal(received.length, 2)
   })
 
   test('accepts events, including repeated ones', async () => {

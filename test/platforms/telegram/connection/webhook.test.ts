@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createAdapter } from '../../../../platforms/telegram/adapter.ts'
 import { type WebhookWatchdogDeps, watchWebhook } from '../../../../platforms/telegram/connection/watchdog.ts'
+import { createWebhookRoute } from '../../../../platforms/telegram/connection/webhook.ts'
 import { httpConfig } from '../../../../src/http/config.ts'
 import { createHttpServer } from '../../../../src/http/server.ts'
 import { HermesError } from '../../../../src/lib/errors.ts'
@@ -10,8 +11,7 @@ import { createRecordingContext } from '../../../kit/recording-context.ts'
 import { startTelegramServer } from '../../../kit/servers/telegram-server.ts'
 import { createVirtualTime } from '../../virtual-time.ts'
 import { signal } from '../support.ts'
-
-const secret = 'a-secret_of-both-sides'
+import { webhookSecret as secret, telegramForgeries } from './forgeries.ts'
 
 /** A gateway that Telegram can call, and the adapters it serves. */
 async function serve(t: TestContext) {
@@ -101,6 +101,25 @@ test('a request without the secret is refused', async (t) => {
   assert.equal(gateway.attempts(), 0)
   await telegram.bot.say('Hello').confirmed
   assert.equal(gateway.ingestedEvents.length, 1)
+})
+
+test('no forged call is accepted, and the genuine one is', async () => {
+  const accepted: string[] = []
+  const route = createWebhookRoute({
+    path: '/webhooks/telegram',
+    secret,
+    ingest: async () => void accepted.push('update'),
+    received: () => void accepted.push('call'),
+  })
+  const update = { update_id: 1, secret_token: secret, message: { message_id: 1, chat: { id: 42 }, text: 'x' } }
+  const call = async (headers: Readonly<Record<string, string>>, query = '') => {
+    const url = `http://gateway.test/webhooks/telegram${query}`
+    return (await route.handle(new Request(url, { method: 'POST', headers, body: JSON.stringify(update) }))).status
+  }
+  for (const { name, headers, query } of telegramForgeries) assert.equal(await call(headers, query), 401, name)
+  assert.deepEqual(accepted, [])
+  assert.equal(await call({ 'x-telegram-bot-api-secret-token': secret }), 200)
+  assert.deepEqual(accepted, ['call', 'update'])
 })
 
 test('each account has its own webhook path', async (t) => {
