@@ -21,6 +21,7 @@ import { unknownCommands } from './docs/commands.ts'
 import { generatedPages } from './docs/generated.ts'
 import { type CodeBlock, type Page, readPage, readPages } from './docs/pages.ts'
 import { filesOf, root, textOf } from './docs/repository.ts'
+import { routeAddresses } from './docs/routes.ts'
 import { compile } from './docs/typescript.ts'
 import { tempHome } from './kit/temp-home.ts'
 
@@ -131,14 +132,7 @@ describe('the documentation', () => {
   })
 
   test('the page of HTTP lists every route', () => {
-    const files = ['src/flows/admin-routes.ts', 'src/http/guard.ts', ...filesOf('platforms')].filter((path) =>
-      path.endsWith('.ts'),
-    )
-    const addresses = files.flatMap((path) =>
-      [...textOf(path).matchAll(/(?:path: |pathname === |\bget\(|\bact\()'(\/[^']*)'/g)].map(
-        ([, address = '']) => address,
-      ),
-    )
+    const addresses = routeAddresses()
     assert.ok(addresses.length > 15)
     const page = textOf('docs/reference/http.md')
     const missing = addresses.filter((address) => !page.includes(`${address}\``))

@@ -83,7 +83,7 @@ test('the cache of the home and that of the installation are private under any u
   }
 })
 
-test('a cache of another user is used only if nobody else can write it', { skip: !isRoot }, (t) => {
+test('a cache of another user is used only if no other user can write it', { skip: !isRoot }, (t) => {
   const home = tempHome(t)
   const cache = join(home, 'installation')
   mkdirSync(cache)

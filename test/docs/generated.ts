@@ -13,6 +13,7 @@ import { pluginHooks } from './generated/plugin-hooks.ts'
 import { pluginManifest } from './generated/plugin-manifest.ts'
 import { sdkApi, sdkDeprecated } from './generated/sdk-api.ts'
 import { sdkTypes } from './generated/sdk-declarations.ts'
+import { securityControls } from './generated/security-controls.ts'
 import { sessionKeys } from './generated/session-keys.ts'
 import { slashCommands } from './generated/slash-commands.ts'
 import { commandVerdicts } from './generated/verdicts.ts'
@@ -42,6 +43,7 @@ export async function generatedPages(): Promise<readonly GeneratedPage[]> {
     'plugin-types': pluginTypes(),
     'sdk-api': sdkApi(),
     'sdk-deprecated': sdkDeprecated(),
+    'security-controls': securityControls(),
     'session-keys': sessionKeys(),
     'slash-commands': slashCommands(),
     variables: config.variables,
