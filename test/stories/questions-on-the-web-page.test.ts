@@ -126,3 +126,27 @@ test('a press needs the token, the id of a button and the chat of its question',
   assert.equal(at(await elsewhere.json(), 'status'), 'stale')
   assert.ok(existsSync(folder))
 })
+
+test('a question of the agent and the confirmation of a command have buttons, too', async (t) => {
+  const asking = { question: 'Which colour?', choices: ['Red', 'Blue'] }
+  const gateway = await startTestGateway(t, {
+    model: (request) =>
+      hasResult(request) ? { text: 'Done.' } : { toolCalls: [{ name: 'clarify', arguments: asking }] },
+    config: { platforms: { web: { enabled: true } }, approvals: { destructive_slash_confirm: true } },
+  })
+  const page = await openPage(t, gateway)
+  await say(gateway, 'one', 'paint it')
+  const asked = await question(page, 'open')
+  assert.deepEqual(labelsOf(asked), ['Red', 'Blue', 'Other'])
+  assert.equal(at(asked, 'entry', 'question', 'buttons', 2, 'isText'), true)
+  assert.equal(await press(gateway, asked, 'Other'), 'taken')
+  assert.equal(await press(gateway, asked, 'Blue'), 'taken', 'the question was still open')
+  await question(page, 'accepted')
+  await reply(page, 'Done.')
+
+  await say(gateway, 'two', '/new')
+  const confirmation = await question(page, 'open')
+  assert.deepEqual(labelsOf(confirmation), ['Approve once', 'Always approve', 'Cancel'])
+  assert.equal(await press(gateway, confirmation, 'Cancel'), 'taken')
+  await question(page, 'refused')
+})
