@@ -86,7 +86,8 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
       if (waiting === 0) fromMessage = []
     },
     question(text, choices) {
-      printReply(stripControlCharacters(text))
+      // The question about a command is also the result of the command.
+      printMessage(stripControlCharacters(text))
       if (choices.length > 0) print(`\n${choices.map((label, index) => `  ${index + 1}  ${label}\n`).join('')}\n`)
     },
     aside: printAside,

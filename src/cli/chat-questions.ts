@@ -46,7 +46,9 @@ export function createChatQuestions(options: ChatQuestionsOptions): ChatQuestion
       const isKnown = open.some((question) => buttons.some((button) => hasButton(question, button.id)))
       if (isKnown) return true
       open = [...open, { id, text, buttons }]
-      if (open.length === 1) showNext()
+      if (open.length > 1) return true
+      if (isIdle()) prompt()?.clear()
+      showNext()
       return true
     },
     answer(text) {

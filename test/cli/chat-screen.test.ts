@@ -344,3 +344,27 @@ test('a terminal that is opened shows the questions that are still open', async 
   assert.deepEqual((await events.next()).value, { type: 'settled', button: 'appr:q:0', text: 'May I?\n\n**Deny**' })
   await events.return(undefined)
 })
+
+test('the question about a command is printed once, although it is the result of the command, too', async (t) => {
+  const { gateway, adapter, keys, output } = await chatting(t)
+  for (const [seq, isResultFirst] of [true, false].entries()) {
+    const asked = gateway.nextEvent()
+    keys.write('/new\r')
+    await asked
+    const text = `Go on ${seq}?`
+    const buttons = choices.map(({ label }, index) => ({ id: `sc:${index}:${seq}`, label }))
+    const message = { deliveryId: `d${seq}`, target, kind: 'notice' as const, text, buttons }
+    const end = () => gateway.completeTurn(seq + 1, { text })
+    if (isResultFirst) {
+      end()
+      await output.until(/Go on 0\?\n[^\n]*› /)
+    }
+    await adapter.send(message, signal)
+    await output.until(new RegExp(`Go on ${seq}[\\s\\S]*3 {2}Deny\\n\\n[^\\n]*› `))
+    if (!isResultFirst) end()
+    gateway.answerPresses({ status: 'taken', text: `Cancelled ${seq}.` })
+    keys.write('3\r')
+    await output.until(new RegExp(`Cancelled ${seq}`))
+    assert.equal(output.text().split(text).length, 2, output.text())
+  }
+})
