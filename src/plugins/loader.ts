@@ -76,7 +76,12 @@ export function createPluginLoader(deps: PluginLoaderDeps): PluginLoader {
       else if (table.mayLoad(found)) await table.load(found)
     }
     const unloadable = failures().filter(({ id, state }) => table.failure(id) === undefined && state !== 'old version')
-    logWarnings(catalogue.warnings, unloadable, list())
+    // A process logs its warnings itself, as they occur.
+    const plugins = list().map(({ id, warnings }) => {
+      const logged = new Set(table.get(id)?.process?.warnings())
+      return { id, warnings: warnings.filter((warning) => !logged.has(warning)) }
+    })
+    logWarnings(catalogue.warnings, unloadable, plugins)
   }
 
   /** Processes start beside each other; each plugin registers when it has its turn, so that the order stays the same. */
@@ -137,7 +142,7 @@ function createWarningLog(log: Logger) {
   return (
     warnings: readonly string[],
     unloadable: readonly PluginFailure[],
-    plugins: readonly PluginReport[],
+    plugins: readonly Pick<PluginReport, 'id' | 'warnings'>[],
   ): void => {
     const entries = [
       ...warnings.map((warning) => ({ fields: { reason: warning }, isLoaded: true })),

@@ -57,7 +57,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
   })
 
   test('is loaded with a warning when it uses registrations of Hermes that do not exist here', async (t) => {
-    const { report, hooks } = await startPythonPlugins(t, {
+    const { report, hooks, log } = await startPythonPlugins(t, {
       plugins: {
         snake: `def register(ctx):
     handle = ctx.register_cli_command("weather", help="Weather", setup_fn=print, handler_fn=print)
@@ -74,6 +74,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
     const { state, warnings, registered } = report('snake')
     assert.deepEqual([state, warnings.length, registered.length], ['loaded', 3, 1])
     assert.equal(hooks.hasListeners('pre_tool_call'), true)
+    assert.equal(log.records.filter(({ fields }) => fields['event'] === 'plugin.warning').length, 3)
   })
 
   test('gets a ValueError for a name that is taken', async (t) => {
