@@ -7,6 +7,14 @@ import { compressionConfig } from './compression/config.ts'
 
 const seconds = z.number().positive()
 
+/** `example.com`, `*.example.com`, `example.com:8443`. */
+const hostEntry = z
+  .string()
+  .regex(
+    /^(?:\*\.)?(?!(?:\d+\.)*\d+(?::|$))[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?::\d{1,5})?$/i,
+    'must be a host name such as example.com, *.example.com or example.com:8443, without a scheme or a path',
+  )
+
 export const agentConfig = {
   model: z
     .string()
@@ -169,10 +177,10 @@ export const agentConfig = {
         .default([])
         .describe('Paths outside the working directory and /tmp that the agent may write.'),
       sandbox_network: z
-        .union([z.enum(['on', 'off']), z.boolean(), z.array(z.string())])
+        .union([z.enum(['on', 'off']), z.boolean(), z.array(hostEntry)])
         .default('on')
         .describe(
-          'Whether commands reach the network. A list of host names is accepted and treated as off: allowing single hosts is not implemented yet.',
+          'Whether commands reach the network: on, off, or a list of hosts that they reach through a proxy (bubblewrap only): `example.com`, `*.example.com` for all below it, `example.com:8443` for another port than 80 and 443. Elsewhere a list means off.',
         ),
       max_processes: z
         .int()

@@ -90,7 +90,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let runtime: ToolRuntime | undefined
   let sandbox: Promise<Sandbox | undefined> | undefined
   let isSandboxMissing = false
-  let turnAccess: TurnAccess | undefined
+  const sockets = createSandboxSockets(deps)
   const snapshotTools = createSessionToolSnapshots()
   const resources = createSessionResourcePool({
     createEnvironment: () => requireRuntime().createEnvironment(),
@@ -107,7 +107,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
 
   async function openConfiguredSandbox(): Promise<Sandbox | undefined> {
     const { openSandbox } = await import('./open-sandbox.ts')
-    const opened = await openSandbox({ ...deps, cwd })
+    const opened = await openSandbox({ ...deps, cwd, openProxy: sockets.openProxy })
     isSandboxMissing = opened?.kind === 'none'
     deps.onSandbox(opened)
     return opened
@@ -138,17 +138,6 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return runtime
   }
 
-  /** What the commands of a turn need to call `hermes`. Without a sandbox they find the complete one. */
-  async function turnVariables({ seq, sessionKey, event, authority }: CallingTurn) {
-    const sandbox = await openSandboxOnce()
-    const directory = sandbox?.binDirectory
-    if (deps.turnAccess === undefined || directory === undefined) return {}
-    if (seq === undefined || sessionKey === undefined || event === undefined) return {}
-    const { createTurnAccess } = await import('./turn-access.ts')
-    turnAccess ??= createTurnAccess({ ...deps.turnAccess, directory, log })
-    return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority })
-  }
-
   const toolContextFor = (
     { sessionId, turnId, turn }: { sessionId: string; turnId: string; turn: CallingTurn },
     transcript: () => readonly ChatMessage[],
@@ -157,7 +146,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   ): ToolContext => {
     const { environment, processes, todos } = resources.getOrCreate(sessionId, transcript)
     return {
-      environment: withVariables(environment, () => turnVariables(turn)),
+      environment: withVariables(environment, async () => sockets.variablesOf(turn, await openSandboxOnce())),
       processes,
       todos,
       sessionId,
@@ -219,7 +208,41 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     },
     async close() {
       await resources.close()
+      await sockets.close()
+    },
+  }
+}
+
+/** What commands in the sandbox reach of the gateway. Opened when the first command needs it. */
+function createSandboxSockets({ settings, log, turnAccess: accessDeps }: AgentServicesDeps) {
+  let turnAccess: TurnAccess | undefined
+  let closeProxy: Promise<() => void> | undefined
+  const hosts = () => {
+    const { sandbox_network } = settings().terminal
+    return Array.isArray(sandbox_network) ? sandbox_network : []
+  }
+  return {
+    /** The proxy reads the list of hosts for each connection. Rejects with a system error. */
+    openProxy(directory: string): Promise<unknown> {
+      closeProxy ??= import('./sandbox-proxy.ts').then(({ openSandboxProxy }) =>
+        openSandboxProxy({ directory, hosts, log }),
+      )
+      return closeProxy
+    },
+    /** What the commands of a turn need to call `hermes`. Without a sandbox they find the complete one. */
+    async variablesOf({ seq, sessionKey, event, authority }: CallingTurn, sandbox: Sandbox | undefined) {
+      const directory = sandbox?.kind === 'none' ? undefined : sandbox?.binDirectory
+      if (accessDeps === undefined || directory === undefined) return {}
+      if (seq === undefined || sessionKey === undefined || event === undefined) return {}
+      const { createTurnAccess } = await import('./turn-access.ts')
+      turnAccess ??= createTurnAccess({ ...accessDeps, directory, log })
+      return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority })
+    },
+    async close() {
       await turnAccess?.close()
+      // The log says why it could not listen.
+      const close = await closeProxy?.catch(() => undefined)
+      close?.()
     },
   }
 }

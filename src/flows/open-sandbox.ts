@@ -5,7 +5,7 @@ import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
 import { installCliShim } from '../agent/environments/cli-shim.ts'
-import { detectSandbox } from '../agent/sandbox/detect-sandbox.ts'
+import { detectSandbox, proxyPort } from '../agent/sandbox/detect-sandbox.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Environment } from '../config/environment.ts'
 import type { HomeLayout } from '../lib/home.ts'
@@ -17,6 +17,8 @@ export interface OpenSandboxDeps {
   readonly environment: () => Environment
   /** The working directory of commands. */
   cwd(): string
+  /** Opens the proxy for listed hosts. Its socket lies in this directory. */
+  openProxy(directory: string): Promise<unknown>
   readonly log: Logger
 }
 
@@ -26,7 +28,8 @@ const insideDirectory = new URL('../agent/sandbox/inside/', import.meta.url)
 /** Copied, because the sandbox may hide the directory of this program. Rejects with a system error. */
 async function installPrograms(directory: string): Promise<void> {
   await installCliShim(directory, [process.execPath, join(directory, 'hermes.mjs')])
-  await copyFile(new URL('hermes.mjs', insideDirectory), join(directory, 'hermes.mjs'))
+  for (const name of ['hermes.mjs', 'forwarder.mjs'])
+    await copyFile(new URL(name, insideDirectory), join(directory, name))
 }
 
 /** Undefined when no sandbox is wanted. Creates the working directory if it belongs to the gateway. Rejects with a system error when the home cannot be written. */
@@ -38,6 +41,7 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
   if (cwd === home.workspace) await mkdir(cwd, { recursive: true, mode: 0o700 })
   const binDirectory = join(home.cache, 'sandbox', 'bin')
   await installPrograms(binDirectory)
+  const forwarder = await openForwarder(deps, binDirectory)
   const { values } = environment()
   const sandbox = await detectSandbox({
     setting: terminal.sandbox,
@@ -48,6 +52,7 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
     write: terminal.sandbox_write,
     searchPath: values['PATH'] ?? '',
     sharesNetwork: terminal.sandbox_network === 'on' || terminal.sandbox_network === true,
+    ...(forwarder === undefined ? {} : { forwarder }),
     binDirectory,
     temporaryDirectory: join(home.cache, 'sandbox', 'tmp'),
     maxProcesses: terminal.max_processes,
@@ -59,4 +64,20 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
   if (kind === 'none') log.error({ event: 'sandbox.missing', reason }, 'no sandbox works on this machine')
   else log.info({ event: 'sandbox.ready', kind }, 'commands run in a sandbox')
   return sandbox
+}
+
+/** Undefined where commands share the network or have none, also because the proxy could not listen. */
+async function openForwarder(
+  { settings, openProxy, log }: OpenSandboxDeps,
+  directory: string,
+): Promise<readonly string[] | undefined> {
+  const { sandbox_network } = settings().terminal
+  if (!Array.isArray(sandbox_network) || process.platform !== 'linux') return undefined
+  try {
+    await openProxy(directory)
+  } catch (error) {
+    log.error({ event: 'sandbox.no_proxy', err: error }, 'commands reach no host: their proxy could not be opened')
+    return undefined
+  }
+  return [process.execPath, join(directory, 'forwarder.mjs'), String(proxyPort)]
 }

@@ -33,8 +33,11 @@ export function createAgentTools(
   { cwd, sandbox }: { cwd(): string; sandbox(): Promise<Sandbox | undefined> },
 ): AgentTools {
   const run = async (call: ParsedToolCall, context: ToolContext): Promise<string> => {
-    const isPermitted = await mayRunWithoutSandbox(call, settings(), context.authority, sandbox)
-    return isPermitted ? call.run(context) : toErrorJson({ code: 'sandbox_required', reason: sandboxRequired })
+    if (!(await mayRunWithoutSandbox(call, settings(), context.authority, sandbox)))
+      return toErrorJson({ code: 'sandbox_required', reason: sandboxRequired })
+    if (commandTools.has(call.name) && (await isNetworkOpen(settings(), sandbox)))
+      return toErrorJson({ code: 'sandbox_required', reason: networkOpen })
+    return call.run(context)
   }
   return {
     schemas: () => withoutLoneDelegation(loaded.schemas()),
@@ -54,6 +57,18 @@ export function createAgentTools(
 const machineTools = new Set(['terminal', 'process', 'execute_code', 'write_file', 'patch'])
 const sandboxRequired =
   'Refused: there is no sandbox on this machine, and without one only its owner may run commands and write files.'
+
+const commandTools = new Set(['terminal', 'execute_code'])
+const networkOpen =
+  'Refused: terminal.sandbox_network limits the network of commands, and no sandbox on this machine can. hermes doctor says what was tried.'
+
+/** The network is limited by the configuration, and the sandbox for it does not work. With `sandbox: off` the owner has decided. */
+async function isNetworkOpen(
+  { terminal: { sandbox_network: network } }: ReturnType<TurnToolsDeps['settings']>,
+  sandbox: () => Promise<Sandbox | undefined>,
+): Promise<boolean> {
+  return network !== 'on' && network !== true && (await sandbox())?.kind === 'none'
+}
 
 /** Without a sandbox only owners reach the machine. With `sandbox: off` they may name tools that others get all the same. */
 async function mayRunWithoutSandbox(

@@ -98,6 +98,22 @@ test('doctor says which sandbox does not work, and what to do', async (t) => {
   assert.match(stdout, /^✓ Work folder: .*workspace/m)
 })
 
+test('doctor finds a limited network that nothing enforces, and a list entry that is no host', async (t) => {
+  const home = homeWith(t, `${quietConfig}terminal: {sandbox: off, sandbox_network: [example.com]}\n`)
+  const { code, stdout } = await runInProcess(home.root, ['doctor', '--offline'])
+  assert.equal(code, 1)
+  assert.match(stdout, /^✗ Sandbox: .*sandbox_network.*off\n {4}→ .*auto/m)
+  for (const entry of ['https://example.com', '10.0.0.1', '*', 'example.com/path', '"[::1]"', '*.']) {
+    writeFileSync(home.configFile, `${quietConfig}terminal: {sandbox_network: ['${entry.replaceAll('"', '')}']}\n`)
+    assert.equal((await runInProcess(home.root, ['config', 'check'])).code, 78, entry)
+  }
+  writeFileSync(
+    home.configFile,
+    `${quietConfig}terminal: {sandbox_network: ['a.example', '*.b.example', 'c.example:8443']}\n`,
+  )
+  assert.equal((await runInProcess(home.root, ['config', 'check'])).code, 0)
+})
+
 test('doctor lists the owners, and says where people are guests and that the agent is paused', async (t) => {
   const platforms =
     'platforms: {telegram: {token: "1:a", allow_from: ["1", "2"]}, slack: {bot_token: xoxb-1, app_token: xapp-1, allow_from: ["*"]}}\n'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sandboxSkip } from '../agent/sandbox/victim.ts'
@@ -14,7 +14,7 @@ test('a command works in the workspace, and its hermes does not speak for the ow
   const gateway = await startTestGateway(t, {
     config: { terminal: { sandbox: 'auto' } },
     replies: [
-      terminalCall('echo milk > list; hermes cron list; hermes plugins enable evil; echo $?'),
+      terminalCall('echo milk > list; hermes cron list; hermes config show; echo $?'),
       { toolCalls: [{ name: 'read_file', arguments: { path: '../config.yaml' } }] },
       { text: 'done' },
     ],
@@ -24,7 +24,7 @@ test('a command works in the workspace, and its hermes does not speak for the ow
   const lines = conversation(gateway.model.requests[2]).join('\n')
   assert.match(lines, /no schedules/)
   assert.equal(readFileSync(join(gateway.home.workspace, 'list'), 'utf8'), 'milk\n')
-  assert.match(lines, /hermes plugins enable is not available[\s\S]*77/)
+  assert.match(lines, /hermes config show is not available[\s\S]*77/)
   assert.doesNotMatch(lines, /gateway\.token|state\.db/)
   assert.match(lines, /"code":"not_found"/)
 })
@@ -80,4 +80,41 @@ test('without a sandbox the gateway is degraded before the first message, and an
   await gateway.say('two')
   await gateway.waitForReply('two')
   assert.equal(gateway.replies().filter((text) => text.includes('bubblewrap')).length, 1)
+})
+
+test('with a list of hosts a command reaches them through the proxy of the gateway only', { skip }, async (t) => {
+  const script = `require('http').get({ port: 3128, path: 'http://' + process.argv[2] + '/' }, (response) => {
+    console.log(response.statusCode)
+    response.pipe(process.stdout)
+  })`
+  const get = (host: string) => `'${process.execPath}' get.cjs ${host}`
+  const gateway = await startTestGateway(t, {
+    config: { terminal: { sandbox: 'auto', sandbox_network: ['localhost', '*.example.com'] } },
+    prepare(home) {
+      mkdirSync(home.workspace)
+      writeFileSync(join(home.workspace, 'get.cjs'), script)
+    },
+    replies: [terminalCall(`${get('other.test')}; ${get('localhost')}; cat /proc/net/dev; env`), { text: 'done' }],
+  })
+  await gateway.say('fetch it')
+  await gateway.waitForReply('done')
+  const lines = conversation(gateway.model.requests[1]).join('\n')
+  assert.match(lines, /403\\nother\.test is not in the list.*403\\nlocalhost does not lead to a public address/)
+  assert.match(lines, /lo:/)
+  assert.doesNotMatch(lines, /eth0:/)
+  assert.match(lines, /https_proxy=http:\/\/127\.0\.0\.1:3128/)
+  await gateway.waitForLog('sandbox.host_refused')
+})
+
+test('without a sandbox that can limit the network, not even an owner runs a command', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      terminal: { sandbox: missingKind, sandbox_network: ['example.com'] },
+      roles: { owners: ['fake:user'] },
+    },
+    replies: [terminalCall('touch ran'), { text: 'done' }],
+  })
+  await gateway.say('run it')
+  await gateway.waitForReply('done')
+  assert.match(conversation(gateway.model.requests[1]).join('\n'), /"code":"sandbox_required"/)
 })

@@ -213,7 +213,11 @@ function startShell(command: string, options: ShellProcessOptions): ShellProcess
     throw new HermesError('terminal/cannot-start', detail)
   }
   const { shell, sandbox, cwd, exposed = [] } = options
-  const [program = shell, ...args] = sandbox?.wrap([shell, '-c', command], { cwd, exposed }) ?? [shell, '-c', command]
+  const [program = shell, ...args] = sandbox?.wrap([shell, '-c', command], { cwd, exposed, usesProxy: true }) ?? [
+    shell,
+    '-c',
+    command,
+  ]
   // The outer shell redirects stderr to stdout and then replaces itself, so that the process id stays the same.
   const child = spawn(shell, ['-c', 'exec "$0" "$@" 2>&1', program, ...args], {
     cwd: sandbox?.toHostPath(cwd) ?? cwd,

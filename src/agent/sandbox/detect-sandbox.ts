@@ -26,6 +26,11 @@ export interface DetectSandboxOptions extends Omit<ViewOptions, 'privateTmp'> {
   readonly temporaryDirectory: string
   /** False: commands reach no network. */
   readonly sharesNetwork: boolean
+  /**
+   * A command line that offers a proxy at `proxyPort` in a network of its own, and then runs the command line that follows
+   * (bubblewrap only). With it `sharesNetwork` is false.
+   */
+  readonly forwarder?: readonly string[]
   readonly maxProcesses: number
   readonly maxMemoryMb: number
   readonly platform: NodeJS.Platform
@@ -51,6 +56,17 @@ const systemDirectories = ['/usr/bin', '/bin', '/usr/local/bin']
 
 /** Caches in the home directory of the user are read-only. */
 const privateVariables = { TMPDIR: '/tmp', XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' }
+
+/** The port on which commands find the proxy in their own network. */
+export const proxyPort = 3128
+const proxyAddress = `http://127.0.0.1:${proxyPort}`
+const ownAddresses = 'localhost,127.0.0.1,::1'
+/** Programs read them in both cases; Node reads them since 24 if it is told to. */
+const proxyVariables = {
+  ...{ HTTP_PROXY: proxyAddress, HTTPS_PROXY: proxyAddress, ALL_PROXY: proxyAddress, NO_PROXY: ownAddresses },
+  ...{ http_proxy: proxyAddress, https_proxy: proxyAddress, all_proxy: proxyAddress, no_proxy: ownAddresses },
+  NODE_USE_ENV_PROXY: '1',
+}
 
 const tryTimeoutMs = 5_000
 const maxTemporaryAgeMs = 7 * 86_400_000
@@ -101,7 +117,7 @@ function createSandbox(kind: Kind, program: string, options: DetectSandboxOption
     bwrap: (argv: readonly string[], more: WrapOptions) =>
       bubblewrapCommand(view, { program, sharesNetwork, isRoot }, argv, more),
     seatbelt: (argv: readonly string[], more: WrapOptions) =>
-      seatbeltCommand(view, { program, sharesNetwork }, argv, more),
+      seatbeltCommand(view, { program, sharesNetwork, socketDirectory: options.binDirectory }, argv, more),
     landlock: (argv: readonly string[], more: WrapOptions) => landlockCommand(view, program, argv, more),
   }
   // The number of processes counts for the whole user where there is no namespace of its own.
@@ -109,15 +125,20 @@ function createSandbox(kind: Kind, program: string, options: DetectSandboxOption
     ...(kind === 'bwrap' ? [`ulimit -u ${maxProcesses} 2>/dev/null || ulimit -p ${maxProcesses}`] : []),
     `ulimit -d ${maxMemoryMb * 1_024}`,
   ].join('; ')
+  const forwarder = kind === 'bwrap' ? options.forwarder : undefined
   return {
     kind,
     reason: '',
     view,
-    wrap: (argv, more) => wrapWith[kind](['/bin/sh', '-c', `${limits}; exec "$0" "$@"`, ...argv], more),
+    wrap(argv, more) {
+      const limited = ['/bin/sh', '-c', `${limits}; exec "$0" "$@"`, ...argv]
+      const proxied = forwarder === undefined || more.usesProxy !== true ? limited : [...forwarder, ...limited]
+      return wrapWith[kind](proxied, more)
+    },
     toHostPath: (path) => toHostPath(view, path),
     accessOf: (path) => accessOf(view, path),
     ...(options.binDirectory === undefined ? {} : { binDirectory: options.binDirectory }),
-    variables: kind === 'bwrap' ? privateVariables : {},
+    variables: { ...(kind === 'bwrap' && privateVariables), ...(forwarder && proxyVariables) },
   }
 }
 

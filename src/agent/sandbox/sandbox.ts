@@ -24,6 +24,8 @@ export interface WrapOptions {
   readonly cwd: string
   /** Files below a hidden directory that this command may read. */
   readonly exposed?: readonly string[]
+  /** Offers the proxy of the gateway, where commands may reach listed hosts only. It costs the start of a program. */
+  readonly usesProxy?: boolean
 }
 
 export interface Sandbox {

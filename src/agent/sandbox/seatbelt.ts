@@ -5,14 +5,24 @@ import type { SandboxView, WrapOptions } from './sandbox.ts'
 
 export function seatbeltCommand(
   view: SandboxView,
-  { program, sharesNetwork }: { readonly program: string; readonly sharesNetwork: boolean },
+  network: SeatbeltNetwork & { readonly program: string },
   argv: readonly string[],
   { exposed = [] }: WrapOptions,
 ): readonly string[] {
-  return [program, '-p', seatbeltProfile(view, sharesNetwork, exposed), ...argv]
+  return [network.program, '-p', seatbeltProfile(view, network, exposed), ...argv]
 }
 
-export function seatbeltProfile(view: SandboxView, sharesNetwork: boolean, exposed: readonly string[]): string {
+export interface SeatbeltNetwork {
+  readonly sharesNetwork: boolean
+  /** A directory of Unix sockets that commands may connect to in any case. */
+  readonly socketDirectory?: string | undefined
+}
+
+export function seatbeltProfile(
+  view: SandboxView,
+  { sharesNetwork, socketDirectory }: SeatbeltNetwork,
+  exposed: readonly string[],
+): string {
   const kinds = new Map<string, 'hidden' | 'readOnly' | 'writable'>()
   for (const kind of ['writable', 'readOnly', 'hidden'] as const) for (const path of view[kind]) kinds.set(path, kind)
   for (const path of exposed) kinds.set(path, 'readOnly')
@@ -29,6 +39,9 @@ export function seatbeltProfile(view: SandboxView, sharesNetwork: boolean, expos
     '(deny process-info*)(allow process-info* (target same-sandbox))',
     '(deny mach-lookup (global-name "com.apple.SecurityServer") (global-name "com.apple.coreservices.launchservicesd"))',
     ...(sharesNetwork ? [] : ['(deny network*)(allow network* (local unix-socket))']),
+    ...(sharesNetwork || socketDirectory === undefined
+      ? []
+      : [`(allow network-outbound (subpath ${JSON.stringify(socketDirectory)}))`]),
     ...paths.map(([path, kind]) => rules[kind](JSON.stringify(path))),
   ].join('\n')
 }

@@ -12,8 +12,13 @@ import { type Check, note, ok, problem } from './check-result.ts'
 export const checkSandbox: Check = async ({ settings: { config }, context: { home } }) => {
   const { terminal } = config.current()
   if (terminal.backend !== 'local') return []
+  const sharesNetwork = terminal.sandbox_network === 'on' || terminal.sandbox_network === true
   if (terminal.sandbox === 'off') {
     const advice = 'Only owners may run commands and write files. terminal.sandbox: auto protects the machine.'
+    if (!sharesNetwork) {
+      const text = 'terminal.sandbox_network has no effect, because terminal.sandbox is off'
+      return [problem('Sandbox', text, 'Set terminal.sandbox: auto, or terminal.sandbox_network: on.')]
+    }
     return [note('Sandbox', 'commands of the agent run without a sandbox (terminal.sandbox: off)', advice)]
   }
   const { values } = config.environment()
@@ -29,13 +34,17 @@ export const checkSandbox: Check = async ({ settings: { config }, context: { hom
       read: terminal.sandbox_read,
       write: terminal.sandbox_write,
       searchPath: values['PATH'] ?? '',
-      sharesNetwork: terminal.sandbox_network === 'on' || terminal.sandbox_network === true,
+      sharesNetwork,
       temporaryDirectory: join(directory, 'tmp'),
       maxProcesses: terminal.max_processes,
       maxMemoryMb: terminal.max_memory_mb,
       platform: process.platform,
       log: silentLog,
     })
+    if (kind !== 'none' && kind !== 'bwrap' && Array.isArray(terminal.sandbox_network)) {
+      const text = `commands run in ${kind}, which cannot admit single hosts: they have no network`
+      return [note('Sandbox', text, 'Only bubblewrap (Linux) supports a list in terminal.sandbox_network.')]
+    }
     if (kind !== 'none') return [ok('Sandbox', `commands of the agent run in ${kind}`)]
     const text = `none works, so only owners may run commands and write files: ${reason}`
     const advice = 'Install bubblewrap (apt-get install bubblewrap) and restart the gateway.'

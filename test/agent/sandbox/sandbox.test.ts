@@ -74,7 +74,7 @@ describe('the view of the sandbox', () => {
 
   test('Seatbelt gets the rule of a longer path last', async () => {
     await using victim = await createVictim({ setting: 'seatbelt' })
-    const profile = seatbeltProfile(viewOf(victim, victim.userHome, {}), false, [])
+    const profile = seatbeltProfile(viewOf(victim, victim.userHome, {}), { sharesNetwork: false }, [])
     const at = (path: string) => profile.indexOf(`(subpath ${JSON.stringify(path)})`)
     assert.ok(at(victim.userHome) >= 0 && at(victim.userHome) < at(victim.home))
     assert.match(profile, /\(deny network\*\)/)

@@ -50,9 +50,11 @@ export interface Victim extends AsyncDisposable {
 export interface VictimOptions extends Partial<DetectSandboxOptions> {
   /** Below the home directory of the victim. Default: the workspace of the gateway. */
   readonly workingDirectory?: string
+  /** The forwarder, for the directory of programs that commands see. */
+  readonly forwarderOf?: (directory: string) => readonly string[]
 }
 
-export async function createVictim({ workingDirectory, ...options }: VictimOptions = {}): Promise<Victim> {
+export async function createVictim({ workingDirectory, forwarderOf, ...options }: VictimOptions = {}): Promise<Victim> {
   // Not below /tmp, which the sandbox replaces.
   const root = await realpath(await mkdtemp(join(import.meta.dirname, '../../../.victim-')))
   const userHome = join(root, 'me')
@@ -79,6 +81,7 @@ export async function createVictim({ workingDirectory, ...options }: VictimOptio
     maxMemoryMb: 1_024,
     platform: process.platform,
     log: silentLog,
+    ...(forwarderOf && { forwarder: forwarderOf(join(home, 'cache/sandbox/bin')) }),
     ...options,
   })
   const environment = createLocalEnvironment({
