@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { sampleContext } from '../hooks/sample-contexts.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { LogFields, Logger } from '../lib/log.ts'
+import type { Redactor } from '../lib/redact.ts'
 import { hookEventNames } from '../message/hook-events.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, toSingleLine } from './display.ts'
@@ -38,7 +39,7 @@ export async function hooksTest(context: CliContext, name: string, options: Hook
   const eventContext = options.context === undefined ? sampleContext(event) : readContextFile(options.context)
   if (!/^[^\s:]+:\S+$/.test(event))
     throw new HermesError('cli/usage', `Expected an event such as agent:end, found ${JSON.stringify(event)}.`)
-  const result = await testHook(known, name, event, eventContext)
+  const result = withoutSecrets(await testHook(known, name, event, eventContext), known.redact)
   if (!result.ok) context.exitCode = exitCodes.failed
   const display = createDisplay(context.output, context.environment)
   if (options.json) return display.json({ event, ...result })
@@ -52,6 +53,26 @@ export async function hooksTest(context: CliContext, name: string, options: Hook
   }
   display.line(`${display.tone('bad', '✗')} ${name} failed at ${event} after ${took}: ${toSingleLine(result.error)}`)
   for (const line of result.stack.split('\n').slice(0, 20)) if (line !== '') display.line(`  ${toSingleLine(line)}`)
+}
+
+/** A hook may print or return what it reads from its environment. */
+function withoutSecrets(result: TestResult, redact: Redactor): TestResult {
+  const { value, error, stack, said } = result
+  return {
+    ...result,
+    value: redactTexts(value, redact),
+    error: redact(error),
+    stack: redact(stack),
+    said: said.map(redact),
+  }
+}
+
+/** A copy of plain data. Names of fields are redacted, too. */
+function redactTexts(value: unknown, redact: Redactor): unknown {
+  if (typeof value === 'string') return redact(value)
+  if (Array.isArray(value)) return value.map((item) => redactTexts(item, redact))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [redact(name), redactTexts(item, redact)]))
 }
 
 /** The first event in the hook's manifest, or an event that matches its first pattern. */

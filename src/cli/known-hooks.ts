@@ -7,6 +7,7 @@ import { createCommandRegistry } from '../commands/registry.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import { HermesError } from '../lib/errors.ts'
 import { type Logger, silentLog } from '../lib/log.ts'
+import { createRedactor, type Redactor } from '../lib/redact.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { readSettings } from './settings.ts'
@@ -42,6 +43,8 @@ export interface KnownHooks {
   /** `undefined` when no daemon is running. */
   readonly daemon: Daemon | undefined
   readonly hooks: readonly KnownHook[]
+  /** Removes the secrets of this home. */
+  readonly redact: Redactor
   /** A registry with the hooks of this home, which the caller must stop. Its hooks cannot send messages. */
   createRegistry(log?: Logger): HookRegistry
 }
@@ -50,6 +53,7 @@ export interface KnownHooks {
 export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
   const { home } = context
   const settings = await readSettings(context)
+  const redact = createRedactor({ secrets: settings.secrets.all })
   const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
   const createRegistry = (log = silentLog) => {
     const registry = composeHooks({
@@ -73,14 +77,14 @@ export async function loadKnownHooks(context: CliContext): Promise<KnownHooks> {
     const registry = createRegistry()
     const hooks = registry.list().map((hook) => hookSchema.parse(hook))
     await registry.stop(0)
-    return { daemon, hooks, createRegistry }
+    return { daemon, hooks, redact, createRegistry }
   }
   warnVersionMismatch(context, daemon)
   const response = responseSchema.safeParse(await daemon.request('/api/hooks'))
   if (!response.success) {
     throw new HermesError('cli/incompatible-response', '', { cause: response.error })
   }
-  return { daemon, hooks: response.data.hooks, createRegistry }
+  return { daemon, hooks: response.data.hooks, redact, createRegistry }
 }
 
 /** Throws `cli/not-found`. */

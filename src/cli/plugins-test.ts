@@ -56,8 +56,9 @@ export async function pluginsTest(context: CliContext, name: string, options: Pl
     const failed = testRun.failure !== '' || testRun.firings.some(({ error }) => error !== null)
     if (failed || testRun.plugin.state !== 'loaded') context.exitCode = exitCodes.failed
     const display = createDisplay(context.output, context.environment)
-    if (json) display.json({ message, ...testRun })
-    else printTestRun(display, message, testRun)
+    const asked = redact(message)
+    if (json) display.json({ message: asked, ...testRun })
+    else printTestRun(display, asked, testRun)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

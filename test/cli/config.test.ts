@@ -49,6 +49,17 @@ test('config show prints every value with its source, and never a secret', async
   assert.equal(values.length, lines.length - 1)
 })
 
+test('config show hides every value of .env, whatever its name and its place', async (t) => {
+  const colour = `\${COLOUR}`
+  const home = homeWith(t, `plugins: {entries: {mine: {colour: "${colour}", list: ["a ${colour} b"]}}}\n`)
+  writeFileSync(home.envFile, 'COLOUR=blue-elephant-4711\n', { mode: 0o600 })
+  for (const more of [[], ['--json']]) {
+    const { stdout, stderr } = await runInProcess(home.root, ['config', 'show', ...more])
+    assert.match(stdout, /mine/)
+    assert.doesNotMatch(stdout + stderr, /elephant/)
+  }
+})
+
 test('config show warns on stderr when the file is not in effect', async (t) => {
   const { stderr, code } = await runInProcess(homeWith(t, broken).root, ['config', 'show'])
   assert.equal(code, 0)

@@ -87,6 +87,22 @@ test('hooks test without an event sends one to which the hook subscribes, and sh
   }
 })
 
+test('hooks test shows no value of .env, whatever its name, in a result, an output or an error', async (t) => {
+  const { root, hooks, envFile } = homeWith(t)
+  writeFileSync(envFile, 'COLOUR=blue-elephant-4711\n', { mode: 0o600 })
+  const code = (end: string) =>
+    `export const handle = () => { const colour = 'blue-elephant-4711'; console.log(colour); ${end} }`
+  put(join(hooks, 'returns'), 'events: [agent:end]\n', code('return { [colour]: [colour] }'))
+  put(join(hooks, 'throws'), 'events: [agent:end]\n', code('throw new Error(colour)'))
+  for (const name of ['returns', 'throws']) {
+    for (const more of [[], ['--json']]) {
+      const { stdout, stderr } = await runInProcess(root, ['hooks', 'test', name, ...more])
+      assert.match(stdout, /\[redacted\]/)
+      assert.doesNotMatch(stdout + stderr, /elephant/, `${name} ${more.join()}`)
+    }
+  }
+})
+
 test('a hook that cannot run is neither tested nor paused, and the reason is shown', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { hooks: { 'agent:end': [{ command: '/bin/true' }] } },

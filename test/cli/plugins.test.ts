@@ -112,6 +112,27 @@ test('a plugin with errors is tested with a given message: each error is shown, 
   assert.ok(report.reason.startsWith(`${plugins}/broken/index.js:1`), 'the file of the plugin, not of its copy')
 })
 
+test('plugins test shows no value of .env, whatever its name', async (t) => {
+  const { root, plugins, envFile } = homeWith(t)
+  writeFileSync(envFile, 'COLOUR=blue-elephant-4711\n', { mode: 0o600 })
+  const value = JSON.stringify('blue-elephant-4711')
+  writeFiles(
+    plugins,
+    pluginFiles(
+      'leaky',
+      `ctx.log.warn({ event: 'leaky.said' }, ${value})
+       ctx.registerHook('pre_llm_call', () => { throw new Error(${value}) })`,
+    ),
+  )
+  for (const more of [[], ['--json']]) {
+    const { stdout, stderr } = await runInProcess(root, [
+      ...['plugins', 'test', 'leaky', '--message', 'Reply exactly blue-elephant-4711.', ...more],
+    ])
+    assert.match(stdout, /\[redacted\]/)
+    assert.doesNotMatch(stdout + stderr, /elephant/)
+  }
+})
+
 test('enable and disable accept the id or the short name, and keep the rest of the file', async (t) => {
   const { root, plugins, configFile } = homeWith(
     t,

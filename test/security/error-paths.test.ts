@@ -114,6 +114,9 @@ test('no error shows a secret in the log, in a chat, in the status or to a progr
   await sendRefusedRequests(gateway)
   const texts = {
     status: await (await gateway.http('/api/status')).text(),
+    hooks: await (await gateway.http('/api/hooks')).text(),
+    plugins: await (await gateway.http('/api/plugins')).text(),
+    inbox: await (await gateway.http('/api/inbox')).text(),
     shown: JSON.stringify(gateway.platform.shown()),
     results: JSON.stringify(gateway.model.requests.flatMap(({ body }) => resultsIn(body['messages']))),
   }
@@ -122,6 +125,7 @@ test('no error shows a secret in the log, in a chat, in the status or to a progr
   const logFiles = readdirSync(gateway.home.logs).map((name) => readFileSync(join(gateway.home.logs, name), 'utf8'))
   assert.deepEqual(leaksIn({ ...texts, log: gateway.log.join(''), files: logFiles.join('') }), [])
   for (const text of [gateway.log.join(''), texts.results]) assert.match(text, /\[redacted\]/)
+  for (const text of [texts.hooks, texts.plugins]) assert.match(text, /leaky/)
   assert.deepEqual(openFiles, [])
 })
 

@@ -140,6 +140,33 @@ test('only a tool that the settings name receives the secret instead of the plac
   }
 })
 
+test('a secret that the model sees masked reaches the named tool, and neither the log nor the transcript', async (t) => {
+  const gateway = await withRedaction(
+    t,
+    { restore_for_tools: ['write_file'] },
+    {
+      config: { log: { level: 'debug' } },
+      prepare: (home) => writeFileSync(join(home.root, 'notes.txt'), `The token is ${token}.`),
+      model: ({ body }) => {
+        const text = JSON.stringify(asArray(body['messages']).slice(1))
+        const named = placeholder.exec(text)?.[0]
+        if (named === undefined) return { toolCalls: [{ name: 'read_file', arguments: { path: 'notes.txt' } }] }
+        if (text.includes('kept.txt')) return { text: `Written: ${named}` }
+        return { toolCalls: [{ name: 'write_file', arguments: { path: 'kept.txt', content: `x ${named} y` } }] }
+      },
+    },
+  )
+  await gateway.say('copy the token')
+  await gateway.waitForReply('Written: [secret:')
+  await gateway.stop()
+  assert.equal(readFileSync(join(gateway.home.root, 'kept.txt'), 'utf8'), `x ${token} y`)
+  const kept = ['messages', 'turns', 'outbox'].map((name) => rowsIn(gateway.home, `select * from ${name}`))
+  const requests = gateway.model.requests.map(({ body }) => body)
+  for (const text of [JSON.stringify(kept), JSON.stringify(requests), gateway.log.join('')])
+    assert.doesNotMatch(text, /ghp_/)
+  assert.match(JSON.stringify(kept), /x \[secret:[0-9a-f]{8}\] y/)
+})
+
 test('a request that cannot be redacted is not sent', async (t) => {
   const deep = pluginFiles(
     'deep',
