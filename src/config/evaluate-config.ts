@@ -193,11 +193,14 @@ function replaceAll(tree: unknown, invalid: readonly InvalidValue[], safeValues:
   let current = tree
   const unusable: UnusableSetting[] = []
   const replaced: ReplacedIssue[] = []
+  const replacedPaths: (readonly PropertyKey[])[] = []
   for (const { path, issue, reason } of invalid) {
+    // Another item of the list, or a value above it, was invalid, too.
+    if (replacedPaths.some((above) => above.every((part, index) => part === path[index]))) continue
     const result = replaceInvalidValue(current, path, safeValues)
-    // A value above it was invalid, too.
     if (result === undefined) continue
     current = result.tree
+    replacedPaths.push(result.path)
     const { accountKey } = result
     if (accountKey === undefined)
       replaced.push({ issue, safeValues: result.safeValues, isItem: result.isItem === true })

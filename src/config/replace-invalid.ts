@@ -18,6 +18,8 @@ export interface SafeValue {
 
 export interface ReplacedValue {
   readonly tree: unknown
+  /** The path of what was replaced; it covers all invalid values below it. */
+  readonly path: readonly PathPart[]
   /** The key that makes its account unusable. Absent outside of accounts. */
   readonly accountKey?: readonly PathPart[]
   /** What is used instead of the value. Empty: the default. */
@@ -36,13 +38,14 @@ export function replaceInvalidValue(
   if (item !== undefined) return withoutHookProgram(tree, path, item, safeValues)
   const key = existingKey(tree, path)
   if (key === undefined) return undefined
-  if (key[0] === 'platforms' && key.length > 1) return { ...withoutAccountKey(tree, key), safeValues: [] }
+  if (key[0] === 'platforms' && key.length > 1)
+    return { ...withoutAccountKey(tree, key), path: accountKeyOf(key) ?? key, safeValues: [] }
   const safe = safeValues.filter((one) => overlapsKey(key, one.key.split('.')))
   const replaced = safe.reduce(
     (rest, { key: from, set, value }) => withValue(rest, (set ?? from).split('.'), value),
     withoutKey(tree, key),
   )
-  return { tree: replaced, safeValues: safe }
+  return { tree: replaced, path: key, safeValues: safe }
 }
 
 /** An item of `hooks.<event>` or `hooks.outbound`. The items are independent, and one of them may be a safety check. */
@@ -67,12 +70,12 @@ function withoutHookProgram(
   const field = path[item.length]
   if (field === 'fail_closed') {
     const key = [...item, field]
-    return { tree: withValue(tree, key, true), safeValues: [{ key: key.join('.'), value: true }] }
+    return { tree: withValue(tree, key, true), path: key, safeValues: [{ key: key.join('.'), value: true }] }
   }
   if (typeof field === 'string' && field !== 'command' && item[1] !== 'outbound' && isTree(program))
-    return { tree: withoutKey(tree, [...item, field]), safeValues: [] }
+    return { tree: withoutKey(tree, [...item, field]), path: [...item, field], safeValues: [] }
   const safe = safeValues.filter((one) => overlapsKey(item, one.key.split('.')))
-  return { tree: withValue(tree, item, undefined), safeValues: safe, isItem: true }
+  return { tree: withValue(tree, item, undefined), path: item, safeValues: safe, isItem: true }
 }
 
 /** The nearest key of a mapping: an item of a list is not removed alone, because the other items would mean something else. */

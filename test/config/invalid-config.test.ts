@@ -109,6 +109,27 @@ describe('a start with', () => {
     )
   })
 
+  it('several bad items of one list keep the keys beside it', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write(
+      'http: {port: 9000, allowed_hosts: [7, 8, 9]}\nplatforms: {chat: {token: [1, 2], accounts: {two: {token: t}}}}\n',
+    )
+    const { config } = load()
+    assert.deepEqual([config.current().http.port, config.current().http.allowed_hosts], [9000, []])
+    assert.deepEqual(config.current().platforms.chat, { accounts: { two: { token: 't' } } })
+    assert.deepEqual(
+      config.unusableSettings().map(({ path }) => path),
+      [['platforms', 'chat', 'token']],
+    )
+  })
+
+  it('several variables of one list that are not set keep the keys beside it', (t) => {
+    const { config: write, load } = createTestHome(t)
+    write(`http: {port: 9000, allowed_hosts: ["\${ONE}", "\${TWO}"]}\n`)
+    const { http } = load().config.current()
+    assert.deepEqual([http.port, http.allowed_hosts], [9000, []])
+  })
+
   it('a bad value whose default permits more uses the safe value instead', (t) => {
     const { config: write, load } = createTestHome(t)
     const safeValues = [
