@@ -6,7 +6,7 @@
  *     --processes N  processes that run at once; default: one more than the machine has cores, at least three
  *     --record       runs each file alone and writes how long it took to durations.json, from which the plan is made
  *
- * Each process runs its files with `node --test --test-isolation=none`: starting a process for each of the 350 files
+ * Each process runs its files as `node --test --test-isolation=none` does (`shard-process.mjs`): starting a process for each of the 350 files
  * would take longer than the tests. The files are divided into more parts than processes run at once. A process that is
  * done early takes the next part, and no process grows large: the kernel copies the memory map at every start of a child,
  * which takes 1 ms in a process of 50 MB and 10 ms in one of 350 MB. One process more than cores uses the time in which

@@ -52,15 +52,8 @@ const semiSpaceMb = 32
 
 /** Resolves when the process has ended. */
 export async function runShard({ files, environment, onResult, onOutput }: ShardOptions): Promise<ShardExit> {
-  const reporter = fileURLToPath(new URL('reporter.mjs', import.meta.url))
-  const flags = [
-    `--max-semi-space-size=${semiSpaceMb}`,
-    '--test',
-    '--test-isolation=none',
-    `--test-reporter=${reporter}`,
-    '--test-reporter-destination=stdout',
-  ]
-  const child = spawn(process.execPath, [...flags, ...files], {
+  const main = fileURLToPath(new URL('shard-process.mjs', import.meta.url))
+  const child = spawn(process.execPath, [`--max-semi-space-size=${semiSpaceMb}`, main, ...files], {
     cwd: root,
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import test from 'node:test'
+import { runShard, type TestResult } from './shard.ts'
+
+/** Errors that no `await` of the test meets, tests inside of tests, and clean-up that is registered late. */
+const file = `
+import test, { after, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+test('throws in a timer', async () => {
+  await sleep(1)
+  setTimeout(() => { throw new Error('thrown late') }, 1)
+  await sleep(60_000, undefined, { ref: false })
+})
+test('leaves a rejection', async () => {
+  await sleep(1)
+  void Promise.reject(new Error('rejected late'))
+  await sleep(60_000, undefined, { ref: false })
+})
+let cleaned = false
+test('outer', async () => {
+  await sleep(1)
+  after(() => { cleaned = true })
+  await test('inner', () => {})
+})
+test('cleaned', () => { if (!cleaned) throw new Error('the clean-up of the test before has not run') })
+describe('suite', () => { it('member', () => {}) })
+`
+
+test('a shard reports an error outside of a promise chain as the failure of its test', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'shard-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'late.test.mjs')
+  writeFileSync(path, file)
+  const results: TestResult[] = []
+  const exit = await runShard({
+    files: [path],
+    environment: process.env,
+    onResult: (result) => results.push(result),
+    onOutput: () => undefined,
+  })
+  assert.deepEqual(exit, {})
+  assert.deepEqual(
+    results.map(({ name, passed, error }) => [name, passed, /\w+ late/.exec(error ?? '')?.[0]]),
+    [
+      ['throws in a timer', false, 'thrown late'],
+      ['leaves a rejection', false, 'rejected late'],
+      ['outer › inner', true, undefined],
+      ['outer', true, undefined],
+      ['cleaned', true, undefined],
+      ['suite › member', true, undefined],
+      ['suite', true, undefined],
+    ],
+  )
+})
+
+test('a shard in which something fails after its test has ended is a problem', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'shard-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'after-the-end.test.mjs')
+  const throwLater = `setTimeout(() => { throw new Error('too late') }, 1)`
+  writeFileSync(path, `import test from 'node:test'\ntest('ends early', () => { ${throwLater} })\n`)
+  const exit = await runShard({
+    files: [path],
+    environment: process.env,
+    onResult: () => undefined,
+    onOutput: () => undefined,
+  })
+  assert.match(exit.problem ?? '', /exit code 1/)
+})
