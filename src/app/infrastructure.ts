@@ -106,7 +106,7 @@ function assertValidConfig(options: Omit<Parameters<typeof openConfig>[0], 'save
 }
 
 /** The token is created after the database, so a home with a token had one. */
-function detectLostDatabase({ databaseFile, tokenFile }: HomeLayout): boolean {
+export function detectLostDatabase({ databaseFile, tokenFile }: HomeLayout): boolean {
   return !existsSync(databaseFile) && [tokenFile, `${databaseFile}.bak`].some((file) => existsSync(file))
 }
 

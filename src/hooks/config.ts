@@ -11,10 +11,12 @@ const matcherSchema = z
   .optional()
   .describe('A regular expression that must match the whole tool name, command or platform of an event.')
 
+const commandError = 'expected a program and its arguments, with balanced quotes'
+
 /** Unknown keys are accepted and ignored, because later versions may define them. */
 const commandHookSchema = z.looseObject({
-  command: z.string().refine((text) => splitShellWords(text) !== undefined, {
-    error: 'expected a program and its arguments, with balanced quotes',
+  command: z.string({ error: commandError }).refine((text) => splitShellWords(text) !== undefined, {
+    error: commandError,
   }),
   matcher: matcherSchema,
   timeout: z.number().positive().max(300).default(60),
@@ -71,7 +73,7 @@ export const hooksConfig = {
       for (const [event, hooks] of eventEntries(value)) {
         const parsed = commandHooksSchema.safeParse(hooks)
         for (const { path, message } of parsed.error?.issues ?? []) {
-          context.addIssue({ code: 'custom', path: [event, ...path], message })
+          context.addIssue({ code: 'custom', path: [event, ...path], message: withoutPrefix(message) })
         }
       }
     })
@@ -111,4 +113,9 @@ function isRegExp(text: string): boolean {
   } catch {
     return false
   }
+}
+
+/** `Invalid input: expected boolean, received string` without what surrounds the expected value. */
+function withoutPrefix(message: string): string {
+  return message.replace(/^[^:]+: (?=expected )/, '').replace(/, received \w+$/, '')
 }

@@ -131,3 +131,17 @@ test('doctor lists the owners, and says where people are guests and that the age
   assert.equal((await runInProcess(home.root, ['pause', 'off'])).code, 0)
   assert.doesNotMatch(await doctor(), /the bill/)
 })
+
+test('doctor names the programs of the configuration that wait for consent', async (t) => {
+  const home = homeWith(t, 'hooks: {pre_tool_call: [{command: ./guard.sh, fail_closed: true}]}\n')
+  const { stdout } = await runInProcess(home.root, ['doctor', '--offline'])
+  assert.match(stdout, /^! Hooks: pre_tool_call\/guard\.sh .*\n {4}→ hermes hooks accept pre_tool_call\/guard\.sh/m)
+})
+
+test('doctor reports the missing database of a home that had one', async (t) => {
+  const home = homeWith(t)
+  writeFileSync(home.tokenFile, 'a-token-of-a-test-0123456789\n', { mode: 0o600 })
+  const { code, stdout } = await runInProcess(home.root, ['doctor', '--offline'])
+  assert.match(stdout, /^✗ Database: .*state\.db/m)
+  assert.equal(code, 1)
+})

@@ -8,6 +8,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { hooksConfig } from '../../src/hooks/config.ts'
 import { writeConsents } from '../../src/hooks/consent.ts'
 import { splitShellWords } from '../../src/hooks/shell-words.ts'
 import { agentStart, command, createTestHooks, type HooksUnderTest } from './support.ts'
@@ -47,6 +48,13 @@ test('a command line is split as a shell does, without any other shell syntax', 
     ['"" b', undefined],
   ]
   for (const [text, expected] of words) assert.deepEqual(splitShellWords(text), expected, text)
+})
+
+test('each invalid key of a program says what is expected', () => {
+  const programs = [{ command: 'a', fail_closed: 'ja', timeout: 999 }, { command: 7, matcher: 5 }, 'a']
+  const { error } = hooksConfig.hooks.safeParse({ pre_tool_call: programs })
+  assert.equal(error?.issues.length, 5)
+  for (const { message } of error.issues) assert.match(message, /^expected (?!.*received)/)
 })
 
 test('a program receives the event as JSON and is started without a shell', async (t) => {

@@ -2,6 +2,7 @@
  * Checks the home: its permissions, its token and its database.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { detectLostDatabase } from '../../app/infrastructure.ts'
 import { readGatewayToken } from '../../http/gateway-token.ts'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
 import { readHomeStore } from '../home-store.ts'
@@ -46,6 +47,10 @@ function formatMode(mode: number): string {
 }
 
 export const checkDatabase: Check = ({ context: { home } }) => {
+  if (detectLostDatabase(home)) {
+    const advice = 'Restore a backup. Otherwise the next start creates a new, empty database.'
+    return [problem('Database', `${home.databaseFile} is missing, although this home had a database`, advice)]
+  }
   if (!existsSync(home.databaseFile)) return [ok('Database', 'created at the first start')]
   try {
     const damage = readHomeStore(home, (reader) => reader.checkIntegrity(), [])

@@ -8,9 +8,11 @@ import { createCommandRegistry } from '../../commands/registry.ts'
 import { discoverHooks } from '../../hooks/discovery.ts'
 import { createEventValidator } from '../../hooks/event-names.ts'
 import { messageOf } from '../../lib/errors.ts'
+import { loadKnownHooks } from '../known-hooks.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
-export const checkHooks: Check = async ({ context: { home }, settings: { config }, daemon }) => {
+export const checkHooks: Check = async ({ context, settings: { config }, daemon }) => {
+  const { home } = context
   const commands = createCommandRegistry()
   const validateEvent = createEventValidator(eventNames(commands))
   const canonical = (event: string) => {
@@ -30,6 +32,7 @@ export const checkHooks: Check = async ({ context: { home }, settings: { config 
     findings.push(...checkPython(config.current().hooks.python, config.environment().values['PATH']))
   }
   if (daemon !== undefined) findings.push(...(await resultsOfDaemon(() => daemon.request('/api/hooks'))))
+  else findings.push(...(await loadKnownHooks(context)).hooks.flatMap(consentNote))
   if (findings.length > 0) return findings
   const own = hooks.filter(({ origin }) => origin === 'home')
   return own.length === 0 ? [] : [ok('Hooks', own.map(({ id }) => id).join(', '))]
@@ -53,6 +56,7 @@ async function resultsOfDaemon(request: () => Promise<unknown>): Promise<CheckRe
   const response = responseSchema.safeParse(await request())
   if (!response.success) return []
   return response.data.hooks.flatMap(({ name, state, reason, problem: newest }) => {
+    if (state === 'not-accepted') return consentNote({ name, state })
     if (state === 'tripped') {
       return [
         problem(
@@ -67,4 +71,10 @@ async function resultsOfDaemon(request: () => Promise<unknown>): Promise<CheckRe
     if (newest !== '') return [problem('Hooks', `${name} still runs its previous version: ${newest}`, 'Fix its files.')]
     return state === 'paused' ? [note('Hooks', `${name} is paused`, `hermes hooks resume ${name} resumes it.`)] : []
   })
+}
+
+/** A program of the configuration runs only after its owner has accepted it. */
+function consentNote({ name, state }: { readonly name: string; readonly state: string }): CheckResult[] {
+  if (state !== 'not-accepted') return []
+  return [note('Hooks', `${name} does not run without consent`, `hermes hooks accept ${name} gives it.`)]
 }
