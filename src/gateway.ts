@@ -125,7 +125,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     log,
     failpoint: options.failpoint ?? (() => undefined),
   }
-  const core = composeCore(context, () => agentRuntime.agentServices.model())
+  const core = composeCore(context, () => agentRuntime.agentServices.approvalModel())
   const agentRuntime = composeAgent(context, core)
   const { agentServices, plugins } = agentRuntime
   const commandRuntime = composeCommandRuntime(context, core, agentRuntime)

@@ -110,8 +110,8 @@ export interface Core {
   embeddedSessionKey(): SessionKey | undefined
 }
 
-/** @param agentModel the model of turns, called after the composition */
-export function composeCore(context: AppContext, agentModel: AgentServices['model']): Core {
+/** @param approvalModel the model that judges commands, called after the composition */
+export function composeCore(context: AppContext, approvalModel: AgentServices['approvalModel']): Core {
   const { options, settings, accountDirectory, store, modelCalls, clock, random, log } = context
   const { emitsEvents } = accountDirectory
   const concurrency = () => settings().agent.max_concurrent_turns
@@ -155,7 +155,7 @@ export function composeCore(context: AppContext, agentModel: AgentServices['mode
     gatewayHooks,
     runningTurns,
     turnNotices,
-    model: agentModel,
+    model: approvalModel,
   })
   const sessionServices = createSessionServices({
     store,
@@ -346,7 +346,7 @@ function isYoloMode({ values }: Environment): boolean {
 }
 
 interface ApprovalParts extends Pick<Core, 'outbox' | 'engine' | 'events' | 'runningTurns' | 'turnNotices'> {
-  readonly model: AgentServices['model']
+  readonly model: AgentServices['approvalModel']
   readonly gatewayHooks: GatewayHooks
   readonly waitInTurn: TurnWait
 }

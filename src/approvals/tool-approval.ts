@@ -42,7 +42,7 @@ export interface ToolApprovalDeps {
   /** `HERMES_YOLO_MODE`, as it was when the process started. */
   readonly yoloMode: boolean
   /** Judges a command for `approvals.mode: smart`. Rejects when no model can be asked. */
-  judge(command: JudgedCommand, signal: AbortSignal): Promise<'yes' | 'unclear'>
+  judge(command: JudgedCommand, signal: AbortSignal): Promise<Verdict>
   /** Aborts when the gateway stops: no answer can arrive then. */
   readonly stopping: AbortSignal
   /** Waits without keeping other turns from running. Resolves or rejects as `wait`. */
@@ -54,6 +54,9 @@ export interface ToolApprovalDeps {
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
 }
+
+/** `unclear`: a user is asked. */
+export type Verdict = 'yes' | 'no' | 'unclear'
 
 export interface JudgedCommand {
   readonly command: string
@@ -96,7 +99,7 @@ interface OpenTurn {
   readonly sessionKey: SessionKey
 }
 
-/** `open` is present when a user refused. */
+/** `open` is present when a user or the judging model refused. */
 interface Outcome {
   readonly decision: ApprovalDecision
   readonly open?: OpenTurn
@@ -109,7 +112,7 @@ async function decide(deps: ToolApprovalDeps, request: ToolApprovalRequest, sign
   try {
     const judged = await judgeIfSmart(deps, request, signal)
     const state = await requestApproval(deps, id, request, judged)
-    if (state.kind === 'settled') return { decision: state.decision }
+    if (state.kind === 'settled') return state
     if (state.kind === 'waiting') {
       deps.failpoint('approval:waiting')
       stopListening = onAbort(deps.stopping, () => deps.abortTurn(state.open.sessionKey))
@@ -151,26 +154,26 @@ async function judgeIfSmart(
   deps: ToolApprovalDeps,
   { needs, info, approvedArgs }: ToolApprovalRequest,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Verdict> {
   const { mode } = deps.settings().approvals
   const [need, ...more] = needs
   // Changed arguments may contain secrets, which no model may read.
-  if (approvedArgs !== undefined) return false
-  if (mode !== 'smart' || need?.source !== 'policy' || need.remember === 'call' || more.length > 0) return false
+  if (approvedArgs !== undefined) return 'unclear'
+  if (mode !== 'smart' || need?.source !== 'policy' || need.remember === 'call' || more.length > 0) return 'unclear'
   const { command = '', place, reason } = need
   try {
-    const isClear = (await deps.judge({ command, place, reason }, signal)) === 'yes'
-    deps.log.info({ event: 'approval.judged', turn: info.turn.turnId, allowed: isClear }, 'a model judged a command')
-    return isClear
+    const verdict = await deps.judge({ command, place, reason }, signal)
+    deps.log.info({ event: 'approval.judged', turn: info.turn.turnId, verdict }, 'a model judged a command')
+    return verdict
   } catch (error) {
     signal.throwIfAborted()
     deps.log.warn({ event: 'approval.judge_failed', err: error }, 'no model could judge a command; a user is asked')
-    return false
+    return 'unclear'
   }
 }
 
 type RequestState =
-  | { readonly kind: 'settled'; readonly decision: ApprovalDecision }
+  | { readonly kind: 'settled'; readonly decision: ApprovalDecision; readonly open?: OpenTurn }
   | { readonly kind: 'answered'; readonly question: StoredQuestion; readonly open: OpenTurn }
   | { readonly kind: 'waiting'; readonly open: OpenTurn }
 
@@ -181,7 +184,7 @@ async function requestApproval(
   deps: ToolApprovalDeps,
   id: string,
   request: ToolApprovalRequest,
-  judged: boolean,
+  judged: Verdict,
 ): Promise<RequestState> {
   const now = deps.clock()
   let asked: PreparedWrite | undefined
@@ -197,7 +200,12 @@ async function requestApproval(
       if (known !== undefined) return { kind: 'answered', question: known, open }
       const yolo = deps.yoloMode || (yield* isYolo(sessionId))
       const role = open.event.authority?.role ?? deps.roleOf(open.event.source)
-      const remaining = settledByConfiguration(deps, request.needs, { event: open.event, role, yolo, judged })
+      const remaining = settledByConfiguration(deps, request.needs, {
+        event: open.event,
+        role,
+        yolo,
+        judged: judged === 'yes',
+      })
       if (remaining === 'deny') return { kind: 'settled', decision: { deny: deniedUnattended(request) } }
       const needs = []
       for (const need of remaining) {
@@ -208,6 +216,7 @@ async function requestApproval(
         if (!isGranted) needs.push(need)
       }
       if (needs.length === 0) return alreadyAllowed
+      if (judged === 'no') return { kind: 'settled', decision: { deny: deniedByModel(request) }, open }
       const approver = askedOf(needs, deps.settings().approvals.approver, open.event.source, role)
       if (typeof approver !== 'string') return { kind: 'settled', decision: approver }
       const question = questionFor(deps, id, withoutChanges({ ...request, needs }), { ...open, approver })
@@ -221,6 +230,10 @@ async function requestApproval(
     asked?.abandoned()
     throw error
   }
+}
+
+function deniedByModel({ info }: ToolApprovalRequest): string {
+  return `A check refused to let ${info.toolName} run, because the command is harmful. It was not run. Do not try to achieve the same in another way.`
 }
 
 /** Identifies the action of a call in a turn: the tool, its arguments and where it runs. */

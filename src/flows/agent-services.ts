@@ -7,6 +7,7 @@ import type { AgentConfig } from '../agent/config.ts'
 import { createSessionResourcePool, withVariables } from '../agent/environments/session-resources.ts'
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
+import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import { resolveProviderName } from '../agent/models/resolve-provider-name.ts'
@@ -54,6 +55,8 @@ export interface ToolTurn {
 
 export interface AgentServices {
   model(): Promise<{ readonly provider: Provider; readonly model: string }>
+  /** The model that judges commands, with `auxiliary.approval`. Rejects `config/…`. */
+  approvalModel(): Promise<{ readonly provider: Provider; readonly model: string; readonly timeoutMs: number }>
   /**
    * A session keeps the tool list with which it started; each call checks whether the tool still exists, and whether the role
    * of the person who caused the turn may use it.
@@ -166,6 +169,12 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       configuredModel ??= createConfiguredModel(deps)
       return configuredModel
     },
+    async approvalModel() {
+      const { approvalModelSettings } = await import('./approval-model.ts')
+      const { approval } = settings().auxiliary
+      const chosen = await createModel(deps, approvalModelSettings(providerSettings(deps), approval))
+      return { ...chosen, timeoutMs: approval.timeout * 1_000 }
+    },
     async tools(turn) {
       const { sessionId, authority, event } = turn
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
@@ -249,9 +258,13 @@ function createSandboxSockets({ settings, log, turnAccess: accessDeps }: AgentSe
 
 type ProviderDeps = Pick<AgentServicesDeps, 'settings' | 'environment' | 'modelCalls'>
 
-async function createConfiguredModel(deps: ProviderDeps): Promise<ConfiguredModel> {
+function createConfiguredModel(deps: ProviderDeps): Promise<ConfiguredModel> {
+  return createModel(deps, providerSettings(deps))
+}
+
+async function createModel(deps: ProviderDeps, selection: ProviderSettings): Promise<ConfiguredModel> {
   const { createProvider } = await import('../agent/models/create-provider.ts')
-  const choice = createProvider(providerSettings(deps), { sleep, monitor: deps.modelCalls })
+  const choice = createProvider(selection, { sleep, monitor: deps.modelCalls })
   if ('problem' in choice) throw choice.problem
   return choice
 }

@@ -58,7 +58,7 @@ export interface ApprovalsDeps {
   /** `HERMES_YOLO_MODE`, as it was when the process started. */
   readonly yoloMode: boolean
   /** The model that `approvals.mode: smart` asks. Called after the composition. */
-  readonly model: AgentServices['model']
+  readonly model: AgentServices['approvalModel']
   failpoint(point: string): void
 }
 

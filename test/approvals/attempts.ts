@@ -19,7 +19,7 @@ export interface Situation {
   readonly event?: Partial<MessageEvent>
   readonly need?: Partial<ApprovalNeed>
   readonly yolo?: boolean
-  readonly verdict?: 'yes' | 'unclear' | 'fails'
+  readonly verdict?: 'yes' | 'no' | 'unclear' | 'fails'
 }
 
 export interface Attempt extends Situation {
@@ -40,6 +40,14 @@ const unattended = (platform: string): Situation => ({
 export const attempts: readonly Attempt[] = [
   { name: 'allowed once by the requester', presses: [['appr:#:once', ada]], statuses: ['taken'], outcome: 'allow' },
   { name: 'denied by the requester', presses: [['appr:#:deny', ada]], statuses: ['taken'], outcome: 'deny' },
+  { name: 'refused by a model that says no', approvals: { mode: 'smart' }, verdict: 'no', outcome: 'deny' },
+  {
+    name: 'an entry of the allow list outweighs a model that says no',
+    approvals: { mode: 'smart' },
+    allowlist: ['rm -r build'],
+    verdict: 'no',
+    outcome: 'allow',
+  },
   {
     name: 'a second press changes nothing',
     presses: [

@@ -67,6 +67,28 @@ export const compressionConfig = {
       compression: z
         .object({ model: z.string().default('').describe('Takes precedence over `compression.summary_model`.') })
         .prefault({}),
+      approval: z
+        .object({
+          provider: z
+            .enum(['auto', 'main', 'openai', 'openai-responses', 'anthropic', 'demo', 'none'])
+            .default('auto')
+            .describe(
+              'The provider of the model that judges commands with `approvals.mode: smart`. `auto` and `main`: that of the conversation, unless `base_url` is set.',
+            ),
+          model: z.string().default('').describe('The model; when empty, the model of the conversation.'),
+          base_url: z
+            .string()
+            .default('')
+            .describe('The address of the API. The `api_key` of the conversation is not sent to another address.'),
+          api_key: z.string().default('').describe('The key for this address or provider.'),
+          timeout: z
+            .number()
+            .positive()
+            .max(600)
+            .default(30)
+            .describe('Seconds until a user is asked because the model has not answered.'),
+        })
+        .prefault({}),
     })
     .prefault({}),
 } as const

@@ -1,0 +1,26 @@
+/**
+ * The settings of the model that judges commands (`auxiliary.approval`). What they leave empty is that of the conversation.
+ */
+import type { AgentConfig } from '../agent/config.ts'
+import type { ProviderSettings } from '../agent/models/create-provider.ts'
+
+/** A key goes only to the address or the vendor for which it was configured. */
+export function approvalModelSettings(
+  main: ProviderSettings,
+  approval: AgentConfig['auxiliary']['approval'],
+): ProviderSettings {
+  const { provider, model, base_url: baseUrl, api_key: apiKey } = approval
+  const isMain = provider === 'auto' || provider === 'main'
+  const named = { ...main, model: model || main.model }
+  if (baseUrl !== '')
+    return {
+      ...named,
+      provider: isMain ? (main.provider ?? 'openai') : provider,
+      baseUrl,
+      apiKey,
+      openaiApiKey: '',
+      anthropicApiKey: '',
+    }
+  if (isMain || provider === main.provider) return { ...named, apiKey: apiKey || main.apiKey }
+  return { ...named, provider, baseUrl: '', apiKey }
+}

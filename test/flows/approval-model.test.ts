@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { z } from 'zod'
+import { agentConfig } from '../../src/agent/config.ts'
+import { approvalModelSettings } from '../../src/flows/approval-model.ts'
+
+const main = {
+  provider: 'anthropic',
+  model: 'large',
+  baseUrl: '',
+  apiKey: 'main-key',
+  openaiApiKey: 'openai-key',
+  anthropicApiKey: 'anthropic-key',
+} as const
+
+function settings(approval: Readonly<Record<string, unknown>>) {
+  const { auxiliary } = z.object(agentConfig).parse({ auxiliary: { approval } })
+  return approvalModelSettings(main, auxiliary.approval)
+}
+
+test('without settings the model of the conversation judges commands', () => {
+  assert.deepEqual(settings({}), main)
+  assert.deepEqual(settings({ provider: 'main', model: 'small' }), { ...main, model: 'small' })
+})
+
+test('another provider judges with its own key, not with the key of the conversation', () => {
+  const other = settings({ provider: 'openai', model: 'small' })
+  assert.deepEqual(other, { ...main, provider: 'openai', model: 'small', apiKey: '' })
+})
+
+test('no key of the conversation reaches another address', () => {
+  const local = settings({ base_url: 'http://127.0.0.1:11434/v1', model: 'small' })
+  assert.deepEqual([local.apiKey, local.openaiApiKey, local.anthropicApiKey], ['', '', ''])
+  assert.equal(settings({ base_url: 'http://127.0.0.1:1/v1', api_key: 'own' }).apiKey, 'own')
+})
