@@ -17,7 +17,7 @@ export interface StreamLimits {
 export const defaultStreamLimits: StreamLimits = {
   idleTimeoutMs: 600_000,
   totalTimeoutMs: 1_800_000,
-  maxChars: 8_000_000,
+  maxChars: 2_000_000,
 }
 
 export interface ProviderOptions {

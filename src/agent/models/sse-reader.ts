@@ -26,6 +26,7 @@ export interface SseLimits {
 }
 
 const MAX_NON_EVENT_CHARS = 200
+const lineBreak = /[\r\n]/
 
 /** `read` throws `ModelError` (`bad-response`) when a limit is exceeded. */
 export function createSseReader(body: ReadableStream<Uint8Array>, limits: SseLimits): SseReader {
@@ -36,6 +37,9 @@ export function createSseReader(body: ReadableStream<Uint8Array>, limits: SseLim
   let beginning = ''
   let unknownLines = ''
   let isComplete = false
+  /** Text without a line break. The parser would search it again with each piece. */
+  let held: string[] = []
+  let heldChars = 0
 
   const parser = createParser({
     maxBufferSize: limits.maxEventChars,
@@ -53,8 +57,15 @@ export function createSseReader(body: ReadableStream<Uint8Array>, limits: SseLim
     receivedChars += text.length
     if (receivedChars > limits.maxStreamChars) throw limitExceeded('a stream', limits.maxStreamChars)
     if (beginning.length < MAX_NON_EVENT_CHARS) beginning += text.slice(0, MAX_NON_EVENT_CHARS)
+    held.push(text)
+    heldChars += text.length
+    if (heldChars > limits.maxEventChars && !lineBreak.test(text)) throw limitExceeded('an event', limits.maxEventChars)
     events = []
-    parser.feed(text)
+    if (!lineBreak.test(text)) return events
+    const complete = held.join('')
+    held = []
+    heldChars = 0
+    parser.feed(complete)
     return events
   }
 

@@ -2,6 +2,7 @@
  * A provider that streams its responses. The steps are the same for every vendor: open the connection, yield the chunks,
  * return the aggregated response, and map every failure to one `ModelError`.
  */
+import { setImmediate } from 'node:timers/promises'
 import { exceedsDepth, isRecord, parseJson } from '../../lib/json.ts'
 import { startCallTimeout } from './call-timeout.ts'
 import { createChunkCollector } from './chunk-collector.ts'
@@ -55,6 +56,8 @@ const STREAM_CHARS_FACTOR = 16
 const MAX_DEPTH = 200
 /** A complete stream normally ends at once. Reading its end keeps the connection open for the next call. */
 const DRAIN_TIMEOUT_MS = 250
+/** A server may send thousands of events at once. Other work of the process runs between them. */
+const MAX_BUSY_MS = 8
 
 interface StreamResponseOptions {
   readonly send: ModelTransport
@@ -121,10 +124,18 @@ function inSeconds(ms: number): string {
 }
 
 async function* readChunks(reader: SseReader, aggregator: ResponseAggregator): AsyncGenerator<JsonObject> {
+  let pausedAt = performance.now()
+  const pauseIfBusy = async () => {
+    if (performance.now() - pausedAt < MAX_BUSY_MS) return
+    await setImmediate()
+    pausedAt = performance.now()
+  }
   for (;;) {
     const events = await reader.read()
     if (events === null) return
+    await pauseIfBusy()
     for (const data of events) {
+      await pauseIfBusy()
       if (data === '[DONE]') aggregator.markDone()
       else yield parseChunk(data)
       if (aggregator.isDone) return
