@@ -3,11 +3,14 @@
  * twenty seeds, random kills while users write, unusual payloads for every platform, and defective adapters against the
  * platform contract. Prints the counts and exits with 1 when a promise was broken.
  *
+ * The part `hostile` sends about a thousand inputs that are expensive to parse, judge or render to one gateway, while another
+ * process asks it for `/healthz`. None may hold the event loop longer than 50 ms of processor time (100 ms on a busy machine).
+ *
  * The part `soak` takes hours, so it runs only with --only soak or --full. A daemon as `npm start` runs it answers 10,000
  * turns at full speed and must then need at most 150 MB. It answers turns at a constant rate for hours and may grow by at
  * most 1 MB per hour. 200 users are in conversations of 6 to 30 turns; some turns use tools, and some users the HTTP API.
  *
- *     --only points|monkey|restarts|payloads|platforms|contract|hooks|calls|managed|outages|soak   one part
+ *     --only points|monkey|restarts|payloads|platforms|contract|hooks|calls|managed|outages|hostile|soak   one part
  *     --point NAME           only this kill point
  *     --seed N               only this seed (points), or the seed of the other parts
  *     --seeds N              seeds per kill point; 20. With `--only platforms`: runs with seeds that follow each other; 1
@@ -19,6 +22,7 @@
  *     --cases N              random managed calls; 100,000
  *     --platform NAME        faults of this platform only
  *     --fault TEXT           faults whose name contains this text
+ *     --input TEXT           hostile inputs whose name contains this text
  *     --random N             seconds of random faults with kills; 30
  *     --turns-per-second N   rate of the soak; 5
  *     --hours N              duration of the soak at this rate; 2
@@ -33,6 +37,7 @@ import { usageOf } from './kit/usage.ts'
 import { passesSoak, soakCalls } from './middleware/soak.ts'
 import { proveContract } from './proof/contract.ts'
 import { keepsPromises } from './proof/delivery-counts.ts'
+import { keepsAnswering, maxHoldMs, runHostileInputs } from './proof/hostile/run.ts'
 import { proveManaged } from './proof/managed/run.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
 import { proveOutages } from './proof/outages/report.ts'
@@ -60,6 +65,7 @@ const { values } = parseArgs({
     fault: { type: 'string' },
     // Deprecated alias of --fault.
     trouble: { type: 'string' },
+    input: { type: 'string', default: '' },
     random: { type: 'string', default: '30' },
     'turns-per-second': { type: 'string', default: '5' },
     hours: { type: 'string', default: '2' },
@@ -98,6 +104,7 @@ if (isSelected('hooks')) kept = (await proveHooks()) && kept
 if (isSelected('managed')) kept = (await proveManagedCalls()) && kept
 if (isSelected('calls')) kept = (await proveCalls()) && kept
 if (isSelected('outages')) kept = (await proveModelOutages()) && kept
+if (isSelected('hostile')) kept = (await proveHostileInputs()) && kept
 if (values.only === 'soak' || (values.full && isSelected('soak'))) kept = (await proveMemory()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
 process.exitCode = kept ? 0 : 1
@@ -252,6 +259,20 @@ async function proveModelOutages(): Promise<boolean> {
   const report = await proveOutages((line) => progress(`outages: ${line}`))
   for (const line of report.lines) print(line)
   return report.kept
+}
+
+async function proveHostileInputs(): Promise<boolean> {
+  const report = await runHostileInputs({ only: values.input, progress: (line) => progress(`hostile: ${line}`) })
+  const { idle, results, ended } = report
+  const slowest = results.toSorted((one, other) => other.cpuMs - one.cpuMs).slice(0, 5)
+  print(`Hostile inputs: ${results.length}; an idle gateway answers within ${idle.wallMs.toFixed(0)} ms`)
+  print(
+    `  held the event loop for more than ${maxHoldMs} ms: ${results.filter(({ cpuMs }) => cpuMs > maxHoldMs).length}`,
+  )
+  for (const { name, cpuMs, wallMs } of slowest)
+    print(`  ${name}: ${cpuMs.toFixed(0)} ms of processor time, answer after ${wallMs.toFixed(0)} ms`)
+  if (ended !== undefined) print(`  ${ended}`)
+  return keepsAnswering(report)
 }
 
 async function proveMemory(): Promise<boolean> {
