@@ -169,12 +169,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       configuredModel ??= createConfiguredModel(deps)
       return configuredModel
     },
-    async approvalModel() {
-      const { approvalModelSettings } = await import('./approval-model.ts')
-      const { approval } = settings().auxiliary
-      const chosen = await createModel(deps, approvalModelSettings(providerSettings(deps), approval))
-      return { ...chosen, timeoutMs: approval.timeout * 1_000 }
-    },
+    approvalModel: () => createApprovalModel(deps),
     async tools(turn) {
       const { sessionId, authority, event } = turn
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
@@ -260,6 +255,13 @@ type ProviderDeps = Pick<AgentServicesDeps, 'settings' | 'environment' | 'modelC
 
 function createConfiguredModel(deps: ProviderDeps): Promise<ConfiguredModel> {
   return createModel(deps, providerSettings(deps))
+}
+
+async function createApprovalModel(deps: ProviderDeps): ReturnType<AgentServices['approvalModel']> {
+  const { approvalModelSettings } = await import('./approval-model.ts')
+  const { approval } = deps.settings().auxiliary
+  const chosen = await createModel(deps, approvalModelSettings(providerSettings(deps), approval))
+  return { ...chosen, timeoutMs: approval.timeout * 1_000 }
 }
 
 async function createModel(deps: ProviderDeps, selection: ProviderSettings): Promise<ConfiguredModel> {

@@ -338,7 +338,7 @@ function argumentsOf(name: string, pieces: readonly string[]): string {
 }
 
 const deepArrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
-const deepObjects = (depth: number) => '{"a":'.repeat(depth) + '1' + '}'.repeat(depth)
+const deepObjects = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 
 const streams: Readonly<Record<string, () => string>> = {
   'a million tiny chunks': () => deltaFrame({ content: 'a' }).repeat(1_000_000 / 10) + finish('stop'),
