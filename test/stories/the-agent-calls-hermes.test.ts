@@ -34,6 +34,9 @@ test('each person reads the own conversations only, and the token of a finished 
   ]
   await gateway.say('echo tulips-of-anna; hermes whoami; printf %s "$HERMES_TURN_TOKEN" > kept', anna)
   await gateway.waitForReply(/Role.{0,4} owner/, 'anna')
+  // No one is asked for what `hermes` refuses there, also to owners.
+  await gateway.say('hermes plugins enable guard; echo exit $?', anna)
+  await gateway.waitForReply(/exit 77/, 'anna')
   await gateway.say('echo tulips-of-bert; hermes whoami; hermes sessions search tulips-of-anna; echo end', bert)
   const { text } = await gateway.waitForReply('end', 'bert')
   assert.match(text, /Role.{0,4} guest/)

@@ -8,6 +8,7 @@ import { type AnalyzeCommandOptions, analyzeCommand, type CommandAnalysis } from
 import { predefinedVariables } from './expand-word.ts'
 import { createProtectedPaths } from './protected-paths.ts'
 import { forbid, type PolicyDecision, type RuleMatch, requireApproval } from './rule.ts'
+import { hermesForOwner } from './rules/system.ts'
 
 export interface CommandPolicyOptions {
   /** The directory of the gateway (`HERMES_HOME`), absolute. */
@@ -23,6 +24,8 @@ interface EvaluationOptions {
   readonly cwd?: string
   /** Whether the agent may write to its input while it runs (a background command). */
   readonly interactive?: boolean
+  /** Whether `hermes` speaks for the person of the turn there and refuses what only an owner may do, as in the sandbox. */
+  readonly limitsHermes?: boolean
 }
 
 export interface CommandPolicy {
@@ -44,25 +47,29 @@ export function createCommandPolicy({ home, userHome, deny = () => [] }: Command
   // A call is judged when it is admitted and again when it runs.
   let last: { readonly key: readonly unknown[]; readonly decision: PolicyDecision } | undefined
 
-  function evaluate(command: string, { cwd, interactive = false }: EvaluationOptions): PolicyDecision {
+  function evaluate(
+    command: string,
+    { cwd, interactive = false, limitsHermes = false }: EvaluationOptions,
+  ): PolicyDecision {
     if (hasTooManySubstitutions(command)) return tooLarge
     const input = interactive ? ({ kind: 'open' } as const) : ({ kind: 'none' } as const)
     // The beginning of a long text is checked, so that length does not make a forbidden command approvable.
     const checked = checkablePart(command)
     const analysis = tryAnalyzeCommand(checked, { protectedPaths, lookupVariable, cwd, input })
     if (analysis === undefined) return requireApproval('too-deep', 'is nested too deeply to be checked')
+    const matches = limitsHermes ? analysis.matches.filter(({ rule }) => rule !== hermesForOwner) : analysis.matches
     return (
-      analysis.matches.find((match) => match.decision === 'forbidden') ??
+      matches.find((match) => match.decision === 'forbidden') ??
       matchDenyList([command, ...analysis.commands]) ??
       (checked.length < command.length ? tooLarge : undefined) ??
-      analysis.matches.find(({ rule }) => isUnchecked(rule)) ??
-      analysis.matches[0] ?? { decision: 'allow' }
+      matches.find(({ rule }) => isUnchecked(rule)) ??
+      matches[0] ?? { decision: 'allow' }
     )
   }
 
   return {
     evaluate(command, options = {}) {
-      const key = [command, options.cwd, options.interactive, deny()]
+      const key = [command, options.cwd, options.interactive, options.limitsHermes, deny()]
       if (last?.key.every((part, index) => part === key[index])) return last.decision
       const decision = evaluate(command, options)
       last = { key, decision }

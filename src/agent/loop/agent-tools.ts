@@ -24,7 +24,7 @@ export type PreparedToolCall =
       /** The arguments as plain JSON values. */
       readonly jsonArguments: JsonObject
       /** Why a user must allow the call first; absent for tools that never ask. */
-      approval?(context: ToolContext): ApprovalNeed | Promise<ApprovalNeed> | undefined
+      approval?(context: ToolContext): ApprovalNeed | Promise<ApprovalNeed | undefined> | undefined
       run(context: ToolContext): Promise<string>
     }
   /** `error` is for the model: what was expected and what was found. */

@@ -170,7 +170,7 @@ export interface ParsedToolCall {
   /** Messages about arguments that were ignored. */
   readonly warnings: readonly string[]
   /** Why a user must allow the call first; absent for tools that never ask. */
-  approval?(context: ToolContext): ApprovalNeed | Promise<ApprovalNeed> | undefined
+  approval?(context: ToolContext): ApprovalNeed | Promise<ApprovalNeed | undefined> | undefined
   /** Truncates a result longer than `context.limits.maxResultChars`. Rejects as the tool does. */
   run(context: ToolContext): Promise<string>
 }

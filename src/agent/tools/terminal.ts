@@ -31,10 +31,10 @@ export default (deps: BuiltInToolDeps) =>
     mode: 'effect',
     label: ({ command }) => firstLine(command),
 
-    approval(args, context) {
-      const { command, background = false, outside_sandbox: outside = false } = args
+    async approval(args, context) {
+      const { command, outside_sandbox: outside = false } = args
       const cwd = workingDirectoryOf(args, context, deps)
-      const policyResult = deps.commandPolicy.evaluate(command, { cwd, interactive: background })
+      const policyResult = await judge(args, cwd, context, deps)
       if (policyResult.decision === 'forbidden') return undefined
       if (outside) return needOutsideSandbox(command, cwd, policyResult, context)
       return policyResult.decision === 'needs-approval'
@@ -43,9 +43,9 @@ export default (deps: BuiltInToolDeps) =>
     },
 
     async run(args, context) {
-      const { command, background = false, outside_sandbox: outside = false } = args
+      const { background = false, outside_sandbox: outside = false } = args
       const cwd = workingDirectoryOf(args, context, deps)
-      const policyResult = deps.commandPolicy.evaluate(command, { cwd, interactive: background })
+      const policyResult = await judge(args, cwd, context, deps)
       const { decision } = policyResult
       if (decision !== 'forbidden' && outside && context.isApproved !== true)
         return toErrorJson({ code: 'command_refused', reason: outsideRefused }, { rule: outsideRule })
@@ -57,6 +57,16 @@ export default (deps: BuiltInToolDeps) =>
       return background ? startInBackground(args, cwd, context) : runInForeground(args, cwd, context, deps.terminal)
     },
   })
+
+async function judge(
+  { command, background = false, outside_sandbox: outside = false }: Arguments,
+  cwd: string,
+  { environment }: ToolContext,
+  { commandPolicy }: BuiltInToolDeps,
+): Promise<PolicyDecision> {
+  const limitsHermes = !outside && (await environment.isSandboxed?.()) === true
+  return commandPolicy.evaluate(command, { cwd, interactive: background, limitsHermes })
+}
 
 function workingDirectoryOf(
   { workdir }: Arguments,

@@ -43,6 +43,14 @@ test('relative paths are resolved against the working directory', () => {
   assert.equal(policy.evaluate('cat .env', { cwd: '/home/me/project' }).decision, 'allow')
 })
 
+test('hermes needs approval only where it has the rights of the owner, and other parts of the command always do', () => {
+  const judge = (command: string, limitsHermes: boolean) => policy.evaluate(command, { limitsHermes }).decision
+  assert.equal(judge('hermes plugins enable guard', false), 'needs-approval')
+  assert.equal(judge('hermes plugins enable guard', true), 'allow')
+  assert.equal(judge('hermes plugins enable guard; kill -9 -1', true), 'forbidden')
+  assert.equal(judge('hermes plugins enable guard && rm -rf build', true), 'needs-approval')
+})
+
 test('an interpreter with open input needs approval', () => {
   assert.equal(policy.evaluate('bash', { interactive: true }).decision, 'needs-approval')
   assert.equal(policy.evaluate('python3 -i', { interactive: true }).decision, 'needs-approval')

@@ -79,12 +79,14 @@ function checkKill({ args }: SimpleCommand): RuleMatch | undefined {
   return targets.includes('1') ? requireApproval('kill-init', 'signals the first process of the machine') : undefined
 }
 
+export const hermesForOwner = 'hermes-for-owner'
+
 /**
  * Outside of the sandbox `hermes` has the rights of the user of the gateway: it accepts hooks, enables plugins, answers questions and
  * shows the token of the gateway.
  */
 const speaksForOwner = requireApproval(
-  'hermes-for-owner',
+  hermesForOwner,
   'changes or shows in the name of the owner what the gateway may do',
 )
 
