@@ -6,7 +6,7 @@
  * sends the number instead of a copy that is unchanged.
  */
 import { z } from 'zod'
-import { exceedsMaxDepth } from './json-depth.ts'
+import { exceedsMaxDepth } from '../lib/json.ts'
 
 /** The index or keyword of an argument, and its reference. */
 export type ArgumentReference = readonly [key: number | string, reference: number]

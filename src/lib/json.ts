@@ -69,3 +69,37 @@ const printedControls = /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u20
 export function escapeJsonLine(json: string): string {
   return json.replace(printedControls, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
+
+const quote = 0x22
+const backslash = 0x5c
+/** Far above the depth of meaningful values. */
+const maxTextDepth = 1_000
+
+/**
+ * Checks the nesting of JSON without parsing it: deep nesting is cheap to send and expensive to parse. The result for text that
+ * is not JSON is undefined but harmless.
+ */
+export function exceedsMaxDepth(line: string): boolean {
+  // Each opening bracket needs a closing one.
+  if (line.length < 2 * maxTextDepth) return false
+  let depth = 0
+  for (let at = 0; at < line.length; at++) {
+    const sign = line.charCodeAt(at)
+    if (sign === quote) at = endOfString(line, at)
+    else if (sign === 0x5b || sign === 0x7b) {
+      depth += 1
+      if (depth > maxTextDepth) return true
+    } else if (sign === 0x5d || sign === 0x7d) depth -= 1
+  }
+  return false
+}
+
+/** Skips a string with `indexOf`, because long lines consist mostly of strings. */
+function endOfString(line: string, start: number): number {
+  for (let end = line.indexOf('"', start + 1); end !== -1; end = line.indexOf('"', end + 1)) {
+    let before = end - 1
+    while (line.charCodeAt(before) === backslash) before -= 1
+    if ((end - before) % 2 === 1) return end
+  }
+  return line.length
+}

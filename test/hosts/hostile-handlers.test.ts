@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
 import type { Host } from '../../src/hosts/contract.ts'
-import { exceedsMaxDepth } from '../../src/hosts/json-depth.ts'
 import { readThrottled } from '../../src/hosts/throttled-reader.ts'
+import { exceedsMaxDepth } from '../../src/lib/json.ts'
 import { createSharedHost, createTestHost, expectFailure, expectValue, timeout, withoutPython } from './support.ts'
 
 const node = {

@@ -3,7 +3,7 @@
  * return the aggregated response, and map every failure to one `ModelError`.
  */
 import { setImmediate } from 'node:timers/promises'
-import { exceedsDepth, isRecord, parseJson } from '../../lib/json.ts'
+import { exceedsDepth, exceedsMaxDepth, isRecord, parseJson } from '../../lib/json.ts'
 import { startCallTimeout } from './call-timeout.ts'
 import { createChunkCollector } from './chunk-collector.ts'
 import { readBodyPrefix } from './http-fetch.ts'
@@ -151,13 +151,16 @@ async function drainReader(reader: SseReader): Promise<void> {
 }
 
 function parseChunk(data: string): JsonObject {
+  if (exceedsMaxDepth(data)) throw tooDeepError()
   const chunk = parseJson(data)
   if (!isRecord(chunk)) throw new ModelError('bad-response', 'The model sent a chunk that is not a JSON object.')
   // A short chunk cannot be nested that deep.
-  if (data.length > 2 * MAX_DEPTH && exceedsDepth(chunk, MAX_DEPTH)) {
-    throw new ModelError('bad-response', `The model sent JSON nested more than ${MAX_DEPTH} levels deep.`)
-  }
+  if (data.length > 2 * MAX_DEPTH && exceedsDepth(chunk, MAX_DEPTH)) throw tooDeepError()
   return chunk
+}
+
+function tooDeepError(): ModelError {
+  return new ModelError('bad-response', `The model sent JSON nested more than ${MAX_DEPTH} levels deep.`)
 }
 
 export function isFailureChunk({ error, type }: JsonObject): boolean {

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { messageOf } from '../../../lib/errors.ts'
-import { isRecord } from '../../../lib/json.ts'
+import { exceedsMaxDepth, isRecord } from '../../../lib/json.ts'
 import type { JsonObject } from '../../models/provider.ts'
 
 export type ParsedArguments<Output> =
@@ -41,6 +41,7 @@ export function decodeArguments(name: string, text: string): DecodedArguments {
       error: `The arguments of ${name} are too long: ${text.length} characters, ${maxChars} at most.`,
     }
   }
+  if (exceedsMaxDepth(text)) return tooDeep(name)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -60,14 +61,16 @@ export function decodeArguments(name: string, text: string): DecodedArguments {
       error: `The arguments of ${name} must be one JSON object, not ${typeName(value)}.`,
     }
   }
-  if (exceedsDepth(value, maxDepth)) {
-    return {
-      ok: false,
-      code: 'too_deep',
-      error: `The arguments of ${name} are nested more than ${maxDepth} levels deep.`,
-    }
-  }
+  if (exceedsDepth(value, maxDepth)) return tooDeep(name)
   return { ok: true, value }
+}
+
+function tooDeep(name: string): DecodedArguments {
+  return {
+    ok: false,
+    code: 'too_deep',
+    error: `The arguments of ${name} are nested more than ${maxDepth} levels deep.`,
+  }
 }
 
 /** Repairs, validates and types decoded arguments. Throws only what refinements of the schema throw. */
