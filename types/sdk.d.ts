@@ -670,7 +670,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
          * Whether a user must allow this call; undefined lets it run. Judged on the arguments with which the tool would run, and
          * again when a plugin changes them later. `run` must refuse a call that needs approval without `context.isApproved`.
          */
-        approval?(args: z.output<Schema>, context: ToolContext): ApprovalNeed | Promise<ApprovalNeed> | undefined;
+        approval?(args: z.output<Schema>, context: ToolContext): ApprovalNeed | Promise<ApprovalNeed | undefined> | undefined;
         /**
          * Does the work and returns a JSON string. May throw: the model then receives `{"error": …}` (at most 2,048 characters).
          * Must return soon after `context.signal` aborts.
