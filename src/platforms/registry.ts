@@ -134,7 +134,7 @@ async function readPlatform(directory: string): Promise<InstalledPlatform | stri
     if (check.kind === 'other') return undefined
     if (check.kind === 'invalid') return check.issues.join('; ')
     const adapterFile = await findFirstFile(adapterFileNames, directory)
-    if (adapterFile === undefined) return `${directory}: expected a file adapter.ts, .js or .mjs, found none`
+    if (adapterFile === undefined) return 'expected a file adapter.ts, .js or .mjs, found none'
     return { ...check.manifest, directory, adapterFile }
   } catch (error) {
     return `the folder cannot be read: ${messageOf(error)}`

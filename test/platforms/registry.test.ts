@@ -96,6 +96,8 @@ test('an invalid replacement leaves the shipped platform in use and is listed wi
     [real],
   )
   assert.match(invalid[0]?.reason ?? '', /adapter\.ts/)
+  // The directory is listed beside the reason.
+  assert.ok(!invalid[0]?.reason.includes(own))
   assert.match(invalid[1]?.reason ?? '', /irc\/plugin\.yaml:3:9: access:/)
 })
 
