@@ -24,6 +24,7 @@ import type { ModelOutages } from './flows/turn/model-outages.ts'
 import {
   completedResult,
   failedResult,
+  noteFailure,
   startTurnProgress,
   stoppedResult,
   type TurnProgress,
@@ -168,7 +169,7 @@ async function runModelTurn(
       compress: () => deps.compression.afterContextOverflow(turn, chosen, running.signal),
     })
     const model = { model: chosen.model, provider: chosen.provider.name }
-    return { ...initial, ...completedResult(result), ...model, ord: journal.nextOrd() }
+    return noteFailure(turn, { ...initial, ...completedResult(result), ...model, ord: journal.nextOrd() })
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
       return { ...initial, ...stoppedResult(turn, progress.visibleText()), ord: journal.nextOrd() }
@@ -181,7 +182,7 @@ async function runModelTurn(
     const failed = failedResult(error, deps.describeErrorOrigin)
     if (failed === undefined) throw error
     log.warn({ event: 'turn.failed', reason: failed.reason, err: error }, 'turn failed')
-    return { ...initial, ...failed, ord: journal.nextOrd() }
+    return noteFailure(turn, { ...initial, ...failed, ord: journal.nextOrd() })
   }
 }
 

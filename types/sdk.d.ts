@@ -1195,6 +1195,11 @@ declare module 'hermes-gateway:lib/json' {
     export function exceedsDepth(value: unknown, limit: number): boolean;
     /** Escapes them. The JSON value stays the same. */
     export function escapeJsonLine(json: string): string;
+    /**
+     * Checks the nesting of JSON without parsing it: deep nesting is cheap to send and expensive to parse. The result for text that
+     * is not JSON is undefined but harmless.
+     */
+    export function exceedsMaxDepth(line: string): boolean;
 }
 
 declare module 'hermes-gateway:lib/log' {
@@ -2051,6 +2056,8 @@ declare module 'hermes-gateway:message/turn-result' {
      * The result of a turn or a command.
      */
     export type TurnStatus = 'done' | 'failed' | 'stopped';
+    /** Why the model ended before the end of its answer: the limit of its output, or the filter of its vendor. */
+    export type CutOffReason = 'length' | 'content_filter';
     /** The result of an event once its turn or command has ended. */
     export interface TurnResult {
         readonly status: TurnStatus;
@@ -2064,6 +2071,8 @@ declare module 'hermes-gateway:message/turn-result' {
         };
         /** Only with `failed`: the code of the error catalogue. */
         readonly errorCode?: string;
+        /** Only with `done`, if the text is not complete. */
+        readonly cutOff?: CutOffReason;
     }
 }
 

@@ -8,6 +8,7 @@ import {
   type Completion,
   type CompletionDelta,
   completionChunk,
+  type FinishReason,
   sseDone,
   sseEvent,
   sseKeepAlive,
@@ -55,7 +56,7 @@ export function createCompletionStream({
 
   const send = (event: string) => controller?.enqueue(encoder.encode(event))
   // With `include_usage` every chunk has the field; it is `null` except in the last one.
-  const sendChunk = (delta: CompletionDelta, finishReason: 'stop' | null = null) =>
+  const sendChunk = (delta: CompletionDelta, finishReason: FinishReason | null = null) =>
     send(sseEvent({ ...completionChunk(completion, delta, finishReason), ...(includeUsage ? { usage: null } : {}) }))
   const hasRoom = () => (controller?.desiredSize ?? 0) > 0
   const sendText = (text: string) => {
@@ -105,11 +106,11 @@ export function createCompletionStream({
       // A slow client needs no keep-alive comment.
       if (hasRoom()) send(toolProgressEvent(completion, progress))
     },
-    finish({ text, usage }) {
+    finish({ text, usage, cutOff }) {
       const open = controller
       if (open === undefined) return
       sendText(answer.finish(before + text))
-      sendChunk({}, 'stop')
+      sendChunk({}, cutOff ?? 'stop')
       if (includeUsage) send(sseEvent(usageChunk(completion, usage)))
       send(sseDone)
       cancel()

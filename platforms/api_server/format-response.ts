@@ -10,17 +10,19 @@ export interface Completion {
   readonly model: string
 }
 
-export function chatCompletion({ id, created, model }: Completion, { text, usage }: TurnResult): unknown {
+export function chatCompletion({ id, created, model }: Completion, { text, usage, cutOff }: TurnResult): unknown {
   const message = { role: 'assistant', content: text, refusal: null }
   return {
     id,
     object: 'chat.completion',
     created,
     model,
-    choices: [{ index: 0, message, logprobs: null, finish_reason: 'stop' }],
+    choices: [{ index: 0, message, logprobs: null, finish_reason: cutOff ?? 'stop' }],
     usage: tokenUsage(usage),
   }
 }
+
+export type FinishReason = 'stop' | NonNullable<TurnResult['cutOff']>
 
 export interface CompletionDelta {
   readonly role?: 'assistant'
@@ -30,7 +32,7 @@ export interface CompletionDelta {
 export function completionChunk(
   { id, created, model }: Completion,
   delta: CompletionDelta,
-  finishReason: 'stop' | null = null,
+  finishReason: FinishReason | null = null,
 ): object {
   const choices = [{ index: 0, delta, logprobs: null, finish_reason: finishReason }]
   return { id, object: 'chat.completion.chunk', created, model, choices }

@@ -4,6 +4,9 @@
 
 export type TurnStatus = 'done' | 'failed' | 'stopped'
 
+/** Why the model ended before the end of its answer: the limit of its output, or the filter of its vendor. */
+export type CutOffReason = 'length' | 'content_filter'
+
 /** The result of an event once its turn or command has ended. */
 export interface TurnResult {
   readonly status: TurnStatus
@@ -14,4 +17,6 @@ export interface TurnResult {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number }
   /** Only with `failed`: the code of the error catalogue. */
   readonly errorCode?: string
+  /** Only with `done`, if the text is not complete. */
+  readonly cutOff?: CutOffReason
 }

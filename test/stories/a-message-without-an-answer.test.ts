@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { conversation, rowsIn, terminalCall, waitForCommandReply } from './support.ts'
+import { at, conversation, rowsIn, terminalCall, waitForCommandReply } from './support.ts'
 
 const streaming = { streaming: { buffer_threshold: 4, edit_interval: 0 } }
 
@@ -90,12 +90,36 @@ for (const { what, reply, code } of rejections) {
   })
 }
 
-test('a message that fails because of the configuration stays in the conversation, apart from the next one', async (t) => {
-  const gateway = await startTestGateway(t, { replies: [{ error: { status: 401 } }] })
-  await gateway.say('first question')
-  await gateway.waitForReply('(provider/auth)')
-  await gateway.say('second question')
-  const [messages = '', ...rest] = conversation(await gateway.modelRequest(1))
-  assert.deepEqual(rest, [])
-  assert.match(messages, /first question\n\n\[Next message\]\n\nsecond question/)
+test('a message that fails because of the configuration stays in the conversation, with a note that it has no answer', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ error: { status: 401 } }, { error: { status: 401 } }] })
+  for (const text of ['first question', 'second question']) {
+    const answered = gateway.replies().length
+    await gateway.say(text)
+    await gateway.until(() => gateway.replies().length > answered)
+  }
+  await gateway.say('third question')
+  const note = 'assistant: [no answer: the turn failed, and the user was told]'
+  assert.deepEqual(conversation(await gateway.modelRequest(2)), [
+    'user: first question',
+    note,
+    'user: second question',
+    note,
+    'user: third question',
+  ])
 })
+
+for (const finishReason of ['length', 'content_filter']) {
+  test(`an answer that ends with ${finishReason} is shown as cut off, to people and to programs`, async (t) => {
+    const reply = { text: 'The three reasons are: first', finishReason }
+    const gateway = await startTestGateway(t, { replies: [reply, reply] })
+    await gateway.say('why?')
+    const { text } = await gateway.until((sent) => sent.text.startsWith(reply.text))
+    assert.match(text, /\(cut off/)
+    const messages = [{ role: 'user', content: 'why?' }]
+    const answer: unknown = await (await gateway.post('/v1/chat/completions', { messages })).json()
+    assert.equal(at(answer, 'choices', 0, 'finish_reason'), finishReason)
+    assert.equal(at(answer, 'choices', 0, 'message', 'content'), reply.text)
+    const stored = rowsIn(gateway.home, "select content from messages where role = 'assistant'")
+    assert.deepEqual(new Set(stored.map((row) => row['content'])), new Set([reply.text]))
+  })
+}

@@ -72,6 +72,7 @@ export interface TurnCompletion extends FinalTurnState {
   /** Usage of the last message only: earlier messages of the turn are in the transcript with theirs. */
   readonly usage: Usage
   readonly errorCode?: string
+  readonly cutOff?: TurnResult['cutOff']
   /** The event becomes a dead letter instead of being done. */
   readonly deadLetter?: boolean
   /** The model cannot process the messages of the turn, so later requests must not contain them. */
@@ -233,6 +234,7 @@ function turnResultOf(turn: Turn, completion: TurnCompletion, { inputTokens, out
     model: completion.model,
     usage: { inputTokens, outputTokens },
     ...(completion.errorCode === undefined ? {} : { errorCode: completion.errorCode }),
+    ...(completion.cutOff === undefined ? {} : { cutOff: completion.cutOff }),
   }
 }
 

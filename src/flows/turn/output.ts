@@ -12,7 +12,7 @@ import type { BackgroundTask, MessageEvent } from '../../message/event.ts'
 import type { HookEventListener } from '../../message/hook-events.ts'
 import { isSilence } from '../../message/silence.ts'
 import { type SessionSource, type Target, targetOf } from '../../message/source.ts'
-import type { TurnStatus } from '../../message/turn-result.ts'
+import type { CutOffReason, TurnStatus } from '../../message/turn-result.ts'
 import { GuardrailRejected } from '../../middleware/guardrail-rejected.ts'
 import type { DraftAddress, Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
 import { interimReplyKey } from '../../outbox/queries.ts'
@@ -160,7 +160,7 @@ function ownTexts({ id, transcript }: Turn): TranscriptEntry[] {
   )
 }
 
-export interface ReplyContent extends Pick<TurnCompletion, 'state' | 'text' | 'message'> {
+export interface ReplyContent extends Pick<TurnCompletion, 'state' | 'text' | 'message' | 'cutOff'> {
   /** The text is the gateway's, not the model's. */
   readonly notice: boolean
   /** The last response has no text: the final answer is the text before the last tool calls. */
@@ -189,9 +189,24 @@ export function completedResult(result: AgentResult) {
   }
   if (text.trim() !== '') {
     const isEarlierText = message.content.trim() === ''
-    return { state: 'done' as const, reason: null, text, message, usage, iterations, notice: false, isEarlierText }
+    const cutOff = cutOffReasonOf(finishReason)
+    const done = {
+      state: 'done' as const,
+      reason: null,
+      text,
+      message,
+      usage,
+      iterations,
+      notice: false,
+      isEarlierText,
+    }
+    return cutOff === undefined ? done : { ...done, cutOff }
   }
   return { ...emptyReply, usage, iterations }
+}
+
+function cutOffReasonOf(finishReason: string): CutOffReason | undefined {
+  return finishReason === 'length' || finishReason === 'content_filter' ? finishReason : undefined
 }
 
 /** A failure, so that a program does not take the notice for an answer. */
@@ -210,14 +225,27 @@ const emptyReply = {
 export function stoppedResult(turn: Turn, visibleText: string) {
   const text = visibleText === '' ? '' : `${visibleText}\n\n${stoppedMark}`
   const stopped = { state: 'stopped' as const, reason: 'stopped by a user', text, notice: false }
-  const isInTranscript = turn.transcript.some(({ turnId }) => turnId === turn.id)
-  if (!isInTranscript) return stopped
+  if (!isInTranscript(turn)) return stopped
   const content = visibleText === '' ? stopNote : `${visibleText}\n\n${stopNote}`
   return { ...stopped, message: { role: 'assistant' as const, content } }
 }
 
 const stoppedMark = '*(stopped)*'
 const stopNote = '[stopped by the user]'
+const failureNote = '[no answer: the turn failed, and the user was told]'
+
+/** A failed turn whose message stays in the transcript ends with a note there, as a stopped one does. */
+export function noteFailure<Result extends Pick<TurnCompletion, 'state' | 'message' | 'leavesTranscript'>>(
+  turn: Turn,
+  result: Result,
+): Result {
+  if (result.state !== 'failed' || result.leavesTranscript === true || !isInTranscript(turn)) return result
+  return { ...result, message: { role: 'assistant', content: failureNote } }
+}
+
+function isInTranscript({ id, transcript }: Turn): boolean {
+  return transcript.some(({ turnId }) => turnId === id)
+}
 
 /** The result of a turn that would fail again; undefined for an error after which the turn is retried. */
 export function failedResult(error: unknown, describeErrorOrigin: (error: unknown) => string | null) {
@@ -305,8 +333,15 @@ function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | nul
   }
 }
 
+/** An incomplete answer must not look like a complete one. */
+const cutOffTexts: Readonly<Record<CutOffReason, string>> = {
+  length: 'cut off: the model reached the limit of its output',
+  content_filter: 'cut off by the content filter of the provider',
+}
+
 /** A turn that is stopped between two attempts has no text of its own, but may still show the draft of the last attempt. */
-function replyText({ state, text }: ReplyContent, draft: DraftAddress | null): string {
+function replyText({ state, text, cutOff }: ReplyContent, draft: DraftAddress | null): string {
+  if (cutOff !== undefined) return `${text}\n\n*(${cutOffTexts[cutOff]})*`
   const isShown = draft !== null && draft.deliveryId === undefined
   return state === 'stopped' && text === '' && isShown ? stoppedMark : text
 }
