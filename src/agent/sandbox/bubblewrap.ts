@@ -2,7 +2,7 @@
  * The command line of bubblewrap (`bwrap`) for a view: own process, mount and IPC namespaces on Linux.
  */
 import { lstatSync } from 'node:fs'
-import { isTemporary, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
+import { directoriesAround, isTemporary, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
 
 export interface BubblewrapOptions {
   readonly program: string
@@ -30,7 +30,7 @@ export function bubblewrapCommand(
     ...(sharesNetwork ? [] : ['--unshare-net']),
     // Root would keep all capabilities, with which it could undo every mount.
     ...(isRoot ? ['--cap-drop', 'ALL', ...rootCapabilities.flatMap((name) => ['--cap-add', name])] : []),
-    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...[view.writable.includes('/') ? '--bind' : '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
     // Owned by root and writable for root without any capability.
     ...['--ro-bind', '/proc/sys', '/proc/sys', '--ro-bind-try', '/proc/sysrq-trigger', '/proc/sysrq-trigger'],
     // Sockets of the system: D-Bus, systemd, Docker.
@@ -53,8 +53,14 @@ function mountArguments(view: SandboxView, exposed: readonly string[]): readonly
     for (const path of view[kind]) mounts.set(path, { path, kind })
   }
   for (const path of exposed) mounts.set(path, { path, kind: 'exposed' })
-  const sorted = [...mounts.values()].sort((a, b) => a.path.length - b.path.length)
-  const placed: Mount[] = []
+  // A mount point cannot be renamed.
+  for (const path of directoriesAround(view)) if (!mounts.has(path)) mounts.set(path, { path, kind: 'writable' })
+  // It is mounted first. Here it would put the processes and devices of the machine back.
+  mounts.delete('/')
+  const sorted = [...mounts.values()]
+    .filter(({ path }) => !isWithin(path, '/proc'))
+    .sort((a, b) => a.path.length - b.path.length)
+  const placed: Mount[] = view.writable.includes('/') ? [{ path: '/', kind: 'writable' }] : []
   const hiddenDirectories: string[] = []
   const args = sorted.flatMap((mount) => {
     const around = placed.findLast(({ path }) => isWithin(mount.path, path))
@@ -73,6 +79,8 @@ function mountOf({ path, kind }: Mount, around: Mount | undefined, view: Sandbox
   if (kind === 'hidden' && (around?.kind === 'hidden' || isReplaced)) return []
   if (kind === 'readOnly' && (around === undefined ? !isReplaced : around.kind === 'readOnly')) return []
   const found = lstatSync(path, { throwIfNoEntry: false })
+  // A directory for programs that does not exist yet: nothing may be placed there.
+  if (found === undefined && kind === 'readOnly' && around?.kind === 'writable') return emptyDirectory(path)
   // A mount cannot be placed on a link; the view also contains the path to which it leads.
   if (found === undefined || found.isSymbolicLink()) return []
   switch (kind) {
@@ -82,6 +90,8 @@ function mountOf({ path, kind }: Mount, around: Mount | undefined, view: Sandbox
     case 'readOnly':
       return ['--ro-bind', path, path]
     case 'hidden':
-      return found.isDirectory() ? ['--perms', '0555', '--tmpfs', path] : ['--ro-bind', '/dev/null', path]
+      return found.isDirectory() ? emptyDirectory(path) : ['--ro-bind', '/dev/null', path]
   }
 }
+
+const emptyDirectory = (path: string) => ['--perms', '0555', '--tmpfs', path]

@@ -1,6 +1,7 @@
 /**
  * The contract of a sandbox: what the commands and the file tools of the agent see of this machine.
  */
+import { dirname } from 'node:path'
 
 export type SandboxKind = 'bwrap' | 'seatbelt' | 'landlock' | 'none'
 
@@ -81,6 +82,23 @@ export function isTemporary(path: string): boolean {
 function isListed(view: SandboxView, path: string): boolean {
   return [view.hidden, view.readOnly, view.writable].some((entries) => entries.some((entry) => isWithin(path, entry)))
 }
+
+/**
+ * The directories between a writable entry and what is hidden or read-only in it. A command that renames one of them would
+ * move the protected part to a path that nothing protects.
+ */
+export function directoriesAround(view: SandboxView): ReadonlySet<string> {
+  const found = new Set<string>()
+  for (const path of [...view.hidden, ...view.readOnly]) {
+    if (!view.writable.some((entry) => isWithin(path, entry))) continue
+    for (let parent = dirname(path); parent !== dirname(parent); parent = dirname(parent))
+      if (!view.writable.includes(parent) && !isAroundTemporary(parent) && accessOf(view, parent) === 'writable')
+        found.add(parent)
+  }
+  return found
+}
+
+const isAroundTemporary = (path: string) => temporaryDirectories.some((one) => isWithin(one, path))
 
 export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)

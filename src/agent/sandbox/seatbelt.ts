@@ -1,7 +1,7 @@
 /**
  * The command line of `sandbox-exec` (macOS) for a view. Of the rules of a profile the last match decides.
  */
-import type { SandboxView, WrapOptions } from './sandbox.ts'
+import { directoriesAround, type SandboxView, type WrapOptions } from './sandbox.ts'
 
 export function seatbeltCommand(
   view: SandboxView,
@@ -43,5 +43,6 @@ export function seatbeltProfile(
       ? []
       : [`(allow network-outbound (subpath ${JSON.stringify(socketDirectory)}))`]),
     ...paths.map(([path, kind]) => rules[kind](JSON.stringify(path))),
+    ...[...directoriesAround(view)].map((path) => `(deny file-write-unlink (literal ${JSON.stringify(path)}))`),
   ].join('\n')
 }

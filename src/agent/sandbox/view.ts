@@ -24,10 +24,21 @@ export interface ViewOptions {
   readonly privateTmp: string | undefined
   /** A directory below the home of the gateway that stays readable. */
   readonly binDirectory?: string
+  /** The directory of the program, absolute. Default: of this one. */
+  readonly program?: string
 }
 
 /** The directory of the program itself. */
 const programDirectory = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
+
+/** The program, the packages that Node finds for it in the directories above, and Node. Nothing of it may be written. */
+export function codeOf(program: string, execPath: string): readonly string[] {
+  const [outermost = ''] = /^.*?\/node_modules(?=\/)/.exec(program) ?? []
+  const found = [outermost || program, dirname(execPath)]
+  for (let parent = dirname(outermost || program); parent !== dirname(parent); parent = dirname(parent))
+    found.push(join(parent, 'node_modules'))
+  return found
+}
 
 /** Directories of the home that the gateway itself uses. */
 const ownDirectories = [
@@ -56,14 +67,16 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
     ...(privateTmp === undefined ? temporaryDirectories() : []),
   ]
   const programs = options.searchPath.split(delimiter).filter((path) => isAbsolute(path) && !roots.includes(path))
-  const readOnly = [...openHomes, ...programs, programDirectory]
+  const code = codeOf(options.program ?? programDirectory, process.execPath)
+  const readOnly = [...openHomes, ...programs, ...code]
     // Read-only entries below the home of the gateway would show what is hidden.
     .filter(
       (path) => !gatewayHomes.some((root) => isWithin(path, root)) && writable.some((root) => isWithin(path, root)),
     )
     .concat(
       options.binDirectory ?? [],
-      read,
+      // What is missing would become an empty directory.
+      read.filter((path) => exists(path) || !writable.some((root) => isWithin(path, root))),
       privateTmp === undefined ? [] : [userHome, programDirectory].filter(isTemporary),
     )
   return { hidden: unique(hidden), readOnly: unique(readOnly), writable: unique(writable), privateTmp }
@@ -95,7 +108,7 @@ function otherHomes(): readonly string[] {
 }
 
 function temporaryDirectories(): readonly string[] {
-  return ['/tmp', '/private/tmp', '/var/tmp'].filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+  return ['/tmp', '/private/tmp', '/var/tmp'].filter(exists)
 }
 
 function withRealPath(path: string): readonly string[] {
@@ -123,6 +136,8 @@ export function listDirectory(path: string): readonly string[] {
     return []
   }
 }
+
+const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 function isFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false

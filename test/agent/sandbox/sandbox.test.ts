@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
 import { landlockCommand } from '../../../src/agent/sandbox/landlock.ts'
@@ -56,6 +56,22 @@ describe('the view of the sandbox', () => {
     assert.equal(accessOf(view, '/srv/data/a'), 'writable')
   })
 
+  test('the program, its packages and Node are read-only in a working directory that contains them', async () => {
+    await using victim = await createVictim({ setting: 'seatbelt' })
+    const project = join(victim.userHome, 'project')
+    const view = (program: string) =>
+      computeSandboxView({
+        ...{ ...victim, cwd: project, read: [], write: [dirname(process.execPath)], searchPath, privateTmp: undefined },
+        program: join(project, program),
+      })
+    const installed = view('node_modules/hermes-gateway')
+    for (const path of ['node_modules/zod/index.js', 'node_modules/hermes-gateway/src/main.mjs'])
+      assert.equal(accessOf(installed, join(project, path)), 'readOnly', path)
+    assert.equal(accessOf(installed, process.execPath), 'readOnly')
+    assert.equal(accessOf(installed, join(project, 'src/a.js')), 'writable')
+    assert.equal(accessOf(view('gateway'), join(project, 'node_modules/bufferutil')), 'readOnly')
+  })
+
   test('Landlock gets rules for what is around a hidden path, never for the path or a directory above it', async () => {
     await using victim = await createVictim({ setting: 'seatbelt' })
     const { home, userHome, cwd } = victim
@@ -78,6 +94,12 @@ describe('the view of the sandbox', () => {
     const at = (path: string) => profile.indexOf(`(subpath ${JSON.stringify(path)})`)
     assert.ok(at(victim.userHome) >= 0 && at(victim.userHome) < at(victim.home))
     assert.match(profile, /\(deny network\*\)/)
+    const around = seatbeltProfile(
+      viewOf(victim, join(victim.userHome, 'project'), { write: ['~/.local'] }),
+      { sharesNetwork: true },
+      [],
+    )
+    assert.ok(around.includes(`(deny file-write-unlink (literal "${join(victim.userHome, '.local/share')}"))`))
   })
 })
 
@@ -183,6 +205,23 @@ describe('a command in the sandbox', { skip }, () => {
     )
     assert.equal(output, 'wrote\n')
     assert.ok(!existsSync(join(victim.userHome, '.zshenv')), 'no empty files appear')
+  })
+
+  test('a command cannot move a hidden path away by the directory around it', async () => {
+    await using victim = await createVictim({ write: ['~/.local'] })
+    mkdirSync(join(victim.userHome, '.local/share/keyrings'), { recursive: true })
+    writeFileSync(join(victim.userHome, '.local/share/keyrings/k'), canary)
+    await victim.run('mv ~/.local/share ~/.local/other; echo x > ~/.local/share/new')
+    const { output } = await victim.run('cat ~/.local/*/keyrings/k ~/.local/share/new 2>/dev/null')
+    assert.equal(output, 'x\n')
+  })
+
+  test('with the whole disk writable, processes and devices of the machine stay out', async () => {
+    await using victim = await createVictim({ write: ['/', '/proc'] })
+    const { output } = await victim.run(
+      `ls -d /proc/${process.pid} /proc/1/root/proc/${process.pid} 2>/dev/null; ls ~/.hermes/.env 2>/dev/null; echo x > /dev/null && test -w ~/documents && echo ready`,
+    )
+    assert.equal(output, 'ready\n')
   })
 
   test('sandbox_read, sandbox_write and an exposed attachment open single paths', async () => {
