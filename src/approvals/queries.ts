@@ -258,9 +258,23 @@ export function* isGrantedUntilEnd(sessionId: string, rule: string): Transaction
   return (yield* row(findGrant, { scope: sessionIdScope(sessionId), rule })) !== undefined
 }
 
-/** The newest first. */
+/** Without those of ended sessions. The newest first. */
 export const listGrants = query((db, p: { limit: number }) =>
-  db.selectFrom('grants').select(['id', 'scope', 'rule', 'granted_by']).orderBy('id', 'desc').limit(p.limit),
+  db
+    .selectFrom('grants')
+    .select(['id', 'scope', 'rule', 'granted_by'])
+    .where(({ exists, not, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('sessions')
+            .select('id')
+            .where('id', '=', sql<string>`substr(grants.scope, ${sql.lit(sessionIdScope('').length + 1)})`)
+            .where('ended_at', 'is not', null),
+        ),
+      ),
+    )
+    .orderBy('id', 'desc')
+    .limit(p.limit),
 )
 
 const dropGrantById = query((db, p: { id: number }) => db.deleteFrom('grants').where('id', '=', p.id).returning('id'))
@@ -275,6 +289,11 @@ const yoloRule = 'yolo'
 const dropGrant = query((db, p: { scope: string; rule: string }) =>
   db.deleteFrom('grants').where('scope', '=', p.scope).where('rule', '=', p.rule),
 )
+
+/** The rule needs approval again in this conversation. */
+export function* revokeInSession(sessionKey: string, rule: string): Transaction<void> {
+  yield* exec(dropGrant, { scope: sessionKeyScope(sessionKey), rule })
+}
 
 /** Commands of owners need no approval until the session ends (`/yolo`). */
 export function* isYolo(sessionId: string): Transaction<boolean> {
