@@ -15,7 +15,14 @@ import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { CompletionSignals } from './completion-signals.ts'
 import type { ApprovalsConfig } from './config.ts'
-import { findQuestion, isGrantedInSession, isGrantedUntilEnd, isYolo, type StoredQuestion } from './queries.ts'
+import {
+  findQuestion,
+  isGrantedInSession,
+  isGrantedUntilEnd,
+  isYolo,
+  revokeInSession,
+  type StoredQuestion,
+} from './queries.ts'
 import type { PreparedWrite, Questions } from './questions.ts'
 import { settledByConfiguration } from './settled-approvals.ts'
 import { askedOf, deniedUnattended, questionFor, ruleOf, withoutChanges } from './tool-question.ts'
@@ -110,8 +117,7 @@ async function decide(deps: ToolApprovalDeps, request: ToolApprovalRequest, sign
   const completion = deps.completionSignals.listen(id)
   let stopListening: (() => void) | undefined
   try {
-    const judged = await judgeIfSmart(deps, request, signal)
-    const state = await requestApproval(deps, id, request, judged)
+    const state = await requestJudged(deps, id, request, signal)
     if (state.kind === 'settled') return state
     if (state.kind === 'waiting') {
       deps.failpoint('approval:waiting')
@@ -120,7 +126,7 @@ async function decide(deps: ToolApprovalDeps, request: ToolApprovalRequest, sign
     }
     const question = state.kind === 'waiting' ? await deps.store.run(() => findQuestion(id)) : state.question
     const decision = decisionOf(request, question)
-    if (decision === 'allow') await rememberAlways(deps, request, question)
+    if (decision === 'allow') await rememberAlways(deps, request, question, state.open.sessionKey)
     return question?.answer === 'deny' ? { decision, open: state.open } : { decision }
   } finally {
     stopListening?.()
@@ -128,42 +134,73 @@ async function decide(deps: ToolApprovalDeps, request: ToolApprovalRequest, sign
   }
 }
 
-/** The answer "always" of an owner is written to the configuration. A failure only costs the next question. */
+/**
+ * The answer "always" of an owner is written to the configuration. The entry replaces what the answer stored for the
+ * conversation, so that it is enough to take the entry back. A failure is logged; then the answer holds in the conversation.
+ */
 async function rememberAlways(
   deps: ToolApprovalDeps,
   { needs }: ToolApprovalRequest,
   question: StoredQuestion | undefined,
+  sessionKey: SessionKey,
 ): Promise<void> {
   if (question?.answer !== 'always') return
   const { userName: _, ...source } = question.source
   const by = question.answeredBy ? { ...source, userId: question.answeredBy } : source
   if (deps.roleOf(by) !== 'owner') return
-  for (const { shape } of needs) {
-    if (shape === undefined || deps.settings().command_allowlist.includes(shape)) continue
+  for (const need of needs) {
+    const { shape } = need
+    if (shape === undefined) continue
     try {
-      await deps.rememberCommand(shape)
-      deps.log.info({ event: 'approval.remembered', entry: shape }, 'an owner allowed a command for ever')
+      if (!deps.settings().command_allowlist.includes(shape)) {
+        await deps.rememberCommand(shape)
+        deps.log.info({ event: 'approval.remembered', entry: shape }, 'an owner allowed a command for ever')
+      }
+      await deps.store.run(() => revokeInSession(sessionKey, ruleOf(need)))
     } catch (error) {
       deps.log.error({ event: 'approval.not_remembered', err: error }, 'command_allowlist could not be written')
     }
   }
 }
 
-/** Judged before the transaction, because it calls a model. */
-async function judgeIfSmart(
+/** Asks the model of `approvals.mode: smart` only where a user would be asked, and before the transaction that asks. */
+async function requestJudged(
   deps: ToolApprovalDeps,
-  { needs, info, approvedArgs }: ToolApprovalRequest,
+  id: string,
+  request: ToolApprovalRequest,
   signal: AbortSignal,
-): Promise<Verdict> {
-  const { mode } = deps.settings().approvals
+): Promise<RequestState> {
+  const command = commandToJudge(deps, request)
+  let verdict: Verdict | undefined = command === undefined ? 'unclear' : undefined
+  for (;;) {
+    const state = await requestApproval(deps, id, request, verdict)
+    if (state !== 'unjudged') return state
+    verdict = command === undefined ? 'unclear' : await judge(deps, command, request.info.turn.turnId, signal)
+  }
+}
+
+/** Undefined where no model judges. */
+function commandToJudge(
+  { settings }: Pick<ToolApprovalDeps, 'settings'>,
+  { needs, approvedArgs }: ToolApprovalRequest,
+): JudgedCommand | undefined {
   const [need, ...more] = needs
   // Changed arguments may contain secrets, which no model may read.
-  if (approvedArgs !== undefined) return 'unclear'
-  if (mode !== 'smart' || need?.source !== 'policy' || need.remember === 'call' || more.length > 0) return 'unclear'
+  if (settings().approvals.mode !== 'smart' || approvedArgs !== undefined) return undefined
+  if (need?.source !== 'policy' || need.remember === 'call' || more.length > 0) return undefined
   const { command = '', place, reason } = need
+  return { command, place, reason }
+}
+
+async function judge(
+  deps: ToolApprovalDeps,
+  command: JudgedCommand,
+  turn: string,
+  signal: AbortSignal,
+): Promise<Verdict> {
   try {
-    const verdict = await deps.judge({ command, place, reason }, signal)
-    deps.log.info({ event: 'approval.judged', turn: info.turn.turnId, verdict }, 'a model judged a command')
+    const verdict = await deps.judge(command, signal)
+    deps.log.info({ event: 'approval.judged', turn, verdict }, 'a model judged a command')
     return verdict
   } catch (error) {
     signal.throwIfAborted()
@@ -179,17 +216,17 @@ type RequestState =
 
 const alreadyAllowed: RequestState = { kind: 'settled', decision: 'allow' }
 
-/** Returns the stored decision, or asks: one transaction. */
+/** Returns the stored decision, or asks: one transaction. `unjudged`: a model must judge first, and nothing was stored. */
 async function requestApproval(
   deps: ToolApprovalDeps,
   id: string,
   request: ToolApprovalRequest,
-  judged: Verdict,
-): Promise<RequestState> {
+  judged: Verdict | undefined,
+): Promise<RequestState | 'unjudged'> {
   const now = deps.clock()
   let asked: PreparedWrite | undefined
   try {
-    const state = await deps.store.run(function* (): Transaction<RequestState> {
+    const state = await deps.store.run(function* (): Transaction<RequestState | 'unjudged'> {
       asked?.abandoned()
       asked = undefined
       const { turnId, sessionId } = request.info.turn
@@ -216,6 +253,7 @@ async function requestApproval(
         if (!isGranted) needs.push(need)
       }
       if (needs.length === 0) return alreadyAllowed
+      if (judged === undefined) return 'unjudged'
       if (judged === 'no') return { kind: 'settled', decision: { deny: deniedByModel(request) }, open }
       const approver = askedOf(needs, deps.settings().approvals.approver, open.event.source, role)
       if (typeof approver !== 'string') return { kind: 'settled', decision: approver }

@@ -20,6 +20,7 @@ export interface Situation {
   readonly need?: Partial<ApprovalNeed>
   readonly yolo?: boolean
   readonly verdict?: 'yes' | 'no' | 'unclear' | 'fails'
+  readonly isConfigReadOnly?: boolean
 }
 
 export interface Attempt extends Situation {
@@ -140,6 +141,13 @@ export const attempts: readonly Attempt[] = [
   },
   { name: 'mode off runs it', approvals: { mode: 'off' }, outcome: 'allow' },
   { name: 'mode smart with a clear yes', approvals: { mode: 'smart' }, verdict: 'yes', outcome: 'allow' },
+  {
+    name: 'mode smart: a model judges nothing where no user could be asked',
+    ...task('cron'),
+    approvals: { mode: 'smart' },
+    verdict: 'yes',
+    outcome: 'deny',
+  },
   { name: 'mode smart without a clear yes', approvals: { mode: 'smart' }, outcome: 'waiting' },
   { name: 'mode smart without a model', approvals: { mode: 'smart' }, verdict: 'fails', outcome: 'waiting' },
   { name: 'yolo of an owner', yolo: true, owners: ['u7'], outcome: 'allow' },

@@ -44,6 +44,7 @@ function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], eve
   })
   for (const owner of owners) under.owners.add(owner)
   const settings = z.object(approvalsConfig).parse({ approvals, command_allowlist: allowlist })
+  const judgements = { count: 0 }
   let waits = Promise.withResolvers<void>()
   const approve = createToolApproval({
     store: under.store,
@@ -54,9 +55,13 @@ function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], eve
     settings: () => settings,
     roleOf: ({ userId = '' }) => (under.owners.has(userId) ? 'owner' : 'member'),
     isOnAllowlist,
-    rememberCommand: async () => undefined,
+    async rememberCommand(shape) {
+      if (more.isConfigReadOnly === true) throw new Error('read-only')
+      settings.command_allowlist.push(shape)
+    },
     yoloMode: more.yolo ?? false,
     async judge() {
+      judgements.count += 1
       if (more.verdict === 'fails') throw new Error('no model')
       return more.verdict ?? 'unclear'
     },
@@ -74,6 +79,8 @@ function open(t: TestContext, { approvals = {}, allowlist = [], owners = [], eve
   return {
     ...under,
     openTurns,
+    settings,
+    judgements,
     /** Requests an approval. Resolves with a decision, or once the question waits for its answer. */
     async request(changes: Partial<ToolApprovalRequest> = {}, need: Partial<ApprovalNeed> = {}) {
       waits = Promise.withResolvers()
@@ -109,6 +116,38 @@ describe('an approval', () => {
       assert.deepEqual([seen, await outcomeOf(opened, asked)], [statuses, outcome])
     })
   }
+
+  test('that an owner takes back from the list is asked again in its conversation', async (t) => {
+    const opened = open(t, { owners: ['u7'] })
+    const { id, decided } = await opened.request()
+    await opened.press(`appr:${id}:always`)
+    assert.equal(await decided, 'allow')
+    assert.deepEqual(opened.settings.command_allowlist.splice(0), ['rm -r build'])
+    const info = { turn: turnInfo, toolName: 'terminal', toolCallId: 'c2', apiRequestId: 'r' }
+    assert.equal((await opened.request({ info })).state, 'waiting')
+  })
+
+  test('that cannot be written to the list holds in its conversation', async (t) => {
+    const opened = open(t, { owners: ['u7'], isConfigReadOnly: true })
+    const { id, decided } = await opened.request()
+    await opened.press(`appr:${id}:always`)
+    assert.equal(await decided, 'allow')
+    const info = { turn: turnInfo, toolName: 'terminal', toolCallId: 'c2', apiRequestId: 'r' }
+    assert.equal((await opened.request({ info })).state, 'allow')
+  })
+
+  test('asks no model about what is allowed, answered or refused without it', async (t) => {
+    const smart = { approvals: { mode: 'smart' }, verdict: 'yes' } as const
+    const listed = open(t, { ...smart, allowlist: ['rm -r build'] })
+    const refused = open(t, { ...smart, event: { metadata: { attended: 'no' } } })
+    const asked = open(t, { ...smart, verdict: 'unclear' })
+    const states = [await listed.request(), await refused.request(), await asked.request(), await asked.request()]
+    assert.deepEqual(
+      states.map(({ state }) => state),
+      ['allow', 'deny', 'waiting', 'waiting'],
+    )
+    assert.deepEqual([listed.judgements.count, refused.judgements.count, asked.judgements.count], [0, 0, 1])
+  })
 
   test('of an expired question is a denial, and a late press changes nothing', async (t) => {
     const opened = open(t, {})
