@@ -108,7 +108,7 @@ function composeHttp(
     readiness: () => ({
       status: phase(),
       platforms: enabledPlatforms(health()),
-      degraded: [...degraded(), ...pluginWarnings(plugins.failures()).map(redact)],
+      degraded: [...degraded(), ...pluginWarnings(plugins.failures()).map((text) => redact(text))],
       connecting: initialConnectPending(),
     }),
     adminRoutes: [

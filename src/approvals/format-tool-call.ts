@@ -4,8 +4,11 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../agent/models/provider.ts'
 
-/** Removes the secrets from a text. */
-type Redact = (text: string) => string
+/** Removes the secrets from a text. What only looks like a secret stays if `keeps` returns true for it. */
+export type Redact = (text: string, keeps?: (found: string) => boolean) => string
+
+/** A shell could run a part of it, so that hiding it could hide a command. */
+const isShellSyntax = (found: string) => /[\s$`;|&<>(){}'"\\]/.test(found)
 
 const maxValueChars = 400
 const maxArguments = 12
@@ -36,12 +39,12 @@ const maxWholeChars = 1_400
  * spaces and of empty lines, which could move a part out of sight, are counted.
  */
 export function formatWholeCommand(command: string, redact: Redact): string {
-  const shown = redact(command.slice(0, maxHashedChars))
+  const shown = redact(command.slice(0, maxHashedChars), isShellSyntax)
   if (shown.length <= maxWholeChars && command.length <= maxHashedChars) return showLayout(shown)
   const hash = createHash('sha256').update(command).digest('hex')
   const head = showLayout(shown.slice(0, (maxWholeChars / 3) * 2).toWellFormed())
   const tail = showLayout(
-    redact(command.slice(-maxHashedChars))
+    redact(command.slice(-maxHashedChars), isShellSyntax)
       .slice(-maxWholeChars / 3)
       .toWellFormed(),
   )

@@ -15,6 +15,7 @@ import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { CompletionSignals } from './completion-signals.ts'
 import type { ApprovalsConfig } from './config.ts'
+import type { Redact } from './format-tool-call.ts'
 import {
   findQuestion,
   isGrantedInSession,
@@ -35,7 +36,7 @@ export interface ToolApprovalDeps {
   readonly log: Logger
   readonly settings: () => ApprovalsConfig
   /** Removes secrets from texts for users and plugins. */
-  redact(text: string): string
+  readonly redact: Redact
   /** The event and the session of an open turn; undefined outside of sessions. */
   openTurnEvent(
     turnId: string,

@@ -9,13 +9,13 @@ import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { ApprovalsConfig } from './config.ts'
-import { formatCommand, formatReason, formatToolCall, formatWholeCommand } from './format-tool-call.ts'
+import { formatCommand, formatReason, formatToolCall, formatWholeCommand, type Redact } from './format-tool-call.ts'
 import type { Approver, Choice, Question } from './question.ts'
 
 interface QuestionTextDeps {
   readonly settings: () => ApprovalsConfig
   /** Removes secrets. */
-  redact(text: string): string
+  readonly redact: Redact
 }
 
 interface QuestionContext {

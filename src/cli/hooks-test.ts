@@ -63,7 +63,7 @@ function withoutSecrets(result: TestResult, redact: Redactor): TestResult {
     value: redactTexts(value, redact),
     error: redact(error),
     stack: redact(stack),
-    said: said.map(redact),
+    said: said.map((text) => redact(text)),
   }
 }
 

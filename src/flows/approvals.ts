@@ -15,6 +15,7 @@ import { parseStoredEvent, serializeEvent } from '../inbox/stored-event.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { brand, uuid7 } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
+import type { Redactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
@@ -44,7 +45,7 @@ export interface ApprovalsDeps {
   isOpen(): boolean
   readonly plugins: ApprovalListener
   /** Takes secrets out of what users are shown. */
-  redact(text: string): string
+  readonly redact: Redactor
   /** Aborts when the gateway stops. */
   readonly stopping: AbortSignal
   readonly waitInTurn: TurnWait

@@ -12,8 +12,11 @@ import {
   type TextRange,
 } from './find-secrets.ts'
 
-/** Returns the text without its secrets. Never throws. A JSON line usually stays JSON. */
-export type Redactor = (text: string) => string
+/**
+ * Returns the text without its secrets. Never throws. A JSON line usually stays JSON. What only looks like a secret stays if
+ * `keeps` returns true for it.
+ */
+export type Redactor = (text: string, keeps?: (found: string) => boolean) => string
 
 export interface RedactorOptions {
   /** The known secrets. Called for each text, so that a new configuration applies immediately. Secrets shorter than 6 characters are ignored. */
@@ -66,9 +69,10 @@ const redactedText = '[redacted]'
 
 export function createRedactor({ secrets, knownOnly = false }: RedactorOptions): Redactor {
   const matcher = currentMatcher(secrets)
-  return (text) => {
+  return (text, keeps) => {
     // Both search the original text: a replacement by one must not hide the rest of a secret from the other.
-    const ranges = knownOnly ? [] : findSecretRanges(text)
+    const found = knownOnly ? [] : findSecretRanges(text)
+    const ranges = keeps === undefined ? found : found.filter(([from, to]) => !keeps(text.slice(from, to)))
     ranges.push(...matcher().find(text))
     return replaceRanges(text, ranges, () => redactedText)
   }

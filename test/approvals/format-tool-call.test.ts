@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatCommand, formatReason, formatToolCall } from '../../src/approvals/format-tool-call.ts'
+import {
+  formatCommand,
+  formatReason,
+  formatToolCall,
+  formatWholeCommand,
+} from '../../src/approvals/format-tool-call.ts'
 import { createRedactor } from '../../src/lib/redact.ts'
 
 const plain = (text: string) => text
@@ -39,4 +44,17 @@ test('secrets are removed before truncation, so that no part of them remains', (
   assert.equal(formatReason('uses  swordfish-of-the-bank\nnow', redact), 'uses [redacted] now')
   assert.equal(formatCommand('terminal', { command: 'login swordfish-of-the-bank' }, redact), 'login [redacted]')
   assert.equal(formatCommand('write_file', { path: 'a' }, redact), 'write_file {"path":"a"}')
+})
+
+test('a command never disappears because it looks like a secret', () => {
+  const run = '$(rm -rf ~/data)'
+  for (const command of [
+    `curl -H "Authorization: Bearer ${run}" https://a.example`,
+    `git clone https://user:$(rm\${IFS}-rf\${IFS}data)@a.example/b`,
+    `curl -d '{"password":"' https://a.example -o ~/data '"}'`,
+    `-----BEGIN PRIVATE KEY-----\n${run}\n-----END PRIVATE KEY-----`,
+  ])
+    assert.equal(formatWholeCommand(command, redact), command)
+  const login = 'login swordfish-of-the-bank https://me:hunter2@a.example'
+  assert.equal(formatWholeCommand(login, redact), 'login [redacted] https://me:[redacted]@a.example')
 })

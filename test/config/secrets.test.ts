@@ -201,7 +201,7 @@ describe('twenty-four canaries', () => {
     const secrets = createSecretRegistry()
     const { config } = load({}, { secrets })
     const redact = createRedactor({ secrets: secrets.all })
-    const shown = formatAll(config.state().problems).map(redact).join('\n')
+    const shown = formatAll(config.state().problems).map((text) => redact(text)).join('\n')
     assert.match(shown, /token: \$\{WORK_BOT_TOKEN\}/)
     assert.equal(redact(`${first}\${PLAY_TOKEN}`), '[redacted]')
   })
