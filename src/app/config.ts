@@ -53,6 +53,10 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
 
 const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb'] as const
 
+const noTools = { tools: [], group_tools: [] }
+/** While no list names an owner, everybody who is allowed by id is one. */
+const noOwners = { set: 'roles.owners', value: ['nobody:nobody'], effect: 'no user of a chat is an owner' }
+
 /** Where the default would permit more than the owner of an invalid value may have wanted. */
 const safeValues: readonly SafeValue[] = [
   { key: 'provider', value: 'none' },
@@ -61,6 +65,17 @@ const safeValues: readonly SafeValue[] = [
   { key: 'api_key', set: 'provider', value: 'none' },
   { key: 'terminal.backend', value: 'none' },
   { key: 'terminal.cwd', set: 'terminal.backend', value: 'none' },
+  { key: 'terminal.sandbox_network', value: 'off' },
+  { key: 'roles.owners', ...noOwners },
+  { key: 'roles.members', ...noOwners },
+  // It names people who are to have less than an allow list gives them.
+  { key: 'roles.guests', ...noOwners },
+  { key: 'roles.guests', set: 'roles.member', value: noTools, effect: 'members have no tools' },
+  { key: 'roles.owner', value: noTools, effect: 'owners have no tools' },
+  { key: 'roles.member', value: noTools, effect: 'members have no tools' },
+  { key: 'roles.guest', value: noTools, effect: 'guests have no tools' },
+  { key: 'roles.chats', set: 'roles.member.group_tools', value: [], effect: 'members have no tools in groups' },
+  { key: 'roles.chats', set: 'roles.guest.group_tools', value: [], effect: 'guests have no tools in groups' },
   { key: 'approvals.deny', value: ['*'] },
   { key: 'approvals.mode', value: 'manual' },
   { key: 'approvals.approver', value: 'other_owner' },

@@ -168,7 +168,7 @@ function describeReplacement({ issue, safeValues, isItem }: ConfigEvaluation<Con
   const used = safeValues.map(
     ({ key, set, value, effect }) => effect ?? `\`${set ?? key}\` is ${JSON.stringify(value)}`,
   )
-  return `${formatIssue(issue)}; until it is corrected, ${used.join(' and ')}`
+  return `${formatIssue(issue)}; until it is corrected, ${[...new Set(used)].join(' and ')}`
 }
 
 interface FileReadResult {
