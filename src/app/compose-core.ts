@@ -245,6 +245,7 @@ function composeOutbox(context: AppContext, events: GatewayEvents): Outbox {
       environment: config.environment,
       secretFilter,
       sandbox: context.sandbox,
+      roles: () => settings().roles,
       log,
     }),
     secretFilter,

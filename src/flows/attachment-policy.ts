@@ -8,7 +8,9 @@ import type { Environment } from '../config/environment.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import type { SecretFilter } from '../lib/redact.ts'
+import type { Authority } from '../message/authority.ts'
 import type { AttachmentPolicy } from '../outbox/prepare-attachment.ts'
+import type { RoleSettings } from '../platforms/config.ts'
 import { createSecretFileCheck } from './secret-files.ts'
 
 export interface AttachmentPolicyDeps {
@@ -17,6 +19,7 @@ export interface AttachmentPolicyDeps {
   readonly secretFilter: Pick<SecretFilter, 'scanBytes'>
   /** What commands of the agent see. Undefined: no sandbox. */
   sandbox(): Promise<GuardedView | undefined>
+  readonly roles: () => RoleSettings
   readonly log: Logger
 }
 
@@ -25,6 +28,7 @@ export function createAttachmentPolicy({
   environment,
   secretFilter,
   sandbox,
+  roles,
   log,
 }: AttachmentPolicyDeps): AttachmentPolicy {
   const userHome = environment().values['HOME'] || home.root
@@ -53,6 +57,18 @@ export function createAttachmentPolicy({
     return privateTmp !== undefined && path.startsWith(`${privateTmp}/`) ? `/tmp${path.slice(privateTmp.length)}` : path
   }
 
+  /** Who may not read the disk is sent only what the agent has written, and media. */
+  async function isOutOfReach(path: string, authority: Authority): Promise<boolean> {
+    const [{ permitsTool }, { toolListOf }] = await Promise.all([
+      import('../agent/loop/role-ceiling.ts'),
+      import('./turn-tools.ts'),
+    ])
+    if (permitsTool(toolListOf(roles(), authority), { name: 'read_file', toolset: 'file', mode: 'pure' })) return false
+    const open = await Promise.all([home.workspace, home.media].map((one) => realpath(one).catch(() => one)))
+    if (open.some((directory) => path.startsWith(`${directory}/`))) return false
+    return (await sandbox())?.accessOf(await asSeenByCommands(path)) !== 'writable'
+  }
+
   function refuse(path: string, reason: string): string {
     log.warn({ event: 'attachment.denied', path, reason }, 'a file may not be sent')
     return 'it may hold secrets'
@@ -64,12 +80,14 @@ export function createAttachmentPolicy({
       const found = await (await fileGuard()).checkRead(path)
       return found.ok ? found.path : realpath(path)
     },
-    async denialReason(path, content = path) {
+    async denialReason(path, content = path, authority) {
       const guard = await fileGuard()
       // A file that tools may not write (keys, .env, /etc) is not sent either, even if it is readable.
       for (const found of [await guard.checkRead(path), await guard.checkWrite(await asSeenByCommands(path))]) {
         if (!found.ok) return refuse(path, found.reason)
       }
+      if (authority !== undefined && authority.role !== 'owner' && (await isOutOfReach(path, authority)))
+        return refuse(path, 'The person who caused the reply may not read it.')
       if (await mayHoldSecrets(path, content)) return refuse(path, 'It may hold keys or private messages.')
       if (await containsSecret(content, secretFilter.scanBytes()))
         return refuse(path, 'It contains a secret of this gateway.')

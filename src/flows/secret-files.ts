@@ -16,6 +16,8 @@ const secretDirectories = ['/run/secrets', '/var/run/secrets']
 /** Hidden files in the user's home are settings, keys and histories, except caches. */
 const publicDirectories = ['.cache']
 const secretFilePattern = /^\.env\b|^(?:state\.db|gateway\.token|auth\.json|config\.yaml)\b/i
+/** Directories of the gateway with the data of other people, or with settings. */
+const privateOwnDirectories = ['profiles', 'memories', 'cron', 'platforms', 'hooks', 'plugins']
 /** The part of a file that is searched for a key. */
 const inspectedBytes = 4_096
 
@@ -33,7 +35,11 @@ export function createSecretFileCheck({
     if (logs !== undefined && pathWithin(path, logs) !== undefined) return true
     const name = pathWithin(path, gateway)
     // Includes copies of these files and the files that the database keeps next to it.
-    if (name !== undefined && secretFilePattern.test(name)) return true
+    if (
+      name !== undefined &&
+      (secretFilePattern.test(name) || privateOwnDirectories.includes(name.split(sep)[0] ?? ''))
+    )
+      return true
     if (name === undefined && isHidden(pathWithin(path, user))) return true
     return (await isHardLinkTo(content, own)) || (await containsPrivateKey(content))
   }

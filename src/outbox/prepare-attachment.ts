@@ -6,6 +6,7 @@ import { type FileHandle, stat } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
 import { isOpenedAt, openExactly, pathOfOpenFile } from '../lib/files.ts'
+import type { Authority } from '../message/authority.ts'
 import type { OutboundAttachment } from '../message/outbound.ts'
 import type { StoredAttachment } from './stored-attachment.ts'
 
@@ -16,9 +17,9 @@ export interface AttachmentPolicy {
   locate(path: string): Promise<string>
   /**
    * Why a file must not be sent, in a few words for users; `undefined` when it may. `path` is its real path, and `content` the
-   * path that its content is read from. Throws system errors.
+   * path that its content is read from. `authority`: whose turn named it. Throws system errors.
    */
-  denialReason(path: string, content?: string): Promise<string | undefined>
+  denialReason(path: string, content?: string, authority?: Authority): Promise<string | undefined>
 }
 
 export type PreparedAttachment =
@@ -41,11 +42,11 @@ export async function prepareAttachment(
   stored: StoredAttachment,
   limits: AttachmentLimits,
 ): Promise<PreparedAttachment> {
-  const { kind, fileName, mimeType, source } = stored
+  const { kind, fileName, mimeType, source, authority } = stored
   if (source.kind === 'url') {
     return { ok: true, attachment: { kind, fileName, mimeType, source }, close: async () => undefined }
   }
-  const found = await openChecked(source.path, mimeType, limits)
+  const found = await openChecked(source.path, mimeType, limits, authority)
   if ('reason' in found) return { ok: false, reason: found.reason }
   const { blob, close } = found
   const file = { kind: 'file' as const, bytes: blob.size, open: async () => blob }
@@ -55,7 +56,12 @@ export async function prepareAttachment(
 type CheckedFile = { readonly blob: Blob; close(): Promise<void> } | { readonly reason: string }
 
 /** The file is opened once, before it is checked: what replaces it later is neither checked nor sent. */
-async function openChecked(path: string, type: string, { policy, maxBytes }: AttachmentLimits): Promise<CheckedFile> {
+async function openChecked(
+  path: string,
+  type: string,
+  { policy, maxBytes }: AttachmentLimits,
+  authority: StoredAttachment['authority'],
+): Promise<CheckedFile> {
   if (policy === undefined) return { reason: 'this gateway sends no files' }
   let file: FileHandle | undefined
   try {
@@ -74,7 +80,7 @@ async function openChecked(path: string, type: string, { policy, maxBytes }: Att
     const content = pathOfOpenFile(opened, real)
     // A blob of a file cannot be read once the file has changed, so what is sent is what was checked.
     const blob = await openAsBlob(content, { type })
-    const refused = await policy.denialReason(real, content)
+    const refused = await policy.denialReason(real, content, authority)
     if (refused !== undefined) return { reason: refused }
     file = undefined
     return { blob, close: () => opened.close() }

@@ -2,6 +2,7 @@
  * Splits a reply into messages and stores them as rows, in the transaction that ends the turn.
  */
 import { messageOf } from '../lib/errors.ts'
+import type { Authority } from '../message/authority.ts'
 import type { Button } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
@@ -21,6 +22,8 @@ export interface Reply {
   readonly target: Target
   readonly sessionKey?: string
   readonly turnId?: string
+  /** Of the person who caused the reply, who is sent no file that this person may not read. */
+  readonly authority?: Authority
   readonly kind: 'reply' | 'notice'
   /** Markdown. The files that a `reply` names (contract §3.8) are sent after it. A blank text sends nothing. */
   readonly text: string
@@ -113,7 +116,7 @@ function toRows(context: OutboxContext, reply: Reply): NewOutboxRow[] {
     })),
     ...items.map((item) => ({
       text: formatAttachmentLine(item),
-      attachment: serializeAttachment(item),
+      attachment: serializeAttachment(item, reply.authority),
       buttons: null,
     })),
   ]

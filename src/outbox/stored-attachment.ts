@@ -2,6 +2,7 @@
  * The stored form of an attachment, and the text that replaces it where it cannot be sent.
  */
 import { z } from 'zod'
+import type { Authority } from '../message/authority.ts'
 import type { OutboundAttachment } from '../message/outbound.ts'
 import type { MediaItem } from './media-tags.ts'
 
@@ -10,6 +11,18 @@ const attachmentSchema = z.object({
   fileName: z.string(),
   mimeType: z.string(),
   caption: z.string(),
+  /** Whose turn named the file. Absent: rows of older versions, and files of plugins. */
+  authority: z
+    .object({
+      role: z.enum(['owner', 'member', 'guest']),
+      platform: z.string(),
+      chatType: z.enum(['dm', 'group', 'channel', 'thread', 'forum']),
+      userId: z.string().exactOptional(),
+      account: z.string().exactOptional(),
+      chatId: z.string().exactOptional(),
+      parentChatId: z.string().exactOptional(),
+    })
+    .exactOptional(),
   source: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('url'), url: z.string() }),
     z.object({ kind: z.literal('file'), path: z.string() }),
@@ -19,8 +32,11 @@ const attachmentSchema = z.object({
 export type StoredAttachment = z.output<typeof attachmentSchema>
 
 /** The column `attachment` of a row. */
-export function serializeAttachment({ kind, fileName, mimeType, caption, source }: MediaItem): string {
-  const stored: StoredAttachment = { kind, fileName, mimeType, caption, source }
+export function serializeAttachment(
+  { kind, fileName, mimeType, caption, source }: MediaItem,
+  authority?: Authority,
+): string {
+  const stored: StoredAttachment = { kind, fileName, mimeType, caption, source, ...(authority && { authority }) }
   return JSON.stringify(stored)
 }
 

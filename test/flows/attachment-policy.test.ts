@@ -10,6 +10,8 @@ import { type AttachmentPolicyDeps, createAttachmentPolicy } from '../../src/flo
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { createSecretFilter } from '../../src/lib/redact.ts'
+import type { Authority } from '../../src/message/authority.ts'
+import { rolesSchema } from '../../src/platforms/config.ts'
 import { tempHome } from '../kit/temp-home.ts'
 
 const secret = 'Zürich-4711-correct-horse'
@@ -22,6 +24,7 @@ function rulesFor(t: TestContext, sandbox: AttachmentPolicyDeps['sandbox'] = asy
     environment: () => ({ values: { HOME: userHome } }),
     secretFilter: createSecretFilter(() => [secret]),
     sandbox,
+    roles: () => rolesSchema.parse({}),
     log: silentLog,
   })
   const write = (path: string, content = 'content') => {
@@ -125,4 +128,23 @@ test('a path below /tmp names the file that commands of the agent see there', as
   const escaped = await rules.locate('/tmp/out')
   assert.equal(escaped, '/etc/shadow')
   assert.notEqual(await rules.denialReason(escaped), undefined)
+})
+
+test('a person who may not read the disk is sent what the agent has written, and no other file', async (t) => {
+  const { rules, userHome, home, write } = rulesFor(t)
+  const thesis = write(join(userHome, 'documents/thesis.txt'))
+  const [chart, picture] = [write(join(home.workspace, 'chart.png')), write(join(home.media, 'picture.png'))]
+  const by = (role: Authority['role'], chatType: Authority['chatType']): Authority => ({
+    ...{ role, chatType, platform: 'fake' },
+  })
+  for (const authority of [by('guest', 'dm'), by('guest', 'group'), by('member', 'group')]) {
+    assert.notEqual(await rules.denialReason(thesis, thesis, authority), undefined)
+    for (const path of [chart, picture]) assert.equal(await rules.denialReason(path, path, authority), undefined)
+  }
+  for (const authority of [by('member', 'dm'), by('owner', 'group'), undefined])
+    assert.equal(await rules.denialReason(thesis, thesis, authority), undefined)
+  for (const name of ['memories/USER.md', 'profiles/work/state.db', 'plugins/a/settings.json']) {
+    const path = write(join(home.root, name))
+    assert.notEqual(await rules.denialReason(path, path, by('owner', 'dm')), undefined, name)
+  }
 })

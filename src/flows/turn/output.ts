@@ -303,13 +303,19 @@ function nonRetryableError(
 }
 
 /** The text of a response with tool calls, as a message above the tools. */
-function toInterimReply({ id, sessionKey, event }: Turn, text: string, ord: number, draft: DraftAddress | null): Reply {
+function toInterimReply(
+  { id, sessionKey, event, authority }: Turn,
+  text: string,
+  ord: number,
+  draft: DraftAddress | null,
+): Reply {
   const { source, messageId } = event
   return {
     key: interimReplyKey(id, ord),
     target: targetOf(source),
     sessionKey,
     turnId: id,
+    authority,
     kind: 'reply',
     text,
     ...(messageId === undefined ? {} : { replyTo: messageId }),
@@ -326,6 +332,7 @@ function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | nul
     target: task?.deliver ?? targetOf(event.source),
     sessionKey: turn.sessionKey,
     turnId: turn.id,
+    authority: turn.authority,
     kind: content.notice ? 'notice' : 'reply',
     text: task === undefined ? replyText(content, draft) : taskReplyText(task, event, content),
     ...(messageId === undefined ? {} : { replyTo: messageId }),
