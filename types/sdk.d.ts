@@ -1310,8 +1310,11 @@ declare module 'hermes-gateway:lib/redact' {
      * Runs over every log line, so the time grows linearly with its length. Ordinary text must stay unchanged.
      */
     import { type TextRange } from 'hermes-gateway:lib/find-secrets';
-    /** Returns the text without its secrets. Never throws. A JSON line usually stays JSON. */
-    export type Redactor = (text: string) => string;
+    /**
+     * Returns the text without its secrets. Never throws. A JSON line usually stays JSON. What only looks like a secret stays if
+     * `keeps` returns true for it.
+     */
+    export type Redactor = (text: string, keeps?: (found: string) => boolean) => string;
     export interface RedactorOptions {
         /** The known secrets. Called for each text, so that a new configuration applies immediately. Secrets shorter than 6 characters are ignored. */
         readonly secrets: () => readonly string[];
