@@ -89,9 +89,7 @@ type ConfiguredModel = Awaited<ReturnType<AgentServices['model']>>
 export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const { log, settings, isShared } = deps
   let configuredModel: Promise<ConfiguredModel> | undefined
-  let agentTools: Promise<OpenTools> | undefined
   let runtime: ToolRuntime | undefined
-  let sandbox: Promise<Sandbox | undefined> | undefined
   let isSandboxMissing = false
   const sockets = createSandboxSockets(deps)
   const snapshotTools = createSessionToolSnapshots()
@@ -103,37 +101,24 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const cwd = () => workingDirectory(deps)
 
   /** Opened with the first command or file. A later change of the configuration opens another one. */
-  function openSandboxOnce(): Promise<Sandbox | undefined> {
-    sandbox ??= openConfiguredSandbox()
-    return sandbox
-  }
-
-  async function openConfiguredSandbox(): Promise<Sandbox | undefined> {
+  const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
     const { openSandbox } = await import('./open-sandbox.ts')
     const opened = await openSandbox({ ...deps, cwd, openProxy: sockets.openProxy })
-    isSandboxMissing = opened?.kind === 'none'
-    deps.onSandbox(opened)
+    if (isCurrent()) {
+      isSandboxMissing = opened?.kind === 'none'
+      deps.onSandbox(opened)
+    }
     return opened
-  }
+  })
 
-  async function openTools(): Promise<OpenTools> {
+  const agentTools = openLazily<OpenTools>(async () => {
     const { openToolRuntime } = await import('./tool-runtime.ts')
     const { home, environment, commandLine, withheld, pluginTools } = deps
-    const sandbox = openSandboxOnce
-    runtime = await openToolRuntime({
-      home,
-      log,
-      settings,
-      environment,
-      commandLine,
-      withheld,
-      pluginTools,
-      cwd,
-      sandbox,
-    })
+    const common = { home, log, settings, environment, commandLine, withheld, pluginTools }
+    runtime = await openToolRuntime({ ...common, cwd, sandbox: sandbox.get })
     const { tools } = runtime
-    return { tools: createAgentTools(tools, deps, { cwd, sandbox }), resolve: tools.resolve }
-  }
+    return { tools: createAgentTools(tools, deps, { cwd, sandbox: sandbox.get }), resolve: tools.resolve }
+  })
 
   /** The current runtime. Sessions keep the environment they already have. */
   function requireRuntime(): ToolRuntime {
@@ -149,7 +134,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   ): ToolContext => {
     const { environment, processes, todos } = resources.getOrCreate(sessionId, transcript)
     return {
-      environment: withVariables(environment, async () => sockets.variablesOf(turn, await openSandboxOnce())),
+      environment: withVariables(environment, async () => sockets.variablesOf(turn, await sandbox.get())),
       processes,
       todos,
       sessionId,
@@ -173,8 +158,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     async tools(turn) {
       const { sessionId, authority, event } = turn
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
-      agentTools ??= openTools()
-      const { tools, resolve } = await agentTools
+      const { tools, resolve } = await agentTools.get()
       const all = snapshotTools(sessionId, tools)
       const isAttended = event === undefined || (event.task === undefined && hasWaitingUser(event))
       const offered = isAttended ? all : withoutClarify(all)
@@ -197,22 +181,41 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       close: () => resources.dispose(sessionId),
     }),
     cwd,
-    sandbox: openSandboxOnce,
+    sandbox: sandbox.get,
     toolListOf: (authority) => toolListOf(settings().roles, authority),
     describe: () => ({ model: settings().model, provider: resolveProviderName(providerSettings(deps)) }),
     reconfigured() {
       configuredModel = undefined
-      agentTools = undefined
-      sandbox = undefined
+      agentTools.reset()
+      sandbox.reset()
       isSandboxMissing = false
       deps.onSandbox(undefined)
     },
     toolsChanged() {
-      agentTools = undefined
+      agentTools.reset()
     },
     async close() {
       await resources.close()
       await sockets.close()
+    },
+  }
+}
+
+/** Opens a value with the first call, and with the next call after a failure, which may be a full disk. */
+function openLazily<T>(open: (isCurrent: () => boolean) => Promise<T>) {
+  let current: Promise<T> | undefined
+  return {
+    get(): Promise<T> {
+      if (current !== undefined) return current
+      const opening: Promise<T> = open(() => current === opening)
+      current = opening
+      opening.catch(() => {
+        if (current === opening) current = undefined
+      })
+      return opening
+    },
+    reset(): void {
+      current = undefined
     },
   }
 }
@@ -227,11 +230,16 @@ function createSandboxSockets({ settings, log, turnAccess: accessDeps }: AgentSe
   }
   return {
     /** The proxy reads the list of hosts for each connection. Rejects with a system error. */
-    openProxy(directory: string): Promise<unknown> {
+    async openProxy(directory: string): Promise<void> {
       closeProxy ??= import('./sandbox-proxy.ts').then(({ openSandboxProxy }) =>
         openSandboxProxy({ directory, hosts, log }),
       )
-      return closeProxy
+      try {
+        await closeProxy
+      } catch (error) {
+        closeProxy = undefined
+        throw error
+      }
     },
     /** What the commands of a turn need to call `hermes`. Without a sandbox they find the complete one. */
     async variablesOf({ seq, sessionKey, event, authority }: CallingTurn, sandbox: Sandbox | undefined) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sandboxSkip } from '../agent/sandbox/victim.ts'
@@ -38,6 +38,25 @@ test('without a sandbox a guest cannot run a command, and the gateway says what 
   await gateway.waitForReply('done')
   assert.match(conversation(gateway.model.requests[1]).join('\n'), /"code":"sandbox_required"/)
   await gateway.waitForLog('sandbox.missing')
+})
+
+test('a sandbox that could not be opened is opened with the next command', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { terminal: { sandbox: 'auto' } },
+    replies: [terminalCall('echo one'), { text: 'first' }, terminalCall('echo two'), { text: 'second' }],
+  })
+  const inTheWay = join(gateway.home.cache, 'sandbox')
+  rmSync(inTheWay, { recursive: true, force: true })
+  mkdirSync(gateway.home.cache, { recursive: true })
+  writeFileSync(inTheWay, '')
+  await gateway.say('run it')
+  await gateway.waitForReply('first')
+  assert.match(conversation(gateway.model.requests[1]).join('\n'), /ENOTDIR/)
+  rmSync(inTheWay)
+  await gateway.say('run it again')
+  await gateway.waitForReply('second')
+  const last = conversation(gateway.model.requests[3]).at(-1) ?? ''
+  assert.match(last, /exit_code|sandbox_required/)
 })
 
 test('commands, file tools and replies mean the same files by /tmp', { skip }, async (t) => {
