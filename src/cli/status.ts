@@ -1,7 +1,9 @@
 /**
  * `hermes status`: the state of the daemon; without one, the state of the files of the home.
  */
+import { pauseWarnings } from '../flows/status.ts'
 import { formatDuration } from '../lib/duration.ts'
+import { readPause } from '../sessions/pause-file.ts'
 import { configFindings } from './config-findings.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, type DaemonReport, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
@@ -25,7 +27,7 @@ export async function status(context: CliContext, { json }: { readonly json: boo
     return display.json({ running: daemon !== undefined, ...known, waiting })
   }
   const attention = describeDeadLetters(waiting).map((line): Field => ['Needs you', { text: line, tone: 'warn' }])
-  const fields: Field[] = daemon === undefined ? [['Home', context.home.root]] : daemonFields(daemon)
+  const fields: Field[] = daemon === undefined ? homeFields(context) : daemonFields(daemon)
   const start: Field[] = daemon === undefined ? [['Start', 'npm start  (or hermes gateway run)']] : []
   const configuration = configFindings(settings, daemon).map(
     ({ kind, text }): Field => [configNames[kind], { text, tone: configTones[kind] }],
@@ -37,9 +39,19 @@ export async function status(context: CliContext, { json }: { readonly json: boo
 const configTones = { problem: 'bad', warning: 'warn', degraded: 'warn', note: 'dim' } as const
 const configNames = { problem: 'Problem', warning: 'Warning', degraded: 'Degraded', note: 'Note' } as const
 
+function homeFields({ home }: CliContext): Field[] {
+  const paused = pauseWarnings(readPause(home.pauseFile))
+  return [['Home', home.root], ...paused.map((text): Field => ['Degraded', { text, tone: 'warn' }])]
+}
+
 function homeStatus({ home, version }: CliContext, { config }: Settings) {
   const { source, problems, warnings, notes, degraded } = config.state()
-  return { version, home: home.root, config: { source, problems, warnings, notes, degraded } }
+  return {
+    version,
+    home: home.root,
+    degraded: pauseWarnings(readPause(home.pauseFile)),
+    config: { source, problems, warnings, notes, degraded },
+  }
 }
 
 function daemonStatus({ report }: Daemon, { config }: Settings) {

@@ -48,7 +48,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
   const userHome = values['HOME'] ?? home.root
   const registry = createToolRegistry({
     directory: new URL('../agent/tools/', import.meta.url),
-    disabledToolsets: [...agent.disabled_toolsets, ...toolsetsWithoutSandbox(terminal.backend)],
+    disabledToolsets: [...agent.disabled_toolsets, ...toolsetsNotAvailable(terminal.backend)],
     log,
     deps: {
       commandPolicy: createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny }),
@@ -101,8 +101,8 @@ async function registerPluginTool(
   }
 }
 
-/** A configured sandbox must not be replaced by this machine. */
-function toolsetsWithoutSandbox(backend: string): readonly string[] {
+/** Commands that are to run elsewhere (`terminal.backend`) must not run on this machine. */
+function toolsetsNotAvailable(backend: string): readonly string[] {
   return backend === 'local' ? [] : ['terminal', 'file']
 }
 

@@ -154,6 +154,17 @@ test('the pid file of a killed daemon is ignored, and its port does not receive 
   assert.deepEqual(receivedTokens, [])
 })
 
+test('a pause that waits for the next start is in the status', async (t) => {
+  const home = homeWith(t, '')
+  await runInProcess(home.root, ['pause', 'holidays'])
+  const { stdout, code } = await runInProcess(home.root, ['status', '--json'])
+  assert.equal(code, 3)
+  assert.match(JSON.parse(stdout).degraded[0], /holidays/)
+  assert.match((await runInProcess(home.root, ['status'])).stdout, /Degraded.*holidays/)
+  await runInProcess(home.root, ['pause', 'off'])
+  assert.deepEqual(JSON.parse((await runInProcess(home.root, ['status', '--json'])).stdout).degraded, [])
+})
+
 type Home = ReturnType<typeof homeWith>
 
 function announce(home: Home, url: string, pid: number): void {

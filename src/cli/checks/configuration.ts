@@ -29,7 +29,7 @@ export const checkRoles: Check = ({ settings: { config, catalogue } }) => {
   )
   const owners = [...new Set([...config.current().roles.owners, ...accounts.flatMap(ownersOf)])]
   const isImplicit = owners.length > 0 && !accounts.some(({ roles }) => roles.hasOwners)
-  const list = owners.length === 0 ? 'only who has the token' : owners.join(', ')
+  const list = owners.length === 0 ? 'only those who have the token' : owners.join(', ')
   const advice =
     'Everybody who is allowed by id is an owner. Name the owners in roles.owners to make the others members.'
   return [
