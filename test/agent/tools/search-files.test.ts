@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, realpath, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { createFileSearch } from '../../../src/agent/tools/support/file-search.ts'
 import { findProgram } from '../../../src/lib/find-program.ts'
 import { createWorkbench, searchPath, type Workbench } from './workbench.ts'
 
@@ -110,3 +111,18 @@ async function fill({ cwd }: Workbench): Promise<void> {
   }
   await symlink(join(cwd, 'src'), join(cwd, 'loop'))
 }
+
+test('a link that replaces a file or a directory during a search is not followed', async () => {
+  await using bench = await createWorkbench()
+  const cwd = await realpath(bench.cwd)
+  await mkdir(join(cwd, 'hidden'))
+  await writeFile(join(cwd, 'hidden/key'), 'secret\n')
+  await symlink(join(cwd, 'hidden'), join(cwd, 'directory'))
+  await symlink(join(cwd, 'hidden/key'), join(cwd, 'file'))
+  const search = createFileSearch({ target: 'content', pattern: 'secret', limit: 10 })
+  const found = await Promise.all(['hidden/key', 'directory/key', 'file'].map((name) => search(join(cwd, name), name)))
+  assert.deepEqual(
+    found.map((hits) => hits.length),
+    [1, 0, 0],
+  )
+})

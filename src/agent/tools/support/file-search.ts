@@ -2,8 +2,9 @@
  * Searches one file for lines that match, as ripgrep does. Runs in a thread, because the time that a pattern of a model takes
  * is not bounded.
  */
-import { readFile, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { systemCode } from '../../../lib/errors.ts'
+import { isOpenedAt, openExactly } from '../../../lib/files.ts'
 import { createGlobMatcher } from './glob.ts'
 import { maxLineChars, type SearchHit, type SearchRequest } from './search-request.ts'
 
@@ -29,14 +30,20 @@ export function createFileSearch({
   }
 }
 
+/** Undefined for what is not searched, also when a link has replaced a part of the path since it was found. */
 async function readSearchable(path: string): Promise<string | undefined> {
+  let file: FileHandle | undefined
   try {
-    if ((await stat(path)).size > maxFileBytes) return undefined
-    const bytes = await readFile(path)
+    file = await openExactly(path)
+    const found = await file.stat()
+    if (!found.isFile() || found.size > maxFileBytes || !(await isOpenedAt(file, path))) return undefined
+    const bytes = await file.readFile()
     return bytes.subarray(0, 8192).includes(0) ? undefined : bytes.toString('utf8')
   } catch (error) {
     if (systemCode(error) === undefined) throw error
     return undefined
+  } finally {
+    await file?.close()
   }
 }
 
