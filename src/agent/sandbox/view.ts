@@ -32,7 +32,7 @@ export interface ViewOptions {
 const programDirectory = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
 
 /** The program, the packages that Node finds for it in the directories above, and Node. Nothing of it may be written. */
-export function codeOf(program: string, execPath: string): readonly string[] {
+function codeOf(program: string, execPath: string): readonly string[] {
   const [outermost = ''] = /^.*?\/node_modules(?=\/)/.exec(program) ?? []
   const found = [outermost || program, dirname(execPath)]
   for (let parent = dirname(outermost || program); parent !== dirname(parent); parent = dirname(parent))
