@@ -1189,7 +1189,7 @@ declare module 'hermes-gateway:lib/json' {
     export function asNumber(value: unknown): number;
     /** The value if it is an array, otherwise an empty one. */
     export function asArray(value: unknown): readonly unknown[];
-    /** Parses JSON text. Returns undefined, which is not a JSON value, for anything else. */
+    /** Parses JSON text. Returns undefined, which is not a JSON value, for anything else and for text that is nested too deeply. */
     export function parseJson(text: string): unknown;
     /** Whether arrays and records are nested more than `limit` levels deep. Iterative, so that deep input cannot overflow the stack. */
     export function exceedsDepth(value: unknown, limit: number): boolean;
@@ -1200,6 +1200,8 @@ declare module 'hermes-gateway:lib/json' {
      * is not JSON is undefined but harmless.
      */
     export function exceedsMaxDepth(line: string): boolean;
+    /** Whether JSON text of others is nested so deeply, or has so many keys, that parsing it would hold the event loop. */
+    export function isTooComplex(text: string): boolean;
 }
 
 declare module 'hermes-gateway:lib/log' {
@@ -3632,7 +3634,7 @@ declare module 'hermes-gateway:sdk' {
     export { type Coalescer, createCoalescer } from 'hermes-gateway:lib/coalesce';
     export { findSecretRanges, type TextRange } from 'hermes-gateway:lib/find-secrets';
     export { decodeHtmlEntities } from 'hermes-gateway:lib/html-entities';
-    export { asArray, asNumber, asRecord, asString, isRecord } from 'hermes-gateway:lib/json';
+    export { asArray, asNumber, asRecord, asString, isRecord, isTooComplex } from 'hermes-gateway:lib/json';
     export { createLruCache, type LruCache } from 'hermes-gateway:lib/lru-cache';
     export { escapeMath, isMathToken, type MarkedToken, parseMarkdown, tableHasLinks } from 'hermes-gateway:lib/markdown';
     export { mergeRanges, replaceRanges } from 'hermes-gateway:lib/redact';

@@ -5,7 +5,7 @@
  * a model are ignored, because the agent has its own configuration: `model` is echoed, and temperature, penalties, token
  * limits and `tools` have no effect.
  */
-import { isRecord } from '#sdk'
+import { isRecord, isTooComplex } from '#sdk'
 import { ApiError, invalidParam } from './errors.ts'
 import { readBoolean, readString } from './payload.ts'
 import { type ParsedMessages, readMessages } from './read-messages.ts'
@@ -65,6 +65,8 @@ function parseJson(bytes: Uint8Array): unknown {
   } catch (cause) {
     throw new ApiError(400, 'The body is not valid UTF-8.', { code: 'invalid_json', cause })
   }
+  if (isTooComplex(text))
+    throw new ApiError(400, 'The body has more than 100,000 keys or 1,000 levels.', { code: 'invalid_json' })
   try {
     return JSON.parse(text)
   } catch (cause) {

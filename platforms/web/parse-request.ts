@@ -1,7 +1,7 @@
 /**
  * Parses and validates requests of a page. An error names the field, the expected value and the value that was found.
  */
-import { HermesError, isRecord } from '#sdk'
+import { HermesError, isRecord, isTooComplex } from '#sdk'
 
 /** A message from a page. The page creates the `id`, so that a repeated request is recognised. */
 export interface SentMessage {
@@ -65,6 +65,7 @@ async function parseObject(request: Request): Promise<Map<string, unknown>> {
   const type = request.headers.get('content-type') ?? ''
   if (!type.startsWith('application/json')) throw unexpectedValue('content-type', 'application/json', type)
   const body = await request.text()
+  if (isTooComplex(body)) throw new HermesError('http/bad-request', 'The body has too many keys or levels.')
   let value: unknown
   try {
     value = JSON.parse(body)

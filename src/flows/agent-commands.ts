@@ -3,12 +3,14 @@
  * has a ceiling like a slash command, and shows no more than the person may see. What accepts, enables, approves, pairs,
  * configures or shows a token is never among them.
  */
-import { parseArgs, stripVTControlCharacters } from 'node:util'
+
+import { parseArgs } from 'node:util'
 import type { CommandOutput } from '../agent/sandbox/turn-socket.ts'
 import type { CommandContext, CommandDefinition, CommandReply } from '../commands/command.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { stripTerminalEscapes } from '../lib/terminal-escapes.ts'
 import type { SessionScope, VisibleRow } from '../store/sqlite/visible-sessions.ts'
 import type { CommandTurn } from './turn-access.ts'
 
@@ -113,7 +115,7 @@ export async function runAgentCommand(
   deps.log.info({ event: 'agent_command.ran', session, command: command.words }, 'a command called hermes')
   try {
     const output = await command.run({ deps, turn, args: found.args, signal })
-    return { output: `${stripVTControlCharacters(output)}\n`, errors: '', exitCode: 0 }
+    return { output: `${stripTerminalEscapes(output)}\n`, errors: '', exitCode: 0 }
   } catch (error) {
     if (error instanceof UsageError) return { output: '', errors: `hermes: ${error.message}\n`, exitCode: usageError }
     throw error

@@ -38,8 +38,9 @@ export function asArray(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Parses JSON text. Returns undefined, which is not a JSON value, for anything else. */
+/** Parses JSON text. Returns undefined, which is not a JSON value, for anything else and for text that is nested too deeply. */
 export function parseJson(text: string): unknown {
+  if (exceedsMaxDepth(text)) return undefined
   try {
     return JSON.parse(text)
   } catch {
@@ -72,6 +73,7 @@ export function escapeJsonLine(json: string): string {
 
 const quote = 0x22
 const backslash = 0x5c
+const colon = 0x3a
 /** Far above the depth of meaningful values. */
 const maxTextDepth = 1_000
 
@@ -90,6 +92,29 @@ export function exceedsMaxDepth(line: string): boolean {
       depth += 1
       if (depth > maxTextDepth) return true
     } else if (sign === 0x5d || sign === 0x7d) depth -= 1
+  }
+  return false
+}
+
+/** An object is parsed in time proportional to its keys, and 100,000 keys take about 50 ms. */
+const maxTextKeys = 100_000
+
+/** Whether JSON text of others is nested so deeply, or has so many keys, that parsing it would hold the event loop. */
+export function isTooComplex(text: string): boolean {
+  return exceedsMaxDepth(text) || exceedsMaxKeys(text)
+}
+
+function exceedsMaxKeys(text: string): boolean {
+  // The shortest key, with its value and a comma, has six characters.
+  if (text.length < 6 * maxTextKeys) return false
+  let keys = 0
+  for (let at = 0; at < text.length; at++) {
+    const sign = text.charCodeAt(at)
+    if (sign === quote) at = endOfString(text, at)
+    else if (sign === colon) {
+      keys += 1
+      if (keys > maxTextKeys) return true
+    }
   }
   return false
 }

@@ -51,8 +51,10 @@ export interface ParsedYaml {
 /** UTF-16 units. */
 const maxChars = 1_048_576
 const maxDepth = 64
-/** Bounds the time that a malformed file can take. Enough for some 15,000 lines. */
-const maxLexemes = 80_000
+/** Bounds the time that a file can take. Enough for some 3,000 lines. */
+const maxLexemes = 20_000
+/** The library assembles a string in double quotes one character at a time, which makes a long one expensive. */
+const maxDoubleQuotedChars = 65_536
 /** The library resolves an alias by a walk through the document. */
 const maxAliases = 200
 /** How often one anchor may be expanded, directly and through other aliases. */
@@ -107,6 +109,7 @@ export function parseYaml(text: string, file: string): ParsedYaml {
   }
   lines.addNewLine(0)
   const document = compose(source, lines, report)
+  if (document !== undefined) reportDuplicateKeys(document, source, report)
   const aliases: AliasTargets = document === undefined ? new Map() : resolveAliases(document, report)
   const value = document === undefined || found.length > 0 ? null : toPlainValue(document, aliases, report)
   const issues = found
@@ -136,6 +139,8 @@ function compose(source: string, lines: LineCounter, report: Report): Document.P
     customTags: plainTags,
     merge: true,
     stringKeys: true,
+    // The library compares each key with all others of its mapping.
+    uniqueKeys: false,
     resolveKnownTags: false,
     prettyErrors: false,
     logLevel: 'silent',
@@ -149,6 +154,10 @@ function compose(source: string, lines: LineCounter, report: Report): Document.P
     // The stack also contains the document and the current scalar.
     if (parser.stack.length > maxDepth + 2)
       return report(parser.offset, 'limit', `nested deeper than ${maxDepth} levels`)
+    if (lexeme.length > maxDoubleQuotedChars && lexeme.startsWith('"')) {
+      const start = parser.offset - lexeme.length
+      return report(start, 'limit', `more than ${maxDoubleQuotedChars} characters in double quotes; use | or '`)
+    }
     if (lexemes > maxLexemes) return report(parser.offset, 'limit', 'the file has too many parts to be read')
     if (documents.length > 1) break
   }
@@ -171,8 +180,7 @@ function reportErrors(document: Document.Parsed | undefined, source: string, lin
       (code === 'UNEXPECTED_TOKEN' && lastLine !== -1 && line <= lastLine + 1) ||
       unclosed.some(({ start, end }) => pos[0] >= start && pos[0] <= end) ||
       unclosedError.test(message)
-    const text = messages[code] ?? message.replace(/:\s.*$/s, '').toLowerCase()
-    if (!followsError) report(pos[0], code, code === 'DUPLICATE_KEY' ? duplicateKey(source, pos[0]) : text)
+    if (!followsError) report(pos[0], code, messages[code] ?? message.replace(/:\s.*$/s, '').toLowerCase())
     lastLine = Math.max(line, lastLine)
   }
 }
@@ -224,6 +232,20 @@ function bracketKind(node: Node): keyof typeof unclosedMessages | undefined {
   if (isSeq(node)) return node.flow === true ? 'sequence' : undefined
   const isQuoted = isScalar(node) && (node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE')
   return isQuoted ? 'quote' : undefined
+}
+
+function reportDuplicateKeys(document: Document.Parsed, source: string, report: Report): void {
+  visit(document, {
+    Map(_key, { items }) {
+      const known = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        const at = key.range?.[0] ?? 0
+        if (known.has(key.value)) report(at, 'DUPLICATE_KEY', duplicateKey(source, at))
+        known.add(key.value)
+      }
+    },
+  })
 }
 
 function duplicateKey(source: string, offset: number): string {

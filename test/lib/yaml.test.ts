@@ -193,7 +193,8 @@ describe('limits', () => {
     ['half a million dashes', '- '.repeat(500_000), '1:132 limit'],
     ['question marks', '? '.repeat(400_000), '1:132 limit'],
     ['more than a megabyte', `a: ${'x'.repeat(1_048_576)}`, '1:1 limit'],
-    ['a hundred thousand entries', '- a\n'.repeat(100_000), '16001:1 limit'],
+    ['a long string in double quotes', `a: "${'x'.repeat(100_000)}"`, '1:4 limit'],
+    ['a hundred thousand entries', '- a\n'.repeat(100_000), '4001:1 limit'],
     ['a quarter of a million documents', '---\n'.repeat(250_000), '2:1 MULTIPLE_DOCS'],
   ]
   for (const [what, text, expected] of table) {

@@ -19,12 +19,18 @@ export const unknownPiece = (text: string): FieldPart => ({ kind: 'unknown', tex
 /** The exact text, or undefined when a part of it is a pattern or unknown. */
 export function literalText(field: Field | undefined): string | undefined {
   if (field === undefined) return undefined
-  return field.every((piece) => piece.kind === 'text') ? sourceText(field) : undefined
+  let text = ''
+  for (const piece of field) {
+    if (piece.kind !== 'text') return undefined
+    text += piece.text
+  }
+  return text
 }
 
 /** The source text of the field. */
 export function sourceText(field: Field): string {
-  return field.map((piece) => piece.text).join('')
+  const [first, second] = field
+  return second === undefined ? (first?.text ?? '') : field.map((piece) => piece.text).join('')
 }
 
 export function hasUnknown(field: Field): boolean {

@@ -26,6 +26,7 @@ export interface SseLimits {
 }
 
 const MAX_NON_EVENT_CHARS = 200
+const maxUnknownLines = 1_000
 const lineBreak = /[\r\n]/
 
 /** `read` throws `ModelError` (`bad-response`) when a limit is exceeded. */
@@ -36,6 +37,7 @@ export function createSseReader(body: ReadableStream<Uint8Array>, limits: SseLim
   let receivedChars = 0
   let beginning = ''
   let unknownLines = ''
+  let unknownLineCount = 0
   let isComplete = false
   /** Text without a line break. The parser would search it again with each piece. */
   let held: string[] = []
@@ -49,7 +51,12 @@ export function createSseReader(body: ReadableStream<Uint8Array>, limits: SseLim
     },
     onError({ type, line }) {
       if (type === 'max-buffer-size-exceeded') throw limitExceeded('an event', limits.maxEventChars)
-      if (type === 'unknown-field' && unknownLines.length < MAX_NON_EVENT_CHARS) unknownLines += `${line?.trim()} `
+      if (type !== 'unknown-field') return
+      unknownLineCount += 1
+      // The parser creates an error for each of them.
+      if (unknownLineCount > maxUnknownLines)
+        throw new ModelError('bad-response', 'The model sent text that is no event stream.', { maxTries: 1 })
+      if (unknownLines.length < MAX_NON_EVENT_CHARS) unknownLines += `${line?.trim()} `
     },
   })
 

@@ -1,8 +1,9 @@
 /**
  * Manages the background commands that `terminal` started.
  */
-import { stripVTControlCharacters } from 'node:util'
+
 import { z } from 'zod'
+import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { sleep } from '../../lib/timers.ts'
 import { isUnchecked } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
@@ -134,5 +135,5 @@ function summarizeProcess(entry: ProcessEntry) {
 
 function formatProcessResult(entry: ProcessEntry, output: string, { limits }: ToolContext): string {
   const { command: _, ...state } = summarizeProcess(entry)
-  return toResultJson({ ...state, output: stripVTControlCharacters(output) }, limits.maxResultChars, 'output')
+  return toResultJson({ ...state, output: stripTerminalEscapes(output) }, limits.maxResultChars, 'output')
 }

@@ -1,8 +1,9 @@
 /**
  * Runs shell commands that the command policy allows.
  */
-import { stripVTControlCharacters } from 'node:util'
+
 import { z } from 'zod'
+import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { shapeOfCommand } from '../command-policy/command-shape.ts'
 import { isUnchecked } from '../command-policy/policy.ts'
 import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
@@ -146,7 +147,7 @@ async function runInForeground(
     maxOutputBytes: limits.maxOutputBytes,
   })
   const value = {
-    output: stripVTControlCharacters(result.output),
+    output: stripTerminalEscapes(result.output),
     exit_code: result.exitCode,
     ...(result.timedOut && { timed_out: `killed after ${timeoutMs / 1_000} s` }),
     ...(result.aborted && { aborted: true }),

@@ -65,8 +65,8 @@ describe('a request', () => {
   })
 
   it('with very many small messages is parsed quickly', () => {
-    const { input } = parse({ messages: Array.from({ length: 200_000 }, () => user('a')) })
-    assert.equal(input.length, 200_000 * 3 - 2)
+    const { input } = parse({ messages: Array.from({ length: 40_000 }, () => user('a')) })
+    assert.equal(input.length, 40_000 * 3 - 2)
   })
 
   it('joins text parts and adjacent messages of one role, because models expect alternating roles', () => {

@@ -85,6 +85,8 @@ export async function runHostileInputs({ only = '', progress }: HostileOptions):
     await take()
     await pause(2_000)
     const idle = await take()
+    for (const input of warmUps) await send(input, system)
+    await take()
     for (const input of hostileInputs) {
       if (!input.name.includes(only)) continue
       if (ended !== undefined) break
@@ -104,6 +106,16 @@ export async function runHostileInputs({ only = '', progress }: HostileOptions):
     await rm(home, { recursive: true, force: true, maxRetries: 5 })
   }
 }
+
+/** Load what a first message, a first command and a first file load. */
+const warmUps: readonly HostileInput[] = [
+  ...(['telegram', 'discord', 'slack'] as const).map((entry) => ({ name: `warm-up: ${entry}`, entry })),
+  ...['true', 'echo "$HOME"; ls | head -3', 'for a in 1 2; do true; done'].map((command) => ({
+    name: `warm-up: ${command}`,
+    entry: 'api' as const,
+    replies: () => [{ toolCalls: [{ id: 'call_1', name: 'terminal', arguments: { command } }] }, { text: 'done' }],
+  })),
+]
 
 interface System {
   readonly home: string
@@ -125,8 +137,9 @@ function configOf(modelUrl: string, workspace: string, platforms: readonly TestP
     http: { port: 0 },
     streaming: { buffer_threshold: 60 },
     agent: { drain_timeout: 2 },
-    terminal: { sandbox: 'off', cwd: workspace },
-    approvals: { deny: ['*a*b*c*', '*?a*?b*?c*?', '* * * *?*', 'mkfs*', `${'*a'.repeat(50)}x`] },
+    // Commands that expand to gigabytes need its limit of memory.
+    terminal: { sandbox: 'auto', max_memory_mb: 256, cwd: workspace },
+    approvals: { deny: ['*999999999*', '*a*b*c*', '*?a*?b*?c*?', '* * * *?*', 'mkfs*', `${'*a'.repeat(50)}x`] },
     platforms: Object.fromEntries(sections),
   }
   return Object.entries(values)
