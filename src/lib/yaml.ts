@@ -165,11 +165,11 @@ function compose(source: string, lines: LineCounter, report: Report): Document.P
   documents.push(...composer.end(true, source.length))
   const [document, second] = documents
   if (second !== undefined) report(second.range[0], 'MULTIPLE_DOCS', 'only the first document of a file is read')
-  reportErrors(document, source, lines, report)
+  reportErrors(document, lines, report)
   return document
 }
 
-function reportErrors(document: Document.Parsed | undefined, source: string, lines: LineCounter, report: Report): void {
+function reportErrors(document: Document.Parsed | undefined, lines: LineCounter, report: Report): void {
   let lastLine = -1
   const unclosed = document === undefined ? [] : findUnclosed(document)
   for (const { start, message } of unclosed) report(start, 'UNCLOSED', message)
