@@ -3,7 +3,7 @@
  * containers and some distributions do not allow user namespaces.
  */
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { findProgram } from '../../lib/find-program.ts'
 import type { Logger } from '../../lib/log.ts'
@@ -74,7 +74,7 @@ const maxTemporaryAgeMs = 7 * 86_400_000
 /** Never rejects: what went wrong is in `reason` of the kind `none`. */
 export async function detectSandbox(options: DetectSandboxOptions): Promise<Sandbox> {
   const { setting, platform } = options
-  prepareTemporaryDirectory(options.temporaryDirectory)
+  prepareTemporaryDirectory(options.temporaryDirectory, options.log)
   const failures: string[] = []
   for (const candidate of candidates) {
     if (setting !== 'auto' && setting !== candidate.kind) continue
@@ -162,12 +162,17 @@ async function tryOut(sandbox: Sandbox, hiddenPath: string): Promise<string | un
   })
 }
 
-function prepareTemporaryDirectory(directory: string): void {
+/** Removes what is old. Commands create what they want here, also links in circles and directories that cannot be removed. */
+function prepareTemporaryDirectory(directory: string, log: Logger): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   for (const name of readdirSync(directory)) {
     const path = join(directory, name)
-    const found = statSync(path, { throwIfNoEntry: false })
-    if (found === undefined || Date.now() - found.mtimeMs > maxTemporaryAgeMs)
+    try {
+      const found = lstatSync(path, { throwIfNoEntry: false })
+      if (found !== undefined && Date.now() - found.mtimeMs <= maxTemporaryAgeMs) continue
       rmSync(path, { recursive: true, force: true })
+    } catch (error) {
+      log.warn({ event: 'sandbox.tmp_kept', path, err: error }, 'an old file of commands cannot be removed')
+    }
   }
 }

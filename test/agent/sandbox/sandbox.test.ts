@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
@@ -258,6 +258,18 @@ describe('a command in the sandbox', { skip }, () => {
     assert.equal(victim.sandbox.kind, 'none')
     assert.match(victim.sandbox.reason, /bubblewrap/)
   })
+})
+
+test('what a command left in /tmp does not keep the next sandbox from opening', async () => {
+  await using victim = await createVictim({ setting: 'seatbelt', platform: 'linux' })
+  const temporaryDirectory = join(victim.home, 'cache/sandbox/tmp')
+  symlinkSync('circle', join(temporaryDirectory, 'circle'))
+  symlinkSync('nowhere', join(temporaryDirectory, 'dangling'))
+  writeFileSync(join(temporaryDirectory, 'old'), '')
+  utimesSync(join(temporaryDirectory, 'old'), 1, 1)
+  await using next = await createVictim({ setting: 'seatbelt', platform: 'linux', temporaryDirectory })
+  assert.equal(next.sandbox.kind, 'none')
+  assert.deepEqual(readdirSync(temporaryDirectory).sort(), ['circle', 'dangling'])
 })
 
 const ripgrep = findProgram('rg', searchPath)
