@@ -44,6 +44,7 @@ export function grantNumber(id: string): number | undefined {
 
 /** `command:<hash> <command>`, `tool:<rule>`, `slash:<command>`, `yolo`. */
 function coversOf(rule: string): string {
+  if (rule === 'yolo') return 'every command of an owner (/yolo)'
   const command = /^command:[0-9a-f]+ (.*)$/s.exec(rule)?.[1]
   return command ?? rule.replace(/^tool:/, 'calls that a plugin asks about: ').replace(/^slash:/, '/')
 }
