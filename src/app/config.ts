@@ -55,7 +55,7 @@ const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb'
 
 const noTools = { tools: [], group_tools: [] }
 /** While no list names an owner, everybody who is allowed by id is one. */
-const noOwners = { set: 'roles.owners', value: ['nobody:nobody'], effect: 'no user of a chat is an owner' }
+const noOwners = { set: 'roles.owners', value: ['none:none'], effect: 'no user of a chat is an owner' }
 
 /** Where the default would permit more than the owner of an invalid value may have wanted. */
 const safeValues: readonly SafeValue[] = [

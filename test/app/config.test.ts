@@ -64,7 +64,7 @@ test('a limit that cannot be read does not become the wider default', async (t) 
   assert.equal(network.current().terminal.sandbox_network, 'off')
   for (const text of ['{owners: ["5"]}', '{owners: ["5", "telegram:6"]}', '{members: [5]}', '{guests: ["5"]}', 'all']) {
     const config = await open(t, `roles: ${text}\n`)
-    assert.deepEqual(config.current().roles.owners, ['nobody:nobody'], 'the list of no one makes no one an owner')
+    assert.deepEqual(config.current().roles.owners, ['none:none'], 'the list of no one makes no one an owner')
   }
   const lists = await open(t, 'roles: {guest: {tools: x}, chats: {"telegram:-1": {member: x}}}\n')
   const { guest, member } = lists.current().roles
