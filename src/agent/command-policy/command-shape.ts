@@ -19,7 +19,7 @@ const nameOperands: Readonly<Record<string, ReadonlySet<string>>> = {
 export function shapeOfCommand(command: string): string | undefined {
   const text = command.trim()
   // Expansions, line breaks, control characters, patterns and comments: the same text could do something else next time.
-  if (text === '' || text.length > maxShapeChars || /[$`\\\p{C}*?#]|<\(|>\(|<</u.test(text)) return undefined
+  if (text === '' || text.length > maxShapeChars || /[[$`\\\p{C}*?#]|<\(|>\(|<</u.test(text)) return undefined
   const words = wordsOf(text)
   if (words === undefined) return text
   const [program = '', subCommand = ''] = words

@@ -87,3 +87,11 @@ test('all input of a command outside the sandbox is asked about', async () => {
   assert.equal((await bench.run('process', write))['code'], 'command_refused')
   await bench.run('process', { action: 'kill', id })
 })
+
+test('a command whose text may mean something else next time is not remembered for ever', async () => {
+  for (const command of ['rm -r [ab]', 'rm -r a?', 'rm -r $DIR', 'rm -r a*', 'rm -r `ls`']) {
+    const need = await needOf('terminal', { command })
+    assert.equal(need?.shape, undefined, command)
+    assert.notEqual(need?.remember, 'always', command)
+  }
+})
