@@ -1,8 +1,8 @@
 /**
  * The command line of bubblewrap (`bwrap`) for a view: own process, mount and IPC namespaces on Linux.
  */
-import { lstatSync } from 'node:fs'
 import { directoriesAround, isTemporary, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
+import { findEntry } from './view.ts'
 
 export interface BubblewrapOptions {
   readonly program: string
@@ -78,7 +78,7 @@ function mountOf({ path, kind }: Mount, around: Mount | undefined, view: Sandbox
   // A part of a hidden directory is hidden already, and so is a part of the real /tmp. Everything else is read-only already.
   if (kind === 'hidden' && (around?.kind === 'hidden' || isReplaced)) return []
   if (kind === 'readOnly' && (around === undefined ? !isReplaced : around.kind === 'readOnly')) return []
-  const found = lstatSync(path, { throwIfNoEntry: false })
+  const found = findEntry(path)
   // A directory for programs that does not exist yet: nothing may be placed there.
   if (found === undefined && kind === 'readOnly' && around?.kind === 'writable') return emptyDirectory(path)
   // A mount cannot be placed on a link; the view also contains the path to which it leads.

@@ -2,10 +2,9 @@
  * The command line of `setpriv` (util-linux 2.40 and newer) that applies Landlock for a view. Landlock knows allow lists
  * only, so a directory with a hidden entry is opened entry by entry.
  */
-import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
-import { listDirectory } from './view.ts'
+import { findEntry, listDirectory } from './view.ts'
 
 const readAccess = { file: 'read-file,execute', directory: 'read-file,read-dir,execute' }
 const writeAccess = {
@@ -56,7 +55,7 @@ function allowAround(
 
 /** Undefined for a path that does not exist and for a link: the rule of its target decides. */
 function ruleFor(path: string, access: 'readOnly' | 'writable'): string | undefined {
-  const found = lstatSync(path, { throwIfNoEntry: false })
+  const found = findEntry(path)
   if (found === undefined || found.isSymbolicLink()) return undefined
   const rights = access === 'readOnly' ? readAccess : writeAccess
   return `path-beneath:${found.isDirectory() ? rights.directory : rights.file}:${path}`

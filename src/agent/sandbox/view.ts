@@ -1,7 +1,7 @@
 /**
  * Computes what the agent sees of this machine. Commands and file tools use the same view.
  */
-import { lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { lstatSync, readdirSync, realpathSync, type Stats } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -98,7 +98,7 @@ function writableEntriesOf(directory: string): readonly string[] {
   return listDirectory(directory)
     .filter((name) => !name.startsWith('.') && !startupDirectories.includes(name))
     .map((name) => join(directory, name))
-    .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === false)
+    .filter((path) => findEntry(path)?.isSymbolicLink() === false)
 }
 
 /** As root, the secrets of all users are readable. */
@@ -137,10 +137,20 @@ export function listDirectory(path: string): readonly string[] {
   }
 }
 
-const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+/** What the path names, without following a link. Undefined for one that does not exist or cannot be reached. */
+export function findEntry(path: string): Stats | undefined {
+  try {
+    return lstatSync(path)
+  } catch {
+    // The commands run as the same user and cannot reach it either.
+    return undefined
+  }
+}
+
+const exists = (path: string) => findEntry(path) !== undefined
 
 function isFile(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false
+  return findEntry(path)?.isDirectory() === false
 }
 
 const unique = (paths: readonly string[]) => [...new Set(paths)]
