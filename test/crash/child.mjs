@@ -1,42 +1,17 @@
 /**
  * Runs a gateway that kills itself at a failpoint. The settings are JSON in the first argument; a message of the parent
- * replaces the failpoint. `bundle` is the directory of a bundle of the sources (`gateway-bundle.ts`).
+ * replaces the failpoint. `bundle` is the directory of a bundle of the sources (`kit/gateway-bundle.ts`).
  */
 import { subscribe } from 'node:diagnostics_channel'
-import { readFileSync } from 'node:fs'
 import { flushCompileCache, registerHooks } from 'node:module'
-import { pathToFileURL } from 'node:url'
 import { bundledPackageUrls } from '../../src/packages/bundled-packages.mjs'
 import { createResolver } from '../../src/packages/resolver.mjs'
+import { loadFromBundle } from '../kit/load-gateway-bundle.mjs'
 
 const { home, bundle, ...first } = JSON.parse(process.argv[2] ?? '{}')
 const source = new URL('../../src/', import.meta.url)
-const resolveModule = createResolver({ source, packed: bundledPackageUrls() })
-registerHooks({ resolve: bundle === undefined ? resolveModule : createBundleResolver(bundle) })
-
-/**
- * Resolves a source to its bundle. A source outside of the bundle would exist twice in this process.
- * @param {string} directory
- * @returns {import('node:module').ResolveHookSync}
- */
-function createBundleResolver(directory) {
-  const root = new URL('../../', import.meta.url).href
-  const names = JSON.parse(readFileSync(`${directory}/entries.json`, 'utf8'))
-  const bundled = new Map(
-    names.map((/** @type {string} */ name) => [
-      `${root}${name}`,
-      pathToFileURL(`${directory}/${name.replace(/\.ts$/, '.mjs')}`).href,
-    ]),
-  )
-  return (specifier, context, nextResolve) => {
-    const resolved = resolveModule(specifier, context, nextResolve)
-    const url = bundled.get(resolved.url)
-    if (url !== undefined) return { url, format: 'module', shortCircuit: true }
-    if (resolved.url.startsWith(source.href) && resolved.url.endsWith('.ts'))
-      throw new Error(`${resolved.url} is no entry of the bundle (build-bundle.mjs)`)
-    return resolved
-  }
-}
+registerHooks({ resolve: createResolver({ source, packed: bundledPackageUrls() }) })
+if (bundle !== undefined) loadFromBundle(bundle)
 
 const { startGateway } = await import('../../src/gateway.ts')
 const { createHomeLayout } = await import('../../src/lib/home.ts')

@@ -10,10 +10,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compileCacheDirectory } from '../kit/compile-cache.ts'
+import { gatewayBundle } from '../kit/gateway-bundle.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { type ChatServer, type SentMessage, startChatServer } from './chat-server.ts'
-import { gatewayBundle } from './gateway-bundle.ts'
 
 /** A failpoint at which the process is killed. `hits`: how often the scenario reaches it, at least. */
 export interface KillPoint {
@@ -244,8 +244,10 @@ export function start(home: string, kill: Partial<Kill>, children: Set<ChildProc
   const child = spawn(
     process.execPath,
     [
+      // Without a young generation that has to grow: 5 % less CPU time.
+      '--min-semi-space-size=16',
       fileURLToPath(new URL('./child.mjs', import.meta.url)),
-      JSON.stringify({ home, bundle: gatewayBundle(), ...kill }),
+      JSON.stringify({ home, bundle: gatewayBundle('gateway'), ...kill }),
     ],
     {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

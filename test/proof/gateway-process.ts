@@ -5,9 +5,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { gatewayBundle } from '../crash/gateway-bundle.ts'
 import { compileCacheDirectory } from '../kit/compile-cache.ts'
 import { daemonAllocator, daemonFlags } from '../kit/daemon-command.ts'
+import { bundleFlags, gatewayBundle } from '../kit/gateway-bundle.ts'
 
 export interface HomeSettings {
   readonly chatUrl: string
@@ -51,13 +51,13 @@ export interface GatewayProcess {
 
 /** A gateway with only the platforms of its home. */
 export function startGatewayProcess(home: string): GatewayProcess {
-  return start(['../crash/child.mjs', JSON.stringify({ home, bundle: gatewayBundle() })], {})
+  return start(['../crash/child.mjs', JSON.stringify({ home, bundle: gatewayBundle('gateway') })], {})
 }
 
 /** `hermes gateway run` with the bundled platforms. */
 export function startDaemonProcess(home: string): GatewayProcess {
   const environment = { ...daemonAllocator, HOME: home, HERMES_HOME: home }
-  return start(['../../src/main.mjs', 'gateway', 'run'], environment, daemonFlags)
+  return start(['../../src/main.mjs', 'gateway', 'run'], environment, [...daemonFlags, ...bundleFlags()])
 }
 
 function start(

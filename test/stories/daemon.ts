@@ -1,5 +1,6 @@
 /**
- * Runs `hermes gateway run` as a child process, for tests of signals, exit codes and damaged files.
+ * Runs `hermes gateway run` as a child process, for tests of signals, exit codes and damaged files. The process loads a
+ * bundle of the sources; tests of the command line start the sources themselves.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { TestContext } from 'node:test'
@@ -7,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { withTimeout } from '../../src/lib/timers.ts'
 import { compileCacheDirectory } from '../kit/compile-cache.ts'
 import { daemonAllocator, daemonFlags } from '../kit/daemon-command.ts'
+import { bundleFlags } from '../kit/gateway-bundle.ts'
 import { describeMatcher, type LogMatcher, matchesLogLine } from '../kit/log-matcher.ts'
 
 export interface Daemon {
@@ -36,7 +38,7 @@ const timeoutMs = 10_000
 /** The daemon is killed when the test ends. */
 export function startDaemon(t: TestContext, home: string, options: DaemonOptions = {}): Daemon {
   const { args = ['gateway', 'run'], environment = {}, through = [] } = options
-  const [command = '', ...commandArgs] = [...through, process.execPath, ...daemonFlags, main, ...args]
+  const [command = '', ...commandArgs] = [...through, process.execPath, ...daemonFlags, ...bundleFlags(), main, ...args]
   const child = spawn(command, commandArgs, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { compileCacheDirectory } from '../kit/compile-cache.ts'
+import { gatewayBundle } from '../kit/gateway-bundle.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { rowsIn } from './support.ts'
 
@@ -45,7 +46,12 @@ function endPause({ home }: TestGateway): void {
 /** Starts a gateway that is killed as soon as a model responds. */
 function startCrashingGateway(t: TestContext, { home }: TestGateway) {
   const program = fileURLToPath(new URL('../crash/child.mjs', import.meta.url))
-  const settings = JSON.stringify({ home: home.root, killAt: 'agent:streaming', killHit: 1 })
+  const settings = JSON.stringify({
+    home: home.root,
+    bundle: gatewayBundle('gateway'),
+    killAt: 'agent:streaming',
+    killHit: 1,
+  })
   const child = spawn(process.execPath, [program, settings], {
     stdio: 'ignore',
     // A process that does not crash fails the test.

@@ -1,20 +1,15 @@
 /**
- * Bundles the sources of the gateway for the processes of the crash tests, into the directory of the first argument. The
- * files that the gateway imports by a computed name are entries, beside those that `child.mjs` names.
+ * Bundles the sources of the gateway for processes of tests: `build-gateway-bundle.mjs <directory> <main source> [globs]`.
+ * The globs name the files that the gateway imports by a computed name. The fewer entries, the fewer files.
  */
 import { globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const directory = process.argv[2] ?? ''
+const [directory = '', ...globs] = process.argv.slice(2)
 const unfinished = `${directory}.${process.pid}`
-const entryPoints = [
-  'src/gateway.ts',
-  'src/lib/home.ts',
-  'src/sdk.ts',
-  ...globSync('src/agent/tools/*.ts', { cwd: root }),
-]
+const entryPoints = globSync(globs, { cwd: root })
 
 await build({
   absWorkingDir: root,
@@ -34,7 +29,7 @@ await build({
       name: 'own-url',
       setup(building) {
         // A source that looks for files beside itself must find them.
-        building.onLoad({ filter: /[\\/]src[\\/].*\.(?:ts|mjs)$/ }, ({ path }) => ({
+        building.onLoad({ filter: /[\\/](?:src|platforms)[\\/].*\.(?:ts|mjs)$/ }, ({ path }) => ({
           contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)),
           loader: path.endsWith('.ts') ? 'ts' : 'js',
         }))
