@@ -1,5 +1,6 @@
 /**
- * The reporter of a shard: one JSON line for each test that ended and for each line that a test printed, on stdout. The
+ * The reporter of a shard: one JSON line for each test that ended, for each line that a test printed, and for each error after
+ * the end of its test, on stdout. The
  * runner that started the shard reads them.
  */
 import { inspect } from 'node:util'
@@ -20,6 +21,11 @@ export default async function* report(source) {
       case 'test:stdout':
       case 'test:stderr':
         yield `${JSON.stringify({ type: 'output', text: data.message })}\n`
+        break
+      case 'test:diagnostic':
+        // An error after the end of its test. Node sets the exit code, and reports the error only here.
+        if (data.nesting === 0 && data.message.startsWith('Error: '))
+          yield `${JSON.stringify({ type: 'problem', text: data.message })}\n`
         break
       default:
     }

@@ -57,17 +57,30 @@ test('a shard reports an error outside of a promise chain as the failure of its 
   )
 })
 
-test('a shard in which something fails after its test has ended is a problem', async (t) => {
+test('an error after the end of its test is reported, also beside a test that failed', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'shard-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'after-the-end.test.mjs')
-  const throwLater = `setTimeout(() => { throw new Error('too late') }, 1)`
-  writeFileSync(path, `import test from 'node:test'\ntest('ends early', () => { ${throwLater} })\n`)
+  const code = `import test from 'node:test'
+test('ends early', () => { setTimeout(() => { throw new Error('too late') }, 1) })
+test('fails', async () => {
+  await new Promise((resolve) => process.once('uncaughtExceptionMonitor', () => setImmediate(resolve)))
+  throw new Error('in time')
+})`
+  writeFileSync(path, code)
+  const results: TestResult[] = []
   const exit = await runShard({
     files: [path],
     environment: process.env,
-    onResult: () => undefined,
+    onResult: (result) => results.push(result),
     onOutput: () => undefined,
   })
-  assert.match(exit.problem ?? '', /exit code 1/)
+  assert.match(exit.problem ?? '', /"ends early".*too late/)
+  assert.deepEqual(
+    results.map(({ name, passed }) => [name, passed]),
+    [
+      ['ends early', true],
+      ['fails', false],
+    ],
+  )
 })

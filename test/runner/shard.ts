@@ -29,6 +29,7 @@ const resultSchema = z.object({
 const lineSchema = z.discriminatedUnion('type', [
   resultSchema,
   z.object({ type: z.literal('output'), text: z.string() }),
+  z.object({ type: z.literal('problem'), text: z.string() }),
 ])
 
 export type TestResult = z.infer<typeof resultSchema>
@@ -43,7 +44,7 @@ export interface ShardOptions {
 }
 
 export interface ShardExit {
-  /** Why the process ended in another way than with all tests run. */
+  /** Errors after the end of their test, or why the process ended in another way than with all tests run. */
   readonly problem?: string
 }
 
@@ -64,18 +65,22 @@ export async function runShard({ files, environment, onResult, onOutput }: Shard
     onOutput(text)
   })
   let failures = 0
+  const lateErrors: string[] = []
   createInterface({ input: child.stdout }).on('line', (text) => {
     const line = parseLine(text)
     if (line === undefined) return onOutput(`${text}\n`)
     if (line.type === 'output') return onOutput(line.text)
+    if (line.type === 'problem') return void lateErrors.push(line.text)
     if (!line.passed) failures += 1
     onResult(line)
   })
   const { code, signal } = await new Promise<{ code: number | null; signal: string | null }>((resolve) =>
     child.once('close', (code, signal) => resolve({ code, signal })),
   )
-  if (code === 0 || (code === 1 && failures > 0)) return {}
-  return { problem: `A test process ended with ${signal ?? `exit code ${code}`}. Its last output: ${errors}` }
+  const explained = code === 0 || (code === 1 && failures + lateErrors.length > 0)
+  const exit = `A test process ended with ${signal ?? `exit code ${code}`}. Its last output: ${errors}`
+  const problems = explained ? lateErrors : [...lateErrors, exit]
+  return problems.length === 0 ? {} : { problem: problems.join('\n') }
 }
 
 function parseLine(text: string): z.infer<typeof lineSchema> | undefined {
