@@ -1,6 +1,8 @@
 /**
  * The command line of bubblewrap (`bwrap`) for a view: own process, mount and IPC namespaces on Linux.
  */
+import { accessSync, constants } from 'node:fs'
+import { dirname } from 'node:path'
 import { directoriesAround, isTemporary, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
 import { findEntry } from './view.ts'
 
@@ -80,7 +82,8 @@ function mountOf({ path, kind }: Mount, around: Mount | undefined, view: Sandbox
   if (kind === 'readOnly' && (around === undefined ? !isReplaced : around.kind === 'readOnly')) return []
   const found = findEntry(path)
   // A directory for programs that does not exist yet: nothing may be placed there.
-  if (found === undefined && kind === 'readOnly' && around?.kind === 'writable') return emptyDirectory(path)
+  if (found === undefined && kind === 'readOnly' && around?.kind === 'writable')
+    return canCreate(path) ? emptyDirectory(path) : []
   // A mount cannot be placed on a link; the view also contains the path to which it leads.
   if (found === undefined || found.isSymbolicLink()) return []
   switch (kind) {
@@ -91,6 +94,18 @@ function mountOf({ path, kind }: Mount, around: Mount | undefined, view: Sandbox
       return ['--ro-bind', path, path]
     case 'hidden':
       return found.isDirectory() ? emptyDirectory(path) : ['--ro-bind', '/dev/null', path]
+  }
+}
+
+/** Whether the user of the gateway, and so a command, could create it. */
+function canCreate(path: string): boolean {
+  const parent = dirname(path)
+  if (findEntry(parent) === undefined) return parent !== path && canCreate(parent)
+  try {
+    accessSync(parent, constants.W_OK)
+    return true
+  } catch {
+    return false
   }
 }
 
