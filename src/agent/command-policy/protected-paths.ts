@@ -101,7 +101,7 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
   return {
     home,
     userHome,
-    toPattern: createPatternCache(),
+    toPattern: toPathPattern,
     isCritical: (path) =>
       critical.some((protectedPath) => matchesPath(path, protectedPath)) ||
       (matchesAll(path) && critical.some((protectedPath) => matchesPath(path.slice(0, -1), protectedPath))),
@@ -111,18 +111,6 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
       protectedFiles.some((protectedPath) => matchesPath(path, protectedPath)),
     isSecret: (path) => secrets.some((protectedPath) => matchesPath(path, protectedPath)) || isProcessSecret(path),
     containsSecrets: (path) => matchesPath(path, homePath),
-  }
-}
-
-/** Wrappers such as `env env ls` and several rules ask for the same words again. */
-function createPatternCache(): ProtectedPaths['toPattern'] {
-  const known = new WeakMap<Field, { readonly cwd: string | undefined; readonly pattern: PathPattern | undefined }>()
-  return (field, cwd) => {
-    const found = known.get(field)
-    if (found !== undefined && found.cwd === cwd) return found.pattern
-    const pattern = toPathPattern(field, cwd)
-    known.set(field, { cwd, pattern })
-    return pattern
   }
 }
 

@@ -24,7 +24,7 @@ async function measurePermissions({ full }: BenchOptions): Promise<Row[]> {
     for (const command of commands) policy.evaluate(command, { cwd: '/home/ada/project' })
   }
   const text = sentence.repeat(Math.ceil(scannedChars / sentence.length)).slice(0, scannedChars)
-  const judging = cpuMsPerCall(judge, full ? 5_000 : 1_000) / commands.length
+  const judging = cpuMsPerCall(judge, full ? 20_000 : 5_000) / commands.length
   const scanning = cpuMsPerCall(() => scan(text, 'context'), full ? 500 : 100)
   return [
     {
