@@ -12,6 +12,8 @@ import { arm, start } from './scenario.ts'
 
 export interface KilledGateway {
   readonly home: string
+  /** A reply of the model that sends two files. */
+  readonly albumReply: string
   /** Starts the gateway. Without a failpoint it runs until it is stopped. */
   run(killAt?: string, killHit?: number): ChildProcess
   /** Makes a running gateway kill itself the next time that it reaches the failpoint. */
@@ -57,6 +59,7 @@ export async function createKilledGateway(
   writeFileSync(join(home, 'config.yaml'), JSON.stringify(config), { mode: 0o600 })
   return {
     home,
+    albumReply: writeAlbum(home),
     run: (killAt, killHit = 1) => start(home, killAt === undefined ? {} : { killAt, killHit }, children),
     arm: (child, killAt) => arm(child, { killAt, killHit: 1 }),
     stop(child) {
@@ -72,13 +75,14 @@ export function exitOf(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
 }
 
-/** Writes two files, and returns a reply of the model that sends them. */
-export function albumReply(t: TestContext): string {
-  const files = tempHome(t)
+/** Writes two files to the working directory of the agent, and returns a reply of the model that sends them. */
+function writeAlbum(home: string): string {
+  const workspace = join(home, 'workspace')
+  mkdirSync(workspace, { recursive: true, mode: 0o700 })
   return ['one.png', 'two.png']
     .map((name) => {
-      writeFileSync(join(files, name), name)
-      return `MEDIA:${join(files, name)}`
+      writeFileSync(join(workspace, name), name)
+      return `MEDIA:${join(workspace, name)}`
     })
     .join('\n')
 }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withTimeout } from '../../../src/lib/timers.ts'
-import { albumReply, createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
+import { createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
 import { startDiscordServer } from '../../kit/servers/discord/server.ts'
 import { optionsFor, until } from './support.ts'
 
@@ -14,12 +14,11 @@ test('killed between two steps, the gateway answers once', { timeout: 120_000 },
   t.after(discord.close)
   const ada = discord.person('Ada')
   const dm = discord.dm(ada)
-  const album = albumReply(t)
   const gateway = await createKilledGateway(
     t,
     'discord',
     { ...optionsFor(discord, discord.bot), allow_from: [ada.id] },
-    (text) => (text.startsWith('Draw') ? album : `You said: ${text}`),
+    (text) => (text.startsWith('Draw') ? gateway.albumReply : `You said: ${text}`),
   )
   const shown = async (text: string) => {
     const found = await withTimeout(

@@ -4,19 +4,18 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { albumReply, createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
+import { createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
 import { displayed, startSlackServer } from '../../kit/servers/slack/slack-server.ts'
 import { ada, direct, populateWorkspace, tokensOf } from './support.ts'
 
 test('killed while an album is sent, the gateway sends it once more as an album, with a label', {
   timeout: 60_000,
 }, async (t) => {
-  const album = albumReply(t)
   const server = await startSlackServer({ redeliverMs: 500 })
   populateWorkspace(server)
   t.after(() => server.close())
   const gateway = await createKilledGateway(t, 'slack', { ...tokensOf(server), allow_from: ['*'] }, (text) =>
-    text.startsWith('Draw') ? album : `You said: ${text}`,
+    text.startsWith('Draw') ? gateway.albumReply : `You said: ${text}`,
   )
   let running = gateway.run('outbox:accepted')
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { albumReply, createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
+import { createKilledGateway, exitOf } from '../../crash/killed-gateway.ts'
 import { defaultUser, startTelegramServer } from '../../kit/servers/telegram-server.ts'
 
 test('killed between two steps, the gateway answers once, or says that it may be twice', {
@@ -13,10 +13,9 @@ test('killed between two steps, the gateway answers once, or says that it may be
   const server = await startTelegramServer()
   t.after(server.close)
   const { bot } = server
-  const album = albumReply(t)
   const options = { token: bot.token, api_root: server.url, allow_from: [String(defaultUser.id)] }
   const gateway = await createKilledGateway(t, 'telegram', options, (text) =>
-    text.startsWith('Draw') ? album : `You said: ${text}`,
+    text.startsWith('Draw') ? gateway.albumReply : `You said: ${text}`,
   )
   let running = gateway.run('outbox:accepted')
 
