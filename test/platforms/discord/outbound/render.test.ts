@@ -78,9 +78,10 @@ describe('Markdown for Discord', () => {
     assert.equal(await toDiscordMarkdown(text), text)
   })
 
-  test('endlessly nested quotes stay unchanged', async () => {
+  test('quotes that are nested too deeply stay text', async () => {
     const text = `${'>'.repeat(1_900)} ![x](y)`
-    assert.equal(await toDiscordMarkdown(text), text)
+    const withoutSpaces = (one: string) => one.replaceAll(' ', '')
+    assert.equal(withoutSpaces(await toDiscordMarkdown(text)), withoutSpaces(text))
   })
 })
 
