@@ -124,21 +124,26 @@ function inSeconds(ms: number): string {
 }
 
 async function* readChunks(reader: SseReader, aggregator: ResponseAggregator): AsyncGenerator<JsonObject> {
-  let pausedAt = performance.now()
-  const pauseIfBusy = async () => {
-    if (performance.now() - pausedAt < MAX_BUSY_MS) return
-    await setImmediate()
-    pausedAt = performance.now()
-  }
+  let busySince = performance.now()
   for (;;) {
+    const askedAt = performance.now()
     const events = await reader.read()
     if (events === null) return
-    await pauseIfBusy()
+    // While a read waits for the network, other work runs.
+    if (performance.now() - askedAt >= MAX_BUSY_MS) busySince = performance.now()
     for (const data of events) {
-      await pauseIfBusy()
+      if (performance.now() - busySince >= MAX_BUSY_MS) {
+        await setImmediate()
+        busySince = performance.now()
+      }
       if (data === '[DONE]') aggregator.markDone()
       else yield parseChunk(data)
       if (aggregator.isDone) return
+    }
+    // Comments, and pieces of an event that is not complete.
+    if (events.length === 0 && performance.now() - busySince >= MAX_BUSY_MS) {
+      await setImmediate()
+      busySince = performance.now()
     }
   }
 }
