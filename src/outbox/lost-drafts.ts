@@ -24,7 +24,7 @@ export async function findLostDraft(sender: Sender, message: OutboundMessage, si
   return found.messageId === undefined ? 'unknown' : { messageId: found.messageId }
 }
 
-/** After this many failed attempts the reply is not delayed any more. */
+/** After this many failed attempts a lookup that fails does not delay the reply any more. */
 const maxFailedLookups = 4
 /** Discord shows the text of a lookup when there was no draft. */
 const maxLookupChars = 200
@@ -48,10 +48,11 @@ export async function replaceLostDraft(
 ): Promise<SendResult> {
   const { buttons: _, attachment: __, ...message } = reply
   const text = `${reply.text.slice(0, maxLookupChars).toWellFormed()} ▉`
-  const found =
-    tries < maxFailedLookups
-      ? await findLostDraft(sender, { ...message, deliveryId: draftId, kind: 'draft', text }, signal)
-      : 'unknown'
+  const lookup = findLostDraft(sender, { ...message, deliveryId: draftId, kind: 'draft', text }, signal)
+  const found = await lookup.catch((error: unknown) => {
+    if (tries < maxFailedLookups) throw error
+    return 'unknown' as const
+  })
   const edit = sender.edit?.bind(sender)
   if (typeof found !== 'object' || edit === undefined)
     return { success: false, problem: 'rejected', error: 'no draft of the reply was found' }

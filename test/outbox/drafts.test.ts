@@ -293,6 +293,26 @@ test('a reply waits until the search for its lost draft has an answer', async (t
   assert.deepEqual([...bench.sender.shown], [['m3', 'the answer']])
 })
 
+test('a lost draft is found after an outage of many attempts, too', async (t) => {
+  const bench = openOutbox(t, { draftIntervalMs: 0, resolve: true })
+  bench.sender.script.push(lost)
+  bench.sender.found = new Error('unreachable')
+  const draft = openDraft(bench)
+  draft.update(sentence)
+  await flushEventLoop()
+  const address = await draft.close()
+  assert.ok(address !== null)
+  await bench.say('the answer', { turnId, draft: address })
+  while (((await bench.rows())[0]?.tries ?? 0) < 4) {
+    await flushEventLoop()
+    bench.time.advance(60_000)
+  }
+  bench.sender.found = { sent: true, messageId: 'm3' }
+  bench.time.advance(60_000)
+  await bench.outbox.whenIdle()
+  assert.deepEqual([...bench.sender.shown], [['m3', 'the answer']])
+})
+
 test('a reply is sent as a new message when its lost draft is not found', async (t) => {
   for (const found of [{ sent: false } as const, 'unknown' as const, new Error('unreachable')]) {
     const bench = openOutbox(t, { draftIntervalMs: 0, resolve: true })
