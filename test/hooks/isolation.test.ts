@@ -13,7 +13,8 @@ import {
   withoutPython,
 } from './support.ts'
 
-const start = hookYaml(['agent:start'], 'timeout_ms: 300\n')
+/** Long, because on a busy machine the start of a process alone may take 300 ms. */
+const start = hookYaml(['agent:start'], 'timeout_ms: 60000\n')
 
 /** Beside a well-behaved one, which must hear everything that is emitted while the other is not busy dying. */
 const misbehaviours: Readonly<Record<string, string>> = {
