@@ -81,19 +81,9 @@ const maxTextDepth = 1_000
  * Checks the nesting of JSON without parsing it: deep nesting is cheap to send and expensive to parse. The result for text that
  * is not JSON is undefined but harmless.
  */
-export function exceedsMaxDepth(line: string): boolean {
+export function exceedsMaxDepth(text: string): boolean {
   // Each opening bracket needs a closing one.
-  if (line.length < 2 * maxTextDepth) return false
-  let depth = 0
-  for (let at = 0; at < line.length; at++) {
-    const sign = line.charCodeAt(at)
-    if (sign === quote) at = endOfString(line, at)
-    else if (sign === 0x5b || sign === 0x7b) {
-      depth += 1
-      if (depth > maxTextDepth) return true
-    } else if (sign === 0x5d || sign === 0x7d) depth -= 1
-  }
-  return false
+  return text.length >= 2 * maxTextDepth && exceedsLimits(text, Number.POSITIVE_INFINITY)
 }
 
 /** An object is parsed in time proportional to its keys, and 100,000 keys take about 50 ms. */
@@ -101,20 +91,19 @@ const maxTextKeys = 100_000
 
 /** Whether JSON text of others is nested so deeply, or has so many keys, that parsing it would hold the event loop. */
 export function isTooComplex(text: string): boolean {
-  return exceedsMaxDepth(text) || exceedsMaxKeys(text)
+  return text.length >= 2 * maxTextDepth && exceedsLimits(text, maxTextKeys)
 }
 
-function exceedsMaxKeys(text: string): boolean {
-  // The shortest key, with its value and a comma, has six characters.
-  if (text.length < 6 * maxTextKeys) return false
+function exceedsLimits(text: string, maxKeys: number): boolean {
+  let depth = 0
   let keys = 0
   for (let at = 0; at < text.length; at++) {
     const sign = text.charCodeAt(at)
     if (sign === quote) at = endOfString(text, at)
-    else if (sign === colon) {
-      keys += 1
-      if (keys > maxTextKeys) return true
-    }
+    else if (sign === 0x5b || sign === 0x7b) depth += 1
+    else if (sign === 0x5d || sign === 0x7d) depth -= 1
+    else if (sign === colon) keys += 1
+    if (depth > maxTextDepth || keys > maxKeys) return true
   }
   return false
 }

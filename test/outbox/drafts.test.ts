@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import {
   createDeferred,
   flushEventLoop,
@@ -275,7 +275,8 @@ test('a first draft whose response is lost while the turn ends is found, so that
   )
 })
 
-test('a reply waits until the search for its lost draft has an answer', async (t) => {
+/** A reply whose draft was sent without a response, on a platform that cannot be asked for it yet. */
+async function answerAfterLostDraft(t: TestContext) {
   const bench = openOutbox(t, { draftIntervalMs: 0, resolve: true })
   bench.sender.script.push(lost)
   bench.sender.found = new Error('unreachable')
@@ -285,6 +286,11 @@ test('a reply waits until the search for its lost draft has an answer', async (t
   const address = await draft.close()
   assert.ok(address !== null)
   await bench.say('the answer', { turnId, draft: address })
+  return bench
+}
+
+test('a reply waits until the search for its lost draft has an answer', async (t) => {
+  const bench = await answerAfterLostDraft(t)
   await flushEventLoop()
   assert.deepEqual([...bench.sender.shown.values()], [])
   bench.sender.found = { sent: true, messageId: 'm3' }
@@ -294,15 +300,7 @@ test('a reply waits until the search for its lost draft has an answer', async (t
 })
 
 test('a lost draft is found after an outage of many attempts, too', async (t) => {
-  const bench = openOutbox(t, { draftIntervalMs: 0, resolve: true })
-  bench.sender.script.push(lost)
-  bench.sender.found = new Error('unreachable')
-  const draft = openDraft(bench)
-  draft.update(sentence)
-  await flushEventLoop()
-  const address = await draft.close()
-  assert.ok(address !== null)
-  await bench.say('the answer', { turnId, draft: address })
+  const bench = await answerAfterLostDraft(t)
   while (((await bench.rows())[0]?.tries ?? 0) < 4) {
     await flushEventLoop()
     bench.time.advance(60_000)

@@ -156,8 +156,9 @@ async function drainReader(reader: SseReader): Promise<void> {
 }
 
 function parseChunk(data: string): JsonObject {
-  if (exceedsMaxDepth(data)) throw tooDeepError()
   const chunk = parseJson(data)
+  // Such text is not parsed.
+  if (chunk === undefined && exceedsMaxDepth(data)) throw tooDeepError()
   if (!isRecord(chunk)) throw new ModelError('bad-response', 'The model sent a chunk that is not a JSON object.')
   // A short chunk cannot be nested that deep.
   if (data.length > 2 * MAX_DEPTH && exceedsDepth(chunk, MAX_DEPTH)) throw tooDeepError()
