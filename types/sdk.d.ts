@@ -1199,7 +1199,7 @@ declare module 'hermes-gateway:lib/json' {
      * Checks the nesting of JSON without parsing it: deep nesting is cheap to send and expensive to parse. The result for text that
      * is not JSON is undefined but harmless.
      */
-    export function exceedsMaxDepth(line: string): boolean;
+    export function exceedsMaxDepth(text: string): boolean;
     /** Whether JSON text of others is nested so deeply, or has so many keys, that parsing it would hold the event loop. */
     export function isTooComplex(text: string): boolean;
 }
