@@ -347,6 +347,24 @@ def register(ctx):
     assert.equal(hosts[0]?.host.status().starts, 1)
   })
 
+  test('calls next_call while another thread is importing asyncio', async (t) => {
+    const { middleware } = await startPythonPlugins(t, {
+      plugins: {
+        snake: `import sys, types
+def blocks(next_call, **_):
+    sys.modules["asyncio"] = types.ModuleType("asyncio")
+    try:
+        return {**next_call(), "blocked": True}
+    finally:
+        del sys.modules["asyncio"]
+def register(ctx):
+    ctx.register_middleware("tool_execution", blocks)
+`,
+      },
+    })
+    assert.deepEqual(await middleware.tool(toolCall({ handler: async () => ({ n: 1 }) })), { n: 1, blocked: true })
+  })
+
   test('of one plugin is nested in the order of registration', async (t) => {
     const text = `def wrap(name):
     def around(args, next_call, **_):

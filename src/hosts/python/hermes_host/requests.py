@@ -168,5 +168,5 @@ def _running_loop():
         return None
     try:
         return asyncio.get_running_loop() if asyncio.current_task() is not None else None
-    except RuntimeError:
+    except (RuntimeError, AttributeError):  # AttributeError: another thread is importing asyncio, so this one has no loop
         return None
