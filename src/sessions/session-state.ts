@@ -1,6 +1,7 @@
 /**
  * The state of a session key: its current session and the epoch that fences its turns. Every write of a turn carries the
  * epoch that it was claimed with. The write is rejected when the epoch has advanced since. The table is called `lanes`.
+ * The settings of a conversation belong to its key, too: they outlive a session.
  */
 import { HermesError } from '../lib/errors.ts'
 import type { SessionSource } from '../message/source.ts'
@@ -36,6 +37,39 @@ export function* findSessionSource(key: string): Transaction<SessionSource | und
   if (found === undefined) return undefined
   const source: SessionSource = JSON.parse(found.source)
   return source
+}
+
+/**
+ * What a person has chosen for a conversation, by name of the setting. The values are as typed by the command that checked
+ * them; a value that its reader no longer knows counts as absent.
+ */
+export type SessionSettings = Readonly<Partial<Record<SessionSetting, string>>>
+
+export type SessionSetting = 'busy_input_mode' | 'tool_progress' | 'footer' | 'reasoning_effort' | 'personality'
+
+const selectSettings = query((db, p: { key: string }) =>
+  db.selectFrom('session_settings').select('settings').where('session_key', '=', p.key),
+)
+
+/** Empty for a conversation without choices. */
+export function* readSessionSettings(key: string): Transaction<SessionSettings> {
+  const found = yield* row(selectSettings, { key })
+  const settings: SessionSettings = found === undefined ? {} : JSON.parse(found.settings)
+  return settings
+}
+
+const upsertSettings = query((db, p: { key: string; settings: string }) =>
+  db
+    .insertInto('session_settings')
+    .values({ session_key: p.key, settings: p.settings })
+    .onConflict((conflict) => conflict.column('session_key').doUpdateSet({ settings: p.settings })),
+)
+
+/** Stores a choice; null removes it. */
+export function* changeSessionSetting(key: string, name: SessionSetting, value: string | null): Transaction<void> {
+  const { [name]: _, ...others } = yield* readSessionSettings(key)
+  const settings = JSON.stringify(value === null ? others : { ...others, [name]: value })
+  yield* exec(upsertSettings, { key, settings })
 }
 
 const insertSessionState = query((db, p: { key: string; session_id: string; source: string; now: number }) =>

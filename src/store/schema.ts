@@ -17,6 +17,12 @@ export interface Database {
     source: string
     updated_at: number
   }
+  /** What a person has chosen for a conversation (`sessions/session-settings.ts`). */
+  session_settings: {
+    session_key: string
+    /** JSON object: name → value, both strings. */
+    settings: string
+  }
   /** One row per session of a conversation. */
   sessions: {
     id: string

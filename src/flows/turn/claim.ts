@@ -14,7 +14,13 @@ import { formatUserText, type MessageEvent, parseCommand } from '../../message/e
 import type { SessionId, SessionKey, TurnId } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
-import { beginEpoch, type Fence, type SessionState } from '../../sessions/session-state.ts'
+import {
+  beginEpoch,
+  type Fence,
+  readSessionSettings,
+  type SessionSettings,
+  type SessionState,
+} from '../../sessions/session-state.ts'
 import {
   appendMessage,
   nextOrdinal,
@@ -46,6 +52,8 @@ export interface Turn {
   readonly outageSince: number | null
   /** Of the stored responses of an interrupted turn, input and output together. */
   readonly usedTokens?: number
+  /** What people have chosen for this conversation. */
+  readonly settings: SessionSettings
   /** The frozen system prompt; undefined in a new session. */
   readonly systemPrompt: string | undefined
   /** The conversation so far. The messages of this turn come last. */
@@ -240,6 +248,7 @@ function* buildTurn({
     hasFailedAttempts: attempts.tries + attempts.crashes > 0,
     outageSince: interrupted?.outage_since ?? null,
     usedTokens: interrupted === undefined ? 0 : yield* tokensOfTurn(state.session_id, id, transcript),
+    settings: yield* readSessionSettings(key),
     systemPrompt: yield* readFrozenPrompt(state.session_id),
     transcript,
   }

@@ -12,6 +12,7 @@ import { approvals } from './006-approvals.ts'
 import { deadLetters } from './007-dead-letters.ts'
 import { attempts } from './008-attempts.ts'
 import { albums } from './009-albums.ts'
+import { sessionSettings } from './010-session-settings.ts'
 
 export const migrations: readonly string[] = [
   initial,
@@ -23,4 +24,5 @@ export const migrations: readonly string[] = [
   deadLetters,
   attempts,
   albums,
+  sessionSettings,
 ]

@@ -26,6 +26,7 @@ const turn: Turn = {
   resumed: false,
   hasFailedAttempts: false,
   outageSince: null,
+  settings: {},
   systemPrompt: '',
   transcript: [],
 }

@@ -26,6 +26,7 @@ function turnFor(messageId?: string): Turn {
     resumed: false,
     hasFailedAttempts: false,
     outageSince: null,
+    settings: {},
     systemPrompt: '',
     transcript: [],
   }
