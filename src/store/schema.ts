@@ -68,6 +68,10 @@ export interface Database {
     reason: string | null
     /** `TurnResult`, JSON, once it has ended. */
     outcome: string | null
+    /** How a message was accepted while its conversation was busy; null for one that found it idle. */
+    busy_mode: Generated<BusyMode | null>
+    /** 1: it belongs to the turn of the message before it, if that waits as well. */
+    joins: Generated<number>
   }
   /** The keys by which an event is recognised; the first one is its own. */
   inbox_keys: { key: string; seq: number }
@@ -90,6 +94,8 @@ export interface Database {
     ended_at: number | null
     /** When the provider of the model stopped answering this turn, ms; null while it answers. */
     outage_since: Generated<number | null>
+    /** The number of the message that ended the turn early. */
+    interrupted_by: Generated<number | null>
   }
   turn_inputs: { turn_id: string; seq: number; how: 'head' | 'merged' | 'steered' }
   messages: {
@@ -215,6 +221,8 @@ export interface Database {
 
 /** `dead`: a dead letter. Its attempts are used up, and it waits for a user's decision. */
 export type InboxState = 'queued' | 'claimed' | 'done' | 'dead' | 'dropped'
-export type TurnState = 'running' | 'waiting' | 'done' | 'failed' | 'stopped'
+export type TurnState = 'running' | 'waiting' | 'done' | 'failed' | 'stopped' | 'interrupted'
+/** `media`: files, which wait for the files that follow them. The others are the values of `display.busy_input_mode`. */
+export type BusyMode = 'interrupt' | 'queue' | 'steer' | 'collect' | 'media'
 /** `unknown`: the platform may have received it. `dead`: a dead letter, as in the inbox. */
 export type OutboxState = 'queued' | 'sending' | 'sent' | 'unknown' | 'dead' | 'dropped'

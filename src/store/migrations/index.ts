@@ -13,6 +13,7 @@ import { deadLetters } from './007-dead-letters.ts'
 import { attempts } from './008-attempts.ts'
 import { albums } from './009-albums.ts'
 import { sessionSettings } from './010-session-settings.ts'
+import { busyModes } from './011-busy-modes.ts'
 
 export const migrations: readonly string[] = [
   initial,
@@ -25,4 +26,5 @@ export const migrations: readonly string[] = [
   attempts,
   albums,
   sessionSettings,
+  busyModes,
 ]
