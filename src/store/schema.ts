@@ -181,6 +181,34 @@ export interface Database {
     platform_id: string
     created_at: number
   }
+  /** The chats for messages that belong to no other chat, as people have chosen them with a command. */
+  home_channels: {
+    platform: string
+    account: string
+    chat_id: string
+    thread_id: string
+    name: string
+    updated_at: number
+  }
+  /** Chats that no longer take messages; see `outbox/dead-targets.ts`. */
+  dead_targets: {
+    platform: string
+    account: string
+    chat_id: string
+    /** What the platform answered. */
+    reason: string
+    /** The newest rows of inbox and outbox at that time. */
+    last_seq: number
+    last_outbox: number
+    since: number
+  }
+  /** Restarts that were asked for and are not reported yet. */
+  restart_requests: {
+    id: Generated<number>
+    /** The chat that asked (`Target`, JSON); null for a signal. */
+    target: string | null
+    requested_at: number
+  }
   /** Read cursors: how far an account has read a chat or thread (`place`). */
   marks: { platform: string; account: string; place: string; last_id: string; updated_at: number }
   /** Questions to users, and their answers. */

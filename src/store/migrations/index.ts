@@ -14,6 +14,7 @@ import { attempts } from './008-attempts.ts'
 import { albums } from './009-albums.ts'
 import { sessionSettings } from './010-session-settings.ts'
 import { busyModes } from './011-busy-modes.ts'
+import { delivery } from './012-delivery.ts'
 
 export const migrations: readonly string[] = [
   initial,
@@ -27,4 +28,5 @@ export const migrations: readonly string[] = [
   albums,
   sessionSettings,
   busyModes,
+  delivery,
 ]
