@@ -2060,7 +2060,8 @@ declare module 'hermes-gateway:message/turn-result' {
     /**
      * The result of a turn or a command.
      */
-    export type TurnStatus = 'done' | 'failed' | 'stopped';
+    /** `interrupted`: a newer message ended the turn, and its own turn continues the work. */
+    export type TurnStatus = 'done' | 'failed' | 'stopped' | 'interrupted';
     /** Why the model ended before the end of its answer: the limit of its output, or the filter of its vendor. */
     export type CutOffReason = 'length' | 'content_filter';
     /** The result of an event once its turn or command has ended. */
@@ -2078,6 +2079,8 @@ declare module 'hermes-gateway:message/turn-result' {
         readonly errorCode?: string;
         /** Only with `done`, if the text is not complete. */
         readonly cutOff?: CutOffReason;
+        /** Only with `interrupted`: the number of the newer message. */
+        readonly interruptedBy?: number;
     }
 }
 

@@ -60,7 +60,11 @@ export type LiveEvent =
   /** The draft keeps its first `at` UTF-16 units, followed by `text`. */
   | { readonly type: 'draft'; readonly id: string; readonly turnId: string; readonly at: number; readonly text: string }
   | { readonly type: 'draft-gone'; readonly id: string }
-  | { readonly type: 'turn'; readonly turnId: string; readonly state: 'running' | 'done' | 'failed' | 'stopped' }
+  | {
+      readonly type: 'turn'
+      readonly turnId: string
+      readonly state: 'running' | 'done' | 'failed' | 'stopped' | 'interrupted'
+    }
   | {
       readonly type: 'tool'
       readonly turnId: string

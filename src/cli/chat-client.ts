@@ -64,7 +64,7 @@ const chatEventSchema = z.discriminatedUnion('type', [
 export type ChatEvent = z.output<typeof chatEventSchema> | { readonly type: 'lost' }
 
 const turnResultSchema = z.object({
-  status: z.enum(['done', 'failed', 'stopped']),
+  status: z.enum(['done', 'failed', 'stopped', 'interrupted']),
   text: z.string(),
   sessionId: z.string(),
   model: z.string(),

@@ -83,6 +83,7 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
         if (reply !== '') fromResult = [...fromResult, reply].slice(-maxRemembered)
       }
       if (status === 'stopped') printAside('Stopped.')
+      if (status === 'interrupted') printAside('Interrupted by your next message.')
       if (waiting === 0) fromMessage = []
     },
     question(text, choices) {

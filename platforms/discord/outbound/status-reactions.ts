@@ -16,7 +16,7 @@ export interface StatusReactionDeps {
 }
 
 const workingEmoji = '👀'
-const resultEmojis = { done: '✅', failed: '❌', stopped: undefined } as const
+const resultEmojis = { done: '✅', failed: '❌', stopped: undefined, interrupted: undefined } as const
 
 /** Returns at once. Never throws; a reaction that cannot be set is only logged. */
 export function createStatusReactions({ api, rateLimited, signal, log }: StatusReactionDeps) {
