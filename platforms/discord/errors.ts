@@ -31,6 +31,8 @@ const errorDescriptions: Readonly<Record<number, string>> = {
 
 /** Rate limits that Discord reports as rejections. */
 const rateLimitCodes: ReadonlySet<unknown> = new Set([20016, 20022, 20028, 30046, 40062])
+/** The whole channel or direct chat takes no message of the bot. */
+const chatGoneCodes: ReadonlySet<unknown> = new Set([10003, 50001, 50007])
 const defaultRetryMs = 5_000
 
 /** The code of Discord's error; undefined for anything else. */
@@ -68,6 +70,7 @@ export function toSendResult(error: unknown, creates: boolean): SendFailure {
   if (isUnauthorised(error)) return failure('unauthorised')
   if (error instanceof DiscordAPIError) {
     if (rateLimitCodes.has(error.code)) return failure('rate-limited', { retryAfterMs: defaultRetryMs, scope: 'chat' })
+    if (chatGoneCodes.has(error.code)) return failure('rejected', { chatGone: true })
     return failure(error.status === 408 ? 'temporary' : 'rejected')
   }
   if (error instanceof HTTPError && error.status < 500) return failure('rejected')

@@ -40,7 +40,7 @@ export function toCallFailure(thrown: unknown, method: string): CallFailure {
 }
 
 /** Tells the outbox how to continue after a failed call. */
-export function toSendResult({ problem, error, retryAfterMs, scope, maybeSent }: CallFailure): SendResult {
+export function toSendResult({ problem, error, code, retryAfterMs, scope, maybeSent }: CallFailure): SendResult {
   return {
     success: false,
     problem,
@@ -48,8 +48,18 @@ export function toSendResult({ problem, error, retryAfterMs, scope, maybeSent }:
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(scope === undefined ? {} : { scope }),
     ...(maybeSent === undefined ? {} : { maybeSent }),
+    ...(chatGoneErrors.has(code ?? '') ? { chatGone: true } : {}),
   }
 }
+
+/** The channel or direct chat takes no message of the bot. */
+const chatGoneErrors: ReadonlySet<string> = new Set([
+  'channel_not_found',
+  'not_in_channel',
+  'is_archived',
+  'user_disabled',
+  'cannot_dm_bot',
+])
 
 /** Maps a failure while connecting. The error code says whether a retry can help. */
 export function toConnectError({ problem, error }: CallFailure, key: 'bot_token' | 'app_token'): HermesError {

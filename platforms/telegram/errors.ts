@@ -62,9 +62,14 @@ export function toSendResult({ message: error, details }: ApiError): Extract<Sen
     const wait = retryAfterMs === undefined ? {} : { retryAfterMs }
     return { success: false, problem: 'rate-limited', error, ...wait }
   }
-  if (code !== undefined && code >= 400 && code < 500) return { success: false, problem: 'rejected', error }
+  if (code !== undefined && code >= 400 && code < 500)
+    return { success: false, problem: 'rejected', error, ...(chatGonePattern.test(error) ? { chatGone: true } : {}) }
   return { success: false, problem: 'temporary', error, ...(notExecuted ? {} : { maybeSent: true }) }
 }
+
+/** Descriptions of a chat that takes no message at all. Others are about one message, one thread or one permission. */
+const chatGonePattern =
+  /chat not found|bot was (?:blocked|kicked)|user is deactivated|bot is not a member|bot can't initiate conversation|group chat was deleted|PEER_ID_INVALID/i
 
 /** Maps a failed call while connecting. Telegram responds with 404 to a token of an invalid form. */
 export function toConnectError(error: unknown): HermesError {

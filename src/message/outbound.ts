@@ -74,6 +74,11 @@ export type SendResult =
        * chat, or delivers the message again with a visible label.
        */
       readonly maybeSent?: boolean
+      /**
+       * Only with `rejected`: the chat takes no message at all any more, because it does not exist or the bot was blocked or
+       * removed. Messages that nobody there asked for are then not sent until the chat shows life.
+       */
+      readonly chatGone?: true
     }
 
 export type AlbumResult =

@@ -209,7 +209,7 @@ export function toDeliveryResult(
       }
       // The draft was removed: the same row is sent as a new message. The change is stored before that.
       if (row.op === 'edit') return { ...waiting, state: 'sending', op: 'send', target: null }
-      return { ...waiting, state: 'dead', tries: row.tries + 1 }
+      return { ...waiting, state: 'dead', tries: row.tries + 1, ...(result.chatGone && { chatGone: true }) }
   }
 }
 

@@ -4,6 +4,7 @@
 
 import { query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { OutboxState } from '../store/schema.ts'
+import { forgetDeadTarget } from './dead-targets.ts'
 import type { Chat, OutboxRow } from './queries.ts'
 
 // Literal SQL because of the partial index; see queries.ts.
@@ -52,7 +53,10 @@ const requeue = query((db, p: { id: number; now: number }) =>
 /** Puts a dead letter back to its position and returns its chat; `undefined` when no dead letter has this id. */
 export function* retryDeadLetter(id: number, now: number): Transaction<Chat | undefined> {
   const found = yield* row(requeue, { id, now })
-  return found && { platform: found.platform, account: found.account, chatId: found.chat_id }
+  if (found === undefined) return undefined
+  const chat = { platform: found.platform, account: found.account, chatId: found.chat_id }
+  yield* forgetDeadTarget(chat)
+  return chat
 }
 
 const markDropped = query((db, p: { id: number; now: number }) =>

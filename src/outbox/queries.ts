@@ -71,12 +71,12 @@ export interface OutboxRow {
 export type NewOutboxRow = Omit<OutboxRow, 'id' | 'album' | 'doubt' | 'tries' | 'due_at'> & {
   readonly platform_id: string | null
 }
-/** `attachment` and `buttons` are optional. */
+/** `attachment` and `buttons` are optional. `error`: why the row is not sent. */
 type InsertableRow = Omit<NewOutboxRow, 'attachment' | 'buttons'> &
-  Partial<Pick<NewOutboxRow, 'attachment' | 'buttons'>>
+  Partial<Pick<NewOutboxRow, 'attachment' | 'buttons'>> & { readonly error?: string }
 type InsertParams = {
   [Field in Exclude<keyof NewOutboxRow, 'state' | 'kind' | 'op'>]: NewOutboxRow[Field]
-} & { state: OutboxState; kind: 'reply' | 'notice'; op: 'send' | 'edit'; now: number }
+} & { state: OutboxState; kind: 'reply' | 'notice'; op: 'send' | 'edit'; error: string | null; now: number }
 
 const insert = query((db, p: InsertParams) =>
   db
@@ -97,7 +97,7 @@ const insert = query((db, p: InsertParams) =>
       state: p.state,
       due_at: p.now,
       platform_id: p.platform_id,
-      error: null,
+      error: p.error,
       attachment: p.attachment,
       buttons: p.buttons,
       album: null,
@@ -110,7 +110,7 @@ const insert = query((db, p: InsertParams) =>
 
 /** Stores a row and returns its id, or `undefined` when a row with its key exists. */
 export function* insertRow(newRow: InsertableRow, now: number): Transaction<number | undefined> {
-  return (yield* row(insert, { attachment: null, buttons: null, ...newRow, now }))?.id
+  return (yield* row(insert, { attachment: null, buttons: null, error: null, ...newRow, now }))?.id
 }
 
 type ChatParams = { platform: string; account: string; chat_id: string }
@@ -191,8 +191,10 @@ export interface DeliveryResult {
   readonly replacementText?: string
   /** Replaces the call of a row that leaves its album. */
   readonly album?: string
+  /** The chat takes no messages any more. */
+  readonly chatGone?: true
 }
-type ResultParams = Omit<DeliveryResult, 'replacementText' | 'album'> & { now: number }
+type ResultParams = Omit<DeliveryResult, 'replacementText' | 'album' | 'chatGone'> & { now: number }
 
 const updateResult = query((db, p: ResultParams) =>
   db
@@ -216,7 +218,7 @@ const replaceAttachment = query((db, p: { id: number; text: string }) =>
 )
 
 export function* storeDeliveryResult(
-  { replacementText, album, ...columns }: DeliveryResult,
+  { replacementText, album, chatGone: _, ...columns }: DeliveryResult,
   now: number,
 ): Transaction<void> {
   yield* exec(updateResult, { ...columns, now })

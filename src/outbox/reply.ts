@@ -7,12 +7,21 @@ import type { Button } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
-import { type OutboxContext, type Sender, toSentMessage } from './context.ts'
+import { type OutboxContext, type Sender, toFinishedMessage, toSentMessage } from './context.ts'
+import { findDeadTarget } from './dead-targets.ts'
 import type { Delivery } from './delivery.ts'
 import type { DraftAddress, Drafts } from './drafts.ts'
 import { extractMedia } from './extract-media.ts'
 import { callWithTimeout } from './platform-calls.ts'
-import { chatOf, deleteDraft, findHeadOfChat, insertRow, type NewOutboxRow, type OutboxRow } from './queries.ts'
+import {
+  type Chat,
+  chatOf,
+  deleteDraft,
+  findHeadOfChat,
+  insertRow,
+  type NewOutboxRow,
+  type OutboxRow,
+} from './queries.ts'
 import { splitReply } from './split-message.ts'
 import { formatAttachmentLine, serializeAttachment } from './stored-attachment.ts'
 
@@ -31,6 +40,8 @@ export interface Reply {
   readonly buttons?: readonly Button[]
   /** The platform's id of the message that is answered. The account's settings decide which messages refer to it. */
   readonly replyTo?: string
+  /** Nobody in the chat has asked for it: it is not sent to a chat that takes no messages any more. */
+  readonly isUnsolicited?: boolean
   /** Earlier messages answer the same message, so this one refers to it only if all messages do. */
   readonly isContinuation?: boolean
   /** The live draft of the turn; the first message replaces it. */
@@ -48,8 +59,19 @@ export interface PreparedReply {
 }
 
 export function prepareReply(context: OutboxContext, delivery: Delivery, drafts: Drafts, reply: Reply): PreparedReply {
-  const chat = chatOf(reply.target)
   const rows = toRows(context, reply)
+  const prepared = prepareRows(context, delivery, drafts, reply, rows)
+  return reply.isUnsolicited === true ? skippedIfDead(context, chatOf(reply.target), rows, prepared) : prepared
+}
+
+function prepareRows(
+  context: OutboxContext,
+  delivery: Delivery,
+  drafts: Drafts,
+  reply: Reply,
+  rows: readonly NewOutboxRow[],
+): PreparedReply {
+  const chat = chatOf(reply.target)
   const replacesDraft = rows[0]?.op === 'edit'
   /** The row that the transaction of this reply claims, which saves a second transaction before the call. */
   let claimed: OutboxRow | undefined
@@ -96,6 +118,41 @@ export function prepareReply(context: OutboxContext, delivery: Delivery, drafts:
   function releaseClaim(): void {
     if (claimed !== undefined) delivery.release(claimed.id)
     claimed = undefined
+  }
+}
+
+/** Stores the rows as given up where the chat takes no messages any more. */
+function skippedIfDead(
+  context: OutboxContext,
+  chat: Chat,
+  rows: readonly NewOutboxRow[],
+  prepared: PreparedReply,
+): PreparedReply {
+  let reason: string | undefined
+  return {
+    *write(now) {
+      reason = yield* skipReason(chat)
+      if (reason === undefined) return yield* prepared.write(now)
+      for (const row of rows) yield* insertRow({ ...row, state: 'dropped', error: reason }, now)
+    },
+    committed() {
+      if (reason === undefined) prepared.committed()
+      else reportSkipped(context, rows, reason)
+    },
+    rolledBack: prepared.rolledBack,
+  }
+}
+
+function* skipReason(chat: Chat): Transaction<string | undefined> {
+  const dead = yield* findDeadTarget(chat)
+  if (dead === undefined) return undefined
+  return `skipped: the chat takes no messages since ${new Date(dead.since).toISOString()} (${dead.reason})`
+}
+
+function reportSkipped(context: OutboxContext, rows: readonly NewOutboxRow[], reason: string): void {
+  for (const row of rows) {
+    context.log.warn({ event: 'outbox.skipped', key: row.key, reason }, 'message not sent: its chat takes none')
+    context.onFinished?.({ ...toFinishedMessage(row), error: reason })
   }
 }
 

@@ -10,6 +10,7 @@ import { type Claim, type CountGroup, claimWithAlbum, countAlbumFiles, isAlbum }
 import { attemptAlbum, toAlbumResults } from './attempt-album.ts'
 import { type AttemptContext, attemptDelivery, toDeliveryResult, toUnclaimedResult } from './attempt-delivery.ts'
 import { type OutboxContext, toFinishedMessage, toSentMessage } from './context.ts'
+import { markDeadTarget } from './dead-targets.ts'
 import { bytesPerMb } from './prepare-attachment.ts'
 import {
   type Chat,
@@ -218,7 +219,10 @@ function* storeAndClaim(
   mayClaim: boolean,
   countGroup: CountGroup,
 ): Transaction<Exclude<NextStep, 'failed'>> {
-  for (const result of results) yield* storeDeliveryResult(result, now)
+  for (const result of results) {
+    yield* storeDeliveryResult(result, now)
+    if (result.chatGone === true) yield* markDeadTarget(chat, result.error ?? '', now)
+  }
   const head = yield* findHeadOfChat(chat)
   if (head === undefined) return 'done'
   // Claimed by the transaction of the reply, or by the result of an edit that became a send.

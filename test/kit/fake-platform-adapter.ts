@@ -182,6 +182,7 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
       if (response.status === 409) return { success: true }
       const problem = problemOf(response.status)
       const retryAfterMs = Number(response.headers.get('retry-after-ms') ?? 0)
+      if (response.status === 410) return { success: false, problem, error, chatGone: true }
       return { success: false, problem, error, ...(problem === 'rate-limited' ? { retryAfterMs } : {}) }
     } catch (error) {
       // Without a response only a refused connection proves that nothing was sent.

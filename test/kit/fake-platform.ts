@@ -57,8 +57,10 @@ export interface FakePlatform {
   dropResponse(): void
   /** Removes a message of the bot. */
   removeShown(id: string): void
-  /** Rejects messages to this chat from now on. */
+  /** Rejects messages to this chat from now on, as if the bot had been removed. */
   loseChat(chat: string): void
+  /** Takes messages to this chat again. */
+  findChat(chat: string): void
   /** Answers the next edit with "not modified". */
   answerNotModified(): void
   /** Resets all connections until `reconnect`. */
@@ -151,6 +153,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     },
     removeShown: (id) => void messages.remove(id),
     loseChat: (chat) => void lostChats.add(chat),
+    findChat: (chat) => void lostChats.delete(chat),
     answerNotModified() {
       notModified += 1
     },
@@ -258,8 +261,10 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
       answer(response, statuses[failure.problem], `scripted failure: ${failure.problem}`)
       return
     }
-    const shown = lostChats.has(chat) ? undefined : apply()
-    if (shown === undefined) answer(response, 400, 'there is no such chat or message')
+    const isLost = lostChats.has(chat)
+    const shown = isLost ? undefined : apply()
+    if (isLost) answer(response, 410, 'there is no such chat')
+    else if (shown === undefined) answer(response, 400, 'there is no such chat or message')
     else if (responsesToDrop === 0) answer(response, 200, resultOf(shown))
     else {
       responsesToDrop -= 1
