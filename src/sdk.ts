@@ -44,6 +44,7 @@ export type {
   HistoryQuery,
   HttpRoute,
   MessageLimits,
+  NativeDrafts,
   PlatformAdapter,
   PlatformContext,
   PlatformModule,

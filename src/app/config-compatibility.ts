@@ -84,7 +84,6 @@ const plannedKeys = [
   'sessions_dir',
   'skills',
   'smart_model_routing',
-  'streaming.fresh_final_after_seconds',
   'stt',
   'stt_echo_transcripts',
   'systemd_watchdog_seconds',

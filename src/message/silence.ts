@@ -12,3 +12,15 @@ const silenceToken = /^\s*(?:\[\s*(?:silent|静默|沉默)\s*\]|silent|no(?:_|\s
 export function isSilence(text: string): boolean {
   return silenceToken.test(text)
 }
+
+/** The tokens in lower case and without blanks. */
+const compactTokens = ['[silent]', '[静默]', '[沉默]', 'silent', 'no_reply', 'noreply', '静默', '沉默']
+
+/**
+ * Whether more text may turn the beginning of a reply into the token. False for every continuation of a text for which it
+ * is false. True for some beginnings that can no longer become it, such as `s i`.
+ */
+export function mayBecomeSilence(start: string): boolean {
+  const compact = start.slice(0, 200).replace(/\s+/g, '').toLowerCase()
+  return compactTokens.some((token) => token.startsWith(compact))
+}

@@ -28,18 +28,34 @@ export const outboxConfig = {
         .boolean()
         .default(true)
         .describe('Shows replies while they are written, on platforms that can edit messages.'),
-      mode: z
+      transport: z
         .enum(['auto', 'draft', 'edit', 'off'])
         .default('auto')
-        .describe('`off` disables streaming. All other values use the method that the platform supports.'),
-      transport: z.enum(['auto', 'draft', 'edit', 'off']).default('auto').describe('As `mode`.'),
-      edit_interval: z.number().min(0).default(0.8).describe('Seconds between two edits of a streamed reply.'),
+        .describe(
+          '`auto` and `draft` use the native drafts of a platform where it has them, and edit a message elsewhere. `edit` always edits a message. `off` disables streaming.',
+        ),
+      mode: z
+        .enum(['auto', 'draft', 'edit', 'off'])
+        .optional()
+        .describe('Another name of `transport`, which it overrides. It takes precedence over `enabled: false`.'),
+      edit_interval: z
+        .number()
+        .min(0)
+        .default(0.8)
+        .describe('Seconds between two edits of a streamed reply. Platforms with lower limits use a longer interval.'),
       buffer_threshold: z
         .int()
         .min(1)
-        .default(24)
+        .default(1)
         .describe(
-          'Minimum number of characters before a streamed reply is first shown in a chat. Pages and clients of the API receive it from the first character.',
+          'Minimum number of characters before a streamed reply is first shown in a chat. By default the first characters are shown as soon as the text can no longer become `[SILENT]` or the address of a file. Pages and clients of the API ignore it.',
+        ),
+      fresh_final_after_seconds: z
+        .number()
+        .min(0)
+        .default(0)
+        .describe(
+          'A reply that has been streamed for this long is sent as a new message, so that the platform announces it, and the streamed message is removed. Only on platforms that can remove messages. 0: never.',
         ),
       cursor: z
         .string()
@@ -52,3 +68,9 @@ export const outboxConfig = {
 } as const
 
 export type OutboxConfig = ConfigOf<typeof outboxConfig>
+
+/** How replies are streamed (contract §3.7): `mode` implies that streaming is on, `transport` alone does not. */
+export function streamingMethod({ streaming }: OutboxConfig): 'auto' | 'draft' | 'edit' | 'off' {
+  const { enabled, mode, transport } = streaming
+  return mode ?? (enabled ? transport : 'off')
+}

@@ -1,11 +1,13 @@
 /**
- * Live drafts: shows a reply while the model writes it, as a message that is edited at a limited rate. A draft never delays
- * the model.
+ * Live drafts: shows a reply while the model writes it, as a message that is edited at a limited rate, or as a native draft
+ * of the platform, which vanishes by itself. A draft never delays the model.
  */
 import { messageOf } from '../lib/errors.ts'
 import type { OutboundMessage, SendResult } from '../message/outbound.ts'
+import { mayBecomeSilence } from '../message/silence.ts'
 import type { Target } from '../message/source.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
+import { streamingMethod } from './config.ts'
 import type { OutboxContext, Sender } from './context.ts'
 import { visibleDraftText } from './extract-media.ts'
 import { fitEnd, graphemeBoundary, measureOf } from './measure.ts'
@@ -21,6 +23,8 @@ export interface DraftAddress {
   readonly deliveryId?: string
   /** The text that the message shows now, including the cursor; '' when it is not known. */
   readonly shownText: string
+  /** When the draft was first shown, ms; absent when it is not known. */
+  readonly shownSince?: number
   /** The part of the turn that the draft shows. Default: 0. */
   readonly part?: number
 }
@@ -62,6 +66,8 @@ interface DraftRegistry {
   readonly context: OutboxContext
   /** By `draftKey`: the platform's id of the draft. */
   readonly addresses: Map<string, string>
+  /** The id of the latest native draft. */
+  lastNativeId: number
   /** Drafts that are calling the platform or waiting to do so. */
   readonly active: Set<Draft>
   /** Whether replies of the chat are still to be sent. A draft appears after them. */
@@ -69,7 +75,7 @@ interface DraftRegistry {
 }
 
 export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boolean): Drafts {
-  const registry: DraftRegistry = { context, addresses: new Map(), active: new Set(), isBusy }
+  const registry: DraftRegistry = { context, addresses: new Map(), lastNativeId: 0, active: new Set(), isBusy }
 
   function addressOf(turnId: string, part: number): DraftAddress | null {
     const platformId = registry.addresses.get(draftKey({ turnId, part }))
@@ -79,10 +85,12 @@ export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boo
   return {
     addressOf,
     open(options) {
-      const { enabled, mode, transport } = context.settings().streaming
-      const isEnabled = enabled && mode !== 'off' && transport !== 'off'
+      const method = streamingMethod(context.settings())
+      const isEnabled = method !== 'off'
       const sender = isEnabled ? context.availableSender(chatOf(options.target)) : undefined
-      if (sender?.edit !== undefined) return createDraft(registry, options, sender.appendsDrafts !== true)
+      const isNative = method !== 'edit' && sender?.nativeDrafts?.isSupported(options.target) === true
+      if (sender !== undefined && (isNative || sender.edit !== undefined))
+        return createDraft(registry, options, { showsProvisionalText: sender.appendsDrafts !== true, isNative })
       // The turn may have shown a draft before a restart, which the final reply must still replace.
       const { turnId, part = 0, resumed = false } = options
       const isConnected = sender !== undefined
@@ -138,6 +146,8 @@ export function lostDeliveryId(address: string, turnId: string | null | undefine
 
 /** Consecutive failures after which a draft is no longer updated. */
 const maxFailures = 3
+/** The ids of native drafts are positive and fit into 31 bits. */
+const maxNativeId = 0x7fff_ffff
 /** The end of a turn waits for the last call of its draft, so the limit is lower than for a reply. */
 const callTimeoutMs = 15_000
 
@@ -153,6 +163,10 @@ interface DraftState {
   processed: string | undefined
   /** The text that the platform shows; `undefined` when it is not known. */
   shown: string | undefined
+  /** When the draft was first shown, ms. */
+  shownSince: number | undefined
+  /** The id of a native draft; undefined while a message is edited. */
+  nativeId: number | undefined
   /** The message cannot show more text. */
   isFull: boolean
   failures: number
@@ -165,7 +179,14 @@ interface DraftState {
   backoffFactor: number
 }
 
-function createDraft(registry: DraftRegistry, options: DraftOptions, showsProvisionalText: boolean): Draft {
+function createDraft(
+  registry: DraftRegistry,
+  options: DraftOptions,
+  { showsProvisionalText, isNative }: { showsProvisionalText: boolean; isNative: boolean },
+): Draft {
+  // A message that was shown before a restart is continued.
+  const startsNative = isNative && !registry.addresses.has(draftKey(options))
+  if (startsNative) registry.lastNativeId = (registry.lastNativeId % maxNativeId) + 1
   const state: DraftState = {
     registry,
     options,
@@ -175,6 +196,8 @@ function createDraft(registry: DraftRegistry, options: DraftOptions, showsProvis
     latest: '',
     processed: '',
     shown: undefined,
+    shownSince: undefined,
+    nativeId: startsNative ? registry.lastNativeId : undefined,
     isFull: false,
     failures: 0,
     isUnconfirmed: false,
@@ -212,7 +235,10 @@ function createDraft(registry: DraftRegistry, options: DraftOptions, showsProvis
       state.closing.abort()
       await running
       const platformId = registry.addresses.get(draftKey(options))
-      if (platformId !== undefined) return toAddress(platformId, state.shown ?? '', options.part)
+      if (platformId !== undefined) {
+        const { shown = '', shownSince } = state
+        return { ...toAddress(platformId, shown, options.part), ...(shownSince === undefined ? {} : { shownSince }) }
+      }
       return mayBeLost(state) ? lostAddress(options) : null
     },
   }
@@ -253,6 +279,20 @@ async function showUpdate(state: DraftState): Promise<void> {
 /** Adapters that accept updates this often, ms, show a stream. The others edit a message. */
 const maxLiveIntervalMs = 100
 
+function isLive({ draftIntervalMs = Number.POSITIVE_INFINITY }: Sender): boolean {
+  return draftIntervalMs <= maxLiveIntervalMs
+}
+
+/** The delay until the next update of a draft, ms. */
+function intervalOf({ nativeId, registry }: DraftState, sender: Sender): number {
+  if (nativeId !== undefined && sender.nativeDrafts !== undefined) return sender.nativeDrafts.intervalMs
+  const configured = registry.context.settings().streaming.edit_interval * 1_000
+  const { draftIntervalMs } = sender
+  return draftIntervalMs === undefined || (!isLive(sender) && draftIntervalMs < configured)
+    ? configured
+    : draftIntervalMs
+}
+
 /** `undefined` when the visible text has not changed, or is too short for the first message. */
 function selectText(state: DraftState, sender: Sender): string | undefined {
   const { chat, latest, registry } = state
@@ -261,14 +301,16 @@ function selectText(state: DraftState, sender: Sender): string | undefined {
   const allowed = context.secretFilter.withholdPartial(latest)
   const text = keepsMediaTags(sender) ? allowed : visibleDraftText(allowed)
   if (text === '') return undefined
-  if (!registry.addresses.has(draftKey(state.options))) {
-    // A new message must not overtake earlier ones. The next update tries again.
+  const isNative = state.nativeId !== undefined
+  if (isNative ? state.shown === undefined : !registry.addresses.has(draftKey(state.options))) {
     // A page or a client that reads a stream shows every character. The threshold is for messages that are edited.
-    const isLive = (sender.draftIntervalMs ?? Number.POSITIVE_INFINITY) <= maxLiveIntervalMs
-    const minChars = isLive ? 1 : threshold
-    if (text.trim().length < minChars || registry.isBusy(chat)) return undefined
+    const minChars = isLive(sender) ? 1 : threshold
+    if (text.trim().length < minChars || mayBecomeSilence(text)) return undefined
+    // A new message must not overtake earlier ones. The next update tries again.
+    if (registry.isBusy(chat)) return undefined
   }
-  const draftText = formatDraftText(text, context.limits(chat), sender.drawsCursor === true ? '' : cursor)
+  const drawsCursor = isNative || sender.drawsCursor === true
+  const draftText = formatDraftText(text, context.limits(chat), drawsCursor ? '' : cursor)
   state.isFull = draftText.isFull
   return draftText.text === state.shown ? undefined : draftText.text
 }
@@ -304,15 +346,17 @@ async function show(state: DraftState, sender: Sender, text: string, permit: Per
   const { context } = registry
   const address = registry.addresses.get(draftKey(options))
   const message = toMessage(state, text)
-  if (address === undefined && !state.lookedUp) return await continueLostDraft(state, sender, message)
-  const intervalMs = sender.draftIntervalMs ?? context.settings().streaming.edit_interval * 1_000
-  state.nextUpdateAt = context.clock() + intervalMs * state.backoffFactor
-  const result = await sendOrEdit(context, sender, message, address)
+  const { nativeId } = state
+  if (nativeId === undefined && address === undefined && !state.lookedUp)
+    return await continueLostDraft(state, sender, message)
+  state.nextUpdateAt = context.clock() + intervalOf(state, sender) * state.backoffFactor
+  const result = await callSender(context, sender, message, { nativeId, address })
   permit.record(result, context.clock())
   if (!result.success) return handleFailure(state, result, address, sender)
   state.failures = 0
   state.shown = text
-  if (address !== undefined) return
+  state.shownSince ??= context.clock()
+  if (nativeId !== undefined || address !== undefined) return
   if (result.messageId === undefined) return stopUpdates(state, 'the platform returned no message id')
   await storeAddress(state, result.messageId)
 }
@@ -341,19 +385,23 @@ async function continueLostDraft(state: DraftState, sender: Sender, message: Out
   else if (found === 'unknown' && state.isUnconfirmed) stopUpdates(state, 'it is unknown whether the draft was sent')
 }
 
-async function sendOrEdit(
+async function callSender(
   context: OutboxContext,
   sender: Sender,
   message: OutboundMessage,
-  address: string | undefined,
+  { nativeId, address }: { nativeId: number | undefined; address: string | undefined },
 ): Promise<SendResult> {
   const edit = sender.edit?.bind(sender)
-  if (address !== undefined && edit === undefined) {
+  const { nativeDrafts } = sender
+  if (nativeId === undefined ? edit === undefined : nativeDrafts === undefined)
     return { success: false, problem: 'rejected', error: 'the platform cannot edit messages' }
-  }
   try {
-    const call = (signal: AbortSignal) =>
-      address === undefined || edit === undefined ? sender.send(message, signal) : edit(address, message, false, signal)
+    const call = (signal: AbortSignal) => {
+      if (nativeId !== undefined && nativeDrafts !== undefined) return nativeDrafts.show(nativeId, message, signal)
+      return address === undefined || edit === undefined
+        ? sender.send(message, signal)
+        : edit(address, message, false, signal)
+    }
     return await callWithTimeout(context.abortSignal, call, callTimeoutMs)
   } catch (error) {
     return { success: false, problem: 'temporary', error: messageOf(error), maybeSent: true }
@@ -366,19 +414,40 @@ function handleFailure(
   address: string | undefined,
   sender: Sender,
 ): void {
-  state.failures += 1
   state.processed = undefined
+  if (state.nativeId !== undefined && result.problem === 'rejected') {
+    continueWithMessage(state, sender, result.error)
+    return
+  }
+  state.failures += 1
   if (result.problem === 'rate-limited') {
     // Each limit delays the reply, too, so this draft is updated half as often from now on.
     state.backoffFactor *= 2
   } else if (address !== undefined) {
     state.shown = undefined
   }
-  if (address === undefined && result.maybeSent === true && sender.idempotentSends !== true) {
+  if (
+    state.nativeId === undefined &&
+    address === undefined &&
+    result.maybeSent === true &&
+    sender.idempotentSends !== true
+  ) {
     state.isUnconfirmed = true
     state.lookedUp = false
   }
   if (state.failures >= maxFailures || result.problem === 'unauthorised') stopUpdates(state, result.error)
+}
+
+/** The platform refuses a native draft here. A draft that was shown before vanishes by itself. */
+function continueWithMessage(state: DraftState, { edit }: Sender, reason: string): void {
+  const { chat, options, registry } = state
+  state.nativeId = undefined
+  state.shown = undefined
+  registry.context.log.info(
+    { event: 'outbox.native_draft_refused', ...chat, turn: options.turnId, reason },
+    'the platform refused a native draft; the reply is streamed by edits of a message',
+  )
+  if (edit === undefined) stopUpdates(state, reason)
 }
 
 /** Stores the address, so that a turn that is resumed after a crash continues in the same message. */

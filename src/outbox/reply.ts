@@ -178,11 +178,19 @@ function toRows(context: OutboxContext, reply: Reply): NewOutboxRow[] {
     })),
   ]
   const { replyTo } = context.replyPolicy(chat)
+  const isFreshFinal = isSentAnew(context, chat, reply.draft)
   return contents.map((content, index) => {
     const refersToQuestion = replyTo === 'all' || (replyTo === 'first' && index === 0 && reply.isContinuation !== true)
-    const draft = index === 0 && content.attachment === null ? reply.draft : undefined
+    const draft = index === 0 && content.attachment === null && !isFreshFinal ? reply.draft : undefined
     return toRow(reply, index, { ...content, draft, replyTo: refersToQuestion ? reply.replyTo : undefined })
   })
+}
+
+/** Whether the draft was shown for so long that the reply is sent as a new message, which the platform announces. */
+function isSentAnew(context: OutboxContext, chat: Chat, draft: DraftAddress | undefined): boolean {
+  const { fresh_final_after_seconds: seconds } = context.settings().streaming
+  if (seconds === 0 || draft?.shownSince === undefined) return false
+  return context.clock() - draft.shownSince >= seconds * 1_000 && context.availableSender(chat)?.remove !== undefined
 }
 
 function toParts(text: string, limits: MessageLimits): string[] {

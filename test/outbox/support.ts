@@ -16,14 +16,14 @@ import { outboxConfig } from '../../src/outbox/config.ts'
 import type { ReplyPolicy } from '../../src/outbox/context.ts'
 import { createOutbox, type Outbox, type Reply, type Sender } from '../../src/outbox/outbox.ts'
 import type { AttachmentPolicy } from '../../src/outbox/prepare-attachment.ts'
-import type { AlbumLookup, AlbumSupport, MessageLimits } from '../../src/platforms/adapter.ts'
+import type { AlbumLookup, AlbumSupport, MessageLimits, NativeDrafts } from '../../src/platforms/adapter.ts'
 import { query, rows } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'
 
 /** One call that the platform received. */
 export interface Call {
-  readonly op: 'send' | 'edit' | 'remove' | 'typing' | 'resolve' | 'album' | 'resolve-album'
+  readonly op: 'send' | 'edit' | 'remove' | 'typing' | 'resolve' | 'album' | 'resolve-album' | 'native-draft'
   readonly chat: string
   readonly text: string
   readonly kind: string
@@ -71,6 +71,8 @@ export interface Capabilities {
   readonly albums?: { readonly maxFiles: number; readonly resolve?: boolean; readonly oneMessage?: boolean }
   readonly buttons?: boolean
   readonly draftIntervalMs?: number
+  /** The platform shows native drafts; the scripted results are theirs, too. */
+  readonly nativeDrafts?: boolean
   readonly limits?: MessageLimits
 }
 
@@ -163,6 +165,7 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
     ...(appendsDrafts === undefined ? {} : { appendsDrafts }),
     ...(attachments === undefined ? {} : { sendsAttachments: attachments }),
     ...(buttons === undefined ? {} : { showsButtons: buttons }),
+    ...(abilities.nativeDrafts === true ? { nativeDrafts: nativeDrafts() } : {}),
     ...(abilities.albums === undefined ? {} : { albums: albumSupport(abilities.albums) }),
   }
   if (abilities.edit !== false) {
@@ -195,6 +198,17 @@ export function createFakeSender(abilities: Capabilities = {}, clock: () => numb
     }
   }
   return sender
+
+  function nativeDrafts(): NativeDrafts {
+    return {
+      intervalMs: 300,
+      isSupported: () => true,
+      show(draftId, message) {
+        note('native-draft', { ...toCall(message), messageId: String(draftId) })
+        return answer(() => ({ success: true }))
+      },
+    }
+  }
 
   /** Images and videos form a group, as do documents; everything else is sent alone. */
   function albumSupport({ maxFiles, resolve, oneMessage }: NonNullable<Capabilities['albums']>): AlbumSupport {

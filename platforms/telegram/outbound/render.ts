@@ -93,6 +93,11 @@ export function typingRequest(target: Target): ApiRequest {
   return { method: 'sendChatAction', payload: { ...targetFields(target), action: 'typing' } }
 }
 
+/** Bot API 9.5. All updates of a text have the same id. */
+export function draftRequest(draftId: number, { target }: OutboundMessage, body: RenderedText): ApiRequest {
+  return { method: 'sendMessageDraft', payload: { ...targetFields(target), draft_id: draftId, ...textFields(body) } }
+}
+
 /** The fields of a message with a file; `caption` is absent when it does not fit. */
 export function mediaFields(
   { target, replyTo, buttons }: Pick<OutboundMessage, 'target' | 'replyTo' | 'buttons'>,

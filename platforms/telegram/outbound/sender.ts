@@ -8,9 +8,11 @@ import { ApiError, toSendResult } from '../errors.ts'
 import { asId, asRecord, type JsonRecord } from '../inbound/payload.ts'
 import { albumGroupOf, maxAlbumFiles, type SendAlbumDeps, sendAlbum } from './album.ts'
 import { type SendFileDeps, sendFile } from './media.ts'
+import { createNativeDrafts } from './native-drafts.ts'
 import {
   type ApiRequest,
   deleteRequest,
+  draftRequest,
   editRequest,
   type RenderedText,
   renderText,
@@ -18,7 +20,7 @@ import {
   typingRequest,
 } from './render.ts'
 
-export type Sender = Required<Pick<PlatformAdapter, 'send' | 'albums' | 'edit' | 'remove' | 'typing'>>
+export type Sender = Required<Pick<PlatformAdapter, 'send' | 'albums' | 'edit' | 'remove' | 'typing' | 'nativeDrafts'>>
 
 export interface SenderDeps {
   readonly api: BotApi
@@ -74,6 +76,13 @@ export function createSender({ api, maxUploadBytes, now }: SenderDeps): Sender {
       const result = await catchApiError(() => editText(callApi, messageId, message, signal))
       return rateLimits.classify(message.target.chatId, withoutMaybeSent(result))
     },
+    nativeDrafts: createNativeDrafts({
+      async send(draftId, message, signal) {
+        const body = await renderText(message.text)
+        return await callWithPlainFallback(callApi, draftRequest(draftId, message, body), message, body, signal)
+      },
+      toResult: async (work) => withoutMaybeSent(await catchApiError(work)),
+    }),
     async remove(target, messageId, signal) {
       const result = await catchApiError(() => deleteMessage(callApi, target, messageId, signal))
       return rateLimits.classify(target.chatId, withoutMaybeSent(result))

@@ -5,16 +5,16 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { defaultUser, startTelegramServer } from '../../kit/servers/telegram-server.ts'
+import { defaultUser, startTelegramServer, type TelegramServerOptions } from '../../kit/servers/telegram-server.ts'
 import { startTestGateway, type TestGatewayOptions } from '../../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../../plugins/loader-support.ts'
 
 async function gatewayOnTelegram(
   t: TestContext,
   telegram: Readonly<Record<string, unknown>> = {},
-  { config = {}, ...options }: TestGatewayOptions = {},
+  { config = {}, server: setup = {}, ...options }: TestGatewayOptions & { server?: TelegramServerOptions } = {},
 ) {
-  const server = await startTelegramServer()
+  const server = await startTelegramServer(setup)
   const gateway = await startTestGateway(t, {
     ...options,
     config: {
@@ -68,9 +68,35 @@ test('/stop ends a turn while a plugin holds a later message of the same chat', 
   await gateway.waitForEvent('agent:end')
 })
 
-test('a long reply grows in one message and ends in it', async (t) => {
+test('in a private chat a reply grows as a draft, and one message takes its place', async (t) => {
   const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
-  const streaming = { enabled: true, edit_interval: 0.05, buffer_threshold: 10 }
+  const { bot } = await gatewayOnTelegram(t, {}, { replies: [{ text: words, delayMs: 5 }] })
+  await bot.say('Tell me more').confirmed
+  await bot.called('sendMessageDraft')
+  const draft = [...bot.chats.drafts.values()][0]
+  assert.ok(draft !== undefined && words.startsWith(draft.text))
+  const reply = await bot.chats.until(({ text }) => text === words)
+  assert.deepEqual(reply.versions, [words])
+  assert.equal(bot.chats.drafts.size, 0)
+  assert.equal(new Set(bot.calls.flatMap(({ fields }) => fields['draft_id'] ?? [])).size, 1)
+})
+
+test('on a server without drafts a reply grows in one message and ends in it', async (t) => {
+  const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
+  const { bot } = await gatewayOnTelegram(
+    t,
+    {},
+    { server: { hasDrafts: false }, replies: [{ text: words, delayMs: 5 }] },
+  )
+  await bot.say('Tell me more').confirmed
+  const reply = await bot.chats.until(({ text }) => text === words)
+  assert.ok(reply.versions.length > 1, 'it did not grow')
+  assert.equal(bot.chats.shown.length, 1)
+})
+
+test('with the transport edit a long reply grows in one message and ends in it', async (t) => {
+  const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
+  const streaming = { transport: 'edit', edit_interval: 0.05, buffer_threshold: 10 }
   const { bot } = await gatewayOnTelegram(t, {}, { config: { streaming }, replies: [{ text: words, delayMs: 5 }] })
   await bot.say('Tell me more').confirmed
   const reply = await bot.chats.until(({ text }) => text === words)

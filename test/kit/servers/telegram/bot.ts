@@ -16,6 +16,8 @@ export interface BotSetup {
   /** The status of a user in a chat; undefined for a user whom Telegram does not know. */
   memberStatus?(chatId: number, userId: number): string | undefined
   readonly joinsGroups?: boolean
+  /** False: a server before Bot API 9.5. Default: true. */
+  readonly hasDrafts?: boolean
 }
 
 /** Who writes, and where. */
@@ -112,6 +114,7 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
     },
     sendMessage: ({ fields }) => messageOf(chats.send(fields)),
     sendMediaGroup: ({ fields, files: uploads }) => chats.sendAlbum(fields, uploads).map(messageOf),
+    ...((setup.hasDrafts ?? true) ? { sendMessageDraft: ({ fields }: Params) => done(chats.draft(fields)) } : {}),
     editMessageText: ({ fields }) => messageOf(chats.edit(fields)),
     deleteMessage: ({ fields }) => done(chats.remove(fields)),
     sendChatAction: ({ fields }) => done(chats.check(fields)),

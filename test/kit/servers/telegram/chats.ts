@@ -54,6 +54,10 @@ export interface Chats {
   send(params: JsonRecord, file?: SentFile): ShownMessage
   /** All files of `media`, or none. Throws `ApiError`. */
   sendAlbum(params: JsonRecord, uploads: ReadonlyMap<string, Uploaded>): readonly ShownMessage[]
+  /** The drafts that people see now: chat → id and text. A message of the bot removes the draft of its chat. */
+  readonly drafts: ReadonlyMap<number, { readonly id: number; readonly text: string }>
+  /** Shows or replaces the draft of a private chat. Throws `ApiError`. */
+  draft(params: JsonRecord): void
   edit(params: JsonRecord): ShownMessage
   remove(params: JsonRecord): void
   /** What `sendChatAction` needs: the chat is there. */
@@ -77,6 +81,7 @@ export function createChats(): Chats {
   const counters = new Map<number, number>()
   const known = new Map<number, Set<number>>()
   const shown: ShownMessage[] = []
+  const drafts = new Map<number, { id: number; text: string }>()
   let albums = 0
   let watchers: {
     readonly fits: (message: ShownMessage) => boolean
@@ -85,6 +90,7 @@ export function createChats(): Chats {
 
   const self: Chats = {
     shown,
+    drafts,
     chat(id) {
       const chat = chats.get(id)
       if (chat === undefined) throw badRequest('chat not found')
@@ -119,6 +125,14 @@ export function createChats(): Chats {
       const album = `album-${albums}`
       const messages = media.map(({ fields, file }) => ({ ...newMessage({ ...params, ...fields }, file), album }))
       return messages.map(show)
+    },
+    draft(params) {
+      const chat = self.check(params)
+      // The texts of these errors are not documented; clients know TEXTDRAFT_PEER_INVALID from groups.
+      if (chat.type !== 'private') throw badRequest('TEXTDRAFT_PEER_INVALID')
+      const id = numberOf(params['draft_id'])
+      if (id === undefined || id === 0) throw badRequest('DRAFT_ID_INVALID')
+      drafts.set(chat.id, { id, text: textIn(params, 'text', textLimit).text })
     },
     edit(params) {
       const chat = self.check(params)
@@ -182,6 +196,7 @@ export function createChats(): Chats {
 
   function show(message: ShownMessage): ShownMessage {
     shown.push(message)
+    drafts.delete(message.chat)
     announce(message)
     return message
   }

@@ -219,3 +219,23 @@ test('limits in several chats at the same time have the scope of the account', (
   assert.deepEqual(scopes('4', '5'), ['chat', 'chat'])
   assert.deepEqual(limits.classify('6', { success: true }), { success: true })
 })
+
+test('drafts are shown in private chats only, and a chat that refuses one is not asked again', async (t) => {
+  const { adapter, server } = await startTelegramTest(t)
+  const { nativeDrafts } = adapter
+  assert.ok(nativeDrafts !== undefined)
+  assert.equal(nativeDrafts.isSupported({ ...target, chatId: '-100123' }), false)
+  assert.ok((await nativeDrafts.show(1, { ...message, text: 'a **b**' }, signal)).success)
+  assert.deepEqual(server.bot.chats.drafts.get(42), { id: 1, text: 'a b' })
+  server.faults.respond('sendMessageDraft', refusal(400, 'Bad Request: TEXTDRAFT_PEER_INVALID'))
+  const failure = await failureOf(nativeDrafts.show(1, message, signal))
+  assert.equal(failure.problem, 'rejected')
+  assert.equal(nativeDrafts.isSupported(target), false)
+  assert.equal(nativeDrafts.isSupported({ ...target, chatId: '43' }), true)
+})
+
+test('a server without drafts is asked once', async (t) => {
+  const { adapter } = await startTelegramTest(t, { server: { hasDrafts: false } })
+  assert.equal((await adapter.nativeDrafts?.show(1, message, signal))?.success, false)
+  assert.equal(adapter.nativeDrafts?.isSupported({ ...target, chatId: '43' }), false)
+})
