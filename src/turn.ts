@@ -240,7 +240,12 @@ function emitTurnStart({ emit, emitsEvents }: TurnDeps, turn: Turn): void {
   if (!emitsEvents(source)) return
   const session = { session_id: turn.sessionId, session_key: turn.sessionKey }
   if (turn.firstOfSession)
-    emit('session:start', { platform: source.platform, user_id: source.userId ?? '', ...session })
+    emit('session:start', {
+      platform: source.platform,
+      user_id: source.userId ?? '',
+      ...session,
+      reason: turn.resetReason ?? 'new',
+    })
   emit('agent:start', createAgentContext(turn.event, turn.sessionId, turn.sessionKey))
 }
 

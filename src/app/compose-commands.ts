@@ -83,7 +83,7 @@ function composeAgentCommands(
 }
 
 function composeCommandServices(
-  { options, accountDirectory, platforms, store, degraded, startedAt, clock }: AppContext,
+  { options, settings, accountDirectory, platforms, store, degraded, startedAt, clock }: AppContext,
   { sessionServices, approvals, commands, backgroundTasks, pause }: Core,
   { agentServices, compressSession }: Agent,
 ): CommandServices {
@@ -93,6 +93,13 @@ function composeCommandServices(
     resetSession,
     sessionStatus,
     compressSession,
+    async conversations() {
+      const { createConversationServices } = await import('../flows/conversations.ts')
+      const { changeConversation, sessionReplaced } = sessionServices
+      const contextLength = () => settings().context_length
+      const database = options.home.databaseFile
+      return createConversationServices({ store, database, changeConversation, sessionReplaced, contextLength, clock })
+    },
     answerQuestion: approvals.questions.answerTyped,
     pendingQuestion: approvals.questions.oldestWaiting,
     version: options.version,

@@ -4,7 +4,10 @@
 import type { Authority, Role } from '../message/authority.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { Transaction } from '../store/query.ts'
+import type { ConversationServices } from './conversation.ts'
+import type { CommandReply } from './reply.ts'
+
+export type { CommandReply } from './reply.ts'
 
 export interface CommandContext {
   readonly source: SessionSource
@@ -28,6 +31,8 @@ export interface CommandServices {
   /** Stops the running turn and starts a new session under the same key, in which queued messages are handled. */
   resetSession(key: SessionKey, source: SessionSource, title: string): Promise<SessionId>
   sessionStatus(key: SessionKey): Promise<SessionStatus>
+  /** Loads what the commands for conversations need. */
+  conversations(): Promise<ConversationServices>
   /** Queues a compression of the session; its turn reports the result. `says` is the reply until then. */
   compressSession(
     key: SessionKey,
@@ -70,16 +75,6 @@ export interface TypedAnswer {
   /** The reason that the requester receives; '' for none. */
   readonly reason: string
   readonly by: SessionSource
-}
-
-/** A reply that is created in the transaction that completes the command, together with other writes. */
-export interface CommandReply {
-  /** Returns the reply as markdown. The transaction may run it again. */
-  write(now: number): Transaction<string>
-  /** Called after the transaction is durable. */
-  committed(): void
-  /** Called after the transaction has failed permanently. */
-  abandoned(): void
 }
 
 export interface SessionStatus {

@@ -3,6 +3,16 @@
  */
 import { type MessageEvent, parseCommand } from '../message/event.ts'
 import {
+  branchCommand,
+  insightsCommand,
+  resumeCommand,
+  retryCommand,
+  sessionsCommand,
+  titleCommand,
+  undoCommand,
+  usageCommand,
+} from './built-in/conversation.ts'
+import {
   commandsCommand,
   helpCommand,
   startCommand,
@@ -40,7 +50,15 @@ const builtInCommands: readonly CommandDefinition[] = [
   approveCommand,
   denyCommand,
   yoloCommand,
+  retryCommand,
+  undoCommand,
+  resumeCommand,
+  sessionsCommand,
+  titleCommand,
+  branchCommand,
   compressCommand,
+  usageCommand,
+  insightsCommand,
   statusCommand,
   helpCommand,
   commandsCommand,

@@ -12,6 +12,7 @@ import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { stripTerminalEscapes } from '../lib/terminal-escapes.ts'
 import type { SessionScope, VisibleRow } from '../store/sqlite/visible-sessions.ts'
+import { sessionScopeOf } from './session-scope.ts'
 import type { CommandTurn } from './turn-access.ts'
 
 export interface AgentCommandDeps {
@@ -174,7 +175,7 @@ const maxResults = 100
 async function showSessions({ deps, turn, args, signal }: AgentCommandCall, isSearch: boolean): Promise<string> {
   const { json, limit, words } = readOptions(args)
   if (isSearch && words === '') throw new UsageError('say what to search for: hermes sessions search <words...>')
-  const rows = await deps.readSessions({ scope: scopeOf(turn), limit, ...(isSearch && { words }) }, signal)
+  const rows = await deps.readSessions({ scope: sessionScopeOf(turn), limit, ...(isSearch && { words }) }, signal)
   if (json) return JSON.stringify(rows, null, 2)
   const lines = rows.map(({ session, at, role, text }) =>
     [session, new Date(at).toISOString(), ...(isSearch ? [role] : []), text.replace(/\s+/g, ' ')].join('  '),
@@ -195,13 +196,6 @@ function readOptions(args: readonly string[]) {
   } catch (error) {
     throw new UsageError(messageOf(error))
   }
-}
-
-/** In a group others read the answer, and may have caused the command by what they wrote. */
-function scopeOf({ sessionKey, source, authority }: CommandTurn): SessionScope {
-  const { platform, account = source.account, chatType, userId } = authority
-  const isDirect = chatType === 'dm' && userId !== undefined && userId !== ''
-  return { sessionKey, ...(isDirect && { direct: { platform, account, userId } }) }
 }
 
 const linesOr = (lines: readonly string[], none: string) => (lines.length === 0 ? none : lines.join('\n'))

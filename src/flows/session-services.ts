@@ -1,7 +1,7 @@
 /**
  * The operations of commands and platforms on a session: stop its turn, start a new session, read its status.
  */
-import type { CommandServices, SessionStatus } from '../commands/command.ts'
+import type { CommandReply, CommandServices, SessionStatus } from '../commands/command.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EventResults } from '../inbox/event-results.ts'
 import { countQueuedEvents, findEventState, finishEvent } from '../inbox/queries.ts'
@@ -13,7 +13,7 @@ import type { SessionSource } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import type { RunningTurns } from '../sessions/running-turns.ts'
 import { countMessages, sessionById } from '../sessions/session-queries.ts'
-import { findSessionState, startNewSession } from '../sessions/session-state.ts'
+import { findSessionState, revokeEpoch, startNewSession } from '../sessions/session-state.ts'
 import { endTurn, findOpenTurn, type OpenTurn, requestTurnStop } from '../sessions/turns.ts'
 import { row, type Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
@@ -28,19 +28,29 @@ export interface SessionServicesDeps {
   /** Whether this platform has its gateway events emitted. */
   emitsEvents(source: SessionSource): boolean
   /** Notifies plugins after the new session is stored. Returns at once. */
-  readonly onSessionReplaced?: (replaced: {
-    readonly sessionKey: SessionKey
-    readonly source: SessionSource
-    /** Null for the first session. */
-    readonly oldSessionId: string | null
-    readonly newSessionId: string
-    readonly reason: string
-  }) => void
+  readonly onSessionReplaced?: (replaced: ReplacedSession) => void
+}
+
+/** Another session is the current one of a conversation now. */
+export interface ReplacedSession {
+  readonly sessionKey: SessionKey
+  readonly source: SessionSource
+  /** Null for the first session. */
+  readonly oldSessionId: string | null
+  readonly newSessionId: string
+  readonly reason: 'new' | 'resume' | 'branch' | 'daily' | 'idle'
 }
 
 export interface SessionServices extends Pick<CommandServices, 'stopTurn' | 'resetSession' | 'sessionStatus'> {
   /** Withdraws a queued event, or stops the turn that processes it. */
   stopEvent(seq: number): Promise<void>
+  /**
+   * Prepares a change of the conversation: the running turn is stopped, and no other begins before the change is stored.
+   * The transaction of the reply runs `change`, which returns the reply.
+   */
+  changeConversation(key: SessionKey, change: (now: number) => Transaction<string>): Promise<CommandReply>
+  /** Notifies hooks and plugins of a replaced session after it is stored. */
+  sessionReplaced(replaced: ReplacedSession): void
 }
 
 export function createSessionServices(deps: SessionServicesDeps): SessionServices {
@@ -59,7 +69,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     const id = sessionIdAt(now)
     const { platform, userId = '' } = source
     const emitsEvents = deps.emitsEvents(source)
-    if (emitsEvents) deps.emit('session:end', { platform, user_id: userId, session_key: key })
+    if (emitsEvents) deps.emit('session:end', { platform, user_id: userId, session_key: key, reason: 'new' })
     const sessionStart = { key, source: JSON.stringify(source), platform, userId, newSessionId: id, now }
     const { ended, before } = await store.run(function* () {
       const open = yield* abandonOpenTurn(key, now)
@@ -103,6 +113,46 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       } finally {
         release()
         engine.wake(key, 'turn')
+      }
+    },
+
+    sessionReplaced(replaced) {
+      const { source, sessionKey, reason } = replaced
+      const { platform, userId = '' } = source
+      if (deps.emitsEvents(source))
+        deps.emit('session:end', { platform, user_id: userId, session_key: sessionKey, reason })
+      deps.onSessionReplaced?.(replaced)
+    },
+
+    async changeConversation(key, change) {
+      const release = runningTurns.hold(key)
+      const goOn = () => {
+        release()
+        engine.wake(key, 'turn')
+      }
+      try {
+        await stopTurn(key)
+      } catch (error) {
+        goOn()
+        throw error
+      }
+      let abandoned: OpenTurn | undefined
+      return {
+        *write(now) {
+          abandoned = yield* abandonOpenTurn(key, now)
+          const state = yield* findSessionState(key)
+          if (abandoned !== undefined && state !== undefined)
+            yield* revokeEpoch({ sessionKey: key, epoch: state.epoch })
+          return yield* change(now)
+        },
+        committed() {
+          if (abandoned !== undefined) {
+            turnResults.publish(abandoned.seq, stoppedResult)
+            if (deps.emitsEvents(parseStoredEvent(abandoned.payload).source)) emitAgentEnd(key, abandoned)
+          }
+          goOn()
+        },
+        abandoned: goOn,
       }
     },
 

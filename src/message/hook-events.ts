@@ -10,10 +10,10 @@ export interface HookEvents {
   'gateway:startup': { platforms: string[] }
   /** The daemon is stopping, and running turns have ended. */
   'gateway:shutdown': { platforms: string[] }
-  /** The first turn of a session starts, also after a reset. */
-  'session:start': { platform: string; user_id: string; session_id: string; session_key: string }
-  /** A session is about to end because of a reset. */
-  'session:end': { platform: string; user_id: string; session_key: string }
+  /** The first turn of a session starts, also after a reset. `reason`: `daily` or `idle` after an automatic reset, else `new`. */
+  'session:start': { platform: string; user_id: string; session_id: string; session_key: string; reason: string }
+  /** A session ends. `reason`: `new`, `daily`, `idle`, or `resume` and `branch` for the commands of these names. */
+  'session:end': { platform: string; user_id: string; session_key: string; reason: string }
   /** `/new` or `/reset` created a new session. */
   'session:reset': { platform: string; user_id: string; session_key: string }
   /** A summary replaced the older part of a conversation. The session keeps its id, so `old_session_id` is ''. */

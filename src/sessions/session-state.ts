@@ -172,7 +172,8 @@ export function* startNewSession(options: EpochOptions, title: string): Transact
   return { ended: found?.session_id ?? null }
 }
 
-function* createSession(options: EpochOptions, title: string, parent: string | null): Transaction<void> {
+/** Stores a new session that is not the current one of its key yet. */
+export function* createSession(options: EpochOptions, title: string, parent: string | null): Transaction<void> {
   const { newSessionId: id, key, platform, userId: user_id, now } = options
   yield* exec(insertSession, { id, key, platform, user_id, title, parent_id: parent, now })
 }

@@ -115,7 +115,7 @@ export interface Database {
     /** Data that the provider requires in later requests, JSON. */
     provider_data: string | null
     usage: string | null
-    /** 0: the model reads it. n: replaced by the nth compression of its session. -1: excluded with its failed turn. */
+    /** 0: the model reads it. n: replaced by the nth compression of its session. -1: excluded with its failed turn. -2: taken back by a person. */
     superseded: Generated<number>
     /** 1: a summary that replaces the messages before it. */
     is_summary: Generated<number>

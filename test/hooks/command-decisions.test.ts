@@ -63,6 +63,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       stopTurn: failIfCalled,
       resetSession: failIfCalled,
       sessionStatus: failIfCalled,
+      conversations: failIfCalled,
       compressSession: failIfCalled,
       toggleYolo: failIfCalled,
       isYolo: failIfCalled,

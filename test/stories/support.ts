@@ -3,6 +3,7 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { HomeLayout } from '../../src/lib/home.ts'
+import type { UserMessage } from '../kit/fake-platform.ts'
 import type { ShownMessage } from '../kit/fake-platform-messages.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import type { TestGateway } from '../kit/start-gateway.ts'
@@ -32,6 +33,19 @@ export function waitForQuestion(gateway: TestGateway, chat?: string): Promise<Sh
 /** The first answer to a command that contains the text. Rejects after ten seconds. */
 export function waitForCommandReply(gateway: TestGateway, text = '', chat?: string): Promise<ShownMessage> {
   return waitForKey(gateway, 'command:', text, chat)
+}
+
+/** Sends a command and resolves with the text of its reply. Rejects after ten seconds. */
+export async function runCommand(gateway: TestGateway, text: string, options?: UserMessage): Promise<string> {
+  const isReply = ({ key }: ShownMessage) => key.startsWith('command:')
+  const earlier = new Set(
+    gateway.platform
+      .shown()
+      .filter(isReply)
+      .map(({ key }) => key),
+  )
+  await gateway.say(text, options)
+  return (await gateway.until((message) => isReply(message) && !earlier.has(message.key))).text
 }
 
 function waitForKey(gateway: TestGateway, prefix: string, text: string, chat?: string): Promise<ShownMessage> {

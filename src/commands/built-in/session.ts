@@ -2,8 +2,7 @@
  * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/approve`, `/deny` and `/yolo`; and `/pause`.
  */
 import type { CommandDefinition } from '../command.ts'
-
-const maxTitleChars = 200
+import { toTitle } from './title.ts'
 
 export const newCommand: CommandDefinition = {
   name: 'new',
@@ -13,7 +12,7 @@ export const newCommand: CommandDefinition = {
   queue: 'control',
   destructiveEffect: 'ends this conversation: I will not remember it in the next one.',
   async run({ sessionKey, source, args }, services) {
-    const title = args.slice(0, maxTitleChars).toWellFormed()
+    const title = toTitle(args)
     await services.resetSession(sessionKey, source, title)
     return title === '' ? '✨ New conversation. What can I do for you?' : `✨ New conversation: ${title}`
   },

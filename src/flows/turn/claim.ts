@@ -44,6 +44,8 @@ export interface Turn {
   readonly authority: Authority
   /** The first turn of its session. */
   readonly firstOfSession: boolean
+  /** Why this message began a new session by itself; absent for all others. */
+  readonly resetReason?: 'daily' | 'idle'
   /** An earlier attempt was interrupted by a stop or a crash. */
   readonly resumed: boolean
   /** Earlier attempts are counted against the turn (inbox/attempts.ts). Progress resets the count. */

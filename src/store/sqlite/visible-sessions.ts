@@ -21,10 +21,21 @@ export interface VisibleSessionsRequest {
   readonly words?: string
 }
 
-export interface ThreadRequest extends Omit<VisibleSessionsRequest, 'words'> {
-  /** An FTS5 expression. */
-  readonly match?: string
+export interface InsightsRequest {
+  readonly database: string
+  /** Null for all sessions of the gateway. */
+  readonly scope: SessionScope | null
+  /** ms since 1970. */
+  readonly since: number
 }
+
+export type ThreadRequest =
+  | (Omit<VisibleSessionsRequest, 'words'> & {
+      readonly kind: 'rows'
+      /** An FTS5 expression. */
+      readonly match?: string
+    })
+  | (InsightsRequest & { readonly kind: 'insights' })
 
 const rowShape = z.object({ session: z.string(), at: z.number(), role: z.string(), text: z.string() })
 const rowsShape = z.array(rowShape)
@@ -40,11 +51,34 @@ export async function readVisibleSessions(
   signal.throwIfAborted()
   const match = words === undefined ? undefined : toMatchExpression(words)
   if (match === '') return []
-  const threadRequest: ThreadRequest = { ...request, ...(match === undefined ? {} : { match }) }
-  const worker = new Worker(new URL('./visible-sessions-thread.ts', import.meta.url), { workerData: threadRequest })
+  return rowsShape.parse(
+    await readInThread({ ...request, kind: 'rows', ...(match === undefined ? {} : { match }) }, signal),
+  )
+}
+
+const insightsShape = z.object({
+  sessions: z.number(),
+  messages: z.number(),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  days: z.array(z.object({ day: z.string(), sessions: z.number(), tokens: z.number() })),
+  tools: z.array(z.object({ name: z.string(), calls: z.number() })),
+})
+
+/** Counts of sessions, messages, tokens and tool calls. Rejects as `readVisibleSessions`. */
+export async function readVisibleInsights(
+  request: InsightsRequest,
+  signal: AbortSignal,
+): Promise<z.output<typeof insightsShape>> {
+  signal.throwIfAborted()
+  return insightsShape.parse(await readInThread({ ...request, kind: 'insights' }, signal))
+}
+
+async function readInThread(workerData: ThreadRequest, signal: AbortSignal): Promise<unknown> {
+  const worker = new Worker(new URL('./visible-sessions-thread.ts', import.meta.url), { workerData })
   try {
-    const [rows] = await once(worker, 'message', { signal })
-    return rowsShape.parse(rows)
+    const [found] = await once(worker, 'message', { signal })
+    return found
   } finally {
     await worker.terminate()
   }

@@ -1,0 +1,174 @@
+/**
+ * What the commands for conversations do and reply.
+ */
+import type { CommandContext, CommandReply, CommandServices } from '../command.ts'
+import type { ConversationEntry, RetryResult, UndoResult } from '../conversation.ts'
+import { toTitle } from './title.ts'
+
+type Reply = Promise<string | CommandReply>
+
+const notBegun = 'This conversation has not begun yet. Write to me first.'
+
+export async function title({ sessionKey, args }: CommandContext, services: CommandServices): Reply {
+  const name = toTitle(args)
+  if (name === '') {
+    const { sessionId, title: current } = await services.sessionStatus(sessionKey)
+    if (sessionId === null) return notBegun
+    return current === ''
+      ? 'This conversation has no name. `/title <name>` gives it one.'
+      : `This conversation is called **${current}**.`
+  }
+  const { rename } = await services.conversations()
+  return (await rename(sessionKey, name)) ? `This conversation is called **${name}** now.` : notBegun
+}
+
+const maxShown = 20
+const maxLabelChars = 80
+
+export async function sessions(context: CommandContext, services: CommandServices): Reply {
+  const { list } = await services.conversations()
+  const { title: current, sessionId } = await services.sessionStatus(context.sessionKey)
+  const entries = await list(context, maxShown)
+  if (entries.length === 0) return 'There are no earlier conversations here. `/new` starts another one.'
+  const here = sessionId === null ? [] : [`**Now** ${current === '' ? 'without a name' : current} (\`${sessionId}\`)`]
+  const lines = entries.map((entry, index) => `${index + 1}. ${labelOf(entry)} · ${formatDay(entry.at)}`)
+  return [...here, `**Earlier conversations**\n\n${lines.join('\n')}`, '`/resume <number>` continues one.'].join('\n\n')
+}
+
+export async function resume(context: CommandContext, services: CommandServices): Reply {
+  const wanted = context.args.trim()
+  if (wanted === '') return sessions(context, services)
+  const conversations = await services.conversations()
+  const entries = await conversations.list(context, Number.POSITIVE_INFINITY)
+  const found = findConversation(entries, wanted)
+  if (found.length === 0) return 'There is no such conversation here. `/sessions` lists those that you can continue.'
+  const [entry, ...others] = found
+  if (entry === undefined || others.length > 0) {
+    const choices = found.slice(0, maxShown).map((one) => `- \`${one.id}\` ${labelOf(one)} · ${formatDay(one.at)}`)
+    return `Several conversations match. Use the id of one:\n\n${choices.join('\n')}`
+  }
+  return conversations.open(context, entry, (result) =>
+    result.kind === 'in-use'
+      ? `Another chat is in the conversation **${labelOf(entry)}** now. Write there, or start another conversation there first.`
+      : `Continues: **${labelOf(entry)}** (${result.messages} messages).${result.last === '' ? '' : ` The last one:\n\n> ${excerpt(result.last, 300)}`}`,
+  )
+}
+
+/** By number, id, whole name, or a part of the name; several entries when the words are ambiguous. */
+function findConversation(entries: readonly ConversationEntry[], wanted: string): readonly ConversationEntry[] {
+  const byId = entries.filter(({ id }) => id === wanted)
+  if (byId.length > 0) return byId
+  if (/^\d{1,4}$/.test(wanted)) return entries.slice(0, maxShown).slice(Number(wanted) - 1, Number(wanted))
+  const words = wanted.toLowerCase()
+  const same = entries.filter(({ label }) => label.toLowerCase() === words)
+  return same.length > 0 ? same : entries.filter(({ label }) => label.toLowerCase().includes(words))
+}
+
+export async function retry(context: CommandContext, services: CommandServices): Reply {
+  const conversations = await services.conversations()
+  return conversations.retry(context, ({ kind }) => retryTexts[kind])
+}
+
+const retryTexts: Readonly<Record<RetryResult['kind'], string>> = {
+  again: '🔁 Once more.',
+  nothing: 'There is nothing to answer again.',
+  summarised: 'The last message is part of a summary now, so I cannot answer it again. Send it once more.',
+  'not-yours': 'Another person wrote the last message. Only its author can have it answered again.',
+  queued: 'Other messages wait for an answer. Use `/retry` when they are answered.',
+}
+
+const maxUndo = 100
+
+export async function undo(context: CommandContext, services: CommandServices): Reply {
+  const args = context.args.trim()
+  const count = args === '' ? 1 : Number(args)
+  if (!Number.isInteger(count) || count < 1 || count > maxUndo)
+    return `Write \`/undo\`, or \`/undo <number>\` with a number from 1 to ${maxUndo}.`
+  const conversations = await services.conversations()
+  return conversations.undo(context, count, (result) => undoText(result, count))
+}
+
+function undoText({ count, text, usedTools, reachesSummary }: UndoResult, requested: number): string {
+  const limit = reachesSummary ? ' What was said before is summarised, and a summary cannot be taken back.' : ''
+  if (count === 0) return reachesSummary ? `I can take nothing back.${limit}` : 'There is nothing to take back.'
+  const what = count === 1 ? 'your last message and its answer' : `your last ${count} messages and their answers`
+  const fewer = count < requested && !reachesSummary ? ' That was everything.' : limit
+  const effects = usedTools ? ' What I did with tools meanwhile stays done.' : ''
+  return `↩️ Took back ${what}, from “${excerpt(text, 100)}” on.${fewer}${effects}`
+}
+
+export async function branch(context: CommandContext, services: CommandServices): Reply {
+  const name = toTitle(context.args)
+  const conversations = await services.conversations()
+  return conversations.branch(context, name, (result) =>
+    result.kind === 'nothing'
+      ? 'There is nothing to copy: we have not said anything yet.'
+      : `🌿 This is a copy of our conversation${name === '' ? '' : ` called **${name}**`} now. The original stays as it is; \`/resume\` returns to it.`,
+  )
+}
+
+export async function usage({ sessionKey }: CommandContext, services: CommandServices): Reply {
+  const conversations = await services.conversations()
+  const used = await conversations.usage(sessionKey)
+  if (used === undefined) return notBegun
+  const { inputTokens, outputTokens, messages, contextTokens, cachedTokens, contextLength, startedAt } = used
+  const share = contextTokens === undefined ? 0 : Math.round((contextTokens / contextLength) * 100)
+  const lines = [
+    `**Tokens** ${count(inputTokens)} in, ${count(outputTokens)} out`,
+    ...(contextTokens === undefined
+      ? []
+      : [
+          `**Context** ${count(contextTokens)} of ${count(contextLength)} (${share} %)`,
+          `**From the cache** ${count(cachedTokens)} in the latest request`,
+        ]),
+    `**Messages** ${messages} · since ${formatDay(startedAt)}`,
+  ]
+  return lines.join('  \n')
+}
+
+const defaultDays = 7
+const maxDays = 365
+
+export async function insights(context: CommandContext, services: CommandServices): Reply {
+  const args = context.args.trim().replace(/^days[=:]/, '')
+  const days = args === '' ? defaultDays : Number(args)
+  if (!Number.isInteger(days) || days < 1 || days > maxDays)
+    return `Write \`/insights\`, or \`/insights <days>\` with a number from 1 to ${maxDays}.`
+  const conversations = await services.conversations()
+  const found = await conversations.insights(context, days)
+  if (found.messages === 0) return `Nothing was said in the last ${days} days.`
+  const whose = found.isWholeGateway ? 'all conversations of this gateway' : 'your conversations here'
+  const lines = [
+    `**Last ${days} days**, ${whose}`,
+    `**Conversations** ${found.sessions} · **messages** ${found.messages}`,
+    `**Tokens** ${count(found.inputTokens)} in, ${count(found.outputTokens)} out`,
+    ...(found.tools.length === 0
+      ? []
+      : [`**Tools** ${found.tools.map(({ name, calls }) => `${name} ${calls}×`).join(', ')}`]),
+  ]
+  const perDay = found.days.slice(-14).map(({ day, sessions: open, tokens }) => {
+    return `- ${day}: ${open} ${open === 1 ? 'conversation' : 'conversations'}, ${count(tokens)} tokens`
+  })
+  return `${lines.join('  \n')}\n\n${perDay.join('\n')}`
+}
+
+function labelOf({ label }: ConversationEntry): string {
+  return excerpt(label, maxLabelChars)
+}
+
+/** One line of bounded length, without characters that change how the rest is read. */
+function excerpt(text: string, maxChars: number): string {
+  const flat = toTitle(text.slice(0, maxChars * 4), maxChars * 4).replace(/[`*_~|[\]]/g, '')
+  return flat.length <= maxChars ? flat : `${flat.slice(0, maxChars - 1).toWellFormed()}…`
+}
+
+/** `2026-11-23 14:05` in local time. */
+function formatDay(at: number): string {
+  const date = new Date(at)
+  const two = (value: number) => String(value).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
+}
+
+function count(tokens: number): string {
+  return tokens.toLocaleString('en')
+}

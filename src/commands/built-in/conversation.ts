@@ -1,0 +1,85 @@
+/**
+ * The built-in commands for conversations: `/title`, `/sessions`, `/resume`, `/retry`, `/undo`, `/branch`, `/usage` and
+ * `/insights`. Their code is loaded with the first of them.
+ */
+import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../command.ts'
+
+type Action = (context: CommandContext, services: CommandServices) => Promise<string | CommandReply>
+type ActionName = keyof typeof import('./conversation-actions.ts')
+
+function lazily(name: ActionName): Action {
+  return async (context, services) => (await import('./conversation-actions.ts'))[name](context, services)
+}
+
+export const titleCommand: CommandDefinition = {
+  name: 'title',
+  aliases: [],
+  description: 'Name this conversation, or show its name',
+  argsHint: '[name]',
+  queue: 'control',
+  run: lazily('title'),
+}
+
+export const sessionsCommand: CommandDefinition = {
+  name: 'sessions',
+  aliases: [],
+  description: 'List earlier conversations',
+  argsHint: '',
+  queue: 'control',
+  run: lazily('sessions'),
+}
+
+export const resumeCommand: CommandDefinition = {
+  name: 'resume',
+  aliases: [],
+  description: 'Continue an earlier conversation',
+  argsHint: '[number|name|id]',
+  queue: 'control',
+  run: lazily('resume'),
+}
+
+export const retryCommand: CommandDefinition = {
+  name: 'retry',
+  aliases: [],
+  description: 'Answer my last message again',
+  argsHint: '',
+  queue: 'control',
+  run: lazily('retry'),
+}
+
+export const undoCommand: CommandDefinition = {
+  name: 'undo',
+  aliases: [],
+  description: 'Take back the last message and its answer',
+  argsHint: '[number]',
+  queue: 'control',
+  destructiveEffect: 'takes back what was last said: I will not remember it.',
+  run: lazily('undo'),
+}
+
+export const branchCommand: CommandDefinition = {
+  name: 'branch',
+  aliases: ['fork'],
+  description: 'Continue in a copy of this conversation',
+  argsHint: '[name]',
+  queue: 'control',
+  run: lazily('branch'),
+}
+
+export const usageCommand: CommandDefinition = {
+  name: 'usage',
+  aliases: [],
+  description: 'Show the tokens of this conversation',
+  argsHint: '',
+  queue: 'control',
+  run: lazily('usage'),
+}
+
+export const insightsCommand: CommandDefinition = {
+  name: 'insights',
+  aliases: [],
+  description: 'Show how much you use me',
+  argsHint: '[days]',
+  queue: 'control',
+  run: lazily('insights'),
+}

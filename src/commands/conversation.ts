@@ -1,0 +1,97 @@
+/**
+ * What the commands for conversations need of the gateway: list them, open one, take messages back. Loaded with the first of
+ * these commands.
+ */
+import type { Authority } from '../message/authority.ts'
+import type { SessionId, SessionKey } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
+import type { CommandReply } from './reply.ts'
+
+/** Who asks, and where. */
+export interface ConversationCaller {
+  readonly sessionKey: SessionKey
+  readonly source: SessionSource
+  readonly authority: Authority
+  readonly signal: AbortSignal
+}
+
+export interface ConversationEntry {
+  readonly id: string
+  /** The title, or the beginning of the first message. */
+  readonly label: string
+  /** When something was last said, ms. */
+  readonly at: number
+}
+
+export interface ConversationServices {
+  /** Earlier conversations of this person or chat, the newest first, without the current one. At most `limit`. */
+  list(caller: ConversationCaller, limit: number): Promise<readonly ConversationEntry[]>
+  /** Makes an entry of `list` the current conversation. `say` words the reply. */
+  open(caller: ConversationCaller, entry: ConversationEntry, say: (result: OpenResult) => string): Promise<CommandReply>
+  /** Takes the last exchanges back. */
+  undo(caller: ConversationCaller, count: number, say: (result: UndoResult) => string): Promise<CommandReply>
+  /** Takes the last answer back and lets the agent answer the same message again. */
+  retry(caller: ConversationCaller, say: (result: RetryResult) => string): Promise<CommandReply>
+  /** Continues with a copy of the conversation. */
+  branch(caller: ConversationCaller, title: string, say: (result: BranchResult) => string): Promise<CommandReply>
+  /** Names the current conversation. False before its first message. */
+  rename(key: SessionKey, title: string): Promise<boolean>
+  /** Undefined before the first message. */
+  usage(key: SessionKey): Promise<ConversationUsage | undefined>
+  /** Numbers of the last `days` days: of the whole gateway for an owner in a direct message, else of what `list` shows. */
+  insights(caller: ConversationCaller, days: number): Promise<Insights>
+}
+
+export type OpenResult =
+  | { readonly kind: 'opened'; readonly messages: number; readonly last: string }
+  /** Another chat continues this conversation. */
+  | { readonly kind: 'in-use' }
+
+export interface UndoResult {
+  /** The number of exchanges that were taken back; fewer than requested at the beginning or at a summary. */
+  readonly count: number
+  /** The earliest message that was taken back; '' when there is none. */
+  readonly text: string
+  /** The agent used tools in what was taken back; their effects stay. */
+  readonly usedTools: boolean
+  /** What came before is summarised, so it cannot be taken back. */
+  readonly reachesSummary: boolean
+}
+
+export type RetryResult =
+  | { readonly kind: 'again' }
+  | { readonly kind: 'nothing' }
+  /** The last message is part of a summary. */
+  | { readonly kind: 'summarised' }
+  /** In a shared conversation, the last message is another person's. */
+  | { readonly kind: 'not-yours' }
+  /** Other messages wait for an answer. */
+  | { readonly kind: 'queued' }
+
+export type BranchResult =
+  | { readonly kind: 'branched'; readonly sessionId: SessionId; readonly messages: number }
+  | { readonly kind: 'nothing' }
+
+export interface ConversationUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly messages: number
+  /** Tokens of the latest request and its response; undefined before the first response. */
+  readonly contextTokens: number | undefined
+  /** Of the latest request, read from the cache of the provider. */
+  readonly cachedTokens: number
+  readonly contextLength: number
+  readonly startedAt: number
+}
+
+export interface Insights {
+  readonly sessions: number
+  readonly messages: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Local days, the oldest first; days without activity are left out. */
+  readonly days: readonly { readonly day: string; readonly sessions: number; readonly tokens: number }[]
+  /** The most used tools. */
+  readonly tools: readonly { readonly name: string; readonly calls: number }[]
+  readonly isWholeGateway: boolean
+}

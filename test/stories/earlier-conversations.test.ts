@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { at, conversation, rowsIn, runCommand } from './support.ts'
+
+async function exchange(gateway: TestGateway, text: string, options = {}): Promise<void> {
+  await gateway.say(text, options)
+  await gateway.waitForReply(`You said: ${text}`)
+}
+
+function lastRequest(gateway: TestGateway): string[] {
+  return conversation(gateway.model.requests.at(-1))
+}
+
+const sessionIds = (gateway: TestGateway) =>
+  rowsIn(gateway.home, 'select id from sessions order by created_at, id').map(({ id }) => String(id))
+
+test('/resume continues an earlier conversation with everything that was said in it', async (t) => {
+  const gateway = await startTestGateway(t)
+  await exchange(gateway, 'my name is Ada')
+  assert.match(await runCommand(gateway, '/title Names'), /Names/)
+  await runCommand(gateway, '/new')
+  await exchange(gateway, 'something else')
+  assert.match(await runCommand(gateway, '/sessions'), /1\. Names/)
+  assert.match(await runCommand(gateway, '/resume names'), /Names/)
+  await exchange(gateway, 'who am I?')
+  assert.deepEqual(lastRequest(gateway), [
+    'user: my name is Ada',
+    'assistant: You said: my name is Ada',
+    'user: who am I?',
+  ])
+  assert.match(await runCommand(gateway, '/resume 1'), /something else/)
+  await exchange(gateway, 'and now?')
+  assert.equal(lastRequest(gateway)[0], 'user: something else')
+  const ends = gateway.events.filter(({ name }) => name === 'session:end').map(({ context }) => context['reason'])
+  assert.deepEqual(ends, ['new', 'resume', 'resume'])
+})
+
+test('a person neither sees nor opens the conversations of another person, also not by id', async (t) => {
+  const gateway = await startTestGateway(t)
+  const ada = { user: 'ada', chat: 'ada-dm' }
+  const bob = { user: 'bob', chat: 'bob-dm' }
+  await exchange(gateway, 'the secret of Ada', ada)
+  await runCommand(gateway, '/new', ada)
+  await exchange(gateway, 'a note of Bob', bob)
+  await runCommand(gateway, '/new', bob)
+  const [adas = ''] = sessionIds(gateway)
+  assert.doesNotMatch(await runCommand(gateway, '/sessions', bob), /secret/)
+  for (const wanted of [adas, 'the secret of Ada', 'secret', '2'])
+    assert.doesNotMatch(await runCommand(gateway, `/resume ${wanted}`, bob), /secret|Continues/)
+  // Nor in a group in which both write.
+  const group = { chat: 'g1', chatType: 'group' as const }
+  await exchange(gateway, 'hello from Ada', { ...group, user: 'ada' })
+  await runCommand(gateway, '/new', { ...group, user: 'ada' })
+  assert.doesNotMatch(await runCommand(gateway, '/sessions', { ...group, user: 'ada' }), /secret/)
+  assert.doesNotMatch(await runCommand(gateway, '/sessions', { ...group, user: 'bob' }), /hello|secret/)
+  assert.doesNotMatch(await runCommand(gateway, `/resume ${adas}`, { ...group, user: 'ada' }), /secret|Continues/)
+  assert.match(await runCommand(gateway, `/resume ${adas}`, ada), /the secret of Ada/)
+})
+
+test('/undo takes exchanges back, and nothing of them is deleted', async (t) => {
+  const gateway = await startTestGateway(t)
+  for (const text of ['one', 'two', 'three']) await exchange(gateway, text)
+  assert.match(await runCommand(gateway, '/undo 2'), /“two”/)
+  await exchange(gateway, 'four')
+  assert.deepEqual(lastRequest(gateway), ['user: one', 'assistant: You said: one', 'user: four'])
+  const rows = rowsIn(gateway.home, 'select content, superseded from messages order by id')
+  assert.deepEqual(
+    rows.filter(({ superseded }) => superseded === -2).map(({ content }) => content),
+    ['two', 'You said: two', 'three', 'You said: three'],
+  )
+  await runCommand(gateway, '/undo 50')
+  assert.match(await runCommand(gateway, '/undo'), /nothing/)
+  assert.match(await runCommand(gateway, '/undo never'), /number/)
+})
+
+test('/undo stops the running turn and takes its message back', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ text: 'never said', hang: 'stream', hangAfter: 2 }] })
+  await gateway.say('hang')
+  await gateway.modelRequest(0)
+  assert.match(await runCommand(gateway, '/undo'), /“hang”/)
+  await exchange(gateway, 'fresh')
+  assert.deepEqual(lastRequest(gateway), ['user: fresh'])
+})
+
+test('/retry answers the last message again, without the first answer', async (t) => {
+  const gateway = await startTestGateway(t, {
+    replies: [{ text: 'hello' }, { text: 'a bad answer' }, { text: 'a good answer' }],
+  })
+  await gateway.say('hi')
+  await gateway.waitForReply('hello')
+  await gateway.say('a question')
+  await gateway.waitForReply('a bad answer')
+  await runCommand(gateway, '/retry')
+  await gateway.waitForReply('a good answer')
+  assert.deepEqual(lastRequest(gateway), ['user: hi', 'assistant: hello', 'user: a question'])
+  await exchange(gateway, 'next')
+  assert.deepEqual(lastRequest(gateway).slice(2), ['user: a question', 'assistant: a good answer', 'user: next'])
+})
+
+test('/retry sends a message again whose turn failed', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ text: 'hello' }, { error: { status: 400 } }] })
+  await gateway.say('hi')
+  await gateway.waitForReply('hello')
+  await gateway.say('a question')
+  await gateway.waitForReply(/provider\//)
+  await runCommand(gateway, '/retry')
+  await gateway.waitForReply('You said: a question')
+  assert.deepEqual(lastRequest(gateway), ['user: hi', 'assistant: hello', 'user: a question'])
+})
+
+test('in a shared conversation only the author of a message can have it answered again', async (t) => {
+  const gateway = await startTestGateway(t, { config: { group_sessions_per_user: false } })
+  const group = { chat: 'g1', chatType: 'group' as const }
+  assert.match(await runCommand(gateway, '/retry', { ...group, user: 'bob' }), /nothing/)
+  await gateway.say('do it', { ...group, user: 'ada' })
+  await gateway.waitForReply('do it')
+  assert.match(await runCommand(gateway, '/retry', { ...group, user: 'bob' }), /author/)
+  assert.equal(gateway.model.requests.length, 1)
+  assert.match(await runCommand(gateway, '/retry', { ...group, user: 'ada' }), /Once more/)
+  await gateway.modelRequest(1)
+})
+
+test('/branch continues with a copy, and the original stays as it is', async (t) => {
+  const gateway = await startTestGateway(t)
+  await exchange(gateway, 'one')
+  const [original = ''] = sessionIds(gateway)
+  await runCommand(gateway, '/branch Other way')
+  await exchange(gateway, 'two')
+  assert.deepEqual(lastRequest(gateway), ['user: one', 'assistant: You said: one', 'user: two'])
+  const [systemBefore, systemAfter] = gateway.model.requests.map(({ body }) => at(body, 'messages', 0))
+  assert.deepEqual(systemAfter, systemBefore, 'the copy keeps the cached beginning of the prompt')
+  await runCommand(gateway, `/resume ${original}`)
+  await exchange(gateway, 'three')
+  assert.deepEqual(lastRequest(gateway), ['user: one', 'assistant: You said: one', 'user: three'])
+  assert.match(await runCommand(gateway, '/sessions'), /1\. Other way/)
+})
+
+test('/usage and /insights show numbers of this person only', async (t) => {
+  const gateway = await startTestGateway(t)
+  assert.match(await runCommand(gateway, '/usage'), /not begun/)
+  await exchange(gateway, 'one')
+  await exchange(gateway, 'two', { user: 'bob', chat: 'bob-dm' })
+  assert.match(await runCommand(gateway, '/usage'), /Tokens/)
+  assert.match(await runCommand(gateway, '/insights'), /Conversations\*\* 1 .*messages\*\* 2/)
+  assert.match(await runCommand(gateway, '/insights 0'), /number/)
+})
