@@ -11,6 +11,7 @@ import { composeEndpoints, type Endpoints } from './app/endpoints.ts'
 import { type Infrastructure, openInfrastructure } from './app/infrastructure.ts'
 import type { Gateway, GatewayOptions } from './app/options.ts'
 import { removePidFile, writePidFile } from './app/pid-file.ts'
+import { readProfileFacts } from './app/profile-facts.ts'
 import { createAccountDirectory } from './flows/account-directory.ts'
 import { createExtensionWatcher, type ExtensionWatcher } from './flows/extension-watcher.ts'
 import { closeAttempts, recover } from './flows/recovery.ts'
@@ -94,6 +95,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
       unusableSettings: config.unusableSettings,
       usesDefaultsAfterFailure: () => config.state().source === 'defaults' && config.state().problems.length > 0,
       log,
+      profile: readProfileFacts(options.home).sessionNamespace,
       onlyPlatforms: options.onlyPlatforms,
       adapter: ({ platform, account }) => endpoints.supervisor.adapter(platform, account),
       clock,

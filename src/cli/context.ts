@@ -2,8 +2,9 @@
  * The dependencies of commands: the process as parameters.
  */
 import { fileURLToPath } from 'node:url'
-import { homeDirectory, type ProcessEnvironment, readEnvironment } from '../config/environment.ts'
+import { type ProcessEnvironment, readEnvironment } from '../config/environment.ts'
 import { createHomeLayout, type HomeLayout } from '../lib/home.ts'
+import { type ProfileOption, selectProfile } from './profile-selection.ts'
 
 /** `process.stdin` or a substitute. */
 export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean }
@@ -12,7 +13,11 @@ export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean; readonl
 
 export interface CliContext {
   readonly version: string
+  /** The home of the selected profile. */
   readonly home: HomeLayout
+  /** The home below which all profiles are, whichever is selected. */
+  readonly rootHome: string
+  readonly profile: string
   /** The variables of the process, without `.env`. */
   readonly environment: ProcessEnvironment
   /** Directories that contain platforms, the bundled one first. */
@@ -30,12 +35,16 @@ export interface CliContext {
   exitsAfterCommand?: boolean
 }
 
-export function createContext(version: string): CliContext {
-  const home = createHomeLayout(homeDirectory())
+/** Throws `cli/usage` or `cli/not-found` when the selected profile cannot be used. */
+export function createContext(version: string, option: ProfileOption): CliContext {
+  const { rootHome, profile, home: root } = selectProfile(option)
+  const home = createHomeLayout(root)
   const packagePath = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
   return {
     version,
     home,
+    rootHome,
+    profile,
     environment: readEnvironment(home.envFile).process,
     platformDirectories: [packagePath('platforms'), home.platforms, `${home.plugins}/platforms`],
     program: [process.execPath, packagePath('src/main.mjs')],

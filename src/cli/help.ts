@@ -9,6 +9,7 @@ export function createRoot({ version, output, errors, docsDirectory: docs }: Cli
   return new Command('hermes')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
+    .option('-p, --profile <name>', 'use this profile, before or after the command')
     .usage('<command> [options]')
     .addHelpCommand(
       new Command('help').argument('[command...]').description('show the help of a command').helpGroup('More:'),
@@ -90,7 +91,7 @@ Examples:
   hermes gateway run                           start the daemon and print the address of the page
   hermes chat --query 'What is on my disk?'    ask one question; stdout gets only the answer
 
-Home: $HERMES_HOME (default: ~/.hermes). Documentation: ${docs}
+Home: $HERMES_HOME (default: ~/.hermes), or that of the profile. Documentation: ${docs}
 Exit codes: 0 success, 1 failure, 2 usage error, 3 no gateway is running, 78 configuration error,
             130 interrupted.`
 }

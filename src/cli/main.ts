@@ -16,8 +16,8 @@ export async function main(process: Process): Promise<void> {
     process.stdout.write(`${version}\n`)
     return
   }
-  const { createContext } = await import('./context.ts')
-  const context = createContext(version)
+  const context = await openContext(process, version, args)
+  if (context === undefined) return
   let outputExitCode = 0
   handleOutputErrors(process.stdout, (reason) => {
     outputExitCode = 1
@@ -32,6 +32,25 @@ export async function main(process: Process): Promise<void> {
   process.exit()
 }
 
+/** Undefined when the selected profile cannot be used; the reason is reported then. */
+async function openContext(
+  process: Process,
+  version: string,
+  args: readonly string[],
+): Promise<CliContext | undefined> {
+  const [{ createContext }, { takeProfileOption }] = await Promise.all([
+    import('./context.ts'),
+    import('./profile-selection.ts'),
+  ])
+  try {
+    return createContext(version, takeProfileOption(args))
+  } catch (error) {
+    const { reportError } = await import('./exit-codes.ts')
+    process.exitCode = reportError(error, { errors: process.stderr })
+    return undefined
+  }
+}
+
 /** Resolves when all output was written or has failed. Exiting earlier would truncate the output to a pipe. */
 function flushOutput(output: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => output.write('', () => resolve()))
@@ -39,14 +58,17 @@ function flushOutput(output: NodeJS.WriteStream): Promise<void> {
 
 /** Runs a command and resolves with its exit code. Never rejects. */
 export async function runCommand(args: readonly string[], context: CliContext): Promise<number> {
-  const [{ buildProgram }, { resolveHelpRequest }, { reportError }] = await Promise.all([
+  const [{ buildProgram }, { resolveHelpRequest }, { reportError }, { takeProfileOption }] = await Promise.all([
     import('./program.ts'),
     import('./help.ts'),
     import('./exit-codes.ts'),
+    import('./profile-selection.ts'),
   ])
   try {
     const program = buildProgram(context)
-    const words = args.length === 0 ? ['--help'] : resolveHelpRequest(program, args)
+    // The context was created for the profile.
+    const commandWords = takeProfileOption(args).words
+    const words = commandWords.length === 0 ? ['--help'] : resolveHelpRequest(program, commandWords)
     await program.parseAsync(words, { from: 'user' })
     return context.exitCode
   } catch (error) {

@@ -147,6 +147,7 @@ function addInspectCommands(root: Command, context: CliContext): void {
 function addMaintainCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Maintain:')
   addConfigCommands(root, context)
+  addProfileCommands(root, context)
   addApprovalCommands(root, context)
   const inbox = createGroup(root, 'inbox', 'dead letters: messages that could not be processed')
   inbox
@@ -189,6 +190,57 @@ function addMaintainCommands(root: Command, context: CliContext): void {
     .action(() => {
       context.output.write(`${context.version}\n`)
     })
+}
+
+function addProfileCommands(root: Command, context: CliContext): void {
+  const profile = createGroup(root, 'profile', 'separate homes: each with its own settings, people and conversations')
+  const manage = () => import('./profiles/manage.ts')
+  profile
+    .command('list')
+    .description('list the profiles, and which of their gateways run')
+    .option(...json)
+    .action(async (options: JsonOption) => (await manage()).profileList(context, options))
+  profile
+    .command('create <name>')
+    .summary('create a profile, empty or with the settings of another')
+    .description(
+      'Creates a profile with a free port. `--clone` copies config.yaml, .env and SOUL.md of the selected profile, without tokens of platforms and without conversations.',
+    )
+    .option('--clone', 'copy the settings of the selected profile', false)
+    .option('--clone-from <profile>', 'copy the settings of this profile')
+    .action(async (name: string, options: { clone: boolean; cloneFrom?: string }) =>
+      (await import('./profiles/create.ts')).profileCreate(context, name, options),
+    )
+  profile
+    .command('use <name>')
+    .description('select the profile of commands without --profile; `default` is the root home')
+    .action(async (name: string) => (await manage()).profileUse(context, name))
+  profile
+    .command('show [name]')
+    .description('show a profile; without a name, the selected one')
+    .option(...json)
+    .action(async (name: string | undefined, options: JsonOption) =>
+      (await manage()).profileShow(context, name, options),
+    )
+  profile
+    .command('rename <name> <new-name>')
+    .description('rename a profile while its gateway is stopped; its conversations go on')
+    .action(async (name: string, newName: string) => (await manage()).profileRename(context, name, newName))
+  profile
+    .command('delete <name>')
+    .description('delete a profile with its conversations while its gateway is stopped')
+    .option('--yes', 'do not ask', false)
+    .action(async (name: string, options: { yes: boolean }) => (await manage()).profileDelete(context, name, options))
+  profile
+    .command('export <name> [file]')
+    .summary('write a profile to an archive (.tar.gz)')
+    .description(
+      'Writes settings and extensions of a profile to an archive (.tar.gz), without secrets and conversations unless `--with-secrets`.',
+    )
+    .option('--with-secrets', 'include keys, tokens, conversations and the stored state of plugins', false)
+    .action(async (name: string, file: string | undefined, options: { withSecrets: boolean }) =>
+      (await import('./profiles/export.ts')).profileExport(context, name, file, options),
+    )
 }
 
 function addApprovalCommands(root: Command, context: CliContext): void {

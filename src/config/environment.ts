@@ -32,6 +32,11 @@ export interface EnvironmentOrigin {
   readonly line?: number
 }
 
+/** The variables of this process. */
+export function processEnvironment(): ProcessEnvironment {
+  return process.env
+}
+
 /** The absolute path of `HERMES_HOME`, by default `~/.hermes`. The directory is not created. */
 export function homeDirectory(processEnv: ProcessEnvironment = process.env): string {
   const configured = processEnv['HERMES_HOME'] ?? ''

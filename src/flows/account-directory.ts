@@ -72,6 +72,8 @@ export interface AccountDirectoryDeps {
   /** The configuration is invalid and the defaults are in use. */
   readonly usesDefaultsAfterFailure: () => boolean
   readonly log: Logger
+  /** The profile in the session keys (contract §3.3). */
+  readonly profile: string
   /** Only these platforms. */
   readonly onlyPlatforms: readonly string[] | undefined
   /** Undefined while the account is not connected. */
@@ -153,7 +155,7 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
     commandTiersOf: (source) => accountOf(source)?.roles,
     policyOf,
     editPolicyOf: (source) => policyOf(source).edits,
-    sessionKey: (source) => sessionKeyOf(source, keyRules(source)),
+    sessionKey: (source) => sessionKeyOf({ ...source, profile: deps.profile }, keyRules(source)),
     isShared: (source) => isSharedSession(source, keyRules(source)),
     emitsEvents: ({ platform }) => installed.get(platform)?.gatewayEvents === true,
     routeOf,

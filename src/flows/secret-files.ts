@@ -5,6 +5,7 @@
 import { constants, open, realpath, stat } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import type { HomeLayout } from '../lib/home.ts'
+import { locateProfile } from '../lib/profiles.ts'
 
 export interface SecretFilesDeps {
   readonly home: Pick<HomeLayout, 'root' | 'logs' | 'envFile' | 'tokenFile' | 'databaseFile' | 'configFile'>
@@ -28,12 +29,15 @@ export function createSecretFileCheck({
   home,
   userHome,
 }: SecretFilesDeps): (path: string, content: string) => Promise<boolean> {
+  const root = locateProfile(home.root).rootHome
   const own = [home.envFile, home.tokenFile, home.databaseFile, home.configFile]
   return async (path, content) => {
     const [gateway, user, logs] = await Promise.all([home.root, userHome, home.logs].map(realPathIfExists))
     if (path.endsWith('.env') || secretDirectories.some((folder) => pathWithin(path, folder) !== undefined)) return true
     if (logs !== undefined && pathWithin(path, logs) !== undefined) return true
     const name = pathWithin(path, gateway)
+    // In the home of a profile, what lies around it belongs to the other profiles.
+    if (name === undefined && pathWithin(path, await realPathIfExists(root)) !== undefined) return true
     // Includes copies of these files and the files that the database keeps next to it.
     if (
       name !== undefined &&

@@ -2,6 +2,7 @@
  * The JSON that programs and webhooks receive for an event (contract §2.7). All events have the same form.
  */
 import { asRecord } from '../lib/json.ts'
+import { locateProfile } from '../lib/profiles.ts'
 
 export interface HookPayload {
   readonly hook_event_name: string
@@ -15,13 +16,14 @@ export interface HookPayload {
   readonly extra: unknown
 }
 
+/** @param cwd the home */
 export function createHookPayload(event: string, context: unknown, cwd: string): HookPayload {
   const session = propertyOf(context, 'session_id')
   const common = {
     hook_event_name: event,
     session_id: typeof session === 'string' ? session : '',
     cwd,
-    profile: 'default',
+    profile: locateProfile(cwd).profile,
   }
   const { tool_name: toolName, args, ...rest } = asRecord(context)
   if (typeof toolName !== 'string') return { ...common, tool_name: null, tool_input: null, extra: context }

@@ -11,6 +11,12 @@ export interface HomeLayout {
   readonly root: string
   readonly configFile: string
   readonly envFile: string
+  /** In the root home: the profile of commands without `--profile`. */
+  readonly activeProfileFile: string
+  /** In the root home: the homes of the other profiles. */
+  readonly profiles: string
+  /** In the home of a profile: where it comes from. */
+  readonly profileFile: string
   readonly soulFile: string
   readonly bootFile: string
   readonly databaseFile: string
@@ -48,6 +54,9 @@ export function createHomeLayout(root: string): HomeLayout {
     root,
     configFile: within('config.yaml'),
     envFile: within('.env'),
+    activeProfileFile: within('active_profile'),
+    profiles: within('profiles'),
+    profileFile: within('profile.json'),
     soulFile: within('SOUL.md'),
     bootFile: within('BOOT.md'),
     databaseFile: within('state.db'),

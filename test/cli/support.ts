@@ -174,6 +174,8 @@ export function createTestContext(
   return {
     version,
     home,
+    rootHome: root,
+    profile: 'default',
     environment: { HOME: root, HERMES_HOME: root, ...environment },
     platformDirectories: [platforms, home.platforms, join(home.plugins, 'platforms')],
     program: [process.execPath, mainFile],

@@ -83,6 +83,7 @@ const commands = createCommandRegistry()
 function gatewayWith(home: string, changes: object = {}) {
   const settings = configWith(changes)
   const directoryOfAccounts = createAccountDirectory({
+    profile: 'default',
     catalogue,
     settings: () => settings,
     unusableSettings: () => [],

@@ -28,6 +28,7 @@ test('a hook that passes on the text of a person gives this person no more right
   const started: Authority[] = []
   const services = createHookServices({
     accountDirectory: createAccountDirectory({
+      profile: 'default',
       catalogue,
       settings: () => settings,
       unusableSettings: () => [],

@@ -35,6 +35,7 @@ function directoryWith(given: GivenConfig, heldRoles?: PlatformAdapter['heldRole
   const state = { now: 0, given, logged: [] as string[] }
   const log = { ...silentLog, warn: (fields: { event?: unknown }) => void state.logged.push(String(fields.event)) }
   const accounts = createAccountDirectory({
+    profile: 'default',
     catalogue,
     settings: () =>
       schema.parse({

@@ -117,6 +117,9 @@ describe('the home', () => {
       [
         'config.yaml',
         '.env',
+        'active_profile',
+        'profiles',
+        'profile.json',
         'SOUL.md',
         'BOOT.md',
         'state.db',

@@ -2,6 +2,8 @@
  * The paths of the system and of the gateway that the rules protect.
  */
 import { dirname } from 'node:path'
+import { createHomeLayout } from '../../lib/home.ts'
+import { locateProfile } from '../../lib/profiles.ts'
 import type { Field } from './field.ts'
 import {
   componentMatches,
@@ -96,6 +98,11 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
   const critical = [[], ...systemDirectories, pathComponents(userHome), pathComponents(dirname(userHome))]
   const secrets = secretFiles.map((file) => [...homePath, ...file.split('/')])
   const code = codeDirectories.map((folder) => [...homePath, folder])
+  const { rootHome } = locateProfile(home)
+  // The homes of other profiles: around the home of a profile, and below the root home.
+  const otherHomes = pathComponents(rootHome === home ? createHomeLayout(home).profiles : rootHome)
+  const isOfOtherProfile = (path: PathPattern) =>
+    isWithin(path, otherHomes) && !(rootHome !== home && isWithin(path, homePath))
   const protectedTrees = [['etc'], [...pathComponents(userHome), '.ssh'], ['root', '.ssh'], ...code]
   const protectedFiles = [...secrets, ...settingsFiles.map((file) => [...homePath, file])]
   return {
@@ -108,8 +115,12 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
     isSystem: (path) => path.length <= 1 || systemTrees.some((protectedPath) => isWithin(path, protectedPath)),
     isProtected: (path) =>
       protectedTrees.some((protectedPath) => isWithin(path, protectedPath)) ||
-      protectedFiles.some((protectedPath) => matchesPath(path, protectedPath)),
-    isSecret: (path) => secrets.some((protectedPath) => matchesPath(path, protectedPath)) || isProcessSecret(path),
+      protectedFiles.some((protectedPath) => matchesPath(path, protectedPath)) ||
+      isOfOtherProfile(path),
+    isSecret: (path) =>
+      secrets.some((protectedPath) => matchesPath(path, protectedPath)) ||
+      isProcessSecret(path) ||
+      isOfOtherProfile(path),
     containsSecrets: (path) => matchesPath(path, homePath),
   }
 }

@@ -5,6 +5,7 @@ import { lstatSync, readdirSync, realpathSync, type Stats } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { locateProfile } from '../../lib/profiles.ts'
 import { privatePaths, startupDirectories, systemSecrets } from './hidden-paths.ts'
 import { isTemporary, isWithin, type SandboxView } from './sandbox.ts'
 
@@ -53,7 +54,8 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
   const read = options.read.map(expand).filter(isAllowed).map(realPath)
   const write = options.write.map(expand).filter(isAllowed).map(realPath)
   const listed = new Set([...read, ...write])
-  const gatewayHomes = [home, join(userHome, '.hermes')]
+  // The other profiles are below the root home.
+  const gatewayHomes = [home, locateProfile(home).rootHome, join(userHome, '.hermes')]
   const hidden = [
     ...gatewayHomes.flatMap(withRealPath),
     ...[...homes].flatMap((directory) => privatePaths.flatMap((name) => withRealPath(join(directory, name)))),
@@ -82,9 +84,10 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
   return { hidden: unique(hidden), readOnly: unique(readOnly), writable: unique(writable), privateTmp }
 }
 
-/** The home of the gateway itself, or one of its own directories and files. */
+/** The home of the gateway itself, or one of its own directories and files; in the home of a profile also the root home. */
 function isOwnedByGateway(path: string, home: string): boolean {
-  const root = realPath(home)
+  const own = realPath(home)
+  const root = isWithin(path, own) ? own : realPath(locateProfile(home).rootHome)
   if (!isWithin(path, root)) return false
   const [first = ''] = path.slice(root.length + 1).split('/')
   return first === '' || ownDirectories.includes(first) || isFile(join(root, first))

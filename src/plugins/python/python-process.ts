@@ -6,6 +6,7 @@ import type { Host, HostExit, HostOptions, HostRequestHandler } from '../../host
 import type { HostFailure } from '../../hosts/failure.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
+import { locateProfile } from '../../lib/profiles.ts'
 import { backoffMs } from '../../lib/timers.ts'
 import { bareName } from '../desired-state.ts'
 import type { DiscoveredPlugin } from '../discovery.ts'
@@ -190,7 +191,7 @@ function createGeneration(deps: PythonProcessDeps, onExit: (exit: HostExit) => v
         path: entryFile,
         entry: 'register',
         importAs: `hermes_plugin_${bareName(id).replace(/\W/g, '_')}`,
-        plugin: { id, directory, version: manifest.version, profile: 'default' },
+        plugin: { id, directory, version: manifest.version, profile: locateProfile(deps.home).profile },
       },
     ],
     env,

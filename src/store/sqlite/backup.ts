@@ -2,7 +2,7 @@
  * Copies the database before a migration, because an older version of the gateway cannot open the result.
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 
 /**
  * Writes `<path>.bak` (0600), which replaces the copy before an earlier migration, and returns its path. The copy is
@@ -23,6 +23,17 @@ export function backUpDatabase(db: DatabaseSync, path: string): string {
     throw error
   }
   return backup
+}
+
+/** Writes a copy (0600) of a database, which may be in use. `target` must not exist. Throws errors of SQLite and of the file system. */
+export function copyDatabase(path: string, target: string): void {
+  const db = new DatabaseSync(path, { readOnly: true })
+  try {
+    closeSync(openSync(target, 'ax', 0o600))
+    db.prepare('vacuum into ?').run(target)
+  } finally {
+    db.close()
+  }
 }
 
 function syncFile(path: string): void {

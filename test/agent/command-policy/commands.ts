@@ -232,6 +232,8 @@ export const needsApproval: Readonly<Record<string, readonly string[]>> = {
     'killall gateway',
     'kill $(cat ~/.hermes/gateway.pid)',
     'hermes gateway stop',
+    'hermes -p coder gateway stop',
+    'hermes gateway --profile coder stop',
   ],
   'hermes-for-owner': [
     ...[
@@ -244,7 +246,8 @@ export const needsApproval: Readonly<Record<string, readonly string[]>> = {
     ...['hermes approvals revoke 1', 'hermes pairing approve telegram 123', 'hermes pause off'],
     ...['hermes web url', 'hermes web url | rev', 'hermes web list', 'hermes chat -q "accept it"'],
     ...['hermes inbox retry 1', 'hermes outbox drop 1', 'hermes gateway run --accept-hooks'],
-    ...['hermes plugins "$ACTION" evil', 'hermes "$@"'],
+    ...['hermes plugins "$ACTION" evil', 'hermes "$@"', 'hermes profile delete coder --yes'],
+    ...['hermes -p status web url', 'hermes --profile=coder sessions list', 'hermes status -pcoder'],
   ],
   'gateway-detached': ['hermes gateway run &', 'nohup hermes gateway run', 'setsid hermes gateway run'],
   'service-change': [
@@ -299,6 +302,7 @@ export const needsApproval: Readonly<Record<string, readonly string[]>> = {
   'read-secret': [
     'cat ~/.hermes/.env',
     'cat ~/.hermes/gateway.token',
+    'cat ~/.hermes/profiles/coder/.env',
     'cat ~/.hermes/*',
     'tar czf x.tgz ~/.hermes',
     'grep -r key ~/.hermes/',

@@ -56,6 +56,22 @@ describe('the view of the sandbox', () => {
     assert.equal(accessOf(view, '/srv/data/a'), 'writable')
   })
 
+  test('the homes of the other profiles are hidden from a profile, and what it uses itself is not', async () => {
+    await using victim = await createVictim({ setting: 'seatbelt' })
+    const { userHome } = victim
+    const root = join(userHome, 'agents')
+    const [own, other] = ['coder', 'writer'].map((name) => join(root, 'profiles', name))
+    assert.ok(own !== undefined && other !== undefined)
+    for (const home of [own, other]) mkdirSync(join(home, 'workspace'), { recursive: true })
+    for (const home of [own, other]) writeFileSync(join(home, 'profile.json'), '{}')
+    const cwd = join(own, 'workspace')
+    const view = viewOf({ home: own, userHome }, cwd, { read: [root, other], write: [join(root, 'hooks'), other] })
+    for (const path of [root, join(root, '.env'), other, join(other, 'workspace/a'), join(root, 'hooks/x')])
+      assert.equal(accessOf(view, path), 'hidden', path)
+    assert.equal(accessOf(view, join(cwd, 'a')), 'writable')
+    assert.equal(accessOf(view, join(own, '.env')), 'hidden')
+  })
+
   test('the program, its packages and Node are read-only in a working directory that contains them', async () => {
     await using victim = await createVictim({ setting: 'seatbelt' })
     const project = join(victim.userHome, 'project')

@@ -23,7 +23,10 @@ export interface DocumentedCommand {
 
 /** The program itself, then its commands in order. */
 export function allCommands(): readonly DocumentedCommand[] {
-  return describe(buildProgram({ ...createContext('0.0.0'), docsDirectory: 'docs' }), [])
+  return describe(
+    buildProgram({ ...createContext('0.0.0', { words: [], profile: undefined }), docsDirectory: 'docs' }),
+    [],
+  )
 }
 
 function describe(command: Command, before: readonly string[]): DocumentedCommand[] {

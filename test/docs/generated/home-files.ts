@@ -15,6 +15,15 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'Keys and tokens, one `NAME=value` per line. Used only for the configuration: commands of the agent do not inherit them.',
   ],
   soulFile: ['you', 'The persona of the agent. The system prompt of new sessions begins with it.'],
+  activeProfileFile: ['gateway', 'The profile that `hermes profile use` has selected; only in the root home.'],
+  profiles: [
+    'gateway',
+    'The homes of the other profiles, one folder each; see [several profiles](../how-to/run-several-profiles.md). Only in the root home.',
+  ],
+  profileFile: [
+    'gateway',
+    'When a profile was created, the profile it was cloned from, and the name in its session keys; only in the home of a profile.',
+  ],
   platforms: [
     'you',
     'Your chat platforms, one folder each. Watched: a change is reported and takes effect after a restart.',

@@ -99,10 +99,11 @@ function readsOnly(first: string, second: string): boolean {
 }
 
 function checkHermes(command: SimpleCommand): RuleMatch | undefined {
-  const [first = '', second = ''] = literalArguments(command.args).filter((word) => !word.startsWith('-'))
+  const { words, namesProfile } = withoutProfileOption(literalArguments(command.args))
+  const [first = '', second = ''] = words.filter((word) => !word.startsWith('-'))
   if (first !== 'gateway') {
     const isKnown = command.args.every((field) => literalText(field) !== undefined)
-    return isKnown && readsOnly(first, second) ? undefined : speaksForOwner
+    return isKnown && !namesProfile && readsOnly(first, second) ? undefined : speaksForOwner
   }
   if (second === 'stop' || second === 'restart') return killsGateway
   if (hasOption(command.args, '', ['accept-hooks'])) return speaksForOwner
@@ -111,6 +112,13 @@ function checkHermes(command: SimpleCommand): RuleMatch | undefined {
   return second === 'run' && detached
     ? requireApproval('gateway-detached', 'starts a second gateway in the background')
     : undefined
+}
+
+/** The value of the option is no command. Another profile has its own people and secrets. */
+function withoutProfileOption(words: readonly string[]): { words: readonly string[]; namesProfile: boolean } {
+  const isOption = (word: string | undefined) => word === '-p' || word === '--profile'
+  const rest = words.filter((word, index) => !isOption(word) && !isOption(words[index - 1]))
+  return { words: rest, namesProfile: words.some((word) => /^(?:-p|--profile(?:=|$))/.test(word)) }
 }
 
 /** A function that calls itself more than once, or in the background: it multiplies until the machine stops. */

@@ -1,0 +1,92 @@
+/**
+ * Selects the profile of a command: `--profile`, then HERMES_PROFILE, then a HERMES_HOME that is a profile, then the profile
+ * that `hermes profile use` has set.
+ */
+import { existsSync } from 'node:fs'
+import { homeDirectory, type ProcessEnvironment, processEnvironment } from '../config/environment.ts'
+import { HermesError } from '../lib/errors.ts'
+import { readTextIfExists } from '../lib/files.ts'
+import { createHomeLayout } from '../lib/home.ts'
+import { defaultProfile, findProfileNameProblem, locateProfile, profileHome } from '../lib/profiles.ts'
+
+export interface SelectedProfile {
+  /** The home of `default`, below which the others are. */
+  readonly rootHome: string
+  readonly profile: string
+  /** The home of the profile. */
+  readonly home: string
+}
+
+export interface ProfileOption {
+  /** The arguments without the option. */
+  readonly words: readonly string[]
+  readonly profile: string | undefined
+}
+
+/**
+ * Takes `-p <name>` and `--profile <name>` out of the arguments, before or after the command.
+ * Throws `cli/usage` when the name is missing, or when two different names are given.
+ */
+export function takeProfileOption(args: readonly string[]): ProfileOption {
+  const words: string[] = []
+  const names: string[] = []
+  for (let index = 0; index < args.length; index++) {
+    const word = args[index] ?? ''
+    if (word === '--') {
+      words.push(...args.slice(index))
+      break
+    }
+    const inline = /^(?:--profile=|-p=?(?=.))(.*)$/s.exec(word)?.[1]
+    if (inline !== undefined) names.push(inline)
+    else if (word === '-p' || word === '--profile') {
+      index += 1
+      names.push(args[index] ?? '')
+    } else words.push(word)
+  }
+  const [profile] = names
+  if (names.some((name) => name === '' || name.startsWith('-')))
+    throw new HermesError('cli/usage', '--profile: expected the name of a profile.')
+  if (names.some((name) => name !== profile))
+    throw new HermesError('cli/usage', `--profile: expected one profile, found ${names.join(' and ')}.`)
+  return { words, profile }
+}
+
+/**
+ * `profile` commands also work when the selected profile does not exist: they are how it is created or selected.
+ * Throws `cli/usage` for an invalid name, `cli/not-found` for a profile that does not exist.
+ */
+export function selectProfile(
+  { words, profile: option }: ProfileOption,
+  environment: ProcessEnvironment = processEnvironment(),
+): SelectedProfile {
+  const { rootHome, profile: located } = locateProfile(homeDirectory(environment))
+  const named = option ?? nonEmpty(environment['HERMES_PROFILE'])
+  const profile = named ?? (located === defaultProfile ? readStickyProfile(rootHome) : located)
+  assertProfileName(profile)
+  const home = profileHome(rootHome, profile)
+  if (profile === defaultProfile || existsSync(home)) return { rootHome, profile, home }
+  if (words[0] === 'profile' && option === undefined) return { rootHome, profile: defaultProfile, home: rootHome }
+  throw profileNotFound(profile, rootHome)
+}
+
+/** Throws `cli/usage`. */
+export function assertProfileName(name: string): void {
+  const problem = findProfileNameProblem(name)
+  if (problem !== undefined) throw new HermesError('cli/usage', `Profile ${JSON.stringify(name)}: ${problem}.`)
+}
+
+export function profileNotFound(name: string, rootHome: string): HermesError {
+  return new HermesError('cli/not-found', `There is no profile ${name} in ${rootHome}.`, {
+    hint: `\`hermes profile list\` shows the profiles, \`hermes profile create ${name}\` creates it, and \`hermes profile use default\` selects the default one again.`,
+  })
+}
+
+/** The profile of commands without `--profile`; `default` without a file, and for a file that names no profile. */
+export function readStickyProfile(rootHome: string): string {
+  const name = readTextIfExists(createHomeLayout(rootHome).activeProfileFile, 1_024)?.trim() ?? ''
+  return name === '' ? defaultProfile : name
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === undefined || text.trim() === '' ? undefined : text.trim()
+}

@@ -1,0 +1,80 @@
+/**
+ * Removes and sets single values of a YAML file and preserves the rest, including comments. For files that users maintain by
+ * hand.
+ */
+import { type Document, isMap, isScalar, type Node, parseDocument, visit } from 'yaml'
+
+export type YamlPath = readonly [string, ...string[]]
+
+export interface YamlValueEdits {
+  /** Whether to remove the value at this path, and its key. Items of lists have their index in the path. */
+  readonly remove?: (path: readonly string[], value: unknown) => boolean
+  readonly set?: readonly { readonly path: YamlPath; readonly value: string | number | boolean }[]
+}
+
+export interface EditedYaml {
+  readonly text: string
+  readonly removed: readonly { readonly path: readonly string[]; readonly value: unknown }[]
+}
+
+/** Throws if the text is not valid YAML, or if a value on a path of `set` is not a mapping. */
+export function editYamlValues(text: string, { remove = () => false, set = [] }: YamlValueEdits): EditedYaml {
+  const document = parseDocument(text, { schema: 'core', keepSourceTokens: true, uniqueKeys: false })
+  const [error] = document.errors
+  if (error !== undefined) throw error
+  const removed: { readonly path: readonly string[]; readonly value: unknown }[] = []
+  visit(document, {
+    Pair(_key, pair, ancestors) {
+      const path = [...pathOf(ancestors), isScalar(pair.key) ? String(pair.key.value) : '']
+      const value = toPlain(document, pair.value)
+      if (!remove(path, value)) return undefined
+      removed.push({ path, value })
+      return visit.REMOVE
+    },
+    Scalar(key, node, ancestors) {
+      // The value of a key is judged with its key.
+      if (typeof key !== 'number') return undefined
+      const path = [...pathOf(ancestors), String(key)]
+      if (!remove(path, node.value)) return undefined
+      removed.push({ path, value: node.value })
+      return visit.REMOVE
+    },
+  })
+  for (const { path, value } of set) setValue(document, path, value)
+  if (removed.length === 0 && set.length === 0) return { text, removed }
+  return { text: document.toString({ lineWidth: 0, flowCollectionPadding: false }), removed }
+}
+
+type Ancestors = Parameters<Extract<NonNullable<Parameters<typeof visit>[1]>, (...args: never[]) => unknown>>[2]
+
+/** The keys of the pairs on the way. */
+function pathOf(ancestors: Ancestors): string[] {
+  return ancestors.flatMap((ancestor) =>
+    'key' in ancestor && isScalar(ancestor.key) ? [String(ancestor.key.value)] : [],
+  )
+}
+
+function toPlain(document: Document, node: unknown): unknown {
+  return isNodeLike(node) ? node.toJS(document) : node
+}
+
+function isNodeLike(node: unknown): node is Node {
+  return typeof node === 'object' && node !== null && 'toJS' in node
+}
+
+function setValue(document: Document, path: YamlPath, value: string | number | boolean): void {
+  if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
+    const { comment, commentBefore } = document
+    document.contents = document.createNode({})
+    document.comment = comment
+    document.commentBefore = commentBefore
+  }
+  for (let depth = 0; depth < path.length; depth++) {
+    const parent = path.slice(0, depth)
+    const found = depth === 0 ? document.contents : document.getIn(parent, true)
+    const isEmpty = found === undefined || (isScalar(found) && found.value === null)
+    if (isEmpty) document.setIn(parent, document.createNode({}))
+    else if (!isMap(found)) throw new Error(`expected a mapping at ${parent.join('.') || 'the top of the file'}`)
+  }
+  document.setIn(path, value)
+}

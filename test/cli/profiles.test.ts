@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { runCommand } from '../../src/cli/main.ts'
+import { selectProfile, takeProfileOption } from '../../src/cli/profile-selection.ts'
+import { isHermesError } from '../../src/lib/errors.ts'
+import { createHomeLayout } from '../../src/lib/home.ts'
+import { lockHome } from '../../src/store/sqlite/lock.ts'
+import { writeMigratedDatabase } from '../kit/migrated-database.ts'
+import { tempHome } from '../kit/temp-home.ts'
+import { createTestContext, hermes } from './support.ts'
+
+/** Runs a command as the command line does, with the profile that its words and the environment select. */
+async function run(root: string, line: string, environment: Readonly<Record<string, string>> = {}) {
+  const variables = { HOME: root, HERMES_HOME: root, ...environment }
+  const words = line.split(' ')
+  const context = createTestContext(root, { environment: variables })
+  try {
+    const { home, rootHome, profile } = selectProfile(takeProfileOption(words), variables)
+    const selected = { ...context, home: createHomeLayout(home), rootHome, profile }
+    const code = await runCommand(words, selected)
+    return { code, stdout: String(context.output.read() ?? ''), stderr: String(context.errors.read() ?? '') }
+  } catch (error) {
+    if (!isHermesError(error)) throw error
+    return { code: error.code, stdout: '', stderr: error.message }
+  }
+}
+
+async function profileNames(root: string, line = 'profile list --json'): Promise<string[]> {
+  const listed: { name: string }[] = JSON.parse((await run(root, line)).stdout)
+  return listed.map(({ name }) => name)
+}
+
+const secretConfig = `# my settings
+model: gpt-5
+api_key: sk-model-0123456789
+http: {port: 8642, token: http-token-0123456789}
+platforms:
+  telegram:
+    token: "\${TELEGRAM_TOKEN}" # the bot
+    allow_from: [42]
+  slack:
+    accounts:
+      work: {bot_token: xoxb-0123456789, app_token: xapp-0123456789, allow_from: ['U1']}
+`
+const secretEnv = `# keys
+OPENAI_API_KEY=sk-openai-0123456789
+DISCORD_BOT_TOKEN="first line
+second line"
+TELEGRAM_TOKEN=123:telegram
+HERMES_HTTP_PORT=9000
+DISCORD_ALLOWED_USERS=7
+`
+
+function homeWithSecrets(t: TestContext): string {
+  const root = tempHome(t)
+  writeFileSync(join(root, 'config.yaml'), secretConfig, { mode: 0o600 })
+  writeFileSync(join(root, '.env'), secretEnv, { mode: 0o600 })
+  writeFileSync(join(root, 'SOUL.md'), 'You are kind.\n')
+  writeMigratedDatabase(join(root, 'state.db'))
+  return root
+}
+
+test('a new profile has a home of its own, and every profile sees all of them', async (t) => {
+  const root = tempHome(t)
+  assert.equal((await run(root, 'profile create coder')).code, 0)
+  assert.equal((await run(root, 'profile create main')).code, 0)
+  assert.deepEqual(await profileNames(root), ['default', 'coder', 'main'])
+  assert.deepEqual(await profileNames(root, '-p coder profile list --json'), ['default', 'coder', 'main'])
+  assert.equal((await run(root, 'config path -p coder')).stdout.trim(), join(root, 'profiles', 'coder', 'config.yaml'))
+  assert.equal((await run(root, '--profile=coder config path')).stdout, (await run(root, '-pcoder config path')).stdout)
+  assert.equal(statSync(join(root, 'profiles', 'coder')).mode & 0o777, 0o700)
+})
+
+test('profiles have different ports', async (t) => {
+  const root = tempHome(t)
+  for (const name of ['one', 'two']) await run(root, `profile create ${name}`)
+  const ports = await Promise.all(
+    ['default', 'one', 'two'].map(async (name) => {
+      const shown: { url: string } = JSON.parse((await run(root, `profile show ${name} --json`)).stdout)
+      return new URL(shown.url).port
+    }),
+  )
+  assert.equal(new Set(ports).size, 3)
+})
+
+test('a clone has the settings, the keys and the persona, but no token of a platform and no conversation', async (t) => {
+  const root = homeWithSecrets(t)
+  const { code, stdout } = await run(root, 'profile create twin --clone')
+  assert.equal(code, 0)
+  const twin = createHomeLayout(join(root, 'profiles', 'twin'))
+  const config = readFileSync(twin.configFile, 'utf8')
+  const env = readFileSync(twin.envFile, 'utf8')
+  for (const text of ['# my settings', 'model: gpt-5', 'sk-model', 'allow_from: [ 42 ]', 'U1'])
+    assert.ok(config.includes(text) || config.includes(text.replaceAll(/(?<=\[) | (?=\])/g, '')), `${text}\n${config}`)
+  assert.doesNotMatch(config, /TELEGRAM_TOKEN|xoxb|xapp|http-token|8642/)
+  assert.equal(env, '# keys\nOPENAI_API_KEY=sk-openai-0123456789\nDISCORD_ALLOWED_USERS=7\n')
+  assert.equal(readFileSync(twin.soulFile, 'utf8'), 'You are kind.\n')
+  for (const file of [twin.configFile, twin.envFile, twin.soulFile])
+    assert.equal(statSync(file).mode & 0o777, 0o600, file)
+  assert.equal(existsSync(twin.databaseFile), false)
+  for (const left of ['platforms.telegram.token', 'platforms.slack.accounts.work.app_token', 'DISCORD_BOT_TOKEN'])
+    assert.ok(stdout.includes(left), stdout)
+})
+
+test('the profile in use applies to every command until another one is named', async (t) => {
+  const root = tempHome(t)
+  await run(root, 'profile create coder')
+  await run(root, 'profile create other')
+  await run(root, 'profile use coder')
+  const homeOf = async (line: string, environment = {}) =>
+    (await run(root, line, environment)).stdout.trim().replace('/config.yaml', '')
+  assert.equal(await homeOf('config path'), join(root, 'profiles', 'coder'))
+  assert.equal(await homeOf('config path -p default'), root)
+  assert.equal(await homeOf('config path', { HERMES_PROFILE: 'other' }), join(root, 'profiles', 'other'))
+  const other = { HERMES_HOME: join(root, 'profiles', 'other') }
+  assert.equal(await homeOf('config path', other), join(root, 'profiles', 'other'))
+  assert.deepEqual(JSON.parse((await run(root, 'profile list --json', other)).stdout).length, 3)
+  await run(root, 'profile use default')
+  assert.equal(await homeOf('config path'), root)
+})
+
+test('a name that could leave the folder of the profiles is refused', async (t) => {
+  const root = tempHome(t)
+  const names = ['..', '.', 'a/b', '../x', 'a\\b', 'Coder', '-x', 'a'.repeat(65), 'all', 'ä', 'x\n']
+  for (const name of names) {
+    const context = createTestContext(root)
+    const code = await runCommand(['profile', 'create', '--', name], context)
+    assert.equal(code, 2, name)
+    for (const option of [['-p', name], [`--profile=${name}`]]) {
+      assert.throws(
+        () => selectProfile(takeProfileOption([...option, 'status']), { HERMES_HOME: root }),
+        (error) => isHermesError(error, 'cli/usage'),
+        name,
+      )
+    }
+  }
+  assert.deepEqual(await profileNames(root), ['default'])
+})
+
+test('a profile that does not exist is an error that names the ways out', async (t) => {
+  const root = tempHome(t)
+  assert.equal((await run(root, '-p absent status')).code, 'cli/not-found')
+  await run(root, 'profile create gone')
+  await run(root, 'profile use gone')
+  await run(root, 'profile delete gone --yes')
+  assert.equal((await run(root, 'config path')).stdout.trim(), join(root, 'config.yaml'))
+  writeFileSync(join(root, 'active_profile'), 'gone\n')
+  assert.equal((await run(root, 'config path')).code, 'cli/not-found')
+  assert.equal((await run(root, 'profile use default')).code, 0)
+  for (const line of ['profile create default', 'profile delete default --yes', 'profile rename default x'])
+    assert.equal((await run(root, line)).code, 2, line)
+})
+
+test('a profile whose gateway runs is neither renamed nor deleted, and a deletion asks first', async (t) => {
+  const root = tempHome(t)
+  await run(root, 'profile create coder')
+  const home = createHomeLayout(join(root, 'profiles', 'coder'))
+  assert.equal((await run(root, 'profile delete coder')).code, 2)
+  const lock = lockHome(home.lockFile)
+  for (const line of ['profile rename coder writer', 'profile delete coder --yes']) {
+    const { code, stderr } = await run(root, line)
+    assert.equal(code, 78, line)
+    assert.match(stderr, /home\/locked/)
+  }
+  lock.release()
+  await run(root, 'profile use coder')
+  assert.equal((await run(root, 'profile rename coder writer')).code, 0)
+  assert.deepEqual(await profileNames(root), ['default', 'writer'])
+  const shown = JSON.parse((await run(root, 'profile show --json')).stdout)
+  assert.deepEqual([shown.name, shown.default, shown.session_namespace], ['writer', true, 'coder'])
+  assert.equal((await run(root, 'profile delete writer --yes')).code, 0)
+  assert.deepEqual(await profileNames(root), ['default'])
+})
+
+test('an exported profile has no secret unless it is asked for', async (t) => {
+  const root = homeWithSecrets(t)
+  const skill = join(root, 'skills', `${'deep-'.repeat(20)}folder`)
+  mkdirSync(skill, { recursive: true })
+  writeFileSync(join(skill, 'SKILL.md'), 'how to\n')
+  writeFileSync(join(root, 'skills', '.env'), 'KEY=secret-in-a-skill\n')
+  symlinkSync('/etc/passwd', join(root, 'skills', 'link'))
+  const archive = join(root, 'plain.tar.gz')
+  const { code, stdout } = await run(root, `profile export default ${archive}`)
+  assert.equal(code, 0)
+  assert.match(stdout, /api_key.*\n.*skills\/link/s)
+  assert.equal(statSync(archive).mode & 0o777, 0o600)
+  const names = execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' })
+  assert.doesNotMatch(names, /\.env|state\.db|link/)
+  assert.ok(names.includes(`default/skills/${'deep-'.repeat(20)}folder/SKILL.md`), names)
+  const text = execFileSync('tar', ['-xzOf', archive], { encoding: 'utf8' })
+  assert.match(text, /gpt-5.*\$\{TELEGRAM_TOKEN\}.*how to/s)
+  assert.doesNotMatch(text, /sk-|xoxb|xapp|http-token|secret-in-a-skill/)
+  assert.equal((await run(root, `profile export default ${archive}`)).code, 2)
+  const full = join(root, 'full.tar.gz')
+  assert.equal((await run(root, `profile export default ${full} --with-secrets`)).code, 0)
+  const all = execFileSync('tar', ['-tzf', full], { encoding: 'utf8' })
+  for (const name of ['default/.env', 'default/state.db', 'default/config.yaml']) assert.ok(all.includes(name), all)
+})
+
+test('the option of the profile is understood before and after the command by the program itself', async (t) => {
+  const root = tempHome(t)
+  await run(root, 'profile create coder')
+  const found = await hermes(t, ['-p', 'coder', 'config', 'path'], { home: root })
+  assert.deepEqual([found.code, found.stdout.trim()], [0, join(root, 'profiles', 'coder', 'config.yaml')])
+  const missing = await hermes(t, ['status', '--profile', 'absent'], { home: root })
+  assert.deepEqual([missing.code, missing.stdout], [1, ''])
+  assert.match(missing.stderr, /cli\/not-found/)
+})
