@@ -24,6 +24,7 @@ import type { ModelOutages } from './flows/turn/model-outages.ts'
 import {
   completedResult,
   failedResult,
+  interruptedResult,
   noteFailure,
   startTurnProgress,
   stoppedResult,
@@ -40,7 +41,13 @@ import { hasWaitingUser } from './message/event.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
-import { type RunningTurn, type RunningTurns, StopRequested, TurnPaused } from './sessions/running-turns.ts'
+import {
+  type RunningTurn,
+  type RunningTurns,
+  StopRequested,
+  TurnInterrupted,
+  TurnPaused,
+} from './sessions/running-turns.ts'
 
 export interface TurnDeps extends TurnProgressDeps {
   readonly outages: ModelOutages
@@ -145,7 +152,7 @@ async function runModelTurn(
   try {
     const chosen = await deps.model()
     const system = turn.systemPrompt ?? (await deps.freezePrompt(turn))
-    const entries = await deps.compression.beforeTurn(turn, chosen, system, running.signal)
+    const entries = await running.protect(() => deps.compression.beforeTurn(turn, chosen, system, running.signal))
     const result = await deps.agent.runTurn({
       turn: deps.turnInfoOf(turn, chosen),
       userMessage: turn.event.text,
@@ -166,13 +173,18 @@ async function runModelTurn(
       checkpoint: running.checkpoint,
       toolContextFor: (call) => deps.toolContext(turn, call, running.signal),
       openSubagentWorkspace: (sessionId, turnId) => deps.openSubagentWorkspace(sessionId, turnId, turn),
-      compress: () => deps.compression.afterContextOverflow(turn, chosen, running.signal),
+      compress: () => running.protect(() => deps.compression.afterContextOverflow(turn, chosen, running.signal)),
+      takeSteered: async () => (running.takeSteered() ? await journal.takeSteered() : []),
     })
     const model = { model: chosen.model, provider: chosen.provider.name }
     return noteFailure(turn, { ...initial, ...completedResult(result), ...model, ord: journal.nextOrd() })
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
       return { ...initial, ...stoppedResult(turn, progress.visibleText()), ord: journal.nextOrd() }
+    if (running.signal.reason instanceof TurnInterrupted) {
+      const { by } = running.signal.reason
+      return { ...initial, ...interruptedResult(turn, progress.visibleText(), by), ord: journal.nextOrd() }
+    }
     if (running.signal.reason instanceof TurnPaused) {
       await deps.journal.pause(turn)
       log.info({ event: 'turn.paused' }, 'the turn goes on when the pause of the agent ends')
@@ -199,7 +211,7 @@ async function commitTurn(
   const result = { ...written, text: deps.outbox.withhold(written.text) }
   deps.failpoint('turn:before-finish')
   try {
-    const stored = await retryUntilStored(deps, signal, () =>
+    const { result: stored, seqs } = await retryUntilStored(deps, signal, () =>
       deps.journal.finish(turn, { ...result, writeReply: reply.write }),
     )
     deps.failpoint('turn:finished')
@@ -207,7 +219,7 @@ async function commitTurn(
     progress.publishEnd(result.state)
     reply.committed()
     deps.turnEndListeners.get(turn.sessionKey)?.()
-    deps.turnResults.publish(turn.seq, stored)
+    for (const seq of seqs) deps.turnResults.publish(seq, stored)
   } catch (error) {
     reply.rolledBack()
     throw error

@@ -4,7 +4,7 @@
 import type { CommandReply, CommandServices, SessionStatus } from '../commands/command.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EventResults } from '../inbox/event-results.ts'
-import { countQueuedEvents, findEventState, finishEvent } from '../inbox/queries.ts'
+import { countQueuedEvents, findEventState, finishEvent, finishEventsOfTurn } from '../inbox/queries.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { brand, sessionIdAt } from '../lib/ids.ts'
 import { createAgentContext, type HookEventListener } from '../message/hook-events.ts'
@@ -78,7 +78,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       return { ended: open, before: lane?.session_id ?? null }
     })
     deps.onSessionReplaced?.({ sessionKey: key, source, oldSessionId: before, newSessionId: id, reason: 'new' })
-    if (ended !== undefined) turnResults.publish(ended.seq, stoppedResult)
+    for (const seq of ended?.seqs ?? []) turnResults.publish(seq, stoppedResult)
     if (emitsEvents && ended !== undefined) emitAgentEnd(key, ended)
     if (emitsEvents) deps.emit('session:reset', { platform, user_id: userId, session_key: key })
     return brand<SessionId>(id)
@@ -101,7 +101,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         turnResults.publish(seq, stoppedResult)
       }
       // A turn between two attempts is not running. It ends when it is woken and reads the stop request.
-      if (found.state === 'running' && !runningTurns.stopEvent(seq)) engine.wake(found.key, 'turn')
+      if (found.state === 'running' && !runningTurns.stopEvent(found.seq)) engine.wake(found.key, 'turn')
     },
 
     async resetSession(key, source, title) {
@@ -171,7 +171,7 @@ const stoppedResult: TurnResult = {
 /** Withdraws a queued event. A running turn gets a stored stop request, so that a crash does not resume it. */
 function* withdrawEvent(
   seq: number,
-): Transaction<{ state: 'withdrawn' | 'ended' } | { state: 'running'; key: SessionKey }> {
+): Transaction<{ state: 'withdrawn' | 'ended' } | { state: 'running'; key: SessionKey; seq: number }> {
   const event = yield* findEventState(seq)
   if (event?.state === 'queued') {
     yield* finishEvent(seq, stoppedResult)
@@ -179,17 +179,21 @@ function* withdrawEvent(
   }
   if (event?.state !== 'claimed') return { state: 'ended' }
   const open = yield* findOpenTurn(event.session_key)
-  if (open?.seq === seq) yield* requestTurnStop(event.session_key)
-  return { state: 'running', key: brand<SessionKey>(event.session_key) }
+  // Of several messages in one turn, each one stops it.
+  const isOpen = open !== undefined && open.id === event.turn_id
+  if (isOpen) yield* requestTurnStop(event.session_key)
+  return { state: 'running', key: brand<SessionKey>(event.session_key), seq: isOpen ? open.seq : seq }
 }
 
 /** Ends a turn that did not stop in time. The fence rejects its later writes. */
-function* abandonOpenTurn(key: SessionKey, now: number): Transaction<OpenTurn | undefined> {
+function* abandonOpenTurn(
+  key: SessionKey,
+  now: number,
+): Transaction<(OpenTurn & { readonly seqs: readonly number[] }) | undefined> {
   const open = yield* findOpenTurn(key)
   if (open === undefined) return undefined
   yield* endTurn(open.id, { state: 'stopped', reason: 'reset', model: '', provider: '' }, now)
-  yield* finishEvent(open.seq, stoppedResult)
-  return open
+  return { ...open, seqs: yield* finishEventsOfTurn(open.id, stoppedResult) }
 }
 
 function* sessionStatusOf(key: SessionKey, isRunning: boolean): Transaction<SessionStatus> {

@@ -161,7 +161,7 @@ function classifyDropped({ reason, outcome }: AuditRow): Classification {
 function classifyDead({ reason, outcome, turn_state }: AuditRow): Classification {
   if (outcome === null) return unaccounted('it is a dead letter without a result')
   const { status, text } = parseOutcome(outcome)
-  if (status !== 'failed' || text === '') return unaccounted('it is a dead letter of which nobody was told')
+  if (status !== 'failed' || text === '') return unaccounted('it is a dead letter without a notice')
   if (turn_state !== null && turn_state !== 'failed')
     return unaccounted(`it is a dead letter, but its turn is ${turn_state}`)
   return { ending: 'failed', reason: reason ?? 'it is a dead letter' }
@@ -185,7 +185,7 @@ function classifyDone({ outcome, turn_id, turn_state }: AuditRow): Classificatio
       if (isSilence(text)) return { ending: 'silent', reason: 'the agent had nothing to report' }
       return { ending: 'answered', reason: 'was answered' }
     case 'failed':
-      if (text === '') return unaccounted('it failed, and nobody was told')
+      if (text === '') return unaccounted('it failed without a notice')
       return { ending: 'failed', reason: 'failed with a notice' }
     case 'stopped':
       return { ending: 'silent', reason: 'a person stopped it' }

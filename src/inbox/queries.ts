@@ -99,12 +99,12 @@ export function* acceptEvent(
 const selectQueueHead = query((db, p: { session_key: string; lane: QueueKind }) =>
   db
     .selectFrom('inbox')
-    .select(['seq', 'payload', 'tries', 'crashes', 'own_crashes', 'state', 'reason'])
+    .select(['seq', 'payload', 'tries', 'crashes', 'own_crashes', 'state', 'reason', 'available_at', 'joins'])
     .where('session_key', '=', p.session_key)
     .where('lane', '=', p.lane)
     .where(openCondition)
     .orderBy('seq')
-    .limit(1),
+    .limit(2),
 )
 
 export interface QueueHead {
@@ -115,11 +115,16 @@ export interface QueueHead {
   readonly own_crashes: number
   readonly state: InboxState
   readonly reason: string | null
+  /** It is not claimed before this time, ms. */
+  readonly available_at: number
+  /** The next event belongs to the same turn. */
+  readonly isJoined: boolean
 }
 
 /** The oldest open event of a queue. */
 export function* findQueueHead(sessionKey: string, lane: QueueKind): Transaction<QueueHead | undefined> {
-  return yield* row(selectQueueHead, { session_key: sessionKey, lane })
+  const [head, next] = yield* rows(selectQueueHead, { session_key: sessionKey, lane })
+  return head === undefined ? undefined : { ...head, isJoined: next?.joins === 1 }
 }
 
 const markClaimed = query((db, p: { seq: number; turn_id: string | null }) =>
@@ -143,18 +148,39 @@ export function* finishEvent(seq: number, result: TurnResult): Transaction<void>
   yield* exec(updateState, { seq, state: 'done', reason: null, outcome: JSON.stringify(result) })
 }
 
+const updateInputsOfTurn = query((db, p: { turn_id: string; outcome: string }) =>
+  db
+    .updateTable('inbox')
+    .set({ state: 'done', reason: null, outcome: p.outcome, attempt_open: 0 })
+    .where('seq', 'in', (inputs) => inputs.selectFrom('turn_inputs').select('seq').where('turn_id', '=', p.turn_id))
+    .returning('seq'),
+)
+
+/** Stores the result of a turn for all its events; returns their numbers. */
+export function* finishEventsOfTurn(turn_id: string, result: TurnResult): Transaction<readonly number[]> {
+  const finished = yield* rows(updateInputsOfTurn, { turn_id, outcome: JSON.stringify(result) })
+  return finished.map(({ seq }) => seq)
+}
+
 /** Makes the event a dead letter: its attempts are used up, and it waits for a user's decision. */
 export function* markEventDead(seq: number, reason: string, result: TurnResult): Transaction<void> {
   yield* exec(updateState, { seq, state: 'dead', reason, outcome: JSON.stringify(result) })
 }
 
 const selectState = query((db, p: { seq: number }) =>
-  db.selectFrom('inbox').select(['state', 'outcome', 'session_key', 'lane']).where('seq', '=', p.seq),
+  db.selectFrom('inbox').select(['state', 'outcome', 'session_key', 'lane', 'turn_id']).where('seq', '=', p.seq),
 )
 
-export function* findEventState(
-  seq: number,
-): Transaction<{ state: InboxState; outcome: string | null; session_key: string; lane: string } | undefined> {
+export function* findEventState(seq: number): Transaction<
+  | {
+      state: InboxState
+      outcome: string | null
+      session_key: string
+      lane: string
+      turn_id: string | null
+    }
+  | undefined
+> {
   return yield* row(selectState, { seq })
 }
 

@@ -22,3 +22,16 @@ export interface Authority {
   /** The channel of a thread. */
   readonly parentChatId?: string
 }
+
+/** Whether two messages have the same author with the same rights. A message that names no user has no known author. */
+export function isSameAuthority(one: Authority, other: Authority): boolean {
+  return (
+    one.userId !== undefined &&
+    one.userId === other.userId &&
+    one.role === other.role &&
+    one.platform === other.platform &&
+    one.account === other.account &&
+    one.chatType === other.chatType &&
+    one.chatId === other.chatId
+  )
+}

@@ -12,6 +12,17 @@ export class StopRequested extends Error {
   }
 }
 
+/** The abort reason when a newer message of the conversation ends the turn. */
+export class TurnInterrupted extends Error {
+  /** The number of the newer message. */
+  readonly by: number
+  constructor(by: number) {
+    super('a newer message interrupted the turn')
+    this.name = 'TurnInterrupted'
+    this.by = by
+  }
+}
+
 /** The abort reason when the agent is paused: the turn goes on when the pause ends. */
 export class TurnPaused extends Error {
   constructor() {
@@ -32,6 +43,10 @@ export interface RunningTurn {
   readonly signal: AbortSignal
   /** Called between the steps of the turn. Throws the reason of the signal; a pause aborts the turn here. */
   checkpoint(): void
+  /** Whether messages were steered into the turn since the last call. */
+  takeSteered(): boolean
+  /** Whether the turn does what a newer message must not interrupt, such as a compression. */
+  protect<T>(work: () => Promise<T>): Promise<T>
   /** Must be called when the turn ends. */
   finish(): void
 }
@@ -45,6 +60,12 @@ export interface RunningTurns {
   abort(key: SessionKey): void
   /** Stops the turn that handles this event; false when it is not running. */
   stopEvent(seq: number): boolean
+  /** Aborts the turn that handles the event `seq`, because of the newer message `by`; false when it is not running. */
+  interrupt(key: SessionKey, seq: number, by: number): boolean
+  /** A message waits to be steered into the turn of this session; false when none is running. */
+  steer(key: SessionKey): boolean
+  /** Whether the turn of this session must not be interrupted now. */
+  isProtected(key: SessionKey): boolean
   isRunning(key: SessionKey): boolean
   /** Resolves when the turn that handles this event ends; undefined when it is not running. */
   ended(seq: number): Promise<void> | undefined
@@ -58,6 +79,8 @@ export interface RunningTurns {
 
 interface RunningEntry {
   readonly seq: number
+  hasSteered: boolean
+  isProtected: boolean
   abort(reason: Error): void
   readonly done: Promise<void>
 }
@@ -71,13 +94,26 @@ export function createRunningTurns(): RunningTurns {
     start(key, seq, outer) {
       const linked = linkAbortSignal(outer)
       const { promise, resolve } = Promise.withResolvers<void>()
-      const entry = { seq, abort: linked.abort, done: promise }
+      const entry: RunningEntry = { seq, hasSteered: false, isProtected: false, abort: linked.abort, done: promise }
       running.set(key, entry)
       return {
         signal: linked.signal,
         checkpoint() {
           if (pause !== null) linked.abort(new TurnPaused())
           linked.signal.throwIfAborted()
+        },
+        takeSteered() {
+          const { hasSteered } = entry
+          entry.hasSteered = false
+          return hasSteered
+        },
+        async protect(work) {
+          entry.isProtected = true
+          try {
+            return await work()
+          } finally {
+            entry.isProtected = false
+          }
         },
         finish() {
           linked.release()
@@ -104,6 +140,19 @@ export function createRunningTurns(): RunningTurns {
       }
       return false
     },
+    interrupt(key, seq, by) {
+      const entry = running.get(key)
+      if (entry?.seq !== seq) return false
+      entry.abort(new TurnInterrupted(by))
+      return true
+    },
+    steer(key) {
+      const entry = running.get(key)
+      if (entry === undefined) return false
+      entry.hasSteered = true
+      return true
+    },
+    isProtected: (key) => running.get(key)?.isProtected === true,
     isRunning: (key) => running.has(key),
     ended: (seq) => [...running.values()].find((entry) => entry.seq === seq)?.done,
     hold(key) {

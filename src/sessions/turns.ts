@@ -68,6 +68,7 @@ const selectOpenTurn = query((db, p: { session_key: string }) =>
       'turns.id',
       'turns.session_id',
       'turns.stop_requested',
+      'turns.interrupted_by',
       'inbox.seq',
       'turns.outage_since',
       'inbox.tries',
@@ -78,6 +79,7 @@ const selectOpenTurn = query((db, p: { session_key: string }) =>
       'inbox.reason',
     ])
     .where('turns.session_key', '=', p.session_key)
+    .where('turn_inputs.how', '=', 'head')
     .where(isOpen)
     .orderBy('inbox.seq')
     .limit(1),
@@ -87,6 +89,8 @@ export interface OpenTurn {
   readonly id: string
   readonly session_id: string
   readonly stop_requested: number
+  /** The number of the message that ends the turn early. */
+  readonly interrupted_by: number | null
   readonly seq: number
   readonly outage_since: number | null
   readonly tries: number
@@ -138,7 +142,7 @@ const updateTurnEnd = query(
 )
 
 export interface FinalTurnState {
-  readonly state: 'done' | 'failed' | 'stopped'
+  readonly state: 'done' | 'failed' | 'stopped' | 'interrupted'
   readonly reason: string | null
   readonly model: string
   readonly provider: string
@@ -185,6 +189,52 @@ const requestStop = query((db, p: { session_key: string }) =>
 /** Records that the open turn must stop, so that a crash does not resume it. Undefined when no turn is open. */
 export function* requestTurnStop(sessionKey: string): Transaction<string | undefined> {
   return (yield* row(requestStop, { session_key: sessionKey }))?.id
+}
+
+const requestInterruption = query((db, p: { id: string; seq: number }) =>
+  db
+    .updateTable('turns')
+    .set({ interrupted_by: p.seq })
+    .where('id', '=', p.id)
+    .where('interrupted_by', 'is', null)
+    .where(isOpen),
+)
+
+/** Records that the message `seq` ends the open turn, so that a crash does not resume it. The first message counts. */
+export function* interruptTurn(id: string, seq: number): Transaction<void> {
+  yield* exec(requestInterruption, { id, seq })
+}
+
+const insertAbsorbedInput = query((db, p: { turn_id: string; seq: number; how: 'merged' | 'steered' }) =>
+  db.insertInto('turn_inputs').values({ turn_id: p.turn_id, seq: p.seq, how: p.how }),
+)
+
+/** Binds another message to a turn. It ends with the turn. */
+export function* addTurnInput(turn_id: string, seq: number, how: 'merged' | 'steered'): Transaction<void> {
+  yield* exec(insertAbsorbedInput, { turn_id, seq, how })
+}
+
+const selectTurnInputs = query((db, p: { turn_id: string }) =>
+  db.selectFrom('turn_inputs').select('seq').where('turn_id', '=', p.turn_id).where('how', '!=', 'head'),
+)
+
+/** The messages that were absorbed into a turn. Empty for most turns. */
+export function* listAbsorbedInputs(turn_id: string): Transaction<readonly number[]> {
+  return (yield* rows(selectTurnInputs, { turn_id })).map(({ seq }) => seq)
+}
+
+const selectRunningTools = query((db, p: { turn_id: string }) =>
+  db
+    .selectFrom('tool_calls')
+    .select('name')
+    .where('turn_id', '=', p.turn_id)
+    .where('state', '=', 'started')
+    .orderBy('started_at'),
+)
+
+/** The names of the tools that a turn runs now. */
+export function* listRunningTools(turn_id: string): Transaction<readonly string[]> {
+  return (yield* rows(selectRunningTools, { turn_id })).map(({ name }) => name)
 }
 
 const selectToolCall = query((db, p: { turn_id: string; call_id: string }) =>
@@ -280,6 +330,7 @@ const selectRunningCall = query((db, p: { session_key: string }) =>
     )
     .select(['turn_inputs.seq', 'tool_calls.call_id'])
     .where('turns.session_key', '=', p.session_key)
+    .where('turn_inputs.how', '=', 'head')
     .where(isOpen)
     .limit(1),
 )

@@ -250,7 +250,10 @@ export interface Database {
 /** `dead`: a dead letter. Its attempts are used up, and it waits for a user's decision. */
 export type InboxState = 'queued' | 'claimed' | 'done' | 'dead' | 'dropped'
 export type TurnState = 'running' | 'waiting' | 'done' | 'failed' | 'stopped' | 'interrupted'
-/** `media`: files, which wait for the files that follow them. The others are the values of `display.busy_input_mode`. */
-export type BusyMode = 'interrupt' | 'queue' | 'steer' | 'collect' | 'media'
+/**
+ * The first four are the values of `display.busy_input_mode`. `media`: files, which wait for the files that follow them.
+ * `refused`: the queue was full, and the sender has not been told yet.
+ */
+export type BusyMode = 'interrupt' | 'queue' | 'steer' | 'collect' | 'media' | 'refused'
 /** `unknown`: the platform may have received it. `dead`: a dead letter, as in the inbox. */
 export type OutboxState = 'queued' | 'sending' | 'sent' | 'unknown' | 'dead' | 'dropped'

@@ -64,6 +64,8 @@ export interface LoopInput {
   readonly signal: AbortSignal
   /** Called before each model call and before tools run. Throws when the turn must not go on. */
   checkpoint?(): void
+  /** Called after tools have run: the messages of the user that the model reads with their results. */
+  takeSteered?(): Promise<readonly ChatMessage[]>
   toolContextFor(call: ToolCall): ToolContext
   /** The token usage of sub-agents since the last call. */
   takeSubagentUsage?(): Usage
@@ -184,6 +186,7 @@ async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, 
   state.pendingCalls = []
   state.lastToolResults = collectLastToolResults([...state.messages, ...results])
   state.messages.push(...addIterationNotice(results, state.iteration, iterationLimit))
+  state.messages.push(...((await input.takeSteered?.()) ?? []))
 }
 
 /** Notifies the model near the iteration limit, only in the request (contract §4.1). The transcript does not change. */

@@ -74,6 +74,8 @@ export type TurnWithoutModel =
   | { readonly kind: 'compress'; readonly turn: Turn; readonly focus: string }
   /** A stop was requested before a crash. */
   | { readonly kind: 'stopped'; readonly turn: Turn }
+  /** The newer message `by` had ended the turn before a crash. */
+  | { readonly kind: 'interrupted'; readonly turn: Turn; readonly by: number }
   /** All attempts have failed. */
   | { readonly kind: 'attempts-exhausted'; readonly turn: Turn; readonly reason: string }
 
@@ -84,18 +86,38 @@ export interface UnpreparedMessage {
   readonly event: MessageEvent
 }
 
-/** The interrupted turn must not be continued yet. Nothing has been claimed. */
+/** The interrupted turn or the next message must not be processed yet. Nothing has been claimed. */
 export interface PostponedTurn {
   readonly kind: 'postponed'
   readonly turnId: string
   readonly event: MessageEvent
   /** ms */
   readonly until: number
-  /** The turn waits for the provider of the model; otherwise crashes of the gateway are the cause. */
-  readonly isOutage: boolean
+  /** The user knows, or need not know: it waits for the provider of the model, or for messages that follow at once. */
+  readonly isAnnounced: boolean
+}
+
+/** The messages after the next one belong to its turn. Nothing has been claimed. */
+export interface UnmergedMessages {
+  readonly kind: 'unmerged'
 }
 
 export type Claim = ModelTurn | TurnWithoutModel | UnpreparedMessage | PostponedTurn
+
+/** The message of a new turn, after the messages that join it were merged into it. */
+export interface MergedMessage {
+  readonly event: MessageEvent
+  /** A message whose files must be downloaded first. */
+  readonly unprepared?: { readonly seq: number; readonly event: MessageEvent }
+  /** Binds the joined messages to their turn. */
+  bind(turnId: string): Transaction<void>
+}
+
+/** Reads the messages that join the head of the queue (flows/turn/merge.ts). */
+export type MergeFollowing = (
+  key: SessionKey,
+  head: { readonly seq: number; readonly event: MessageEvent },
+) => Transaction<MergedMessage>
 
 export interface ClaimRules {
   /** Several people write in the session of this source. */
@@ -107,26 +129,40 @@ export interface ClaimRules {
   lowerAuthority?(authority: Authority, event: Pick<MessageEvent, 'source' | 'internal'>): Authority
 }
 
-/** Claims the interrupted turn, or else the oldest message of the queue; null when there is none. `ids` are for a new turn. */
+/** A message never waits longer than this for messages that may follow it, also when the clock is set back. */
+const maxQuietMs = 10_000
+
+/**
+ * Claims the interrupted turn, or else the oldest message of the queue; null when there is none. `ids` are for a new turn.
+ * Without `merge`, the result is `unmerged` where messages must be merged.
+ */
 export function* claimNextTurn(
   rules: ClaimRules,
   key: SessionKey,
   ids: { turn: string; session: string },
   now: number,
-): Transaction<Claim | null> {
+  merge?: MergeFollowing,
+): Transaction<Claim | UnmergedMessages | null> {
   const interrupted = yield* findOpenTurn(key)
   if (interrupted !== undefined) return yield* claimInterruptedTurn(rules, key, interrupted, now)
   const head = yield* findQueueHead(key, 'turn')
   if (head === undefined) return null
 
-  const event = parseStoredEvent(head.payload)
+  const own = parseStoredEvent(head.payload)
+  const { available_at: until } = head
+  if (until > now && until - now < maxQuietMs)
+    return { kind: 'postponed', turnId: '', event: own, until, isAnnounced: true }
+  if (head.isJoined && merge === undefined) return { kind: 'unmerged' }
+  const merged = head.isJoined && merge !== undefined ? yield* merge(key, { seq: head.seq, event: own }) : undefined
+  const event = merged?.event ?? own
   const { source } = event
   const nonModelTask = nonModelTaskOf(event)
   // A failed attempt stores its reason.
   const isExhausted = head.reason !== null && attemptsExhausted(head)
-  if (!isExhausted && nonModelTask === null && event.attachments?.some(needsDownload) === true) {
-    yield* beginPreparation(head.seq)
-    return { kind: 'unprepared', seq: head.seq, event }
+  const unprepared = merged?.unprepared ?? { seq: head.seq, event: own }
+  if (!isExhausted && nonModelTask === null && unprepared.event.attachments?.some(needsDownload) === true) {
+    yield* beginPreparation(unprepared.seq)
+    return { kind: 'unprepared', ...unprepared }
   }
   const session = yield* beginEpoch({
     key,
@@ -151,6 +187,7 @@ export function* claimNextTurn(
     },
     now,
   )
+  if (merged !== undefined) yield* merged.bind(ids.turn)
   const earlier = yield* readTranscript(session.session_id)
   if (earlier.length === 0 && event.seed !== undefined)
     earlier.push(...(yield* seedTranscript(session.session_id, event.seed.messages, now)))
@@ -171,8 +208,9 @@ export function* claimNextTurn(
 function* claimInterruptedTurn(rules: ClaimRules, key: SessionKey, found: OpenTurn, now: number): Transaction<Claim> {
   const event = parseStoredEvent(found.payload)
   const { available_at: until, outage_since } = found
-  if (until > now && found.stop_requested === 0)
-    return { kind: 'postponed', turnId: found.id, event, until, isOutage: outage_since !== null }
+  const isEnding = found.stop_requested === 1 || found.interrupted_by !== null
+  if (until > now && !isEnding)
+    return { kind: 'postponed', turnId: found.id, event, until, isAnnounced: outage_since !== null }
   const nonModelTask = nonModelTaskOf(event)
   const entered = yield* beginEpoch({
     key,
@@ -198,6 +236,7 @@ function* claimInterruptedTurn(rules: ClaimRules, key: SessionKey, found: OpenTu
     interrupted: found,
   })
   if (found.stop_requested === 1) return { kind: 'stopped', turn }
+  if (found.interrupted_by !== null) return { kind: 'interrupted', turn, by: found.interrupted_by }
   if (attemptsExhausted(found)) return { kind: 'attempts-exhausted', turn, reason: found.reason ?? unknownEnd }
   yield* claimEvent(found.seq, found.id)
   if (nonModelTask !== null) return { ...nonModelTask, turn }
@@ -244,7 +283,7 @@ function* buildTurn({
     sessionId: brand<SessionId>(state.session_id),
     fence: { sessionKey: key, epoch: state.epoch },
     event,
-    authority: authorityOf(rules, event),
+    authority: currentAuthority(rules, event),
     firstOfSession: state.fresh === 1,
     resumed: interrupted !== undefined,
     hasFailedAttempts: attempts.tries + attempts.crashes > 0,
@@ -263,7 +302,8 @@ function* tokensOfTurn(sessionId: string, turnId: string, entries: readonly Tran
   return inputTokens + outputTokens
 }
 
-function authorityOf(rules: TurnParts['rules'], event: MessageEvent): Authority {
+/** The stored authority of a message, with what the configuration permits now. */
+export function currentAuthority(rules: TurnParts['rules'], event: MessageEvent): Authority {
   if (event.authority === undefined) return rules.authorityOf(event.source)
   return rules.lowerAuthority?.(event.authority, event) ?? event.authority
 }

@@ -7,12 +7,18 @@ import type { Journal } from '../../agent/loop/journal.ts'
 import { hashToolCall } from '../../agent/loop/tool-batch.ts'
 import { attachFiles } from '../../inbox/apply-change.ts'
 import { continueAttempt, endPreparation, pauseAttempt, recordProgress } from '../../inbox/attempts.ts'
-import { finishEvent, markEventDead } from '../../inbox/queries.ts'
+import { finishEventsOfTurn, markEventDead } from '../../inbox/queries.ts'
 import { isHermesError } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
 import type { Attachment } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
-import { type AssistantMessage, addUsage, type ToolCall, type Usage } from '../../message/transcript.ts'
+import {
+  type AssistantMessage,
+  addUsage,
+  type ChatMessage,
+  type ToolCall,
+  type Usage,
+} from '../../message/transcript.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
 import { addSessionUsage, checkFence, revokeEpoch } from '../../sessions/session-state.ts'
@@ -35,7 +41,7 @@ import {
 } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
-import { type Claim, type ClaimRules, claimNextTurn, type Turn } from './claim.ts'
+import { type Claim, type ClaimRules, claimNextTurn, type MergeFollowing, type Turn } from './claim.ts'
 
 export interface TurnJournalDeps extends ClaimRules {
   readonly store: Store
@@ -50,11 +56,23 @@ export interface TurnJournal {
   /** Stores the paths or the failures of downloaded attachments. A message that no longer waits is left unchanged. */
   storeAttachments(seq: number, files: readonly Attachment[]): Promise<void>
   /** What the agent loop writes while it works. */
-  journalOf(turn: Turn, prepareInterim?: PrepareInterim): Journal & { readonly nextOrd: () => number }
+  journalOf(turn: Turn, prepareInterim?: PrepareInterim): TurnWrites
   /** Ends the attempt of a turn that goes on when the agent does. Rejects `store/fenced` when superseded. */
   pause(turn: Turn): Promise<void>
   /** Ends the turn: transcript, outbox rows and inbox in one transaction. Rejects `store/fenced` when superseded. */
-  finish(turn: Turn, completion: TurnCompletion): Promise<TurnResult>
+  finish(turn: Turn, completion: TurnCompletion): Promise<FinishedTurn>
+}
+
+export interface TurnWrites extends Journal {
+  readonly nextOrd: () => number
+  /** Takes the waiting messages that are to be steered into the turn. Rejects `store/fenced` when superseded. */
+  takeSteered(): Promise<readonly ChatMessage[]>
+}
+
+export interface FinishedTurn {
+  readonly result: TurnResult
+  /** The events that ended with the turn. */
+  readonly seqs: readonly number[]
 }
 
 /**
@@ -73,6 +91,7 @@ export interface TurnCompletion extends FinalTurnState {
   readonly usage: Usage
   readonly errorCode?: string
   readonly cutOff?: TurnResult['cutOff']
+  readonly interruptedBy?: number
   /** The event becomes a dead letter instead of being done. */
   readonly deadLetter?: boolean
   /** The model cannot process the messages of the turn, so later requests must not contain them. */
@@ -83,11 +102,22 @@ export interface TurnCompletion extends FinalTurnState {
 
 export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
   const { store, clock } = deps
+  /** Loaded with the first messages that are merged. */
+  let merge: MergeFollowing | undefined
+
+  function claim(key: SessionKey) {
+    const now = clock()
+    const ids = { turn: uuid7(now), session: sessionIdAt(now) }
+    return store.run(() => claimNextTurn(deps, key, ids, now, merge))
+  }
+
   return {
-    claim(key) {
-      const now = clock()
-      const ids = { turn: uuid7(now), session: sessionIdAt(now) }
-      return store.run(() => claimNextTurn(deps, key, ids, now))
+    async claim(key) {
+      const first = await claim(key)
+      if (first?.kind !== 'unmerged') return first
+      merge = (await import('./merge.ts')).createMerge(deps)
+      const next = await claim(key)
+      return next?.kind === 'unmerged' ? null : next
     },
 
     storeAttachments: (seq, files) =>
@@ -115,6 +145,13 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
             throw error
           }
           reply?.committed()
+        },
+        async takeSteered() {
+          const steer = await import('./steer.ts')
+          const now = clock()
+          const taken = await store.run(() => steer.takeSteered(deps, turn, ordinals.next(), now))
+          ordinals.skip(taken.length)
+          return taken
         },
         wasStarted: (call) => store.run(() => wasEffectStarted(turn.id, call.id)),
         recordToolStart(call, mode) {
@@ -202,7 +239,7 @@ function* storeToolResult(
   yield* appendMessage({ sessionId: turn.sessionId, turnId: turn.id, ord, message }, now)
 }
 
-function* finishTurn(turn: Turn, completion: TurnCompletion, now: number): Transaction<TurnResult> {
+function* finishTurn(turn: Turn, completion: TurnCompletion, now: number): Transaction<FinishedTurn> {
   const { state, reason, model, provider, message } = completion
   yield* checkFence(turn.fence)
   if (state !== 'done') {
@@ -217,13 +254,14 @@ function* finishTurn(turn: Turn, completion: TurnCompletion, now: number): Trans
     yield* appendMessage(entry, now)
   }
   yield* endTurn(turn.id, { state, reason, model, provider }, now)
+  // A dead letter contains the text of the messages that were merged into it.
+  const seqs = yield* finishEventsOfTurn(turn.id, result)
   if (completion.deadLetter === true) yield* markEventDead(turn.seq, reason ?? '', result)
-  else yield* finishEvent(turn.seq, result)
   if (completion.deadLetter === true || completion.leavesTranscript === true)
     yield* supersedeTurn(turn.sessionId, turn.id)
   yield* addSessionUsage(turn.sessionId, usage.inputTokens, usage.outputTokens, now)
   yield* completion.writeReply(now)
-  return result
+  return { result, seqs }
 }
 
 function turnResultOf(turn: Turn, completion: TurnCompletion, { inputTokens, outputTokens }: Usage): TurnResult {
@@ -235,6 +273,7 @@ function turnResultOf(turn: Turn, completion: TurnCompletion, { inputTokens, out
     usage: { inputTokens, outputTokens },
     ...(completion.errorCode === undefined ? {} : { errorCode: completion.errorCode }),
     ...(completion.cutOff === undefined ? {} : { cutOff: completion.cutOff }),
+    ...(completion.interruptedBy === undefined ? {} : { interruptedBy: completion.interruptedBy }),
   }
 }
 
@@ -272,6 +311,10 @@ function createMessageOrdinals(turn: Turn) {
   }
   return {
     next: () => next,
+    /** Messages of the user take the next ordinals. */
+    skip(count: number): void {
+      next += count
+    },
     /** Reserves the ordinals of a message and of the results of its calls; returns the ordinal of the message. */
     reserve(message: AssistantMessage): number {
       const ord = next

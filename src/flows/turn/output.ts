@@ -230,6 +230,18 @@ export function stoppedResult(turn: Turn, visibleText: string) {
   return { ...stopped, message: { role: 'assistant' as const, content } }
 }
 
+/** A newer message ended the turn. Only a draft that the user has seen is completed; nothing else is sent. */
+export function interruptedResult(turn: Turn, visibleText: string, interruptedBy: number) {
+  const text = visibleText === '' ? '' : `${visibleText}\n\n${interruptedMark}`
+  const reason = `message ${interruptedBy} interrupted it`
+  const interrupted = { state: 'interrupted' as const, reason, text, notice: false, interruptedBy }
+  if (!isInTranscript(turn)) return interrupted
+  const content = visibleText === '' ? interruptionNote : `${visibleText}\n\n${interruptionNote}`
+  return { ...interrupted, message: { role: 'assistant' as const, content } }
+}
+
+const interruptedMark = '*(interrupted)*'
+const interruptionNote = '[interrupted by the next message of the user]'
 const stoppedMark = '*(stopped)*'
 const stopNote = '[stopped by the user]'
 const failureNote = '[no answer: the turn failed, and the user was told]'
@@ -350,6 +362,7 @@ const cutOffTexts: Readonly<Record<CutOffReason, string>> = {
 function replyText({ state, text, cutOff }: ReplyContent, draft: DraftAddress | null): string {
   if (cutOff !== undefined) return `${text}\n\n*(${cutOffTexts[cutOff]})*`
   const isShown = draft !== null && draft.deliveryId === undefined
+  if (state === 'interrupted') return isShown ? text || interruptedMark : ''
   return state === 'stopped' && text === '' && isShown ? stoppedMark : text
 }
 

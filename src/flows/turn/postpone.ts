@@ -14,9 +14,9 @@ export interface PostponementDeps {
 
 /** Rejects `store/…`. */
 export function createPostponement({ engine, notices, clock }: PostponementDeps) {
-  return async (key: SessionKey, { turnId, event, until, isOutage }: PostponedTurn): Promise<void> => {
+  return async (key: SessionKey, { turnId, event, until, isAnnounced }: PostponedTurn): Promise<void> => {
     engine.wakeLater(key, 'turn', Math.max(0, until - clock()))
     // The notice of an outage was sent when it began.
-    if (!isOutage) await notices.postponed(event, turnId, until)
+    if (!isAnnounced) await notices.postponed(event, turnId, until)
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Turns that the gateway itself answers: unknown commands, `/compress`, turns that were stopped before a restart, and
+ * Turns that the gateway itself answers: unknown commands, `/compress`, turns that were stopped or interrupted before a restart, and
  * turns whose attempts have all failed.
  */
 import { HermesError } from '../../lib/errors.ts'
 import { noUsage } from '../../message/transcript.ts'
 import { StopRequested } from '../../sessions/running-turns.ts'
 import type { ChosenModel, Turn, TurnWithoutModel } from './claim.ts'
-import { stoppedResult, type TurnRunResult } from './output.ts'
+import { interruptedResult, stoppedResult, type TurnRunResult } from './output.ts'
 
 export interface WithoutModelDeps {
   /** Resolves with the text for the user. */
@@ -37,6 +37,8 @@ export function createWithoutModel(deps: WithoutModelDeps): CompleteWithoutModel
         return { ...emptyResult, state: 'done', text: unknownCommandText(claim.command), announced: false }
       case 'stopped':
         return { ...emptyResult, ...stoppedResult(turn, ''), notice: true, announced: wasAnnounced(turn) }
+      case 'interrupted':
+        return { ...emptyResult, ...interruptedResult(turn, '', claim.by), announced: wasAnnounced(turn) }
       case 'attempts-exhausted':
         return exhaustedResult(turn, claim.reason)
     }

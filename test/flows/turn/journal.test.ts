@@ -150,7 +150,7 @@ test('the end of a turn is stored atomically: response, message, usage and reply
   const seq = await accept('one')
   const turn = await claimRun()
   let received = 0
-  const outcome = await journal.finish(
+  const { result: outcome } = await journal.finish(
     turn,
     ending({
       message: { role: 'assistant', content: 'yes' },
@@ -280,7 +280,7 @@ test('a turn that alone was interrupted by two crashes waits five minutes, unles
   }
   const claim = await journal.claim(key)
   assert.ok(claim?.kind === 'postponed')
-  assert.deepEqual([claim.until, claim.isOutage, claim.event.text], [clock.now() + 300_000, false, 'one'])
+  assert.deepEqual([claim.until, claim.isAnnounced, claim.event.text], [clock.now() + 300_000, false, 'one'])
   await store.run(() => requestTurnStop(key))
   assert.equal(kindOf(await journal.claim(key)), 'stopped')
 })
@@ -442,7 +442,7 @@ test('a turn that ends early closes its open calls, and a tool that completes la
   await writes.recordToolStart(call('a'), 'effect')
   await writes.recordToolResult(call('a'), 'result a', 'done')
   await writes.recordToolStart(call('b'), 'effect')
-  const outcome = await journal.finish(turn, ending({ state: 'stopped', reason: 'x', text: '' }))
+  const { result: outcome } = await journal.finish(turn, ending({ state: 'stopped', reason: 'x', text: '' }))
   assert.equal(outcome.status, 'stopped')
   const results = (await transcript(turn)).flatMap((message) => (message.role === 'tool' ? [message.content] : []))
   assert.equal(results[0], 'result a')
@@ -466,13 +466,13 @@ test('tokens are counted once, whether a turn completes, fails, is stopped or re
   await writes.recordAssistantMessage(asks(call('b')), cost, true)
   await writes.recordToolResult(call('b'), 'result', 'done')
   const message: AssistantMessage = { role: 'assistant', content: 'yes' }
-  const outcome = await journal.finish(after, ending({ message, ord: writes.nextOrd() }))
+  const { result: outcome } = await journal.finish(after, ending({ message, ord: writes.nextOrd() }))
   assert.deepEqual(outcome.usage, { inputTokens: 300, outputTokens: 21 })
 
   await accept('two')
   const stopped = await claimRun()
   await journal.journalOf(stopped).recordAssistantMessage(asks(call('c')), cost, true)
-  assert.deepEqual((await journal.finish(stopped, ending({ state: 'stopped', usage: none }))).usage, {
+  assert.deepEqual((await journal.finish(stopped, ending({ state: 'stopped', usage: none }))).result.usage, {
     inputTokens: 100,
     outputTokens: 7,
   })
@@ -491,7 +491,7 @@ test('the tokens of a dead letter are not counted again with the next message', 
   await accept('/nonsense')
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'unknown-command')
-  const { usage } = await journal.finish(claim.turn, ending({ usage: none }))
+  const { usage } = (await journal.finish(claim.turn, ending({ usage: none }))).result
   assert.deepEqual(usage, { inputTokens: 0, outputTokens: 0 })
   const session = await store.run(() => row(sessionById, { id: poison.sessionId }))
   assert.deepEqual([session?.input_tokens, session?.output_tokens], [100, 7])

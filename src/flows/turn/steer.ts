@@ -1,0 +1,45 @@
+/**
+ * Steers waiting messages into the running turn: the model reads them after the results of its tools. Loaded with the first
+ * message that is steered.
+ */
+import { parseStoredEvent } from '../../inbox/stored-event.ts'
+import { bindMessage, listWaitingMessages } from '../../inbox/waiting-messages.ts'
+import { isSameAuthority } from '../../message/authority.ts'
+import { formatUserText, type MessageEvent } from '../../message/event.ts'
+import type { ChatMessage } from '../../message/transcript.ts'
+import { checkFence } from '../../sessions/session-state.ts'
+import { appendMessage } from '../../sessions/transcript.ts'
+import { addTurnInput } from '../../sessions/turns.ts'
+import type { Transaction } from '../../store/query.ts'
+import { type ClaimRules, currentAuthority, type Turn } from './claim.ts'
+
+type SteerRules = Pick<ClaimRules, 'authorityOf' | 'lowerAuthority' | 'isShared'>
+
+/**
+ * Takes the messages at the head of the queue that are to be steered into the transcript, from the ordinal `ord` on, and binds
+ * them to the turn. A message of another author, or with less than the rights of the turn, stays in the queue, as does
+ * everything behind it. Throws `store/fenced`.
+ */
+export function* takeSteered(rules: SteerRules, turn: Turn, ord: number, now: number): Transaction<ChatMessage[]> {
+  yield* checkFence(turn.fence)
+  const taken: ChatMessage[] = []
+  for (const { seq, busy_mode, payload } of yield* listWaitingMessages(turn.sessionKey)) {
+    const event = parseStoredEvent(payload)
+    if (busy_mode !== 'steer' || !isSameAuthority(turn.authority, currentAuthority(rules, event))) break
+    const message = { role: 'user' as const, content: steeredText(event, rules.isShared(event.source)) }
+    yield* bindMessage(seq, turn.id)
+    yield* addTurnInput(turn.id, seq, 'steered')
+    yield* appendMessage({ sessionId: turn.sessionId, turnId: turn.id, ord: ord + taken.length, message }, now)
+    taken.push(message)
+  }
+  return taken
+}
+
+const maxNameChars = 64
+
+/** The origin is data for the model; it gives no rights. */
+function steeredText(event: MessageEvent, isShared: boolean): string {
+  const { platform, userId = '', userName = '' } = event.source
+  const origin = { platform, user_id: userId, user_name: userName.slice(0, maxNameChars).toWellFormed() }
+  return `[Sent while you work, by ${JSON.stringify(origin)}]\n${formatUserText(event, isShared)}`
+}
