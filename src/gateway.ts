@@ -73,7 +73,7 @@ interface Parts {
 // — Build: the modules on the route of a message, what runs their queues, the endpoints
 
 function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastructure): Parts {
-  const { clock, log, secrets, redact, config, catalogue, store, sandboxReport, suspiciousFiles, degraded } =
+  const { clock, log, secrets, redact, config, catalogue, store, sandboxReport, suspiciousFiles, degraded, paired } =
     infrastructure
   const state: GatewayState = { phase: 'starting', initialConnectPending: true, url: '' }
   const stopping = new AbortController()
@@ -99,6 +99,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
       onlyPlatforms: options.onlyPlatforms,
       adapter: ({ platform, account }) => endpoints.supervisor.adapter(platform, account),
       clock,
+      ...(paired === undefined ? {} : { paired }),
     }),
     platforms: {
       adapter: ({ platform, account }) => endpoints.supervisor.adapter(platform, account),

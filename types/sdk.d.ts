@@ -772,6 +772,18 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'A newer turn of the same session has started, so the write of this turn was rejected.';
             readonly hint: 'No action is needed. The newer turn replies.';
         };
+        readonly 'pairing/files-unusable': {
+            readonly meaning: 'A file of the pairing store cannot be read or written. No user was admitted.';
+            readonly hint: 'The gateway must own `pairing` and `platforms/pairing` in its home, and be able to write to them. Then try again.';
+        };
+        readonly 'pairing/rejected': {
+            readonly meaning: 'The code belongs to no request, or no code is accepted now.';
+            readonly hint: 'Compare the code with the message. It is valid for one hour; after ten minutes a person can ask for a new one. `hermes pairing list` shows the requests.';
+        };
+        readonly 'pairing/listed': {
+            readonly meaning: 'The person is on an allow list that the gateway cannot edit, so the access was not revoked.';
+            readonly hint: 'Remove the user id from the setting named, then revoke again.';
+        };
         readonly 'http/port-in-use': {
             readonly meaning: 'The HTTP address is already in use.';
             readonly hint: 'Stop the program that uses the port, or set `http.port` (HERMES_HTTP_PORT) to a free port.';
@@ -1497,6 +1509,8 @@ declare module 'hermes-gateway:message/authority' {
         /** The channel of a thread. */
         readonly parentChatId?: string;
     }
+    /** Whether two messages have the same author with the same rights. A message that names no user has no known author. */
+    export function isSameAuthority(one: Authority, other: Authority): boolean;
 }
 
 declare module 'hermes-gateway:message/change' {
@@ -1667,18 +1681,20 @@ declare module 'hermes-gateway:message/hook-events' {
         'gateway:shutdown': {
             platforms: string[];
         };
-        /** The first turn of a session starts, also after a reset. */
+        /** The first turn of a session starts, also after a reset. `reason`: `daily` or `idle` after an automatic reset, else `new`. */
         'session:start': {
             platform: string;
             user_id: string;
             session_id: string;
             session_key: string;
+            reason: string;
         };
-        /** A session is about to end because of a reset. */
+        /** A session ends. `reason`: `new`, `daily`, `idle`, or `resume` and `branch` for the commands of these names. */
         'session:end': {
             platform: string;
             user_id: string;
             session_key: string;
+            reason: string;
         };
         /** `/new` or `/reset` created a new session. */
         'session:reset': {
@@ -1956,6 +1972,11 @@ declare module 'hermes-gateway:message/outbound' {
          * chat, or delivers the message again with a visible label.
          */
         readonly maybeSent?: boolean;
+        /**
+         * Only with `rejected`: the chat takes no message at all any more, because it does not exist or the bot was blocked or
+         * removed. Messages that nobody there asked for are then not sent until the chat shows life.
+         */
+        readonly chatGone?: true;
     };
     export type AlbumResult = 
     /** `messageIds`: one for each file in their order, or only one when a single message contains all files. */

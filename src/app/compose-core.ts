@@ -44,6 +44,7 @@ import { createPluginMemory, type PluginMemory } from '../plugins/plugin-memory.
 import { createPromptSections, type PromptSections } from '../plugins/prompt-sections.ts'
 import { createRunningTurns, type RunningTurns } from '../sessions/running-turns.ts'
 import { composeHooks } from './compose-hooks.ts'
+import { composePairing, type PairingControl } from './compose-pairing.ts'
 import type { AppContext } from './context.ts'
 
 /** What plugins register with. The registries exist with or without plugins. */
@@ -101,6 +102,7 @@ export interface Core {
   readonly inbox: Inbox
   readonly backgroundTasks: BackgroundTasks
   readonly pause: PauseControl
+  readonly pairing: PairingControl
   /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
   readonly turnNotices: TurnNotices
@@ -170,7 +172,9 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
       void approvals.questions.turnEnded(replaced.sessionKey)
     },
   })
+  const pairing = composePairing(context, outbox)
   const inbox = composeInbox(context, {
+    onRefused: pairing.refused,
     emit: events.emit,
     preDispatchHooks: gatewayHooks,
     queueKindOf(event) {
@@ -211,6 +215,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     backgroundTasks,
     turnInfoOf: createTurnInfoFactory(accountDirectory.pluginRouteOf),
     turnNotices,
+    pairing,
     pause: composePause(context, { engine, runningTurns, notices: turnNotices }),
     pauseTurn: ({ sessionKey }, ms, signal) =>
       waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
@@ -384,6 +389,7 @@ function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals 
 type InboxParts = Required<
   Pick<
     InboxDeps,
+    | 'onRefused'
     | 'emit'
     | 'preDispatchHooks'
     | 'queueKindOf'
@@ -397,13 +403,24 @@ type InboxParts = Required<
 
 function composeInbox(context: AppContext, parts: InboxParts): Inbox {
   const { accountDirectory, settings, store, isOpen, clock, log, failpoint } = context
-  const { emit, preDispatchHooks, queueKindOf, bypassesHooks, onWithdrawn, onControlEvent, stopEvent, wake } = parts
+  const {
+    onRefused,
+    emit,
+    preDispatchHooks,
+    queueKindOf,
+    bypassesHooks,
+    onWithdrawn,
+    onControlEvent,
+    stopEvent,
+    wake,
+  } = parts
   return createInbox({
     store,
     clock,
     log,
     failpoint,
     checkAccess: accountDirectory.access,
+    onRefused,
     authorityOf: accountDirectory.lookUpAuthority,
     editPolicyOf: accountDirectory.editPolicyOf,
     emitsEvents: accountDirectory.emitsEvents,

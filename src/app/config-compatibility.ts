@@ -24,6 +24,7 @@ export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
   return [
     ...modelAliases,
     { from: 'gateway.platforms', to: 'platforms' },
+    { from: 'unauthorized_dm_behavior', to: 'gateway.unauthorized_dm_behavior' },
     ...platforms.map(({ name }): KeyAlias => ({ from: name, to: `platforms.${name}` })),
     ...tokenAliases,
   ]
@@ -110,13 +111,7 @@ const plannedKeys = [
 ]
 
 /** Keys that restrict something in Hermes. Without their effect the gateway is degraded. */
-const unenforcedKeys = [
-  'gateway.unauthorized_dm_behavior',
-  'platforms.*.unauthorized_dm_behavior',
-  'privacy',
-  'security',
-  'unauthorized_dm_behavior',
-]
+const unenforcedKeys = ['privacy', 'security']
 
 /** The first matching key counts. */
 export const unusedKeys: readonly UnusedKey[] = [

@@ -123,6 +123,7 @@ function composeHttp(
           allowlist: () => settings().command_allowlist,
           reloadConfig: config.reload,
         },
+        pairing: core.pairing.admin,
         pause: core.pause,
         shutdown: () => options.onShutdownRequest?.(),
       }),

@@ -11,6 +11,7 @@ import { HermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { createLog, type Log, silentLog } from '../lib/log.ts'
 import { createRedactor, createSecretRegistry, type Redactor, type SecretRegistry } from '../lib/redact.ts'
+import type { PairedPeople } from '../pairing/pairing.ts'
 import { discoverPlatforms, type PlatformCatalogue } from '../platforms/registry.ts'
 import { createSlowCommits, slowCommitMs } from '../store/slow-commits.ts'
 import { createSqliteStore, detectReplacedFiles } from '../store/sqlite/store.ts'
@@ -28,6 +29,8 @@ export interface Infrastructure {
   readonly config: Config<GatewayShapes>
   readonly catalogue: PlatformCatalogue
   readonly store: Store
+  /** The people whom an owner has approved; undefined if there are no files. */
+  readonly paired: PairedPeople | undefined
   /** Why commands have no sandbox; '' when they have one, when none is wanted, and until one was tried. */
   readonly sandboxReport: { reason: string }
   /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */
@@ -75,10 +78,11 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
       ),
   })
 
+  const { people: paired, problems: pairingProblems } = await readPaired(options, clock, log)
   const sandboxReport = { reason: '' }
   const suspiciousFiles = new Map<string, readonly string[]>()
   const degraded = createDegradedReasons({
-    configuration: () => config.state().degraded,
+    configuration: () => [...config.state().degraded, ...pairingProblems],
     replacedFile: detectReplacedFiles([home.databaseFile, home.lockFile]),
     invalidPlatforms: catalogue.invalid,
     terminalBackend: () => config.current().terminal.backend,
@@ -94,7 +98,31 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
     log.close()
   }
 
-  return { clock, log, secrets, redact, config, catalogue, store, sandboxReport, suspiciousFiles, degraded, close }
+  return {
+    clock,
+    log,
+    secrets,
+    redact,
+    config,
+    catalogue,
+    store,
+    paired,
+    sandboxReport,
+    suspiciousFiles,
+    degraded,
+    close,
+  }
+}
+
+/** Without files nothing is loaded. Never rejects: with unusable files no user is paired. */
+async function readPaired(
+  { home }: GatewayOptions,
+  clock: () => number,
+  log: Log,
+): Promise<{ readonly people: PairedPeople | undefined; readonly problems: readonly string[] }> {
+  if (!existsSync(home.pairing) && !existsSync(home.formerPairing)) return { people: undefined, problems: [] }
+  const { readPairedPeople } = await import('../flows/pairing-admin.ts')
+  return readPairedPeople({ home, clock, log })
 }
 
 /** Throws `config/invalid`. Logs nothing, because the error has all issues. */

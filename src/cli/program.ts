@@ -149,6 +149,7 @@ function addMaintainCommands(root: Command, context: CliContext): void {
   addConfigCommands(root, context)
   addProfileCommands(root, context)
   addApprovalCommands(root, context)
+  addPairingCommands(root, context)
   const inbox = createGroup(root, 'inbox', 'dead letters: messages that could not be processed')
   inbox
     .command('list')
@@ -254,6 +255,36 @@ function addApprovalCommands(root: Command, context: CliContext): void {
     .command('revoke <entry>')
     .description('take back an entry of the list, by its id or its command')
     .action(async (entry: string) => (await import('./approvals.ts')).approvalsRevoke(context, entry))
+}
+
+function addPairingCommands(root: Command, context: CliContext): void {
+  const pairing = createGroup(root, 'pairing', 'people who ask for access, and people who were approved')
+  pairing
+    .command('list')
+    .description('list requests for access and approved people')
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('./pairing.ts')).pairingList(context, options))
+  pairing
+    .command('approve <platform> <code>')
+    .description('give a person access, by the code that the person received or by the id of the request')
+    .option(...json)
+    .action(async (platform: string, code: string, options: JsonOption) =>
+      (await import('./pairing.ts')).pairingApprove(context, platform, code, options),
+    )
+  pairing
+    .command('revoke <platform> <user-id>')
+    .description('take the access of an approved person back')
+    .option(...json)
+    .action(async (platform: string, userId: string, options: JsonOption) =>
+      (await import('./pairing.ts')).pairingRevoke(context, platform, userId, options),
+    )
+  pairing
+    .command('clear-pending [platform]')
+    .description('end the requests that wait; their codes are worthless then')
+    .option(...json)
+    .action(async (platform: string | undefined, options: JsonOption) =>
+      (await import('./pairing.ts')).pairingClear(context, platform, options),
+    )
 }
 
 function addHookCommands(root: Command, context: CliContext): void {

@@ -16,6 +16,7 @@ import type { Authority } from '../message/authority.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
+import type { PairedPeople } from '../pairing/pairing.ts'
 import {
   type AccountPolicy,
   type AccountsConfig,
@@ -32,6 +33,8 @@ export interface AccountDirectory {
   list(): readonly PlatformAccount[]
   /** Reads the accounts again after the configuration has changed, and warns about those that admit no user. */
   refresh(): readonly PlatformAccount[]
+  /** Replaces the list of people whom an owner has approved. */
+  setPaired(people: PairedPeople): void
   platform(name: string): InstalledPlatform | undefined
   /** What fits into one message of this platform. */
   limitsOf(platform: string): InstalledPlatform['limits'] | undefined
@@ -79,14 +82,23 @@ export interface AccountDirectoryDeps {
   /** Undefined while the account is not connected. */
   adapter(of: Pick<SessionSource, 'platform' | 'account'>): Pick<PlatformAdapter, 'heldRoles'> | undefined
   readonly clock: () => number
+  /** At the start. */
+  readonly paired?: PairedPeople
 }
 
-const defaultPolicy: AccountPolicy = { edits: 'amend', replyTo: 'first', typing: false, fileHosts: [] }
+const defaultPolicy: AccountPolicy = {
+  edits: 'amend',
+  replyTo: 'first',
+  typing: false,
+  fileHosts: [],
+  unauthorizedDm: 'ignore',
+}
 
 export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirectory {
   const { catalogue, settings } = deps
   const installed = new Map(catalogue.platforms.map((platform) => [platform.name, platform]))
-  let accounts = readAccounts(deps)
+  let paired = deps.paired
+  let accounts = readAccounts(deps, paired)
   let platformRoles: PlatformRoles | undefined
   warnAboutEmptyAllowLists(accounts, deps.log)
 
@@ -127,9 +139,13 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
   return {
     list: () => accounts,
     refresh() {
-      accounts = readAccounts(deps)
+      accounts = readAccounts(deps, paired)
       warnAboutEmptyAllowLists(accounts, deps.log)
       return accounts
+    },
+    setPaired(people) {
+      paired = people
+      accounts = withPaired(accounts, people)
     },
     platform: (name) => installed.get(name),
     limitsOf: (platform) => installed.get(platform)?.limits,
@@ -168,18 +184,30 @@ function routeOf({ source, task }: Routed): string {
 }
 
 /** With an unusable configuration only the web page and the terminal stay, so that the owner can repair it. */
-function readAccounts(deps: AccountDirectoryDeps): PlatformAccount[] {
+function readAccounts(deps: AccountDirectoryDeps, paired: PairedPeople | undefined): PlatformAccount[] {
   const { catalogue, onlyPlatforms } = deps
   const { platforms, gateway, roles } = deps.settings()
   const chosen = catalogue.platforms.filter(({ name }) => onlyPlatforms === undefined || onlyPlatforms.includes(name))
-  const all = platformAccounts(chosen, { platforms, gateway, roles, unusable: deps.unusableSettings() })
+  const known = platformAccounts(chosen, { platforms, gateway, roles, unusable: deps.unusableSettings() })
+  const all = paired === undefined ? known : withPaired(known, paired)
   return deps.usesDefaultsAfterFailure() ? all.filter(({ platform }) => platform.access === 'token') : all
+}
+
+function withPaired(accounts: readonly PlatformAccount[], { users, damaged }: PairedPeople): PlatformAccount[] {
+  return accounts.map((account) => {
+    const { name } = account.platform
+    const paired = { ids: users.get(name) ?? new Set<string>(), isDamaged: damaged === 'all' || damaged.has(name) }
+    return { ...account, access: { ...account.access, paired } }
+  })
 }
 
 function warnAboutEmptyAllowLists(accounts: readonly PlatformAccount[], log: Logger): void {
   for (const { platform, account, blocked, access } of accounts) {
     if (blocked !== undefined || !deniesEveryone(access)) continue
     const fields = { platform: platform.name, account, setting: `platforms.${platform.name}.allow_from` }
-    log.warn({ event: 'account.allow_list_empty', ...fields }, 'no user may write to this account yet; set allow_from')
+    log.warn(
+      { event: 'account.allow_list_empty', ...fields },
+      'no user may write to this account yet; set allow_from, or approve people with hermes pairing',
+    )
   }
 }

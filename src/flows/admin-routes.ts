@@ -1,18 +1,20 @@
 /**
- * The admin API for the command line and for scripts: status, dead letters, remembered approvals and shutdown.
+ * The admin API for the command line and for scripts: status, dead letters, remembered approvals, pairing and
+ * shutdown.
  */
 
 import type { Engine } from '../engine/engine.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
 import { HermesError } from '../lib/errors.ts'
 import { brand } from '../lib/ids.ts'
-import { isRecord } from '../lib/json.ts'
+import { asRecord, isRecord, type JsonObject } from '../lib/json.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { HttpRoute } from '../platforms/adapter.ts'
 import { rows } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { RememberedDeps } from './approval-routes.ts'
+import type { PairingAdmin } from './pairing-admin.ts'
 
 export interface AdminRoutesDeps {
   readonly store: Store
@@ -22,6 +24,8 @@ export interface AdminRoutesDeps {
   readonly approvals: Omit<RememberedDeps, 'store'>
   /** The report of `hermes status`. */
   status(): unknown
+  /** Loads what an owner does about pairing. */
+  pairing(): Promise<PairingAdmin>
   readonly pause: { pause(reason: string): Promise<void>; resume(): Promise<boolean> }
   /** Starts the stop of the daemon. */
   shutdown(): void
@@ -61,6 +65,7 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
     act('/api/outbox/retry', (id) => outbox.retry(id)),
     act('/api/outbox/drop', (id) => outbox.drop(id)),
     ...approvalRoutes({ store, ...deps.approvals }, get),
+    ...pairingRoutes(deps.pairing, get),
     {
       method: 'POST',
       path: '/api/pause',
@@ -106,6 +111,38 @@ function approvalRoutes(
       },
     },
   ]
+}
+
+function pairingRoutes(
+  load: () => Promise<PairingAdmin>,
+  get: (path: string, read: () => Promise<unknown>) => HttpRoute,
+): HttpRoute[] {
+  const act = (path: string, action: (admin: PairingAdmin, body: JsonObject) => unknown): HttpRoute => ({
+    method: 'POST',
+    path,
+    access: 'token',
+    async handle(request) {
+      const body = asRecord(await readBody(request))
+      return Response.json(action(await load(), body))
+    },
+  })
+  return [
+    get('/api/pairing', async () => (await load()).list()),
+    act('/api/pairing/approve', (admin, body) => admin.approve(textIn(body, 'platform'), textIn(body, 'code'))),
+    act('/api/pairing/revoke', (admin, body) => {
+      admin.revoke(textIn(body, 'platform'), textIn(body, 'user_id'))
+      return { ok: true }
+    }),
+    act('/api/pairing/clear', (admin, body) => ({
+      cleared: admin.clearPending(body['platform'] === undefined ? undefined : textIn(body, 'platform')),
+    })),
+  ]
+}
+
+function textIn(body: JsonObject, key: string): string {
+  const value = body[key]
+  if (typeof value === 'string' && value.trim() !== '') return value.trim()
+  throw new HermesError('http/bad-request', `Expected {"${key}": <text>}.`)
 }
 
 /** An id of the list, or the number of a grant. */

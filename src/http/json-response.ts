@@ -28,6 +28,8 @@ const statusByCode: Partial<Record<ErrorCode, number>> = {
   'http/forbidden-host': 403,
   'inbox/refused': 403,
   'http/not-found': 404,
+  'pairing/rejected': 404,
+  'pairing/listed': 409,
   'http/method-not-allowed': 405,
   'http/timeout': 408,
   'http/too-large': 413,

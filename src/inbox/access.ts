@@ -21,6 +21,15 @@ export interface AccessRules {
   readonly gatewayAllowedUsers: readonly string[]
   /** `GATEWAY_ALLOW_ALL_USERS`. */
   readonly gatewayAllowAllUsers: boolean
+  /** The people of this platform whom an owner has approved. Absent: none. */
+  readonly paired?: PairedUsers
+}
+
+/** People with a pairing. An approval also adds them to an allow list, which must not make them owners. */
+export interface PairedUsers {
+  readonly ids: ReadonlySet<string>
+  /** The list was damaged, so that it is not known who of the allow list was paired. */
+  readonly isDamaged: boolean
 }
 
 /** Where the event comes from. */
@@ -44,6 +53,7 @@ export type AccessRule =
   | 'no-user'
   | 'allow-all-users'
   | 'role'
+  | 'paired'
   | 'allow-from'
   | 'group-allow-from'
   | 'gateway-allowed-users'
@@ -71,6 +81,7 @@ export function decideAccess(source: SessionSource, origin: EventOrigin, rules: 
   if (source.roleAuthorized === true) return allow('role', 'the user holds a role that may use the agent')
 
   const user = [source.userId, source.userIdAlt]
+  if (isPaired(source, rules)) return allow('paired', 'an owner has approved the user')
   if (matchesAny(rules.allowFrom, user)) return allow('allow-from', 'the user is on the allow list')
   if (inGroup && matchesAny(rules.groupAllowFrom, user))
     return allow('group-allow-from', 'the user is on the allow list for groups')
@@ -93,7 +104,14 @@ function containsUserNames({ userName }: SessionSource, rules: AccessRules): boo
 export function deniesEveryone(rules: AccessRules): boolean {
   const lists = [rules.allowFrom, rules.groupAllowFrom, rules.groupAllowedChats, rules.gatewayAllowedUsers]
   const open = rules.access === 'token' || rules.allowAllUsers || rules.gatewayAllowAllUsers
-  return !open && rules.allowBots === 'none' && lists.every((list) => list.length === 0)
+  const hasPaired = rules.paired !== undefined && rules.paired.ids.size > 0
+  return !open && !hasPaired && rules.allowBots === 'none' && lists.every((list) => list.length === 0)
+}
+
+/** A bot never pairs. */
+function isPaired({ userId, userIdAlt, isBot }: SessionSource, { paired }: AccessRules): boolean {
+  if (paired === undefined || isBot === true) return false
+  return [userId, userIdAlt].some((id) => id !== undefined && id !== '' && paired.ids.has(id))
 }
 
 /** An empty id never matches, so an empty list entry allows no one. */
@@ -153,7 +171,7 @@ export function lowerRole(one: Role, other: Role): Role {
 /**
  * Decides the role of a sender who has access. A list of `roles` that names the user, or a platform role of the user,
  * decides; if several do, the lowest role. Otherwise an administrator is owner in the scope of the list, a user who is
- * allowed by id is member, and everybody else is a guest.
+ * paired is member, a user who is allowed by id is member or owner, and everybody else is a guest.
  */
 export function decideRole(
   source: SessionSource,
@@ -188,8 +206,9 @@ export function decideRole(
 function roleWithoutLists(source: SessionSource, access: AccessRules, roles: RoleRules): Role {
   const user = [source.userId, source.userIdAlt]
   if (namesUser(source.chatType === 'dm' ? roles.adminFrom : roles.groupAdminFrom, user)) return 'owner'
+  if (isPaired(source, access)) return 'member'
   if (namesUser(access.allowFrom, user) || namesUser(access.gatewayAllowedUsers, user))
-    return roles.hasOwners ? 'member' : 'owner'
+    return roles.hasOwners || access.paired?.isDamaged === true ? 'member' : 'owner'
   return roles.members.includes('*') && !roles.guests.includes('*') && source.isBot !== true ? 'member' : 'guest'
 }
 

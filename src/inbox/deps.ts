@@ -20,6 +20,8 @@ export interface InboxDeps {
   isOpen(): boolean
   /** Whether the user may talk to the agent in this chat (contract §3.10). */
   checkAccess(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
+  /** Called for a message whose sender has no access, before the platform is told. Rejects `store/…`. */
+  onRefused?(event: MessageEvent, reason: string): Promise<void>
   /** The role of a sender who has access. Never rejects. */
   authorityOf(source: SessionSource): Authority | Promise<Authority>
   /** The effect of edits for the account of this source. */

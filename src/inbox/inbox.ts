@@ -51,6 +51,7 @@ export function createInbox(deps: InboxDeps): Inbox {
         )
         // A refused user must not create cursors: they decide which chats are read again after an outage.
         await advancePast(admitted, cursor, advanceExistingCursor)
+        await deps.onRefused?.(admitted, decision.reason)
         emitRefused(admitted, decision.reason)
         return { status: 'refused', reason: decision.reason }
       }

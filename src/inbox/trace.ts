@@ -49,3 +49,22 @@ const deleteOldEntries = query((db, p: { before: number; limit: number }) =>
 export function* pruneTrace(before: number, limit: number): Transaction<number> {
   return (yield* rows(deleteOldEntries, { before, limit })).length
 }
+
+/** The subject of entries about people without access, who have no session. */
+const refusedSubject: TraceSubject = { session_key: 'refused', turn_id: null }
+
+/** @param detail as for `addTraceEntry` */
+export function* addRefusal(detail: string, now: number): Transaction<void> {
+  yield* addTraceEntry(refusedSubject, 'access:refused', detail, now)
+}
+
+/** People without access who wrote since a time, the newest first. */
+export const listRefusals = query((db, p: { since: number; limit: number }) =>
+  db
+    .selectFrom('trace')
+    .select(['at', 'detail'])
+    .where('session_key', '=', 'refused')
+    .where('at', '>=', p.since)
+    .orderBy('id', 'desc')
+    .limit(p.limit),
+)

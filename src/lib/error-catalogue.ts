@@ -67,6 +67,18 @@ export const errorCatalogue = {
     meaning: 'A newer turn of the same session has started, so the write of this turn was rejected.',
     hint: 'No action is needed. The newer turn replies.',
   },
+  'pairing/files-unusable': {
+    meaning: 'A file of the pairing store cannot be read or written. No user was admitted.',
+    hint: 'The gateway must own `pairing` and `platforms/pairing` in its home, and be able to write to them. Then try again.',
+  },
+  'pairing/rejected': {
+    meaning: 'The code belongs to no request, or no code is accepted now.',
+    hint: 'Compare the code with the message. It is valid for one hour; after ten minutes a person can ask for a new one. `hermes pairing list` shows the requests.',
+  },
+  'pairing/listed': {
+    meaning: 'The person is on an allow list that the gateway cannot edit, so the access was not revoked.',
+    hint: 'Remove the user id from the setting named, then revoke again.',
+  },
   'http/port-in-use': {
     meaning: 'The HTTP address is already in use.',
     hint: 'Stop the program that uses the port, or set `http.port` (HERMES_HTTP_PORT) to a free port.',

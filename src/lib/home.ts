@@ -32,6 +32,9 @@ export interface HomeLayout {
   /** Stored state of plugins. */
   readonly pluginState: string
   readonly platforms: string
+  /** Requests for access, and the people who were approved. Hermes has used both directories. */
+  readonly pairing: string
+  readonly formerPairing: string
   /** For the editor: the types of `#sdk` in hooks, plugins and platforms. */
   readonly typescriptConfigFile: string
   readonly sdkConfigFile: string
@@ -68,6 +71,8 @@ export function createHomeLayout(root: string): HomeLayout {
     plugins: within('plugins'),
     pluginState: within('plugin-state'),
     platforms: within('platforms'),
+    pairing: within('platforms', 'pairing'),
+    formerPairing: within('pairing'),
     typescriptConfigFile: within('tsconfig.json'),
     sdkConfigFile: within('tsconfig.sdk.json'),
     skills: within('skills'),

@@ -39,6 +39,8 @@ export interface AccountPolicy {
   readonly typing: boolean
   /** Origins from which files are downloaded even if they are private. */
   readonly fileHosts: readonly string[]
+  /** What a person without access gets in a direct message: a pairing code, or nothing. */
+  readonly unauthorizedDm: 'pair' | 'ignore'
 }
 
 export interface AccountsConfig {
@@ -197,6 +199,7 @@ function toAccount(
       replyTo: settings.reply_to_mode ?? 'first',
       typing: settings.typing_indicator ?? true,
       fileHosts: settings.file_hosts ?? [],
+      unauthorizedDm: settings.unauthorized_dm_behavior ?? general.gateway.unauthorized_dm_behavior,
     },
     ...(home === undefined ? {} : { homeChannel: toHomeChannel(home) }),
     ...(blocked === undefined ? {} : { blocked }),

@@ -25,6 +25,8 @@ const originSchema = z
   .url({ protocol: /^https?$/, error: 'expected an address such as https://files.example.org' })
   .transform((address) => new URL(address).origin)
 
+const unauthorizedDmSchema = z.enum(['pair', 'ignore'])
+
 /** The settings of every account. None has a default, because an account inherits missing settings from its platform. */
 const accountFields = {
   enabled: z.boolean().optional().describe('False disables it, even with credentials.'),
@@ -35,6 +37,9 @@ const accountFields = {
   group_allowed_chats: idListSchema.optional().describe('Group chats in which every member may talk to the agent.'),
   allow_all_users: z.boolean().optional().describe('Allows every user of the platform.'),
   allow_bots: z.enum(['none', 'mentions', 'all']).optional().describe('Which messages of other bots are accepted.'),
+  unauthorized_dm_behavior: unauthorizedDmSchema
+    .optional()
+    .describe('As `gateway.unauthorized_dm_behavior`, for this platform or account.'),
   home_channel: z
     .union(
       [
@@ -97,6 +102,11 @@ export const platformSettingsSchema = z.looseObject({
 export const gatewaySettingsSchema = z.looseObject({
   allowed_users: idListSchema.default([]).describe('User ids that may talk to the agent on every platform.'),
   allow_all_users: z.boolean().default(false).describe('Allows every user on every platform.'),
+  unauthorized_dm_behavior: unauthorizedDmSchema
+    .default('pair')
+    .describe(
+      'What a person without access gets in a direct message: `pair` sends a code that an owner can approve (`hermes pairing approve`), `ignore` nothing.',
+    ),
 })
 
 const peopleSchema = z

@@ -36,7 +36,7 @@ const roles = {
   hasOwners: false,
 }
 
-const policy = { edits: 'amend', replyTo: 'first', typing: true, fileHosts: [] } as const
+const policy = { edits: 'amend', replyTo: 'first', typing: true, fileHosts: [], unauthorizedDm: 'pair' } as const
 
 const access = {
   access: 'allowlist' as const,
@@ -574,7 +574,11 @@ test('a changed account policy needs no reconnect', async (t) => {
   supervisor.start()
   await time.flush()
   const before = [...events]
-  await supervisor.apply([accountOf('a', { policy: { edits: 'rerun', replyTo: 'off', typing: false, fileHosts: [] } })])
+  await supervisor.apply([
+    accountOf('a', {
+      policy: { edits: 'rerun', replyTo: 'off', typing: false, fileHosts: [], unauthorizedDm: 'pair' },
+    }),
+  ])
   await time.flush()
   assert.deepEqual(events, before)
   await supervisor.apply([accountOf('a', { options: { mode: 'other' } })])

@@ -19,7 +19,9 @@ test('an unknown slash command is answered with a notice and does not reach the 
 })
 
 test('messages of an unauthorised user are neither answered nor stored', async (t) => {
-  const gateway = await startTestGateway(t, { config: { platforms: { fake: { allow_from: ['friend'] } } } })
+  const gateway = await startTestGateway(t, {
+    config: { platforms: { fake: { allow_from: ['friend'], unauthorized_dm_behavior: 'ignore' } } },
+  })
   await gateway.say('let me in', { user: 'stranger', chat: 'his' })
   await gateway.say('/status', { user: 'stranger', chat: 'his' })
   await gateway.say('hello', { user: 'friend', chat: 'hers' })

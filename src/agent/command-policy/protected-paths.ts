@@ -54,8 +54,8 @@ export const secretFiles = [
 ] as const
 /** Files in `HERMES_HOME` that configure the gateway. */
 export const settingsFiles = ['config.yaml', 'gateway.pid', 'shell-hooks-allowlist.json'] as const
-/** Directories in `HERMES_HOME` with code that the gateway runs with its own rights and secrets. */
-export const codeDirectories = ['hooks', 'platforms', 'plugins', 'cache'] as const
+/** Directories in `HERMES_HOME` with code that the gateway runs with its own rights and secrets, or with the people it trusts. */
+export const codeDirectories = ['hooks', 'platforms', 'plugins', 'cache', 'pairing'] as const
 
 const blockDevice =
   /^(?:[shv]d[a-z]|xvd|nvme|mmcblk|r?disk\d|dm-|md\d|mapper$|disk$|loop\d|sr\d|nbd|zram|ram\d|mem$|kmem$|port$)/

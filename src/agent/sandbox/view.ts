@@ -43,7 +43,19 @@ function codeOf(program: string, execPath: string): readonly string[] {
 
 /** Directories of the home that the gateway itself uses. */
 const ownDirectories = [
-  ...['hooks', 'plugins', 'plugin-state', 'platforms', 'profiles', 'memories', 'cron', 'logs', 'cache', 'media'],
+  ...[
+    'hooks',
+    'plugins',
+    'plugin-state',
+    'platforms',
+    'pairing',
+    'profiles',
+    'memories',
+    'cron',
+    'logs',
+    'cache',
+    'media',
+  ],
 ]
 
 export function computeSandboxView(options: ViewOptions): SandboxView {

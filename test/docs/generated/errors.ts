@@ -12,6 +12,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   store: 'The database',
   http: 'HTTP',
   inbox: 'Incoming messages',
+  pairing: 'Pairing',
   platform: 'Platforms',
   provider: 'The model provider',
   agent: 'The agent and its tools',

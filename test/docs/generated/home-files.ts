@@ -28,6 +28,11 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'you',
     'Your chat platforms, one folder each. Watched: a change is reported and takes effect after a restart.',
   ],
+  pairing: [
+    'gateway',
+    'Requests for access and approved people, in `<platform>-pending.json`, `<platform>-approved.json` and `_rate_limits.json`, as Hermes writes them. A damaged file is kept with `.damaged-1` after its name.',
+  ],
+  formerPairing: ['gateway', 'The directory of `platforms/pairing` in older homes of Hermes. Used if it exists.'],
   plugins: [
     'you',
     'Your plugins, one folder each, also one level deeper; `plugins/platforms/<name>` can contain platforms. Watched: an edited enabled plugin is reloaded.',

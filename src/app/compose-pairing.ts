@@ -1,0 +1,47 @@
+/**
+ * Composes pairing. Its code and its files are loaded with the first refused message, or with the first request of an owner.
+ */
+import type { PairingAdmin } from '../flows/pairing-admin.ts'
+import type { HandleRefusal } from '../flows/refusals.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { AppContext } from './context.ts'
+
+export interface PairingControl {
+  /** Rejects when the code cannot be loaded. */
+  admin(): Promise<PairingAdmin>
+  /** Rejects `store/…`. */
+  readonly refused: HandleRefusal
+}
+
+export function composePairing(context: AppContext, outbox: Pick<Outbox, 'prepare'>): PairingControl {
+  const { options, config, accountDirectory, store, clock, log, failpoint } = context
+  let opened: Promise<{ readonly admin: PairingAdmin; readonly refused: HandleRefusal }> | undefined
+
+  async function open() {
+    const { createPairingAdmin } = await import('../flows/pairing-admin.ts')
+    const { createRefusals } = await import('../flows/refusals.ts')
+    const admin = createPairingAdmin({
+      home: options.home,
+      environment: config.environment,
+      onChange(people) {
+        accountDirectory.setPaired(people)
+        config.reload()
+      },
+      clock,
+      log,
+    })
+    const { policyOf } = accountDirectory
+    const refused = createRefusals({ store, outbox, pairing: admin.pairing, policyOf, clock, log, failpoint })
+    return { admin, refused }
+  }
+
+  function load() {
+    opened ??= open()
+    return opened
+  }
+
+  return {
+    admin: async () => (await load()).admin,
+    refused: async (event, reason) => (await load()).refused(event, reason),
+  }
+}

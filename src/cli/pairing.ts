@@ -1,0 +1,163 @@
+/**
+ * `hermes pairing`: through the running daemon, so that it takes effect at once; without one, in the files, under the lock of the
+ * home.
+ */
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { createPairingAdmin, damageWarnings, type PairingAdmin } from '../flows/pairing-admin.ts'
+import { formatDuration } from '../lib/duration.ts'
+import { HermesError } from '../lib/errors.ts'
+import { silentLog } from '../lib/log.ts'
+import { createPairing, type PairingList } from '../pairing/pairing.ts'
+import { createPairingFiles } from '../pairing/pairing-files.ts'
+import { lockHome } from '../store/sqlite/lock.ts'
+import type { CliContext } from './context.ts'
+import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
+import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
+import { explainLock } from './home-lock.ts'
+import { readSettings } from './settings.ts'
+
+interface JsonOption {
+  readonly json: boolean
+}
+
+const approvedSchema = z.object({
+  platform: z.string(),
+  user_id: z.string(),
+  user_name: z.string(),
+  problem: z.string().optional(),
+})
+const clearedSchema = z.object({ cleared: z.number() })
+
+/** The files as they are, also beside a running daemon. Throws `pairing/files-unusable`. */
+export function readPairingList({ home }: Pick<CliContext, 'home'>, clock: () => number = Date.now): PairingList {
+  return createPairing({ files: createPairingFiles({ home }), clock, randomBytes }).list()
+}
+
+export async function pairingList(context: CliContext, { json }: JsonOption): Promise<void> {
+  const { pending, approved, locked, damaged } = readPairingList(context)
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json({ pending, approved, locked, damaged })
+  const now = Date.now()
+  for (const line of damageWarnings(damaged)) context.errors.write(`hermes: ${toSingleLine(line)}\n`)
+  for (const { platform, until } of locked) {
+    const where = platform === '*' ? 'every platform' : platform
+    context.errors.write(
+      `hermes: after wrong codes, ${toSingleLine(where)} accepts none for ${formatDuration(until - now)}\n`,
+    )
+  }
+  if (pending.length + approved.length === 0)
+    return reportEmptyList(context, 'There are no requests, and no approved people.')
+  display.table(
+    ['STATE', 'PLATFORM', 'USER ID', 'NAME', 'SINCE', 'REQUEST'],
+    [
+      ...pending.map((one) => [
+        'waits',
+        one.platform,
+        one.userId,
+        one.userName,
+        display.formatTime(one.createdAt),
+        one.requestId,
+      ]),
+      ...approved.map((one) => [
+        'approved',
+        one.platform,
+        one.userId,
+        one.userName,
+        display.formatTime(one.approvedAt),
+        '',
+      ]),
+    ].map((row) => row.map(toSingleLine)),
+  )
+  if (!display.isTerminal) return
+  display.line()
+  display.line('`hermes pairing approve <platform> <code>` gives access; the person has the code.')
+}
+
+/** Throws `pairing/…`, `home/locked`. */
+export async function pairingApprove(
+  context: CliContext,
+  platform: string,
+  code: string,
+  { json }: JsonOption,
+): Promise<void> {
+  const name = platform.toLowerCase()
+  const approved = approvedSchema.parse(
+    await run(context, '/api/pairing/approve', { platform: name, code }, (admin) => admin.approve(name, code)),
+  )
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(approved)
+  if (approved.problem !== undefined) context.errors.write(`hermes: ${toSingleLine(approved.problem)}\n`)
+  const who = approved.user_name === '' ? approved.user_id : `${approved.user_name} (${approved.user_id})`
+  context.output.write(`Approved: ${toSingleLine(who)} has access on ${name}, as a member.\n`)
+}
+
+/** Throws `pairing/…`, `config/unreadable`, `home/locked`. */
+export async function pairingRevoke(
+  context: CliContext,
+  platform: string,
+  userId: string,
+  { json }: JsonOption,
+): Promise<void> {
+  const name = platform.toLowerCase()
+  await run(context, '/api/pairing/revoke', { platform: name, user_id: userId }, (admin) => admin.revoke(name, userId))
+  if (json)
+    return createDisplay(context.output, context.environment).json({ platform: name, user_id: userId, revoked: true })
+  context.output.write(`Revoked: ${toSingleLine(userId)} has no pairing on ${name} any more.\n`)
+}
+
+/** Throws `pairing/files-unusable`, `home/locked`. */
+export async function pairingClear(
+  context: CliContext,
+  platform: string | undefined,
+  { json }: JsonOption,
+): Promise<void> {
+  const name = platform?.toLowerCase()
+  const { cleared } = clearedSchema.parse(
+    await run(context, '/api/pairing/clear', name === undefined ? {} : { platform: name }, (admin) => ({
+      cleared: admin.clearPending(name),
+    })),
+  )
+  if (json) return createDisplay(context.output, context.environment).json({ cleared })
+  context.output.write(`Ended ${cleared === 1 ? '1 request' : `${cleared} requests`} for access.\n`)
+}
+
+/** In the daemon if one runs, else in this process. */
+async function run(
+  context: CliContext,
+  path: string,
+  body: Readonly<Record<string, unknown>>,
+  directly: (admin: PairingAdmin) => unknown,
+): Promise<unknown> {
+  if (Object.values(body).includes('')) throw new HermesError('cli/usage', 'Expected no empty argument.')
+  const { home } = context
+  const settings = await readSettings(context)
+  const daemon = await findRunningDaemon({ home, token: settings.token, fetch })
+  if (daemon !== undefined) {
+    warnVersionMismatch(context, daemon)
+    return await daemon.request(path, body)
+  }
+  const lock = lockOf(context)
+  try {
+    const admin = createPairingAdmin({
+      home,
+      environment: settings.config.environment,
+      onChange: () => undefined,
+      clock: Date.now,
+      log: silentLog,
+    })
+    const result = directly(admin)
+    for (const line of damageWarnings(admin.list().damaged)) context.errors.write(`hermes: ${toSingleLine(line)}\n`)
+    return result
+  } finally {
+    lock.release()
+  }
+}
+
+function lockOf({ home }: CliContext) {
+  try {
+    return lockHome(home.lockFile)
+  } catch (error) {
+    throw explainLock(error, home)
+  }
+}

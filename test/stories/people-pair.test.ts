@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { rowsIn } from './support.ts'
+
+const friendsOnly = { platforms: { fake: { allow_from: ['friend'] } } }
+const codePattern = /`(?<code>[A-HJ-NP-Z2-9]{8})`/
+
+/** Waits for the pairing code of a chat. */
+async function codeFor(gateway: TestGateway, chat: string): Promise<string> {
+  const { text } = await gateway.waitForReply(codePattern, chat)
+  const code = codePattern.exec(text)?.groups?.['code']
+  assert.ok(code)
+  return code
+}
+
+const approve = (gateway: TestGateway, code: string) => gateway.post('/api/pairing/approve', { platform: 'fake', code })
+
+test('a stranger gets a code, and is served after an owner has approved it', async (t) => {
+  const gateway = await startTestGateway(t, { config: friendsOnly })
+  await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+  const code = await codeFor(gateway, 'his')
+  assert.equal(gateway.model.requestCount, 0)
+
+  // Asked again, the gateway says nothing, and no list shows the code.
+  await gateway.say('hello?', { user: 'stranger', chat: 'his' })
+  assert.equal(gateway.replies('his').length, 1)
+  const list = await (await gateway.http('/api/pairing')).text()
+  assert.ok(list.includes('stranger') && !list.includes(code))
+
+  const approved = await approve(gateway, code.toLowerCase())
+  assert.deepEqual(await approved.json(), { platform: 'fake', user_id: 'stranger', user_name: 'stranger' })
+  await gateway.say('now?', { user: 'stranger', chat: 'his' })
+  await gateway.waitForReply('You said: now?', 'his')
+
+  // The allow list made its people owners; a person who was approved is none, although the list has the id now.
+  assert.match(readFileSync(gateway.home.configFile, 'utf8'), /stranger/)
+  await gateway.say('/whoami', { user: 'stranger', chat: 'his' })
+  await gateway.waitForReply(/member/, 'his')
+  assert.ok(!gateway.log.some((line) => line.includes(code)))
+
+  await gateway.stop()
+  await gateway.start()
+  await gateway.say('after a restart', { user: 'stranger', chat: 'his' })
+  await gateway.waitForReply('You said: after a restart', 'his')
+  await gateway.say('/whoami', { user: 'stranger', chat: 'new' })
+  await gateway.waitForReply(/member/, 'new')
+
+  const revoked = await gateway.post('/api/pairing/revoke', { platform: 'fake', user_id: 'stranger' })
+  assert.equal(revoked.status, 200)
+  assert.doesNotMatch(readFileSync(gateway.home.configFile, 'utf8'), /stranger/)
+  const requests = gateway.model.requestCount
+  await gateway.say('and now?', { user: 'stranger', chat: 'his' })
+  assert.equal(gateway.model.requestCount, requests)
+})
+
+test('a group and a bot get no code, and every stranger leaves one entry in the trace', async (t) => {
+  const gateway = await startTestGateway(t, { config: friendsOnly })
+  for (let count = 0; count < 3; count++) {
+    await gateway.say('let me in', { user: 'stranger', chat: 'room', chatType: 'group' })
+    await gateway.say('beep', { user: 'machine', chat: 'machine', isBot: true })
+  }
+  for (let number = 0; number < 60; number++)
+    await gateway.say('hi', { user: `crowd-${number}`, chat: 'room', chatType: 'group' })
+  await gateway.stop()
+  assert.deepEqual(gateway.platform.shown(), [])
+  const kept = rowsIn(gateway.home, "select detail from trace where event = 'access:refused'").map(({ detail }) =>
+    String(detail),
+  )
+  assert.equal(kept.filter((detail) => detail.includes('stranger')).length, 1)
+  assert.ok(kept.length <= 20, `${kept.length} entries`)
+  assert.deepEqual(rowsIn(gateway.home, 'select seq from inbox'), [])
+})
+
+test('a crowd of strangers gets three codes and a few notices, and the rest nothing', async (t) => {
+  const gateway = await startTestGateway(t, { config: friendsOnly })
+  await Promise.all(
+    Array.from({ length: 40 }, (_, number) => gateway.say('hi', { user: `u${number}`, chat: `c${number}` })),
+  )
+  await gateway.say('hello', { user: 'friend', chat: 'hers' })
+  await gateway.waitForReply('You said: hello', 'hers')
+  await gateway.stop()
+  const notices = rowsIn(gateway.home, "select text from outbox where kind = 'notice'").map(({ text }) => String(text))
+  assert.equal(notices.filter((text) => text.includes('pairing')).length <= 3, true)
+  assert.ok(notices.length <= 8, `${notices.length} notices`)
+})
+
+test('five wrong codes lock the approval, also over a restart and for the right code', async (t) => {
+  const gateway = await startTestGateway(t, { config: friendsOnly })
+  await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+  const code = await codeFor(gateway, 'his')
+  for (let count = 0; count < 5; count++) assert.equal((await approve(gateway, 'AAAAAAAA')).status, 404)
+  assert.equal((await approve(gateway, code)).status, 404)
+  await gateway.stop()
+  await gateway.start()
+  const refused = await approve(gateway, code)
+  assert.equal(refused.status, 404)
+  assert.ok(!(await refused.text()).includes(code))
+})
+
+test('a damaged list of approved people admits no one and makes no one an owner', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: friendsOnly,
+    prepare: (home) => writeApproved(home.formerPairing, '{"stranger": {"approved_at": 1}'),
+  })
+  await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+  await codeFor(gateway, 'his')
+  await gateway.say('/whoami', { user: 'friend', chat: 'hers' })
+  await gateway.waitForReply(/member/, 'hers')
+  const files = readdirSync(gateway.home.formerPairing)
+  assert.ok(files.includes('fake-approved.json.damaged-1'))
+  for (const file of files) assert.equal(statSync(join(gateway.home.formerPairing, file)).mode & 0o077, 0)
+  await gateway.waitForLog({ event: 'pairing.file_damaged' })
+  assert.ok(
+    gateway
+      .current()
+      .status()
+      .degraded.some((reason) => reason.includes('damaged-1')),
+  )
+})
+
+function writeApproved(directory: string, text: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  writeFileSync(join(directory, 'fake-approved.json'), text, { mode: 0o600 })
+}
