@@ -39,6 +39,7 @@ export type {
   CommandEntry,
   DiagnosticContext,
   DiagnosticResult,
+  FoundChat,
   GatewayInfo,
   GroupableFile,
   HistoryQuery,

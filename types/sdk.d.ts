@@ -967,7 +967,11 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         };
         readonly 'hooks/no-target': {
             readonly meaning: 'A hook sends a message to a target that does not exist.';
-            readonly hint: 'Write `<platform>` for its home channel, or `<platform>:<chat_id>[:<thread_id>]`.';
+            readonly hint: 'Write `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, or `<platform>:#<channel>`.';
+        };
+        readonly 'delivery/no-target': {
+            readonly meaning: 'There is no such target for a message.';
+            readonly hint: 'Write `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, `<platform>:#<channel>`, or `local` for a file.';
         };
         readonly 'plugins/unloadable': {
             readonly meaning: 'A plugin cannot be loaded.';
@@ -1974,7 +1978,7 @@ declare module 'hermes-gateway:message/outbound' {
         readonly maybeSent?: boolean;
         /**
          * Only with `rejected`: the chat takes no message at all any more, because it does not exist or the bot was blocked or
-         * removed. Messages that nobody there asked for are then not sent until the chat shows life.
+         * removed. Messages that no one there asked for are then not sent until the chat shows life.
          */
         readonly chatGone?: true;
     };
@@ -2693,6 +2697,12 @@ declare module 'hermes-gateway:platforms/adapter' {
          * seconds: the person then gets the lower role. Without it no one holds such a role.
          */
         heldRoles?(source: SessionSource, names: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
+        /**
+         * The chats of this account whose name is `name` or resembles it; `name` begins with `#` or `@`. It may return other chats,
+         * too, and then a person who misspelt a name is told a similar one. May throw, and has ten seconds. Without it people name
+         * chats by id.
+         */
+        findChats?(name: string, signal: AbortSignal): Promise<readonly FoundChat[]>;
         /** Shows the activity of the agent (tools). Without it tools run silently. */
         activity?(target: Target, activity: TurnActivity): void;
         /**
@@ -2716,20 +2726,13 @@ declare module 'hermes-gateway:platforms/adapter' {
         /** A message may be sent twice without a label, for example to a page that reads the stored history. */
         readonly idempotentSends?: boolean;
     }
-    /**
-     * Drafts of the platform: each update replaces the shown text, and a draft vanishes by itself, at the latest when the reply is
-     * sent. Its functions must not depend on `this`.
-     */
-    export interface NativeDrafts {
-        /** Whether drafts can be shown here. Must be fast and not throw. */
-        isSupported(target: Target): boolean;
-        /** Between two updates, ms. */
-        readonly intervalMs: number;
-        /**
-         * Shows or replaces a draft. All updates of a text have the same `draftId`, an integer from 1 to 2^31 − 1. Errors of the
-         * platform are returned, never thrown. After `rejected` the text is streamed by edits of a message.
-         */
-        show(draftId: number, message: OutboundMessage, signal: AbortSignal): Promise<SendResult>;
+    /** A chat that the bot can write to. */
+    export interface FoundChat {
+        readonly chatId: string;
+        /** Without `#` and `@`. */
+        readonly name: string;
+        /** The server or workspace, where several may have a chat of the same name. */
+        readonly place?: string;
     }
     /** Sends several files as one album or one message. Its functions must not depend on `this`. */
     export interface AlbumSupport {
@@ -3656,7 +3659,7 @@ declare module 'hermes-gateway:sdk' {
     export { type ChatType, type SessionSource, type Target, targetOf } from 'hermes-gateway:message/source';
     export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from 'hermes-gateway:message/transcript';
     export type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
-    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatQuestion, CommandEntry, DiagnosticContext, DiagnosticResult, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, PlatformAdapter, PlatformContext, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
+    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatQuestion, CommandEntry, DiagnosticContext, DiagnosticResult, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, PlatformAdapter, PlatformContext, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
     export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';
     export type { DaemonOptions, LlmOptions, LlmResult, MemoryContext, MemoryProvider, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';

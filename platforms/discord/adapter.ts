@@ -108,6 +108,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
       const roles = idsAt(asRecord(await api.member(scopeId, userId, signal)), 'roles')
       return names.filter((name) => roles.some((role) => name === `role:${role}`))
     },
+    findChats: async () => guildCache.writableChannels(),
     ...(options.reactions ? { activity: react } : {}),
   }
 

@@ -99,6 +99,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     locate: (attachment, until) =>
       resolveAttachmentUrl(attachment, { call, botToken, trustedOrigin, fileHosts }, until),
     heldRoles: (source, _names, until) => heldRoles(account, source, until),
+    findChats: async (_name, until) => (await import('./inbound/channels.ts')).findChannels(call, until),
     connect: (until) => connect(account, sender, until),
     async disconnect() {
       stopping.abort()

@@ -9,6 +9,7 @@ import {
   type Attachment,
   type DiagnosticContext,
   definePlatform,
+  type FoundChat,
   isRecord,
   messageOf,
   type PlatformAdapter,
@@ -22,9 +23,10 @@ import { createPolling, type Polling } from './connection/polling.ts'
 import { watchWebhook } from './connection/watchdog.ts'
 import { createWebhookRoute, deleteOwnWebhook, fetchWebhookInfo, setWebhook } from './connection/webhook.ts'
 import { diagnose } from './diagnose.ts'
-import { createTokenRedactor, toConnectError } from './errors.ts'
+import { ApiError, createTokenRedactor, toConnectError } from './errors.ts'
 import { resolveAttachmentUrl } from './inbound/attachment-url.ts'
 import { createIngest, type Ingest } from './inbound/ingest.ts'
+import { asId, asRecord, asText } from './inbound/payload.ts'
 import { parseOptions, type TelegramOptions } from './options.ts'
 import { fitsEntities, maxTextChars } from './outbound/render.ts'
 import { createSender } from './outbound/sender.ts'
@@ -78,6 +80,20 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       const status = isRecord(member) ? member['status'] : undefined
       return status === 'creator' || status === 'administrator' ? [role] : []
     },
+    findChats,
+  }
+
+  /** Telegram finds public chats by their `@name` only. */
+  async function findChats(name: string, signal: AbortSignal): Promise<readonly FoundChat[]> {
+    if (!name.startsWith('@')) return []
+    try {
+      const { id, username } = asRecord(await api.call('getChat', { chat_id: name }, signal))
+      const chatId = asId(id)
+      return chatId === undefined ? [] : [{ chatId, name: asText(username) ?? name.slice(1) }]
+    } catch (error) {
+      if (error instanceof ApiError && error.matches(/chat not found/i)) return []
+      throw error
+    }
   }
 
   function createIngestFor(username: string): Ingest {

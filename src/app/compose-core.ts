@@ -133,6 +133,9 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
   const pluginRegistries = composePluginRegistries(context, commands)
   const hooks = composeHookRegistry(context, commands, pluginRegistries, {
     accountDirectory,
+    adapter: context.platforms.adapter,
+    home: options.home,
+    stopping: context.stopping,
     store,
     outbox,
     startTask: (task) => backgroundTasks.start(task),

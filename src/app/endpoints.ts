@@ -3,7 +3,7 @@
  * and nothing connects before `start` of each is called.
  */
 
-import { adminRoutes } from '../flows/admin-routes.ts'
+import { type AdminRoutesDeps, adminRoutes } from '../flows/admin-routes.ts'
 import { hookRoutes } from '../flows/hook-routes.ts'
 import { createPlatformContext, type PlatformContextDeps } from '../flows/platform-context.ts'
 import { pluginRoutes } from '../flows/plugin-routes.ts'
@@ -124,6 +124,8 @@ function composeHttp(
           reloadConfig: config.reload,
         },
         pairing: core.pairing.admin,
+        send: composeSend(context, core),
+        homeChannels: async () => (await import('../flows/delivery/home-channels.ts')).readHomeChannels(context),
         pause: core.pause,
         shutdown: () => options.onShutdownRequest?.(),
       }),
@@ -131,6 +133,15 @@ function composeHttp(
       ...pluginRoutes(plugins, config.reload, redact),
     ],
   })
+}
+
+function composeSend(context: AppContext, { outbox }: Core): AdminRoutesDeps['send'] {
+  const { options, accountDirectory, platforms, store, clock, log } = context
+  return async (body, signal) => {
+    const { sendRequest } = await import('../flows/delivery/send-request.ts')
+    const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, home: options.home, clock, sleep, log }
+    return await sendRequest(deps, body, signal)
+  }
 }
 
 function platformContextDepsOf(

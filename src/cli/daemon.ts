@@ -26,6 +26,15 @@ const reportSchema = z.looseObject({
   background: z.array(z.looseObject({ id: z.string(), by: z.string(), ageMs: z.number() })).default([]),
   hooks: z.array(z.looseObject({ name: z.string(), state: z.string(), reason: z.string() })).default([]),
   plugins: z.array(z.looseObject({ id: z.string(), state: z.string(), reason: z.string() })).default([]),
+  homeChannels: z
+    .array(
+      z.looseObject({
+        target: z.looseObject({ platform: z.string(), account: z.string(), chatId: z.string() }),
+        name: z.string().optional(),
+        origin: z.string(),
+      }),
+    )
+    .default([]),
   daemons: z
     .array(
       z.looseObject({

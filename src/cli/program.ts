@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
 import { createGroup, createRoot } from './help.ts'
+import type { SendOptions } from './send.ts'
 
 interface JsonOption {
   readonly json: boolean
@@ -89,6 +90,21 @@ function addChatCommands(root: Command, context: CliContext): void {
     .action(async (options: { query?: string | true; session?: string }) => {
       const { chat } = await import('./chat.ts')
       await chat(context, options)
+    })
+  root
+    .command('send <target> [text...]')
+    .summary('send a message to a chat, for scripts')
+    .description(
+      'Sends a message through the running gateway and waits for the platform. Targets: `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, `<platform>:#<channel>`, `local` for a file of the home; several with commas. Without a text, or with -, the message is read from stdin. Exit code 0 when it was sent, 1 when it was refused or skipped, 75 when it is stored but not confirmed yet.',
+    )
+    .option('-f, --file <path>', 'read the text from a file')
+    .option('-m, --media <path...>', 'attach files', [])
+    .option('--timeout <seconds>', 'how long to wait for the platform', parseTimeout, 30)
+    .option('--force', 'try a chat again that took no messages the last time', false)
+    .option(...json)
+    .action(async (target: string, words: string[], options: SendOptions) => {
+      const { send } = await import('./send.ts')
+      await send(context, target, words, options)
     })
   const web = createGroup(root, 'web', 'the web page')
   web
@@ -404,6 +420,12 @@ function addConfigCommands(root: Command, context: CliContext): void {
 function parseNumber(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new HermesError('cli/usage', `Expected a number from the list, found ${JSON.stringify(text)}.`)
+}
+
+function parseTimeout(text: string): number {
+  const seconds = /^\d{1,3}$/.test(text) ? Number(text) : -1
+  if (seconds >= 0 && seconds <= 120) return seconds
+  throw new HermesError('cli/usage', `--timeout: expected a number from 0 to 120, found ${JSON.stringify(text)}.`)
 }
 
 function parseLimit(text: string): number {

@@ -83,12 +83,20 @@ function daemonFields({ report, url }: Daemon): Field[] {
       ],
     ),
     ...platforms.map(([name, health]): Field => ['Platforms', platformCell(name, health)]),
+    ...report.homeChannels.map((home): Field => ['Home channels', homeChannelText(home)]),
     ...report.hooks.map((hook): Field => ['Hooks', { text: formatFailure(hook.name, hook), tone: 'warn' }]),
     ...report.plugins.map((plugin): Field => ['Plugins', { text: formatFailure(plugin.id, plugin), tone: 'warn' }]),
     ...report.daemons.map((daemon): Field => ['Daemons', daemonCell(daemon)]),
     ...report.degraded.map((reason): Field => ['Degraded', { text: reason, tone: 'warn' }]),
     ...report.pendingRestart.map((path): Field => ['Restart needed', { text: `${path} was changed`, tone: 'warn' }]),
   ]
+}
+
+function homeChannelText({ target, name, origin }: DaemonReport['homeChannels'][number]): string {
+  const { platform, account, chatId } = target
+  const bot = account === 'default' ? '' : `/${account}`
+  const source = origin === 'command' ? 'chosen with /sethome' : 'from the configuration'
+  return toSingleLine(`${platform}${bot}:${chatId}${name === undefined ? '' : `  ${name}`}, ${source}`)
 }
 
 function modelText({ model, provider }: { readonly model: string; readonly provider: string }): string {

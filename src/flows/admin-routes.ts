@@ -23,9 +23,13 @@ export interface AdminRoutesDeps {
   readonly clock: () => number
   readonly approvals: Omit<RememberedDeps, 'store'>
   /** The report of `hermes status`. */
-  status(): unknown
   /** Loads what an owner does about pairing. */
   pairing(): Promise<PairingAdmin>
+  status(): object
+  /** Sends a message for a script and resolves with the response. Rejects `http/bad-request`, `delivery/…` or `store/…`. */
+  send(body: unknown, signal: AbortSignal): Promise<unknown>
+  /** The chats for messages that belong to no other chat. Rejects `store/…`. */
+  homeChannels(): Promise<readonly unknown[]>
   readonly pause: { pause(reason: string): Promise<void>; resume(): Promise<boolean> }
   /** Starts the stop of the daemon. */
   shutdown(): void
@@ -52,7 +56,7 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
     },
   })
   return [
-    get('/api/status', async () => deps.status()),
+    get('/api/status', async () => ({ ...deps.status(), homeChannels: await deps.homeChannels() })),
     get('/api/inbox', () => store.run(() => rows(listUnfinishedEvents, { limit: maxListRows }))),
     get('/api/outbox', () => outbox.list()),
     act('/api/inbox/retry', async (seq) => {
@@ -66,6 +70,14 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
     act('/api/outbox/drop', (id) => outbox.drop(id)),
     ...approvalRoutes({ store, ...deps.approvals }, get),
     ...pairingRoutes(deps.pairing, get),
+    {
+      method: 'POST',
+      path: '/api/send',
+      access: 'token',
+      async handle(request) {
+        return Response.json({ results: await deps.send(await readBody(request), request.signal) })
+      },
+    },
     {
       method: 'POST',
       path: '/api/pause',

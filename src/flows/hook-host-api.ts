@@ -4,18 +4,23 @@
 import type { HookGatewayServices, HookPayload } from '../hooks/services.ts'
 import { lowerRole } from '../inbox/access.ts'
 import { HermesError } from '../lib/errors.ts'
+import type { HomeLayout } from '../lib/home.ts'
 import { uuid7 } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
-import { backgroundPlatform, type ChatType } from '../message/source.ts'
+import { backgroundPlatform, type ChatType, type Target } from '../message/source.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import type { BackgroundTasks } from './background-tasks.ts'
-import { parseDelivery, parseTarget } from './parse-target.ts'
+import type { ResolveTargetDeps } from './delivery/resolve-target.ts'
 
 export interface HookServicesDeps {
   readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'lookUpAuthority'>
+  readonly adapter: ResolveTargetDeps['adapter']
+  readonly home: HomeLayout
+  /** Aborts when the gateway stops. */
+  readonly stopping: AbortSignal
   readonly store: Store
   readonly outbox: Pick<Outbox, 'prepare'>
   readonly startTask: BackgroundTasks['start']
@@ -42,8 +47,7 @@ export function createHookServices(deps: HookServicesDeps): HookGatewayServices 
   return {
     send: (hook, to, text) => sendMessage(deps, hook, to, text),
     async startAgent(hook, prompt, { deliver, maxIterations, route, role }, payload) {
-      const found = parseDelivery(deliver, deps.accountDirectory.list())
-      if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
+      const target = await resolveTaskTarget(deps, deliver)
       const requester = { id: `hook:${hook}`, name: `hook ${hook}` }
       if (openTaskCount(requester.name) >= maxOpenTasksPerHook)
         throw new Error(`startAgent: this hook has ${maxOpenTasksPerHook} open tasks, the maximum`)
@@ -53,7 +57,7 @@ export function createHookServices(deps: HookServicesDeps): HookGatewayServices 
           prompt,
           requester,
           authority: role === undefined ? await authorityOf(deps, payload) : { ...hookAuthority, role },
-          deliver: found.target,
+          deliver: target,
           maxIterations,
           route,
         })
@@ -105,20 +109,37 @@ function isChatType(value: unknown): value is ChatType {
   return typeof value === 'string' && Object.hasOwn(chatTypes, value)
 }
 
-async function sendMessage(deps: HookServicesDeps, hook: string, to: string, text: string): Promise<void> {
-  const found = parseTarget(to, deps.accountDirectory.list())
-  if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
-  const { target } = found
-  const now = deps.clock()
-  // A notice attaches no files: the text may come from strangers.
-  const message = deps.outbox.prepare({ key: `${hookMessagePrefix}${uuid7(now)}`, target, kind: 'notice', text })
-  try {
-    await deps.store.run(() => message.write(now))
-  } catch (error) {
-    message.rolledBack()
-    throw error
+/**
+ * Where the answer of a task goes; null for nowhere. Left out: the first home channel, nowhere where none is. `origin`, the
+ * chat that asked, means the same for who has none.
+ */
+async function resolveTaskTarget(deps: HookServicesDeps, text: string | undefined): Promise<Target | null> {
+  const { resolveTarget } = await import('./delivery/resolve-target.ts')
+  const word = text?.trim().toLowerCase() ?? 'home'
+  const usesHome = word === 'home' || word === 'origin'
+  const found = await resolveTarget(deps, usesHome ? 'home' : (text ?? ''), undefined, deps.stopping)
+  if ('problem' in found) {
+    if (usesHome) return null
+    throw new HermesError('hooks/no-target', `(${found.problem})`)
   }
-  message.committed()
+  return found.kind === 'local' ? null : found.target
+}
+
+async function sendMessage(deps: HookServicesDeps, hook: string, to: string, text: string): Promise<void> {
+  const [{ resolveTarget }, { prepareDelivery, storeDelivery, writeLocalOutput }] = await Promise.all([
+    import('./delivery/resolve-target.ts'),
+    import('./delivery/deliver.ts'),
+  ])
+  const found = await resolveTarget(deps, to, undefined, deps.stopping)
+  if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
+  const now = deps.clock()
+  if (found.kind === 'local') {
+    const path = writeLocalOutput(deps.home, hook, text, now)
+    return deps.log.info({ event: 'hook.message_saved', hook, path }, 'a hook wrote a message into a file')
+  }
+  const { target } = found
+  const content = { key: `${hookMessagePrefix}${uuid7(now)}`, kind: 'notice' as const, text }
+  await storeDelivery(deps.store, prepareDelivery(deps.outbox, target, content), now)
   const fields = { hook, platform: target.platform, chat: target.chatId }
   deps.log.info({ event: 'hook.message_sent', ...fields }, 'a hook sends a message')
 }

@@ -24,6 +24,7 @@ export const defaultHeaders: Readonly<Record<string, string>> = {
 /** The HTTP status of an error. 500 for errors that the client can neither correct nor wait for. */
 const statusByCode: Partial<Record<ErrorCode, number>> = {
   'http/bad-request': 400,
+  'delivery/no-target': 400,
   'http/unauthorised': 401,
   'http/forbidden-host': 403,
   'inbox/refused': 403,

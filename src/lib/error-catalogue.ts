@@ -262,7 +262,11 @@ export const errorCatalogue = {
   },
   'hooks/no-target': {
     meaning: 'A hook sends a message to a target that does not exist.',
-    hint: 'Write `<platform>` for its home channel, or `<platform>:<chat_id>[:<thread_id>]`.',
+    hint: 'Write `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, or `<platform>:#<channel>`.',
+  },
+  'delivery/no-target': {
+    meaning: 'There is no such target for a message.',
+    hint: 'Write `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, `<platform>:#<channel>`, or `local` for a file.',
   },
   'plugins/unloadable': {
     meaning: 'A plugin cannot be loaded.',

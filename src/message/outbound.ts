@@ -76,7 +76,7 @@ export type SendResult =
       readonly maybeSent?: boolean
       /**
        * Only with `rejected`: the chat takes no message at all any more, because it does not exist or the bot was blocked or
-       * removed. Messages that nobody there asked for are then not sent until the chat shows life.
+       * removed. Messages that no one there asked for are then not sent until the chat shows life.
        */
       readonly chatGone?: true
     }

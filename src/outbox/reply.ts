@@ -40,7 +40,7 @@ export interface Reply {
   readonly buttons?: readonly Button[]
   /** The platform's id of the message that is answered. The account's settings decide which messages refer to it. */
   readonly replyTo?: string
-  /** Nobody in the chat has asked for it: it is not sent to a chat that takes no messages any more. */
+  /** No one in the chat has asked for it: it is not sent to a chat that takes no messages any more. */
   readonly isUnsolicited?: boolean
   /** Earlier messages answer the same message, so this one refers to it only if all messages do. */
   readonly isContinuation?: boolean

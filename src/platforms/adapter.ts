@@ -62,6 +62,12 @@ export interface PlatformAdapter {
    * seconds: the person then gets the lower role. Without it no one holds such a role.
    */
   heldRoles?(source: SessionSource, names: readonly string[], signal: AbortSignal): Promise<readonly string[]>
+  /**
+   * The chats of this account whose name is `name` or resembles it; `name` begins with `#` or `@`. It may return other chats,
+   * too, and then a person who misspelt a name is told a similar one. May throw, and has ten seconds. Without it people name
+   * chats by id.
+   */
+  findChats?(name: string, signal: AbortSignal): Promise<readonly FoundChat[]>
   /** Shows the activity of the agent (tools). Without it tools run silently. */
   activity?(target: Target, activity: TurnActivity): void
   /**
@@ -98,6 +104,15 @@ export interface NativeDrafts {
    * platform are returned, never thrown. After `rejected` the text is streamed by edits of a message.
    */
   show(draftId: number, message: OutboundMessage, signal: AbortSignal): Promise<SendResult>
+}
+
+/** A chat that the bot can write to. */
+export interface FoundChat {
+  readonly chatId: string
+  /** Without `#` and `@`. */
+  readonly name: string
+  /** The server or workspace, where several may have a chat of the same name. */
+  readonly place?: string
 }
 
 /** Sends several files as one album or one message. Its functions must not depend on `this`. */

@@ -159,12 +159,14 @@ export interface InProcessOptions {
   /** The columns of the simulated terminal; no terminal if left out. */
   readonly terminal?: number
   readonly version?: string
+  /** The whole standard input. Without it, it stays open and empty. */
+  readonly input?: string
 }
 
 /** The context of a command that runs inside this process. */
 export function createTestContext(
   root: string,
-  { version = packageVersion, environment, terminal }: InProcessOptions = {},
+  { version = packageVersion, environment, terminal, input }: InProcessOptions = {},
 ): CliContext & { readonly output: PassThrough; readonly errors: PassThrough } {
   const home = createHomeLayout(root)
   const collect = () => {
@@ -180,7 +182,7 @@ export function createTestContext(
     platformDirectories: [platforms, home.platforms, join(home.plugins, 'platforms')],
     program: [process.execPath, mainFile],
     docsDirectory: '/docs',
-    input: new PassThrough(),
+    input: input === undefined ? new PassThrough() : new PassThrough().end(input),
     output: collect(),
     errors: collect(),
     exitCode: 0,

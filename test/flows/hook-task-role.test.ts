@@ -9,6 +9,7 @@ import { gatewayShapes } from '../../src/app/config.ts'
 import { createAccountDirectory } from '../../src/flows/account-directory.ts'
 import { createHookServices } from '../../src/flows/hook-host-api.ts'
 import type { StartAgentOptions } from '../../src/hooks/services.ts'
+import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Authority } from '../../src/message/authority.ts'
 import { discoverPlatforms } from '../../src/platforms/registry.ts'
@@ -38,6 +39,9 @@ test('a hook that passes on the text of a person gives this person no more right
       adapter: () => ({ heldRoles: async ({ userId }) => (userId === '7' ? ['role:7'] : []) }),
       clock: Date.now,
     }),
+    adapter: () => undefined,
+    home: createHomeLayout('/nowhere'),
+    stopping: new AbortController().signal,
     store: openStore(t).store,
     outbox: { prepare: () => assert.fail('nothing is sent') },
     async startTask({ authority }) {

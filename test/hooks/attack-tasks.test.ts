@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenTask } from '../../src/flows/background-tasks.ts'
 import { createHookServices } from '../../src/flows/hook-host-api.ts'
+import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { openStore } from '../kit/open-store.ts'
 
@@ -17,6 +18,9 @@ test('one hook can have at most fifty tasks, including those that are starting',
       access: () => assert.fail('no person'),
       lookUpAuthority: () => assert.fail('no person'),
     },
+    adapter: () => undefined,
+    home: createHomeLayout('/nowhere'),
+    stopping: new AbortController().signal,
     store: openStore(t).store,
     outbox: { prepare: () => assert.fail('nothing is sent') },
     async startTask({ requester }) {

@@ -7,6 +7,7 @@ import {
   type AlbumSupport,
   type Attachment,
   definePlatform,
+  type FoundChat,
   HermesError,
   isHermesError,
   messageOf,
@@ -65,6 +66,12 @@ export function createAdapter(context: PlatformContext, parse = parseUpdate): Pl
       : {}),
     ...(can('files') ? { sendsAttachments: true } : {}),
     ...(can('albums') ? { albums: createAlbums() } : {}),
+    ...(can('chats')
+      ? {
+          findChats: async (_name: string, signal: AbortSignal) =>
+            jsonOf<FoundChat[]>(await ask('GET', '/chats', signal)),
+        }
+      : {}),
     locate: async ({ ref = '' }: Attachment) => ({
       url: `${url}/files/${encodeURIComponent(ref)}`,
       headers: { authorization: `Bearer ${token}` },

@@ -8,7 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
-import type { ChatType, PressResult, SendFailureKind } from '../../src/sdk.ts'
+import type { ChatType, FoundChat, PressResult, SendFailureKind } from '../../src/sdk.ts'
 import {
   albumIn,
   createShownMessages,
@@ -59,6 +59,8 @@ export interface FakePlatform {
   removeShown(id: string): void
   /** Rejects messages to this chat from now on, as if the bot had been removed. */
   loseChat(chat: string): void
+  /** The chats that the bot can find by name. */
+  nameChats(chats: readonly FoundChat[]): void
   /** Takes messages to this chat again. */
   findChat(chat: string): void
   /** Answers the next edit with "not modified". */
@@ -93,6 +95,7 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
   const counts = new Map<string, number>()
   const files = new Map<string, Uint8Array>()
   const lostChats = new Set<string>()
+  let namedChats: readonly FoundChat[] = []
   let fileAsked = (): Promise<void> => Promise.resolve()
   let responsesToDrop = 0
   let notModified = 0
@@ -153,6 +156,9 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
     },
     removeShown: (id) => void messages.remove(id),
     loseChat: (chat) => void lostChats.add(chat),
+    nameChats(chats) {
+      namedChats = chats
+    },
     findChat: (chat) => void lostChats.delete(chat),
     answerNotModified() {
       notModified += 1
@@ -205,6 +211,8 @@ export async function startFakePlatform(token = 'fake-token'): Promise<FakePlatf
         return poll(Number(searchParams.get('after')), response)
       case 'GET /find':
         return answer(response, 200, findIds(searchParams.get('key')))
+      case 'GET /chats':
+        return answer(response, 200, namedChats)
       case 'GET /files':
         await fileAsked()
         return void response.end(files.get(id))

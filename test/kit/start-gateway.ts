@@ -39,6 +39,7 @@ export interface TestGatewayOptions {
     | 'receive'
     | 'remove'
     | 'typing'
+    | 'chats'
     | 'files'
     | 'albums'
   )[]

@@ -1,5 +1,5 @@
 /**
- * A chat that takes no messages any more receives nothing that nobody there has asked for, until it shows life.
+ * A chat that takes no messages any more receives nothing that no one there has asked for, until it shows life.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -2,6 +2,7 @@
  * What is known of servers, channels and roles, from events of Discord's gateway and from single REST calls. Keeps only the
  * fields that are needed to address and normalize a message.
  */
+import type { FoundChat } from '#sdk'
 import {
   type Dispatch,
   idAt,
@@ -48,6 +49,8 @@ export interface GuildCache {
   /** Undefined before the first READY. */
   botUser(): BotUser | undefined
   channel(id: string): Channel | undefined
+  /** The channels of servers in which messages can be written. */
+  writableChannels(): readonly FoundChat[]
   /** By channel: the newest message, of the servers that this session has received. */
   newestMessages(): ReadonlyMap<string, string>
   roleName(id: string): string | undefined
@@ -69,11 +72,18 @@ export function createGuildCache(): GuildCache {
   const channels = new Map<string, Channel>()
   const direct = new Map<string, Channel>()
   const newest = new Map<string, string>()
+  const guildNames = new Map<string, string>()
   const roles = new Map<string, { readonly guildId: string; readonly name: string; readonly isOwn: boolean }>()
 
   const self: GuildCache = {
     botUser: () => bot,
     channel: (id) => channels.get(id) ?? direct.get(id),
+    writableChannels: () =>
+      [...channels.values()].flatMap(({ id, type, name, guildId = '' }): FoundChat[] => {
+        if (name === undefined || (type !== channelTypes.text && type !== channelTypes.announcement)) return []
+        const place = guildNames.get(guildId)
+        return [{ chatId: id, name, ...(place === undefined ? {} : { place }) }]
+      }),
     newestMessages: () => newest,
     roleName: (id) => roles.get(id)?.name,
     isOwnRole: (id) => roles.get(id)?.isOwn === true,
@@ -125,6 +135,8 @@ export function createGuildCache(): GuildCache {
   function updateGuild(guild: JsonRecord): void {
     const guildId = idAt(guild, 'id')
     if (guildId === undefined || isTrueAt(guild, 'unavailable')) return
+    const name = nonEmptyTextAt(guild, 'name')
+    if (name !== undefined) guildNames.set(guildId, name)
     for (const role of recordsAt(guild, 'roles')) updateRole(role, guildId)
     for (const channel of [...recordsAt(guild, 'channels'), ...recordsAt(guild, 'threads')]) {
       const known = storeChannel(channel, guildId)
@@ -134,6 +146,7 @@ export function createGuildCache(): GuildCache {
   }
 
   function removeGuild(guildId: string | undefined): void {
+    guildNames.delete(guildId ?? '')
     for (const [id, channel] of channels) if (channel.guildId === guildId) channels.delete(id)
     for (const [id, role] of roles) if (role.guildId === guildId) roles.delete(id)
   }

@@ -347,6 +347,7 @@ function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | nul
     authority: turn.authority,
     kind: content.notice ? 'notice' : 'reply',
     text: task === undefined ? replyText(content, draft) : taskReplyText(task, event, content),
+    ...(task === undefined ? {} : { isUnsolicited: true }),
     ...(messageId === undefined ? {} : { replyTo: messageId }),
     ...(draft === null ? {} : { draft }),
   }

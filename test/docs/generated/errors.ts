@@ -22,6 +22,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   plugins: 'Plugins',
   middleware: 'Managed calls and middleware',
   outbox: 'Outgoing replies',
+  delivery: 'Messages to a target',
   cli: 'The command line',
 }
 

@@ -10,6 +10,7 @@ import { type DiscordServer, type DiscordServerOptions, startDiscordServer } fro
 import type { Message } from '../../kit/servers/discord/world.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../kit/start-gateway.ts'
 import { tempHome } from '../../kit/temp-home.ts'
+import { at } from '../../stories/support.ts'
 import { optionsFor, until } from './support.ts'
 
 interface EndToEndTest {
@@ -320,4 +321,17 @@ describe('Discord with the whole gateway', { concurrency: 4 }, () => {
     const inChannel = discord.say(ada, discord.general, `${mention} hello`)
     await until(() => [...inChannel.reactions.keys()].join() === '✅', discord)
   })
+})
+
+test('a script sends to a channel by its name, and a channel that was deleted is skipped the next time', async (t) => {
+  const { discord, gateway } = await startEndToEnd(t)
+  const send = async (target: string) => {
+    const response: unknown = await (await gateway.post('/api/send', { targets: [target], text: 'all clear' })).json()
+    return [at(response, 'results', 0, 'status'), at(response, 'results', 0, 'chat')]
+  }
+  assert.deepEqual(await send('discord:#general'), ['sent', `discord:${discord.general.id}`])
+  assert.equal((await shown(discord, hasText('all clear'))).channel_id, discord.general.id)
+  const gone = 'discord:1180000000000000777'
+  assert.deepEqual(await send(gone), ['failed', gone])
+  assert.deepEqual(await send(gone), ['skipped', gone])
 })

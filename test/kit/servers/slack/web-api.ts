@@ -102,6 +102,18 @@ export function createWebApi(deps: WebApiDeps): WebApi {
       if (channel === undefined) return errorResponse('channel_not_found')
       return { ok: true, channel: { id: channel.id, name: channel.name, is_channel: channel.kind === 'channel' } }
     },
+    'users.conversations': (call) => {
+      const kinds = call.text('types').split(',')
+      const kindOf = { channel: 'public_channel', group: 'private_channel', im: 'im', mpim: 'mpim' }
+      const own = [...workspace.channels.values()].filter(
+        ({ kind, joined, archived }) => joined && !archived && kinds.includes(kindOf[kind]),
+      )
+      // Pages of one channel.
+      const start = Number(call.text('cursor') || '0')
+      const next = start + 1 < own.length ? String(start + 1) : ''
+      const channels = own.slice(start, start + 1).map(({ id, name }) => ({ id, name }))
+      return { ok: true, channels, response_metadata: { next_cursor: next } }
+    },
     'users.info': (call) => {
       const name = workspace.users.get(call.text('user'))
       if (name === undefined) return errorResponse('user_not_found')
@@ -152,6 +164,10 @@ export function createWebApi(deps: WebApiDeps): WebApi {
   }
 
   function neededScope(call: SlackApiCall): string | undefined {
+    if (call.method === 'users.conversations') {
+      const needed = call.text('types').includes('private') ? ['channels:read', 'groups:read'] : ['channels:read']
+      return needed.find((scope) => !scopes.has(scope))
+    }
     if (!call.method.startsWith('conversations.') || call.method === 'conversations.open') return scopesOf[call.method]
     const kind = workspace.channel(call.text('channel'))?.kind
     const prefix = { im: 'im', mpim: 'mpim', channel: 'channels', group: 'groups' }[kind ?? 'channel']

@@ -15,6 +15,8 @@ export interface BotSetup {
   readonly readsAll?: boolean
   /** The status of a user in a chat; undefined for a user whom Telegram does not know. */
   memberStatus?(chatId: number, userId: number): string | undefined
+  /** The ids of public chats by name, without `@`. */
+  readonly publicChats?: Readonly<Record<string, number>>
   readonly joinsGroups?: boolean
   /** False: a server before Bot API 9.5. Default: true. */
   readonly hasDrafts?: boolean
@@ -122,6 +124,12 @@ export function createBot(setup: BotSetup, options: { readonly retryMs?: number 
       const status = setup.memberStatus?.(Number(fields['chat_id']), Number(fields['user_id']))
       if (status === undefined) throw badRequest('PARTICIPANT_ID_INVALID')
       return { status, user: { id: Number(fields['user_id']), is_bot: false, first_name: 'Someone' } }
+    },
+    getChat({ fields }) {
+      const name = textOf(fields['chat_id']).slice(1)
+      const id = setup.publicChats?.[name]
+      if (id === undefined) throw badRequest('chat not found')
+      return { id, type: 'channel', title: name, username: name }
     },
     getFile: ({ fields }) => files.describe(fields),
     answerCallbackQuery({ fields }) {

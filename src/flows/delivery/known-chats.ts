@@ -1,0 +1,55 @@
+/**
+ * Chats in which the agent was spoken to, from the newest sessions.
+ */
+import { type ChatType, type SessionSource, type Target, targetOf } from '../../message/source.ts'
+import { query, rows, type Transaction } from '../../store/query.ts'
+
+export interface KnownChat {
+  readonly target: Target
+  readonly name?: string
+  readonly type: ChatType
+  /** A message of the person there, for `KnownChat`s of one person. */
+  readonly source: SessionSource
+}
+
+/** The newest sessions that are looked at, so that a large database is not read as a whole. */
+const maxSessions = 2_000
+
+const selectNewest = query((db, p: { platform: string; limit: number }) =>
+  db
+    .selectFrom((from) =>
+      from
+        .selectFrom('sessions')
+        .select(['session_key', 'user_id', 'platform', 'updated_at'])
+        .orderBy('updated_at', 'desc')
+        .limit(p.limit)
+        .as('newest'),
+    )
+    .innerJoin('lanes', 'lanes.session_key', 'newest.session_key')
+    .where('newest.platform', '=', p.platform)
+    .select(['lanes.source', 'newest.user_id'])
+    .orderBy('newest.updated_at', 'desc'),
+)
+
+export interface KnownChatsQuery {
+  readonly platform: string
+  readonly account?: string
+  /** Only chats in which this person has written. */
+  readonly userId?: string
+}
+
+/** Each chat and thread once, the newest first. */
+export function* findKnownChats({ platform, account, userId }: KnownChatsQuery): Transaction<readonly KnownChat[]> {
+  const found = new Map<string, KnownChat>()
+  for (const { source: json, user_id } of yield* rows(selectNewest, { platform, limit: maxSessions })) {
+    const source: SessionSource = JSON.parse(json)
+    if (account !== undefined && source.account !== account) continue
+    if (userId !== undefined && source.userId !== userId && user_id !== userId) continue
+    const target = targetOf(source)
+    const key = `${target.account}\n${target.chatId}\n${target.threadId ?? ''}`
+    if (found.has(key)) continue
+    const name = source.chatName ?? (source.chatType === 'dm' ? source.userName : undefined)
+    found.set(key, { target, type: source.chatType, source, ...(name === undefined ? {} : { name }) })
+  }
+  return [...found.values()]
+}

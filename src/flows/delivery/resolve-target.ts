@@ -1,0 +1,161 @@
+/**
+ * Finds the chat that a target means: home channels, and names of channels, which the adapter and the conversations so far
+ * know.
+ */
+import { findClosestMatch } from '../../lib/did-you-mean.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { Target } from '../../message/source.ts'
+import type { PlatformAccount } from '../../platforms/accounts.ts'
+import type { FoundChat, PlatformAdapter } from '../../platforms/adapter.ts'
+import type { Store } from '../../store/store.ts'
+import { findHomeChannels } from './home-channels.ts'
+import { findKnownChats } from './known-chats.ts'
+import { parseTarget } from './parse-target.ts'
+
+export interface ResolveTargetDeps {
+  readonly store: Store
+  readonly accountDirectory: { list(): readonly PlatformAccount[] }
+  /** Undefined while the account is not connected. */
+  adapter(of: Pick<Target, 'platform' | 'account'>): Pick<PlatformAdapter, 'findChats'> | undefined
+}
+
+export type Destination =
+  /** A file of the home. */
+  { readonly kind: 'local' } | { readonly kind: 'chat'; readonly target: Target; readonly name?: string }
+
+export type Resolution = Destination | { readonly problem: string }
+
+const lookupTimeoutMs = 10_000
+
+/**
+ * @param origin the chat of the person who asks; without one `origin` is `local`
+ */
+export async function resolveTarget(
+  deps: ResolveTargetDeps,
+  text: string,
+  origin: Target | undefined,
+  signal: AbortSignal,
+): Promise<Resolution> {
+  const accounts = deps.accountDirectory.list()
+  const parsed = parseTarget(text, accounts)
+  if ('problem' in parsed) return parsed
+  switch (parsed.kind) {
+    case 'local':
+      return { kind: 'local' }
+    case 'origin':
+      return origin === undefined ? { kind: 'local' } : { kind: 'chat', target: origin }
+    case 'home':
+      return await resolveHome(deps, parsed.accounts, parsed.platform)
+    case 'chat':
+      return { kind: 'chat', target: toTarget(parsed.account, parsed.chatId, parsed.threadId) }
+    case 'name':
+      return await resolveName(deps, parsed, signal)
+  }
+}
+
+async function resolveHome(
+  { store }: ResolveTargetDeps,
+  accounts: readonly PlatformAccount[],
+  platform: string | undefined,
+): Promise<Resolution> {
+  const [home] = await store.run(() => findHomeChannels(accounts))
+  if (home !== undefined)
+    return { kind: 'chat', target: home.target, ...(home.name === undefined ? {} : { name: home.name }) }
+  if (platform === undefined)
+    return { problem: 'there is no home channel: write /sethome in a chat, or set platforms.<name>.home_channel' }
+  return {
+    problem: `${platform} has no home channel: write /sethome in a chat, set platforms.${platform}.home_channel, or name a chat: ${platform}:<chat_id>`,
+  }
+}
+
+interface NamedTarget {
+  readonly account: PlatformAccount
+  readonly name: string
+  readonly threadId: string | undefined
+}
+
+async function resolveName(deps: ResolveTargetDeps, named: NamedTarget, signal: AbortSignal): Promise<Resolution> {
+  const { account, name, threadId } = named
+  const platform = account.platform.name
+  const of = { platform, account: account.account }
+  const known = (await deps.store.run(() => findKnownChats(of))).flatMap(
+    ({ target, type, name: chatName }): FoundChat[] =>
+      chatName === undefined || type === 'dm' || target.threadId !== undefined
+        ? []
+        : [{ chatId: target.chatId, name: chatName }],
+  )
+  const listed = await listChats(deps, of, name, signal)
+  const candidates = distinct([...listed.chats, ...known])
+  const matches = candidates.filter((chat) => normalized(chat.name) === normalized(name))
+  const [match, ...others] = matches
+  if (match === undefined) return { problem: unknownName(platform, name, candidates, listed.problem) }
+  if (others.length > 0) return { problem: ambiguousName(platform, name, matches) }
+  return { kind: 'chat', target: toTarget(account, match.chatId, threadId), name: match.name }
+}
+
+async function listChats(
+  deps: ResolveTargetDeps,
+  of: Pick<Target, 'platform' | 'account'>,
+  name: string,
+  signal: AbortSignal,
+): Promise<{ readonly chats: readonly FoundChat[]; readonly problem?: string }> {
+  const adapter = deps.adapter(of)
+  if (adapter === undefined) return { chats: [], problem: `${of.platform} is not connected` }
+  if (adapter.findChats === undefined) return { chats: [], problem: `${of.platform} finds no chats by name` }
+  try {
+    return { chats: await adapter.findChats(name, AbortSignal.any([signal, AbortSignal.timeout(lookupTimeoutMs)])) }
+  } catch (error) {
+    if (signal.aborted) throw error
+    return { chats: [], problem: `${of.platform} could not be asked: ${messageOf(error)}` }
+  }
+}
+
+function unknownName(
+  platform: string,
+  name: string,
+  candidates: readonly FoundChat[],
+  problem: string | undefined,
+): string {
+  const plain = normalized(name)
+  const closest = findClosestMatch(
+    plain,
+    candidates.map((chat) => normalized(chat.name)),
+  )
+  const similar = candidates
+    .filter((chat) => normalized(chat.name) === closest || (plain.length > 2 && normalized(chat.name).includes(plain)))
+    .slice(0, 5)
+  const shown = JSON.stringify(name.slice(0, 100))
+  const hint = similar.length === 0 ? '' : `; similar are ${similar.map((chat) => describe(platform, chat)).join(', ')}`
+  const why = problem === undefined ? '' : ` (${problem})`
+  return `${platform} has no chat ${shown} that the bot can write to${why}${hint}; a chat can also be named by its id: ${platform}:<chat_id>`
+}
+
+function ambiguousName(platform: string, name: string, matches: readonly FoundChat[]): string {
+  const all = matches
+    .slice(0, 5)
+    .map((chat) => describe(platform, chat))
+    .join(', ')
+  return `${platform} has ${matches.length} chats ${JSON.stringify(name.slice(0, 100))}: ${all}; name one by its id`
+}
+
+function describe(platform: string, { chatId, name, place }: FoundChat): string {
+  return `${name}${place === undefined ? '' : ` in ${place}`} (${platform}:${chatId})`
+}
+
+function distinct(chats: readonly FoundChat[]): FoundChat[] {
+  return [...new Map(chats.toReversed().map((chat) => [chat.chatId, chat])).values()].reverse()
+}
+
+function normalized(name: string): string {
+  return name.replace(/^[#@]/, '').trim().toLowerCase()
+}
+
+function toTarget({ platform, account }: PlatformAccount, chatId: string, threadId: string | undefined): Target {
+  return { platform: platform.name, account, chatId, ...(threadId === undefined ? {} : { threadId }) }
+}
+
+/** A target in the form that `parseTarget` reads. */
+export function formatTarget({ platform, account, chatId, threadId }: Target): string {
+  const bot = account === 'default' ? '' : `/${account}`
+  return `${platform}${bot}:${chatId}${threadId === undefined ? '' : `:${threadId}`}`
+}

@@ -1,0 +1,143 @@
+/**
+ * A request of a script to send a message (`hermes send`, `POST /api/send`). The token of the gateway authorises it, so it may
+ * send to every chat.
+ */
+import { isAbsolute } from 'node:path'
+import { z } from 'zod'
+import { HermesError, messageOf } from '../../lib/errors.ts'
+import type { HomeLayout } from '../../lib/home.ts'
+import { uuid7 } from '../../lib/ids.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Authority } from '../../message/authority.ts'
+import type { Target } from '../../message/source.ts'
+import { forgetDeadTarget } from '../../outbox/dead-targets.ts'
+import type { DeliveryState } from '../../outbox/delivery-state.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import { chatOf } from '../../outbox/queries.ts'
+import { mediaProblem, prepareDelivery, storeDelivery, waitForDelivery, writeLocalOutput } from './deliver.ts'
+import { type Destination, formatTarget, type ResolveTargetDeps, resolveTarget } from './resolve-target.ts'
+
+export interface SendRequestDeps extends ResolveTargetDeps {
+  readonly outbox: Pick<Outbox, 'prepare'>
+  readonly home: HomeLayout
+  readonly clock: () => number
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly log: Logger
+}
+
+/**
+ * `sent`: the platform has confirmed it. `saved`: it is in a file. `queued`: it is stored and will be sent, but the platform
+ * has not confirmed it in time. `failed`: the platform has refused it. `skipped`: the chat takes no messages any more.
+ */
+export interface SendResultReport {
+  /** As it was requested. */
+  readonly target: string
+  readonly status: 'sent' | 'saved' | 'queued' | 'failed' | 'skipped'
+  /** The chat that was found: `<platform>:<chat_id>[:<thread_id>]`. */
+  readonly chat?: string
+  readonly messageIds?: readonly string[]
+  readonly path?: string
+  readonly error?: string
+}
+
+const maxWaitSeconds = 120
+
+const requestSchema = z.strictObject({
+  targets: z.array(z.string().trim().min(1).max(500)).min(1).max(50),
+  text: z.string().max(1_000_000).default(''),
+  /** Absolute paths and https addresses. */
+  media: z.array(z.string().min(1).max(2_000)).max(20).default([]),
+  /** Seconds to wait for the platforms. */
+  wait: z.number().min(0).max(maxWaitSeconds).default(30),
+  /** Tries chats, too, that took no messages the last time. */
+  force: z.boolean().default(false),
+})
+
+/** The owner of the machine, who holds the token. */
+const tokenAuthority: Authority = { role: 'owner', platform: 'cli', chatType: 'dm' }
+
+/**
+ * Sends one message to all targets and resolves with what happened to each. Nothing is sent when one target is invalid.
+ * Rejects `http/bad-request`, `delivery/no-target` or `store/…`.
+ */
+export async function sendRequest(
+  deps: SendRequestDeps,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<readonly SendResultReport[]> {
+  const request = parseRequest(body)
+  const destinations: { readonly target: string; readonly destination: Destination }[] = []
+  for (const target of request.targets) {
+    const destination = await resolveTarget(deps, target, undefined, signal)
+    if ('problem' in destination) throw new HermesError('delivery/no-target', `(${target}: ${destination.problem})`)
+    destinations.push({ target, destination })
+  }
+  return await Promise.all(
+    destinations.map(({ target, destination }) => sendTo(deps, request, target, destination, signal)),
+  )
+}
+
+type SendRequest = z.output<typeof requestSchema>
+
+function parseRequest(body: unknown): SendRequest {
+  const parsed = requestSchema.safeParse(body)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new HermesError('http/bad-request', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`)
+  }
+  const { text, media } = parsed.data
+  if (text.trim() === '' && media.length === 0)
+    throw new HermesError('http/bad-request', 'There is neither a text nor a file to send.')
+  for (const path of media) {
+    const problem = isAbsolute(path) || /^https?:\/\//.test(path) ? mediaProblem(path) : `${path} is not absolute`
+    if (problem !== undefined) throw new HermesError('http/bad-request', `media: ${problem}`)
+  }
+  return parsed.data
+}
+
+async function sendTo(
+  deps: SendRequestDeps,
+  { text, media, wait, force }: SendRequest,
+  target: string,
+  destination: Destination,
+  signal: AbortSignal,
+): Promise<SendResultReport> {
+  const now = deps.clock()
+  if (destination.kind === 'local') return saveLocally(deps, target, [text, ...media].join('\n').trim(), now)
+  const chat = destination.target
+  if (force) await deps.store.run(() => forgetDeadTarget(chatOf(chat)))
+  const key = `send:${uuid7(now)}`
+  const content = { key, text, kind: 'notice' as const, media, authority: tokenAuthority }
+  await storeDelivery(deps.store, prepareDelivery(deps.outbox, chat, content), now)
+  const fields = { platform: chat.platform, chat: chat.chatId, key }
+  deps.log.info({ event: 'delivery.requested', ...fields }, 'a script sends a message')
+  const state = await waitForDelivery(deps, key, deps.adapter(chat) === undefined ? 0 : wait * 1_000, signal)
+  return toReport(deps, target, chat, state)
+}
+
+function saveLocally({ home }: SendRequestDeps, target: string, text: string, now: number): SendResultReport {
+  try {
+    return { target, status: 'saved', path: writeLocalOutput(home, 'misc', text, now) }
+  } catch (error) {
+    return { target, status: 'failed', error: messageOf(error) }
+  }
+}
+
+const statusOf = { sent: 'sent', open: 'queued', dead: 'failed', dropped: 'skipped' } as const
+
+function toReport(
+  { adapter }: SendRequestDeps,
+  target: string,
+  found: Target,
+  { state, messageIds, error }: DeliveryState,
+): SendResultReport {
+  const waiting = state === 'open' && adapter(found) === undefined ? `${found.platform} is not connected` : ''
+  const reason = error === '' ? waiting : error
+  return {
+    target,
+    status: statusOf[state],
+    chat: formatTarget(found),
+    ...(messageIds.length === 0 ? {} : { messageIds }),
+    ...(reason === '' ? {} : { error: reason }),
+  }
+}
