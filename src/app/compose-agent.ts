@@ -21,6 +21,7 @@ import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
+import type { SessionsConfig } from '../sessions/config.ts'
 import { createTurnRunner } from '../turn.ts'
 import type { Core } from './compose-core.ts'
 import { composePluginManager } from './compose-plugins.ts'
@@ -55,6 +56,16 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   })
   const plugins = composePluginManager(context, core, { agentServices, currentTurn: agent.currentTurn })
   const { isShared, routeOf, authorityOf, lowerAuthority } = accountDirectory
+  async function openReset() {
+    const { createClaimedReset } = await import('../flows/turn/automatic-reset.ts')
+    const { hasRunningCommand } = agentServices
+    return createClaimedReset({
+      settings,
+      outbox,
+      hasRunningCommand,
+      sessionReplaced: core.sessionServices.sessionReplaced,
+    })
+  }
   const journal = createTurnJournal({
     store,
     clock,
@@ -63,6 +74,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     authorityOf,
     lowerAuthority,
     onProgress: core.engine.madeProgress,
+    automaticReset: () => (endsSessions(settings()) ? openReset() : undefined),
   })
   const runTurn = createTurnRunner({
     journal,
@@ -118,6 +130,14 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   })
 
   return { runTurn, compressSession: compression.compressSession, agentServices, plugins }
+}
+
+/** Whether a session may end by itself. */
+function endsSessions({ session_reset, reset_by_type, reset_by_platform }: SessionsConfig): boolean {
+  if (session_reset.mode !== 'none') return true
+  return [...Object.values(reset_by_type), ...Object.values(reset_by_platform)].some(
+    (override) => override?.mode !== undefined && override.mode !== 'none',
+  )
 }
 
 const maxSuspiciousFiles = 20

@@ -188,6 +188,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
       return questions.isPlainAnswer(accountDirectory.sessionKey(event.source), event) ? 'control' : 'turn'
     },
     bypassesHooks: commands.bypassesHooks,
+    toCommand: (event) => withResetTrigger(event, settings().reset_triggers),
     onWithdrawn(seq, result) {
       // Its attachments may be downloading.
       runningTurns.stopEvent(seq)
@@ -389,6 +390,14 @@ function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals 
   })
 }
 
+/** A message of a person that is one of these texts means `/new`. */
+function withResetTrigger(event: MessageEvent, triggers: readonly string[]): MessageEvent {
+  const { text, internal, allowGatewayControl } = event
+  const isControl = internal !== true && allowGatewayControl !== false && text.length <= 200
+  if (!isControl || !triggers.some((trigger) => trigger.toLowerCase() === text.trim().toLowerCase())) return event
+  return parseCommand(event)?.name === 'reset' ? event : { ...event, text: '/new', messageType: 'command' }
+}
+
 type InboxParts = Required<
   Pick<
     InboxDeps,
@@ -396,6 +405,7 @@ type InboxParts = Required<
     | 'emit'
     | 'preDispatchHooks'
     | 'queueKindOf'
+    | 'toCommand'
     | 'bypassesHooks'
     | 'onWithdrawn'
     | 'onControlEvent'
@@ -411,6 +421,7 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     emit,
     preDispatchHooks,
     queueKindOf,
+    toCommand,
     bypassesHooks,
     onWithdrawn,
     onControlEvent,
@@ -433,6 +444,7 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     preDispatchHooks,
     emit,
     queueKindOf,
+    toCommand,
     bypassesHooks,
     onWithdrawn,
     onControlEvent,

@@ -19,6 +19,13 @@ const modelAliases: readonly KeyAlias[] = [
 /** Hermes has one name for the token of each platform. */
 const tokenAliases: readonly KeyAlias[] = [{ from: 'platforms.slack.token', to: 'platforms.slack.bot_token' }]
 
+const sessionAliases: readonly KeyAlias[] = [
+  'reset_triggers',
+  'session_reset',
+  'reset_by_platform',
+  'reset_by_type',
+].map((key) => ({ from: `gateway.${key}`, to: key }))
+
 /** A platform can be configured under `platforms`, under `gateway.platforms` and at the top level. */
 export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
   return [
@@ -27,6 +34,7 @@ export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
     { from: 'unauthorized_dm_behavior', to: 'gateway.unauthorized_dm_behavior' },
     ...platforms.map(({ name }): KeyAlias => ({ from: name, to: `platforms.${name}` })),
     ...tokenAliases,
+    ...sessionAliases,
   ]
 }
 
@@ -79,8 +87,6 @@ const plannedKeys = [
   'profile_routes',
   'providers',
   'quick_commands',
-  'reset_triggers',
-  'session_reset',
   'session_store_max_age_days',
   'sessions_dir',
   'skills',

@@ -65,6 +65,8 @@ export interface AgentServices {
   toolContext(turn: CallingTurn, call: ToolCall, signal: AbortSignal): ToolContext
   /** A separate terminal and todo list for the tools of a sub-agent of this turn. */
   openSubagentWorkspace(sessionId: string, turnId: string, turn: CallingTurn): SubagentWorkspace
+  /** Whether a command of the session runs in the background. */
+  hasRunningCommand(sessionId: string): boolean
   cwd(): string
   /** Opens the sandbox with the first call. Undefined when none is configured. */
   sandbox(): Promise<Sandbox | undefined>
@@ -180,6 +182,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       toolContextFor: (call, signal) => toolContextFor({ sessionId, turnId, turn }, () => [], call, signal),
       close: () => resources.dispose(sessionId),
     }),
+    hasRunningCommand: resources.hasRunningCommand,
     cwd,
     sandbox: sandbox.get,
     toolListOf: (authority) => toolListOf(settings().roles, authority),

@@ -245,11 +245,12 @@ function* findFailedMessage({ sessionId }: Conversation): Transaction<MessageEve
 /** The message that began a turn, with the texts of those that joined it; undefined when it is no longer stored. */
 function* originalMessage(turnId: string | null): Transaction<MessageEvent | undefined> {
   const inputs = turnId === null ? [] : yield* listTurnInputs(turnId)
-  const events = inputs.map(({ payload }) => parseStoredEvent(payload))
-  const head = events[inputs.findIndex(({ how }) => how === 'head')]
+  const events = inputs.map(({ how, payload }) => ({ how, event: parseStoredEvent(payload) }))
+  const head = events.find(({ how }) => how === 'head')?.event
   if (head === undefined) return undefined
-  const joined = events.filter((event) => event !== head && event.source.userId === head.source.userId)
-  return { ...head, text: [head.text, ...joined.map(({ text }) => text)].join('\n') }
+  // The stored head contains what was merged into it.
+  const steered = events.filter(({ how, event }) => how === 'steered' && event.source.userId === head.source.userId)
+  return { ...head, text: [head.text, ...steered.map(({ event }) => event.text)].join('\n') }
 }
 
 function textMessage(source: SessionSource, text: string, timestamp: number): MessageEvent {

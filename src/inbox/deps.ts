@@ -29,6 +29,8 @@ export interface InboxDeps {
   sessionKeyOf(source: SessionSource): SessionKey
   /** `control` for commands that act at once, `turn` for everything that waits in the queue of its session. */
   queueKindOf(event: MessageEvent): QueueKind
+  /** The command that a message in plain words means (`reset_triggers`); other messages unchanged. */
+  toCommand?(event: MessageEvent): MessageEvent
   /** Whether the event is a command that hooks neither delay nor decide about. */
   bypassesHooks(event: MessageEvent): boolean
   /** Called after the event was stored. */

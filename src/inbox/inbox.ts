@@ -55,7 +55,7 @@ export function createInbox(deps: InboxDeps): Inbox {
         emitRefused(admitted, decision.reason)
         return { status: 'refused', reason: decision.reason }
       }
-      const event = await withAuthority(deps, admitted)
+      const event = await withAuthority(deps, deps.toCommand?.(admitted) ?? admitted)
       const payload = await serializeOrAdvance(event, cursor)
       const sessionKey = deps.sessionKeyOf(event.source)
       const lane = deps.queueKindOf(event)

@@ -160,11 +160,15 @@ const updateSessionEnd = query((db, p: { id: string; reason: string; now: number
 )
 
 /** Ends the session of a key and starts a new one. Later writes of a running turn are rejected. */
-export function* startNewSession(options: EpochOptions, title: string): Transaction<{ ended: string | null }> {
+export function* startNewSession(
+  options: EpochOptions,
+  title: string,
+  reason: 'reset' | 'daily' | 'idle' = 'reset',
+): Transaction<{ ended: string | null }> {
   const found = yield* findSessionState(options.key)
   if (found === undefined) yield* createState(options)
   else {
-    yield* exec(updateSessionEnd, { id: found.session_id, reason: 'reset', now: options.now })
+    yield* exec(updateSessionEnd, { id: found.session_id, reason, now: options.now })
     const next = { session_id: options.newSessionId, epoch: found.epoch + 1, fresh: 1 }
     yield* exec(updateSessionState, { key: options.key, ...next, source: options.source, now: options.now })
   }

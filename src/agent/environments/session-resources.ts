@@ -22,6 +22,8 @@ export interface SessionResourcesDeps {
 
 export interface SessionResourcePool {
   getOrCreate(sessionId: string, transcript: () => readonly ChatMessage[]): SessionResources
+  /** Whether a command of the session runs in the background. */
+  hasRunningCommand(sessionId: string): boolean
   /** Kills the commands of a session that has ended. */
   dispose(sessionId: string): Promise<void>
   /** Kills all running commands. May be called twice. */
@@ -78,6 +80,8 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
       evict(sessionId)
       return resources
     },
+    hasRunningCommand: (sessionId) =>
+      pool.get(sessionId)?.processes.list().some((entry) => entry.exit() === undefined) === true,
     async dispose(sessionId) {
       const resources = pool.get(sessionId)
       pool.delete(sessionId)

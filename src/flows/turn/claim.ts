@@ -31,6 +31,7 @@ import {
 } from '../../sessions/transcript.ts'
 import { beginTurn, findOpenTurn, type OpenTurn, resumeTurn } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
+import type { AppliedReset, ResetIfDue } from './automatic-reset.ts'
 
 /** A turn that has been claimed and may run. */
 export interface Turn {
@@ -45,7 +46,7 @@ export interface Turn {
   /** The first turn of its session. */
   readonly firstOfSession: boolean
   /** Why this message began a new session by itself; absent for all others. */
-  readonly resetReason?: 'daily' | 'idle'
+  readonly resetReason?: AppliedReset['reason']
   /** An earlier attempt was interrupted by a stop or a crash. */
   readonly resumed: boolean
   /** Earlier attempts are counted against the turn (inbox/attempts.ts). Progress resets the count. */
@@ -127,6 +128,8 @@ export interface ClaimRules {
   authorityOf(source: SessionSource): Authority
   /** The stored authority, lowered where the configuration now permits less. Absent: it is kept. */
   lowerAuthority?(authority: Authority, event: Pick<MessageEvent, 'source' | 'internal'>): Authority
+  /** Begins a new session when `session_reset` says so. Absent: sessions do not end by themselves. */
+  readonly resetIfDue?: ResetIfDue
 }
 
 /** A message never waits longer than this for messages that may follow it, also when the clock is set back. */
@@ -164,6 +167,9 @@ export function* claimNextTurn(
     yield* beginPreparation(unprepared.seq)
     return { kind: 'unprepared', ...unprepared }
   }
+  const isModelTurn = !isExhausted && nonModelTask === null
+  const reset =
+    isModelTurn && rules.resetIfDue !== undefined ? yield* rules.resetIfDue(key, event, ids.session, now) : null
   const session = yield* beginEpoch({
     key,
     source: JSON.stringify(source),
@@ -197,11 +203,13 @@ export function* claimNextTurn(
     return { kind: 'attempts-exhausted', turn: yield* buildTurn(opened), reason: head.reason ?? unknownEnd }
   if (nonModelTask !== null) return { ...nonModelTask, turn: yield* buildTurn(opened) }
 
-  const message = { role: 'user' as const, content: formatUserText(event, rules.isShared(source)) }
+  const text = formatUserText(event, rules.isShared(source))
+  const message = { role: 'user' as const, content: reset === null ? text : `${reset.note}\n\n${text}` }
   const ord = yield* nextOrdinal(session.session_id)
   yield* appendMessage({ sessionId: session.session_id, turnId: ids.turn, ord, message }, now)
   earlier.push({ ord, turnId: ids.turn, message })
-  return { kind: 'model', turn: yield* buildTurn(opened) }
+  const turn = yield* buildTurn(opened)
+  return { kind: 'model', turn: reset === null ? turn : { ...turn, resetReason: reset.reason } }
 }
 
 /** A turn that a crash or a stop of the daemon interrupted comes first. It gets a new epoch. */

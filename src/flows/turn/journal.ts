@@ -41,6 +41,7 @@ import {
 } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
+import type { ClaimedReset } from './automatic-reset.ts'
 import { type Claim, type ClaimRules, claimNextTurn, type MergeFollowing, type Turn } from './claim.ts'
 
 export interface TurnJournalDeps extends ClaimRules {
@@ -48,6 +49,8 @@ export interface TurnJournalDeps extends ClaimRules {
   readonly clock: () => number
   /** Called when a turn with failed attempts has stored its first progress. */
   onProgress(key: SessionKey): void
+  /** For the next claim; undefined while no session ends by itself. */
+  automaticReset?(): Promise<ClaimedReset> | undefined
 }
 
 export interface TurnJournal {
@@ -105,10 +108,12 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
   /** Loaded with the first messages that are merged. */
   let merge: MergeFollowing | undefined
 
-  function claim(key: SessionKey) {
+  async function claim(key: SessionKey) {
     const now = clock()
     const ids = { turn: uuid7(now), session: sessionIdAt(now) }
-    return store.run(() => claimNextTurn(deps, key, ids, now, merge))
+    const reset = deps.automaticReset?.()
+    if (reset === undefined) return await store.run(() => claimNextTurn(deps, key, ids, now, merge))
+    return await claimWithReset(deps, await reset, (rules) => claimNextTurn(rules, key, ids, now, merge))
   }
 
   return {
@@ -184,6 +189,21 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
         yield* pauseAttempt(turn.seq)
       }),
     finish: (turn, completion) => store.run(() => finishTurn(turn, completion, clock())),
+  }
+}
+
+async function claimWithReset<Claimed>(
+  deps: TurnJournalDeps,
+  { resetIfDue, ended }: ClaimedReset,
+  claim: (rules: ClaimRules) => Transaction<Claimed>,
+): Promise<Claimed> {
+  try {
+    const claimed = await deps.store.run(() => claim({ ...deps, resetIfDue }))
+    ended(true)
+    return claimed
+  } catch (error) {
+    ended(false)
+    throw error
   }
 }
 

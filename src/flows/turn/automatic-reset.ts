@@ -1,0 +1,87 @@
+/**
+ * Begins a new session by itself when the configuration says so (`session_reset`), in the transaction that takes up the next
+ * message. The user gets a notice, the model a note in front of the message, hooks and plugins their events.
+ */
+import { formatDuration } from '../../lib/duration.ts'
+import { hasWaitingUser, type MessageEvent } from '../../message/event.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import { targetOf } from '../../message/source.ts'
+import type { Outbox, PreparedReply } from '../../outbox/outbox.ts'
+import type { SessionsConfig } from '../../sessions/config.ts'
+import { dueReset, findSessionActivity, type ResetReason, resetPolicyFor } from '../../sessions/reset-policy.ts'
+import { startNewSession } from '../../sessions/session-state.ts'
+import type { Transaction } from '../../store/query.ts'
+import type { ReplacedSession } from '../session-services.ts'
+
+export interface AutomaticResetDeps {
+  readonly settings: () => SessionsConfig
+  readonly outbox: Pick<Outbox, 'prepare'>
+  /** Whether a command of the session runs in the background. */
+  hasRunningCommand(sessionId: string): boolean
+  /** Notifies hooks and plugins after the new session is stored. */
+  sessionReplaced(replaced: ReplacedSession): void
+}
+
+/** Begins the session `newSessionId` when it is due. */
+export type ResetIfDue = (
+  key: SessionKey,
+  event: MessageEvent,
+  newSessionId: string,
+  now: number,
+) => Transaction<AppliedReset | null>
+
+/** The reset of one claim. `ended` is called once, after the transaction. */
+export interface ClaimedReset {
+  readonly resetIfDue: ResetIfDue
+  ended(isStored: boolean): void
+}
+
+export interface AppliedReset {
+  readonly reason: ResetReason
+  /** For the model, in front of the message. */
+  readonly note: string
+}
+
+export function createClaimedReset(deps: AutomaticResetDeps): ClaimedReset {
+  let notice: PreparedReply | undefined
+  let replaced: ReplacedSession | undefined
+  return {
+    *resetIfDue(sessionKey, event, newSessionId, now) {
+      notice?.rolledBack()
+      notice = undefined
+      replaced = undefined
+      // A task has one session for its whole life.
+      if (event.task !== undefined) return null
+      const { source } = event
+      const policy = resetPolicyFor(deps.settings(), source)
+      if (policy.mode === 'none') return null
+      const activity = yield* findSessionActivity(sessionKey)
+      const reason = activity === undefined ? null : dueReset(policy, activity.lastAt, now)
+      if (activity === undefined || reason === null || deps.hasRunningCommand(activity.sessionId)) return null
+      const { platform, userId = '' } = source
+      const options = { key: sessionKey, source: JSON.stringify(source), platform, userId, newSessionId, now }
+      yield* startNewSession(options, '', reason)
+      replaced = { sessionKey, source, oldSessionId: activity.sessionId, newSessionId, reason }
+      const pause = formatDuration(now - activity.lastAt)
+      if (policy.notify && !policy.notify_exclude_platforms.includes(platform) && hasWaitingUser(event)) {
+        const why = reason === 'idle' ? `the last one ended ${pause} ago` : 'a new day has begun'
+        const text = `🔄 This is a new conversation, because ${why}. \`/resume\` returns to the earlier one.`
+        notice = deps.outbox.prepare({
+          key: `reset:${newSessionId}`,
+          target: targetOf(source),
+          sessionKey,
+          kind: 'notice',
+          text,
+        })
+        yield* notice.write(now)
+      }
+      const note = `[Note of the gateway: a new conversation began automatically (reason: ${reason}; last activity ${pause} ago). You cannot see the earlier one.]`
+      return { reason, note }
+    },
+    ended(isStored) {
+      if (!isStored) return notice?.rolledBack()
+      if (replaced !== undefined) deps.sessionReplaced(replaced)
+      notice?.committed()
+    },
+  }
+}
