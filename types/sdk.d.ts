@@ -2726,6 +2726,21 @@ declare module 'hermes-gateway:platforms/adapter' {
         /** A message may be sent twice without a label, for example to a page that reads the stored history. */
         readonly idempotentSends?: boolean;
     }
+    /**
+     * Drafts of the platform: each update replaces the shown text, and a draft vanishes by itself, at the latest when the reply is
+     * sent. Its functions must not depend on `this`.
+     */
+    export interface NativeDrafts {
+        /** Whether drafts can be shown here. Must be fast and not throw. */
+        isSupported(target: Target): boolean;
+        /** Between two updates, ms. */
+        readonly intervalMs: number;
+        /**
+         * Shows or replaces a draft. All updates of a text have the same `draftId`, an integer from 1 to 2^31 − 1. Errors of the
+         * platform are returned, never thrown. After `rejected` the text is streamed by edits of a message.
+         */
+        show(draftId: number, message: OutboundMessage, signal: AbortSignal): Promise<SendResult>;
+    }
     /** A chat that the bot can write to. */
     export interface FoundChat {
         readonly chatId: string;
@@ -3659,7 +3674,7 @@ declare module 'hermes-gateway:sdk' {
     export { type ChatType, type SessionSource, type Target, targetOf } from 'hermes-gateway:message/source';
     export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from 'hermes-gateway:message/transcript';
     export type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
-    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatQuestion, CommandEntry, DiagnosticContext, DiagnosticResult, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, PlatformAdapter, PlatformContext, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
+    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatQuestion, CommandEntry, DiagnosticContext, DiagnosticResult, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, PlatformAdapter, PlatformContext, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
     export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';
     export type { DaemonOptions, LlmOptions, LlmResult, MemoryContext, MemoryProvider, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';

@@ -74,15 +74,13 @@ export async function register(ctx: PluginContext): Promise<void> {
     return sentences.length === 0 ? null : { context: noticeForModel(sentences) }
   })
   ctx.registerHook('on_session_end', ({ turn_id }) => ledger.turnEnded(turn_id))
-  for (const name of ['usage', 'budget']) {
-    ctx.registerCommand({
-      name,
-      description: 'Shows the budgets that apply to you and the amounts spent',
-      run(_args, { platform, userId, sessionKey }) {
-        const subject = { user: `${platform}:${userId}`, chat: sessionKey, turn: '(each)' }
-        return formatBudgetReport(subject, budgets.spendingPerBudget(subject), current().currency, budgets.unpriced())
-      },
-    })
-  }
+  ctx.registerCommand({
+    name: 'budget',
+    description: 'Shows the budgets that apply to you and the amounts spent',
+    run(_args, { platform, userId, sessionKey }) {
+      const subject = { user: `${platform}:${userId}`, chat: sessionKey, turn: '(each)' }
+      return formatBudgetReport(subject, budgets.spendingPerBudget(subject), current().currency, budgets.unpriced())
+    },
+  })
   ctx.onUnload(() => ledger.flush())
 }

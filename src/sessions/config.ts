@@ -28,15 +28,17 @@ export const sessionsConfig = {
       notify: z.boolean().default(true).describe('The user gets a notice of an automatic reset.'),
       notify_exclude_platforms: z
         .array(z.string())
-        .default(['api_server', 'webhook'])
-        .describe('Platforms on which no notice of an automatic reset is sent.'),
+        .default(['webhook'])
+        .describe(
+          'Platforms on which no notice of an automatic reset is sent. A program that waits for one answer, such as a client of the HTTP API, never gets it.',
+        ),
     })
     .prefault({}),
   reset_by_platform: z
     .record(z.string(), resetOverride)
     .default({})
     .describe(
-      'Values of `session_reset` for one platform, such as `{slack: {mode: daily}}`. They win over `reset_by_type`.',
+      'Values of `session_reset` for one platform, by its name, with `mode`, `at_hour`, `idle_minutes` and `notify`. They win over `reset_by_type`.',
     ),
   reset_by_type: z
     .object({ dm: resetOverride.optional(), group: resetOverride.optional(), thread: resetOverride.optional() })
