@@ -11,6 +11,7 @@ import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
 import { checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
 import { checkModel } from './checks/model.ts'
+import { checkPairing } from './checks/pairing.ts'
 import { checkPlugins } from './checks/plugins.ts'
 import { checkSandbox } from './checks/sandbox.ts'
 import type { CliContext } from './context.ts'
@@ -29,6 +30,7 @@ const checks: readonly Check[] = [
   checkModel,
   checkPlatforms,
   checkRoles,
+  checkPairing,
   checkPlatformConnections,
   checkHooks,
   checkPlugins,

@@ -4,6 +4,7 @@
 import { pauseWarnings } from '../flows/status.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { readPause } from '../sessions/pause-file.ts'
+import { describeAccess, readAccessReport } from './access-report.ts'
 import { configFindings } from './config-findings.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, type DaemonReport, findRunningDaemon, warnVersionMismatch } from './daemon.ts'
@@ -19,21 +20,27 @@ export async function status(context: CliContext, { json }: { readonly json: boo
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
   const waiting = countDeadLetters(context.home)
+  const access = readAccessReport(context)
   const display = createDisplay(context.output, context.environment)
   if (daemon === undefined) context.exitCode = exitCodes.noDaemon
   else warnVersionMismatch(context, daemon)
   if (json) {
     const known = daemon === undefined ? homeStatus(context, settings) : daemonStatus(daemon, settings)
-    return display.json({ running: daemon !== undefined, ...known, waiting })
+    return display.json({ running: daemon !== undefined, ...known, waiting, access })
   }
-  const attention = describeDeadLetters(waiting).map((line): Field => ['Needs you', { text: line, tone: 'warn' }])
+  const attention = [...describeDeadLetters(waiting), ...describeAccess(access).attention].map(
+    (line): Field => ['Needs you', { text: line, tone: 'warn' }],
+  )
+  const refused = describeAccess(access).refused.map((text): Field => ['Refused', { text, tone: 'dim' }])
   const fields: Field[] = daemon === undefined ? homeFields(context) : daemonFields(daemon)
   const start: Field[] = daemon === undefined ? [['Start', 'npm start  (or hermes gateway run)']] : []
   const configuration = configFindings(settings, daemon).map(
     ({ kind, text }): Field => [configNames[kind], { text, tone: configTones[kind] }],
   )
   display.line(formatHeadline(display, daemon))
-  display.fields(omitRepeatedNames([...fields, ...configuration, ...start, ...attention], display.isTerminal))
+  display.fields(
+    omitRepeatedNames([...fields, ...configuration, ...refused, ...start, ...attention], display.isTerminal),
+  )
 }
 
 const configTones = { problem: 'bad', warning: 'warn', degraded: 'warn', note: 'dim' } as const
