@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,6 +24,8 @@ export interface KillPoint {
   readonly after?: string
   /** True: the daemon receives SIGTERM while it works. */
   readonly drain?: boolean
+  /** True: a person without access writes, too. At most three rounds of a home can have one. */
+  readonly stranger?: boolean
 }
 
 export const killPoints: readonly KillPoint[] = [
@@ -50,6 +53,8 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'command:claimed', hits: 4 },
   { name: 'command:done', hits: 4 },
   { name: 'question:answered', hits: 1 },
+  { name: 'pairing:requested', hits: 1, stranger: true },
+  { name: 'pairing:replied', hits: 1, stranger: true },
   { name: 'drain:begun', hits: 1, drain: true },
   { name: 'recovery:begun', hits: 1, after: 'turn:claimed' },
   { name: 'outbox:recovering', hits: 1, after: 'outbox:claimed' },
@@ -74,9 +79,10 @@ interface UserMessage {
 }
 
 /** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
-function conversationOf(round: number): readonly UserMessage[] {
+function conversationOf(round: number, { stranger }: KillPoint): readonly UserMessage[] {
   const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
   return [
+    ...(stranger === true ? [{ chat: `stranger-${round}`, text: 'let me in', reply: 'your pairing code' }] : []),
     { chat: ada, text: 'first', reply: 'the answer to first' },
     effectMessage(bob, `b${round}`),
     effectMessage(ada, `a${round}`),
@@ -146,6 +152,8 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
   async function checkRounds(conversations: readonly (readonly UserMessage[])[]): Promise<void> {
     const lines = (await readFile(effects, 'utf8').catch(() => '')).split('\n').filter(Boolean)
     for (const conversation of conversations) check(conversation, chat.messages, lines, showsInterim)
+    for (const { chat: name } of conversations.flat().filter(({ chat }) => chat.startsWith('stranger')))
+      await checkPairingCode(home, name, chat.messages)
   }
 
   /** Kills the running gateway, or a new one, at the failpoint. `write` is called when the failpoint is armed. */
@@ -181,7 +189,7 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
     home,
     async kill(point, seed) {
       started += 1
-      const conversation = conversationOf(started)
+      const conversation = conversationOf(started, point)
       try {
         await playRound(point, seed, conversation)
         rounds.push(conversation)
@@ -234,7 +242,7 @@ agent: { drain_timeout: 5 }
 approvals: { destructive_slash_confirm: true }
 terminal: { sandbox: "off" }
 platforms:
-  wire: { enabled: true, url: "${chatUrl}", home_channel: home }
+  wire: { enabled: true, url: "${chatUrl}", home_channel: home, allow_from: [u1] }
 `,
     { mode: 0o600 },
   )
@@ -340,6 +348,24 @@ function checkInterim({ chat, reply }: UserMessage, interim: string, messages: r
   assert.ok(unlabelled.length <= 1, `"${interim}" was shown twice without a label: ${JSON.stringify(texts)}`)
   const [first, answer] = [interim, reply].map((part) => texts.findIndex((text) => text.includes(part)))
   assert.ok(Number(first) < Number(answer), `"${interim}" was shown below its answer: ${JSON.stringify(texts)}`)
+}
+
+/** The code that a stranger has received is the one whose hash is stored. */
+async function checkPairingCode(home: string, stranger: string, messages: readonly SentMessage[]): Promise<void> {
+  const text = messages.findLast(({ chat }) => chat === stranger)?.text ?? ''
+  const code = /`(?<code>[A-Z2-9]{8})`/.exec(text)?.groups?.['code']
+  assert.ok(code, text)
+  const file = join(home, 'platforms', 'pairing', 'wire-pending.json')
+  const pending: Record<string, { user_id: string; salt: string; hash: string }> = JSON.parse(
+    await readFile(file, 'utf8'),
+  )
+  const own = Object.values(pending).filter((request) => request.user_id === stranger)
+  const hashes = own.map(({ salt }) => createHash('sha256').update(Buffer.from(salt, 'hex')).update(code).digest('hex'))
+  assert.deepEqual(
+    own.map(({ hash }) => hash),
+    hashes,
+  )
+  assert.equal(own.length, 1)
 }
 
 /** Every message has a reply, without unlabelled duplicates and in order, and no effect happened twice. */

@@ -32,7 +32,7 @@ streaming: { edit_interval: 0.005, buffer_threshold: 8 }
 agent: { drain_timeout: 5${agent === '' ? '' : `, ${agent}`} }
 terminal: { sandbox: "off" }
 platforms:
-  wire: { enabled: true, url: "${chatUrl}" }
+  wire: { enabled: true, url: "${chatUrl}", allow_from: [u1] }
 `,
     { mode: 0o600 },
   )

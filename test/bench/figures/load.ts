@@ -33,7 +33,10 @@ export const load: Figure = {
       withChat((ours) =>
         withChat((bares) =>
           withGateway(
-            { config: `platforms: { wire: { enabled: true, url: "${ours.url}" } }`, modelUrl: model.baseUrl },
+            {
+              config: `platforms: { wire: { enabled: true, url: "${ours.url}", allow_from: [u1] } }`,
+              modelUrl: model.baseUrl,
+            },
             async (gateway) => {
               const bare = await startChild('./bare-child.ts', {
                 args: [JSON.stringify({ chatUrl: bares.url, modelUrl: model.baseUrl })],

@@ -18,7 +18,10 @@ function underLoad(work: Work): Figure['measure'] {
     withModel({ record: false }, (model) =>
       withChat((chat) =>
         withGateway(
-          { config: `platforms: { wire: { enabled: true, url: "${chat.url}" } }`, modelUrl: model.baseUrl },
+          {
+            config: `platforms: { wire: { enabled: true, url: "${chat.url}", allow_from: [u1] } }`,
+            modelUrl: model.baseUrl,
+          },
           (gateway) => work(gateway, chat, options),
         ),
       ),

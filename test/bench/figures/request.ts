@@ -23,7 +23,10 @@ export const request: Figure = {
     withModel({ record: true }, (model) =>
       withChat((chat) =>
         withGateway(
-          { config: `platforms: { wire: { enabled: true, url: "${chat.url}" } }`, modelUrl: model.baseUrl },
+          {
+            config: `platforms: { wire: { enabled: true, url: "${chat.url}", allow_from: [u1] } }`,
+            modelUrl: model.baseUrl,
+          },
           async () => {
             await chat.load({ run: 'r', chats: 1, turns: 1, sessionsEach: 1, word: 'hi' })
             const answer: unknown = await (await fetch(`${model.origin}/_requests`)).json()

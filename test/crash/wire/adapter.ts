@@ -80,7 +80,9 @@ export default definePlatform({
 })
 
 function eventOf({ id, chat, text }: Update, account: string): MessageEvent {
-  const source = { platform: 'wire', account, chatId: chat, chatType: 'dm' as const, userId: 'u1' }
+  // A stranger is on no allow list.
+  const userId = chat.startsWith('stranger') ? chat : 'u1'
+  const source = { platform: 'wire', account, chatId: chat, chatType: 'dm' as const, userId }
   const event = { source, text, messageType: 'text' as const, messageId: String(id), timestamp: Date.now() }
   return text === 'photo' ? { ...event, attachments: [{ kind: 'photo', ref: 'f1' }] } : event
 }
