@@ -25,6 +25,7 @@ import {
 } from './flows/status.ts'
 import { prepareHome } from './lib/home.ts'
 import { sleep } from './lib/timers.ts'
+import type { SessionKey } from './message/ids.ts'
 import { readPause } from './sessions/pause-file.ts'
 import { type HomeLock, lockHome } from './store/sqlite/lock.ts'
 
@@ -156,7 +157,18 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
     await (onlyPlatforms === undefined ? plugins.start() : plugins.sync())
     // Before recovery, which emits events.
     hooks.discoverAndLoad()
-    await recover({ store, clock, log, outbox, engine, backgroundTasks, onlyPlatforms, failpoint })
+    const announceRefused = async (key: SessionKey) => (await core.busyArrivals()).announceRefused(key)
+    await recover({
+      store,
+      clock,
+      log,
+      outbox,
+      engine,
+      backgroundTasks,
+      announceRefused,
+      onlyPlatforms,
+      failpoint,
+    })
     state.url = (await endpoints.http.start()).url
     if (onlyPlatforms === undefined) writePidFile(home, { pid: process.pid, url: state.url })
   } catch (error) {

@@ -12,6 +12,7 @@ import type { AgentServices } from '../flows/agent-services.ts'
 import { type Approvals, createApprovals } from '../flows/approvals.ts'
 import { createAttachmentPolicy } from '../flows/attachment-policy.ts'
 import { type BackgroundTasks, createBackgroundTasks } from '../flows/background-tasks.ts'
+import type { BusyArrivals } from '../flows/busy/arrivals.ts'
 import { type CommandDecisions, createCommandDecisions } from '../flows/command-decision.ts'
 import { createGatewayEvents, type GatewayEvents } from '../flows/gateway-events.ts'
 import { createHookServices, type HookServicesDeps } from '../flows/hook-host-api.ts'
@@ -103,6 +104,8 @@ export interface Core {
   readonly backgroundTasks: BackgroundTasks
   readonly pause: PauseControl
   readonly pairing: PairingControl
+  /** What messages do that arrive while their conversation is busy. */
+  busyArrivals(): Promise<BusyArrivals>
   /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
   readonly turnNotices: TurnNotices
@@ -176,6 +179,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     },
   })
   const pairing = composePairing(context, outbox)
+  const busy = composeBusyArrivals(context, { engine, runningTurns, turnResults, outbox })
   const inbox = composeInbox(context, {
     onRefused: pairing.refused,
     emit: events.emit,
@@ -196,6 +200,8 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     },
     onControlEvent: commandDecisions.onEnqueued,
     stopEvent: sessionServices.stopEvent,
+    isBusy: (key) => engine.isBusy(key) || runningTurns.paused() !== null,
+    arriveBusy: async (key, event) => (await busy()).arrive(key, event),
     wake(key, queue) {
       lastSession = key
       engine.wake(key, queue)
@@ -217,6 +223,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     sessionServices,
     inbox,
     backgroundTasks,
+    busyArrivals: busy,
     turnInfoOf: createTurnInfoFactory(accountDirectory.pluginRouteOf),
     turnNotices,
     pairing,
@@ -224,6 +231,20 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     pauseTurn: ({ sessionKey }, ms, signal) =>
       waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
     embeddedSessionKey: () => (options.onlyPlatforms === undefined ? undefined : lastSession),
+  }
+}
+
+/** Loads its code with the first message for a busy conversation. */
+function composeBusyArrivals(
+  { settings, store, stopping, clock, log }: AppContext,
+  { engine, runningTurns, turnResults, outbox }: Pick<Core, 'engine' | 'runningTurns' | 'turnResults' | 'outbox'>,
+): Core['busyArrivals'] {
+  let arrivals: Promise<BusyArrivals> | undefined
+  return () => {
+    arrivals ??= import('../flows/busy/arrivals.ts').then(({ createBusyArrivals }) =>
+      createBusyArrivals({ store, outbox, engine, running: runningTurns, turnResults, settings, stopping, clock, log }),
+    )
+    return arrivals
   }
 }
 
@@ -410,45 +431,26 @@ type InboxParts = Required<
     | 'onWithdrawn'
     | 'onControlEvent'
     | 'stopEvent'
+    | 'isBusy'
+    | 'arriveBusy'
     | 'wake'
   >
 >
 
 function composeInbox(context: AppContext, parts: InboxParts): Inbox {
   const { accountDirectory, settings, store, isOpen, clock, log, failpoint } = context
-  const {
-    onRefused,
-    emit,
-    preDispatchHooks,
-    queueKindOf,
-    toCommand,
-    bypassesHooks,
-    onWithdrawn,
-    onControlEvent,
-    stopEvent,
-    wake,
-  } = parts
   return createInbox({
     store,
     clock,
     log,
     failpoint,
     checkAccess: accountDirectory.access,
-    onRefused,
     authorityOf: accountDirectory.lookUpAuthority,
     editPolicyOf: accountDirectory.editPolicyOf,
     emitsEvents: accountDirectory.emitsEvents,
     sessionKeyOf: accountDirectory.sessionKey,
     isOpen,
     maxMessageBytes: () => settings().inbox.max_message_kb * 1024,
-    preDispatchHooks,
-    emit,
-    queueKindOf,
-    toCommand,
-    bypassesHooks,
-    onWithdrawn,
-    onControlEvent,
-    stopEvent,
-    wake,
+    ...parts,
   })
 }

@@ -47,6 +47,11 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
     { variable: 'HERMES_LOG_LEVEL', path: ['log', 'level'] },
     { variable: 'TERMINAL_ENV', path: ['terminal', 'backend'] },
     { variable: 'TERMINAL_CWD', path: ['terminal', 'cwd'] },
+    { variable: 'HERMES_GATEWAY_BUSY_INPUT_MODE', path: ['display', 'busy_input_mode'] },
+    { variable: 'HERMES_GATEWAY_BUSY_TEXT_MODE', path: ['display', 'busy_text_mode'] },
+    { variable: 'HERMES_GATEWAY_BUSY_ACK_ENABLED', path: ['display', 'busy_ack_enabled'] },
+    { variable: 'HERMES_GATEWAY_BUSY_TEXT_DEBOUNCE_SECONDS', path: ['display', 'busy_text_debounce_seconds'] },
+    { variable: 'HERMES_GATEWAY_BUSY_TEXT_HARD_CAP_SECONDS', path: ['display', 'busy_text_hard_cap_seconds'] },
     ...platformVariables(platforms),
   ]
 }

@@ -132,9 +132,7 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
     return active.size === 0 && (stopping || (waiting.size === 0 && timers.size === 0))
   }
 
-  function backingOff(): number {
-    return [...active.values()].filter((run) => run.endBackoff !== undefined).length
-  }
+  const backingOff = () => [...active.values()].filter((run) => run.endBackoff !== undefined).length
 
   function wake(key: SessionKey, queue: QueueKind): void {
     const id = idOf(key, queue)
@@ -181,6 +179,7 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
       run.rerun = true
       return true
     },
+    isBusy: (key) => [active, waiting, timers].some((known) => known.has(idOf(key, 'turn'))),
     madeProgress: (key) => suspects?.clear(idOf(key, 'turn')),
     start(queueWorker) {
       worker = queueWorker

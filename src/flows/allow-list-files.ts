@@ -2,8 +2,9 @@
  * Adds a person who was approved to an allow list that exists, and removes one whose access was revoked (contract §3.10): the
  * variable `<PLATFORM>_ALLOWED_USERS` in `.env`, or `allow_from` in config.yaml. A list is never created.
  */
-import { editConfigLists } from '../config/edit-config.ts'
+
 import { replaceDotenvList } from '../config/dotenv-lists.ts'
+import { editConfigLists } from '../config/edit-config.ts'
 import type { Environment } from '../config/environment.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { readTextIfExists } from '../lib/files.ts'

@@ -3,7 +3,7 @@
  */
 import type { Engine } from '../engine/engine.ts'
 import { assessCrash, closeAllAttempts, listSuspectSessions } from '../inbox/attempts.ts'
-import { listOpenQueues } from '../inbox/queries.ts'
+import { listOpenQueues, listSessionsWithRefused } from '../inbox/queries.ts'
 import { brand } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -20,6 +20,8 @@ export interface RecoveryDeps {
   readonly outbox: Pick<Outbox, 'recover'>
   readonly engine: Pick<Engine, 'wake' | 'runOneAtATime'>
   readonly backgroundTasks: Pick<BackgroundTasks, 'recover'>
+  /** Tells the senders of a conversation that the queue had no room. Never rejects. */
+  announceRefused(key: SessionKey): Promise<void>
   /** Only these platforms: a terminal with its own gateway leaves the work of the others to the daemon. */
   readonly onlyPlatforms: readonly string[] | undefined
   failpoint(point: string): void
@@ -42,6 +44,8 @@ export async function recover(deps: RecoveryDeps): Promise<void> {
   const interrupted = await store.run(sessionsWithOpenTurns)
   for (const { session_key, lane } of queues) if (isOwn(session_key)) engine.wake(brand<SessionKey>(session_key), lane)
   for (const key of interrupted) if (isOwn(key)) engine.wake(brand<SessionKey>(key), 'turn')
+  for (const key of await store.run(listSessionsWithRefused))
+    if (isOwn(key)) await deps.announceRefused(brand<SessionKey>(key))
   if (onlyPlatforms === undefined) await deps.backgroundTasks.recover()
   deps.failpoint('recovery:done')
 }

@@ -9,6 +9,7 @@ import type { HookEventListener } from '../message/hook-events.ts'
 import type { QueueKind, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
+import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 
 export interface InboxDeps {
@@ -33,6 +34,10 @@ export interface InboxDeps {
   toCommand?(event: MessageEvent): MessageEvent
   /** Whether the event is a command that hooks neither delay nor decide about. */
   bypassesHooks(event: MessageEvent): boolean
+  /** Whether messages of the session wait or are processed. Cheap. */
+  isBusy?(key: SessionKey): boolean
+  /** What a message for a busy session does. Rejects when the code cannot be loaded. */
+  arriveBusy?(key: SessionKey, event: MessageEvent): Promise<BusyArrival>
   /** Called after the event was stored. */
   wake(key: SessionKey, queue: QueueKind): void
   /** Called after an event of the control queue was stored, before `wake`. */
@@ -48,6 +53,16 @@ export interface InboxDeps {
   readonly preDispatchHooks?: PreDispatchHooks
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
+}
+
+/** A message that arrives while its session is busy. Its functions do not depend on `this`. */
+export interface BusyArrival {
+  /** Runs in the transaction that stores the event with the number `seq`. */
+  readonly write: (seq: number, now: number) => Transaction<unknown>
+  /** The transaction is stored. */
+  readonly committed: () => void
+  /** The transaction has failed for good. */
+  readonly rolledBack: () => void
 }
 
 export interface PreDispatchHooks {

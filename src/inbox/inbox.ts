@@ -9,9 +9,9 @@ import { truncateForHooks } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
 import { createChangeHandler } from './changes.ts'
 import { advanceCursor, advanceExistingCursor } from './cursors.ts'
-import type { InboxDeps } from './deps.ts'
+import type { BusyArrival, InboxDeps } from './deps.ts'
 import { createPreDispatch } from './pre-dispatch.ts'
-import { acceptEvent } from './queries.ts'
+import { acceptEvent, type NewEvent } from './queries.ts'
 import { serializeEvent, withAuthority } from './stored-event.ts'
 
 export type { InboxDeps } from './deps.ts'
@@ -30,10 +30,15 @@ export interface Inbox {
   change(change: MessageChange, keys: readonly [EventKey, ...EventKey[]]): Promise<AcceptResult>
 }
 
+type AcceptedRow = NewEvent & { readonly sessionKey: SessionKey }
+
 export function createInbox(deps: InboxDeps): Inbox {
   const { store, clock, log } = deps
   const { preDispatchHooks } = deps
   const preDispatch = preDispatchHooks === undefined ? undefined : createPreDispatch(deps, preDispatchHooks)
+
+  /** How many messages for turns of a session are being stored now. */
+  const arriving = new Map<SessionKey, number>()
 
   return {
     async accept(received, keys, cursor) {
@@ -59,23 +64,69 @@ export function createInbox(deps: InboxDeps): Inbox {
       const payload = await serializeOrAdvance(event, cursor)
       const sessionKey = deps.sessionKeyOf(event.source)
       const lane = deps.queueKindOf(event)
-      deps.failpoint('inbox:before-commit')
       const row = { sessionKey, lane, kind: event.messageType, platform, account, chatId, payload }
-      const now = clock()
-      const { seq, duplicate } = await store.run(function* () {
-        if (cursor !== undefined) yield* advanceCursor(event.source, cursor, now)
-        return yield* acceptEvent(row, keys, now)
-      })
-      deps.failpoint('inbox:committed')
-      if (duplicate) return { status: 'duplicate', seq }
-      log.info({ event: 'inbox.accepted', session: sessionKey, seq, lane }, 'message accepted')
-      emitReceived(event, sessionKey)
-      if (lane === 'control') deps.onControlEvent?.(sessionKey, event)
-      deps.wake(sessionKey, lane)
-      return { status: 'accepted', seq }
+      return lane === 'turn' ? await storeForTurn(event, row, keys, cursor) : await storeEvent(event, row, keys, cursor)
     },
 
     change: createChangeHandler(deps, preDispatch, emitReceived),
+  }
+
+  /** Messages that arrive at the same time are busy with each other. */
+  async function storeForTurn(
+    event: MessageEvent,
+    row: AcceptedRow,
+    keys: readonly string[],
+    cursor: ReadCursor | undefined,
+  ): Promise<AcceptResult> {
+    const { sessionKey } = row
+    const others = arriving.get(sessionKey) ?? 0
+    arriving.set(sessionKey, others + 1)
+    try {
+      const isBusy = others > 0 || deps.isBusy?.(sessionKey) === true
+      const busy = isBusy ? await deps.arriveBusy?.(sessionKey, event) : undefined
+      return await storeEvent(event, row, keys, cursor, busy)
+    } finally {
+      leave(sessionKey)
+    }
+  }
+
+  async function storeEvent(
+    event: MessageEvent,
+    row: AcceptedRow,
+    keys: readonly string[],
+    cursor: ReadCursor | undefined,
+    busy?: BusyArrival,
+  ): Promise<AcceptResult> {
+    const { sessionKey, lane } = row
+    deps.failpoint('inbox:before-commit')
+    const now = clock()
+    let stored: { readonly seq: number; readonly duplicate: boolean }
+    try {
+      stored = await store.run(function* () {
+        if (cursor !== undefined) yield* advanceCursor(event.source, cursor, now)
+        const accepted = yield* acceptEvent(row, keys, now)
+        if (busy !== undefined && !accepted.duplicate) yield* busy.write(accepted.seq, now)
+        return accepted
+      })
+    } catch (error) {
+      busy?.rolledBack()
+      throw error
+    }
+    deps.failpoint('inbox:committed')
+    const { seq, duplicate } = stored
+    if (duplicate) return { status: 'duplicate', seq }
+    busy?.committed()
+    log.info({ event: 'inbox.accepted', session: sessionKey, seq, lane }, 'message accepted')
+    emitReceived(event, sessionKey)
+    if (lane === 'control') deps.onControlEvent?.(sessionKey, event)
+    deps.wake(sessionKey, lane)
+    return { status: 'accepted', seq }
+  }
+
+  function leave(key: SessionKey): void {
+    const others = (arriving.get(key) ?? 1) - 1
+    if (others === 0) arriving.delete(key)
+    else arriving.set(key, others)
   }
 
   function emitReceived(event: MessageEvent, sessionKey: SessionKey): void {

@@ -200,6 +200,15 @@ export function* listOpenQueues(): Transaction<readonly { session_key: string; l
   return yield* rows(selectOpenQueues, {})
 }
 
+const selectRefused = query((db, _: Record<never, never>) =>
+  db.selectFrom('inbox').select('session_key').distinct().where(sql<boolean>`busy_mode = 'refused'`),
+)
+
+/** The sessions with messages that the queue had no room for, and whose senders have not been told yet. */
+export function* listSessionsWithRefused(): Transaction<readonly string[]> {
+  return (yield* rows(selectRefused, {})).map(({ session_key }) => session_key)
+}
+
 const selectOpenEvents = query((db, p: { platform: string }) =>
   db
     .selectFrom('inbox')

@@ -135,6 +135,10 @@ export const errorCatalogue = {
     meaning: 'The message is larger than the gateway accepts.',
     hint: 'Send the message as a file or in parts. The limit is `inbox.max_message_kb`.',
   },
+  'inbox/queue-full': {
+    meaning: 'The message was not taken: too many messages of its conversation already wait.',
+    hint: 'Send it again when the earlier ones are answered, or stop them with `/stop`. The limit is `display.busy_queue_limit`.',
+  },
   'inbox/refused': {
     meaning: 'The sender is not allowed to use the gateway.',
     hint: 'Add the user id to `allow_from` of the platform (or to its ..._ALLOWED_USERS variable).',

@@ -62,6 +62,8 @@ export interface MessageEvent {
     readonly instructions?: string
   }
   readonly metadata?: Readonly<Record<string, string>>
+  /** What the sender wants the message to do while a turn runs (`/queue`, `/steer`), instead of what is configured. */
+  readonly busyMode?: 'queue' | 'steer'
   /** Present for a background task, which has no chat that waits for the reply. */
   readonly task?: BackgroundTask
   /** Present for a request to compress the conversation. `focus`: what the summary must keep. */

@@ -69,6 +69,7 @@ const selectOpenTurn = query((db, p: { session_key: string }) =>
       'turns.session_id',
       'turns.stop_requested',
       'turns.interrupted_by',
+      'turns.started_at',
       'inbox.seq',
       'turns.outage_since',
       'inbox.tries',
@@ -91,6 +92,7 @@ export interface OpenTurn {
   readonly stop_requested: number
   /** The number of the message that ends the turn early. */
   readonly interrupted_by: number | null
+  readonly started_at: number
   readonly seq: number
   readonly outage_since: number | null
   readonly tries: number

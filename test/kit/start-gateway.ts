@@ -129,7 +129,9 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     api_key: 'test-key',
     http: { port: 0 },
     agent: { drain_timeout: 5 },
-    // Most tests are about something else; test/agent/sandbox is about the sandbox.
+    // Most tests are about something else: test/stories/a-message-arrives-during-a-turn is about messages during turns,
+    // test/agent/sandbox is about the sandbox.
+    display: { busy_input_mode: 'queue', busy_ack_enabled: false },
     terminal: { cwd: home.root, sandbox: 'off' },
     // The users are guests, because they are let in by `*`.
     roles: { guest: { tools: ['*', 'terminal', 'file'], group_tools: ['*', 'terminal', 'file'] } },

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { rowsIn, terminalCall, waitForCommandReply } from './support.ts'
+import { isAlive, rowsIn, terminalCall, waitForCommandReply } from './support.ts'
 
 test('/stop cancels a model request, and the next message is answered', async (t) => {
   const gateway = await startTestGateway(t, {
@@ -45,13 +45,3 @@ test('/stop is answered also when nothing is running', async (t) => {
   await waitForCommandReply(gateway)
   assert.deepEqual(rowsIn(gateway.home, 'select id from turns'), [])
 })
-
-/** A zombie process counts as ended. */
-function isAlive(pid: number): boolean {
-  try {
-    const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim()
-    return !state.startsWith('Z')
-  } catch {
-    return false
-  }
-}

@@ -1,6 +1,7 @@
 /**
  * Helpers of the stories: model requests, database rows and JSON responses.
  */
+import { execFileSync } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import type { UserMessage } from '../kit/fake-platform.ts'
@@ -74,4 +75,14 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
     current = new Map(Object.entries(current)).get(String(name))
   }
   return current
+}
+
+/** A zombie process counts as ended. */
+export function isAlive(pid: number): boolean {
+  try {
+    const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim()
+    return !state.startsWith('Z')
+  } catch {
+    return false
+  }
 }

@@ -25,7 +25,8 @@ export function* takeSteered(rules: SteerRules, turn: Turn, ord: number, now: nu
   const taken: ChatMessage[] = []
   for (const { seq, busy_mode, payload } of yield* listWaitingMessages(turn.sessionKey)) {
     const event = parseStoredEvent(payload)
-    if (busy_mode !== 'steer' || !isSameAuthority(turn.authority, currentAuthority(rules, event))) break
+    if (busy_mode !== 'steer' || event.attachments !== undefined) break
+    if (!isSameAuthority(turn.authority, currentAuthority(rules, event))) break
     const message = { role: 'user' as const, content: steeredText(event, rules.isShared(event.source)) }
     yield* bindMessage(seq, turn.id)
     yield* addTurnInput(turn.id, seq, 'steered')

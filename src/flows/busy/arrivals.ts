@@ -1,0 +1,172 @@
+/**
+ * Accepts messages of a conversation that is busy. What they do is stored in the transaction that accepts them; the running
+ * turn is notified afterwards. Loaded with the first such message.
+ */
+import type { Engine } from '../../engine/engine.ts'
+import type { EventResults } from '../../inbox/event-results.ts'
+import { countQueuedEvents } from '../../inbox/queries.ts'
+import { parseStoredEvent } from '../../inbox/stored-event.ts'
+import {
+  delayNewestGroup,
+  findPrecedingMessage,
+  refuseMessage,
+  setBusyMode,
+  type WaitingMessage,
+} from '../../inbox/waiting-messages.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { MessageEvent } from '../../message/event.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import type { Outbox, PreparedReply } from '../../outbox/outbox.ts'
+import type { RunningTurns } from '../../sessions/running-turns.ts'
+import { readSessionSettings } from '../../sessions/session-state.ts'
+import { findOpenTurn, interruptTurn, listRunningTools, type OpenTurn } from '../../sessions/turns.ts'
+import type { Transaction } from '../../store/query.ts'
+import type { Store } from '../../store/store.ts'
+import type { DisplayConfig } from '../turn/config.ts'
+import { type Acknowledged, createAcknowledgements } from './acknowledgements.ts'
+import { type BusyDecision, chosenMode, decide, isInteractive } from './decide.ts'
+import { createRefusals, refusedResult } from './refusals.ts'
+
+export interface BusyDeps {
+  readonly store: Store
+  readonly outbox: Pick<Outbox, 'prepare'>
+  readonly engine: Pick<Engine, 'wake' | 'wakeLater'>
+  readonly running: Pick<RunningTurns, 'interrupt' | 'steer' | 'isProtected'>
+  readonly turnResults: Pick<EventResults, 'publish'>
+  readonly settings: () => DisplayConfig
+  /** The gateway stops: nothing begins any more. */
+  readonly stopping: AbortSignal
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+/** What happened to a message. */
+export type ArrivalResult = 'waits' | 'interrupts' | 'steers' | 'refused'
+
+/** A message that arrives at a busy conversation. Its functions do not depend on `this`. */
+export interface Arrival {
+  /** Runs after the message was stored with the number `seq`, in the same transaction, which may be repeated. */
+  write(seq: number, now: number): Transaction<ArrivalResult>
+  /** The transaction is stored. */
+  committed(): void
+  /** The transaction has failed for good. */
+  rolledBack(): void
+}
+
+export interface BusyArrivals {
+  /** @param isAcknowledged false: the caller itself tells the sender what happens */
+  arrive(key: SessionKey, event: MessageEvent, isAcknowledged?: boolean): Arrival
+  /** Tells the senders of a conversation that the queue had no room. Never rejects. */
+  announceRefused(key: SessionKey): Promise<void>
+}
+
+/** Sub-agents lose all their work when their turn ends. */
+const delegatingTool = 'delegate_task'
+
+interface WrittenArrival {
+  readonly seq: number
+  readonly decision: BusyDecision
+  readonly open: OpenTurn | undefined
+  readonly ack: PreparedReply | undefined
+  /** The turn of the message begins after this time, ms; undefined: at once. */
+  readonly quietUntil: number | undefined
+}
+
+export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
+  const { engine, running, settings, clock, log } = deps
+  const acknowledgements = createAcknowledgements(deps)
+  const refusals = createRefusals(deps)
+
+  function arrive(key: SessionKey, event: MessageEvent, isAcknowledged = true): Arrival {
+    let written: WrittenArrival | undefined
+    let refused: number | undefined
+    return {
+      *write(seq, now) {
+        written?.ack?.rolledBack()
+        written = undefined
+        refused = undefined
+        const { display } = settings()
+        // The message itself is one of them.
+        if ((yield* countQueuedEvents(key)) > display.busy_queue_limit) {
+          yield* refuseMessage(seq, refusalReason, refusedResult(display.busy_queue_limit))
+          refused = seq
+          return 'refused'
+        }
+        written = yield* place(key, event, seq, now, isAcknowledged)
+        const { decision } = written
+        return decision.interrupts ? 'interrupts' : decision.steers ? 'steers' : 'waits'
+      },
+      committed() {
+        if (refused !== undefined) {
+          deps.turnResults.publish(refused, refusedResult(settings().display.busy_queue_limit))
+          log.warn(
+            { event: 'inbox.queue_full', session: key, seq: refused },
+            'a message was not taken: the queue is full',
+          )
+          if (isInteractive(event)) refusals.schedule(key)
+        }
+        if (written !== undefined) notify(key, written)
+      },
+      rolledBack: () => written?.ack?.rolledBack(),
+    }
+  }
+
+  function* place(
+    key: SessionKey,
+    event: MessageEvent,
+    seq: number,
+    now: number,
+    isAcknowledged: boolean,
+  ): Transaction<WrittenArrival> {
+    const config = settings()
+    const mode = chosenMode(event, yield* readSessionSettings(key), config)
+    const open = yield* findOpenTurn(key)
+    const tools = open === undefined ? [] : yield* listRunningTools(open.id)
+    const isProtected = tools.includes(delegatingTool) || running.isProtected(key)
+    const preceding = yield* findPrecedingMessage(key, seq)
+    const quietMs = quietTimeMs(event, config)
+    const decision = decide(event, mode, {
+      open: open === undefined ? undefined : { event: parseStoredEvent(open.payload), isProtected },
+      previous: preceding?.state === 'queued' ? toPrevious(preceding, now, quietMs) : undefined,
+    })
+    yield* setBusyMode(seq, decision.mode, decision.joins)
+    if (decision.interrupts && open !== undefined) yield* interruptTurn(open.id, seq)
+    const isQuiet = quietMs > 0 && decision.mode !== 'steer' && event.busyMode === undefined
+    const quietUntil = isQuiet
+      ? yield* delayNewestGroup(key, now + quietMs, config.display.busy_text_hard_cap_seconds * 1_000)
+      : undefined
+    const told: Acknowledged = { key, event, seq, decision, open, tools, isProtected }
+    const ack = isAcknowledged ? acknowledgements.prepare(told, now) : undefined
+    if (ack !== undefined) yield* ack.write(now)
+    return { seq, decision, open, ack, quietUntil }
+  }
+
+  function notify(key: SessionKey, { seq, decision, open, ack, quietUntil }: WrittenArrival): void {
+    if (decision.interrupts && open !== undefined) {
+      log.info({ event: 'turn.interruption_requested', session: key, turn: open.id, seq }, 'a message ends the turn')
+      // A turn between two attempts is not running. It ends when it is woken.
+      if (!running.interrupt(key, open.seq, seq)) engine.wake(key, 'turn')
+    }
+    if (decision.steers) running.steer(key)
+    if (quietUntil !== undefined && quietUntil > clock()) engine.wakeLater(key, 'turn', quietUntil - clock())
+    ack?.committed()
+    if (ack !== undefined) acknowledgements.sent(key)
+  }
+
+  return { arrive, announceRefused: refusals.announce }
+}
+
+const refusalReason = 'the queue of the conversation was full'
+
+function toPrevious({ payload, busy_mode: mode, accepted_at }: WaitingMessage, now: number, quietMs: number) {
+  return { event: parseStoredEvent(payload), mode, isBurst: quietMs > 0 && now - accepted_at < quietMs }
+}
+
+/** Texts that follow each other within this time belong together. */
+function quietTimeMs({ source, attachments }: MessageEvent, { display }: DisplayConfig): number {
+  if (attachments !== undefined) return 0
+  const seconds = display.busy_text_debounce_seconds ?? (source.chatType === 'dm' ? 0 : defaultQuietSeconds)
+  return seconds * 1_000
+}
+
+const defaultQuietSeconds = 0.35

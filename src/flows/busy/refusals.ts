@@ -1,0 +1,81 @@
+/**
+ * Messages for which the queue of their conversation has no room. Each ends as failed; one notice for a burst says how many
+ * were not taken. That it is due is stored with the messages, so that a restart does not lose it.
+ */
+
+import { parseStoredEvent } from '../../inbox/stored-event.ts'
+import { takeRefused } from '../../inbox/waiting-messages.ts'
+import { isTransientError } from '../../lib/errors.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import { targetOf } from '../../message/source.ts'
+import type { TurnResult } from '../../message/turn-result.ts'
+import type { PreparedReply } from '../../outbox/outbox.ts'
+import type { BusyDeps } from './arrivals.ts'
+
+/** A burst ends when no message was refused for this time. */
+const quietMs = 1_000
+/** A longer burst gets several notices. */
+const maxBurstMs = 10_000
+
+export function refusedResult(limit: number): TurnResult {
+  return {
+    status: 'failed',
+    text: `The message was not taken: ${limit} messages of this conversation already wait.`,
+    sessionId: '',
+    model: '',
+    usage: { inputTokens: 0, outputTokens: 0 },
+    errorCode: 'inbox/queue-full',
+  }
+}
+
+type RefusalDeps = Pick<BusyDeps, 'store' | 'outbox' | 'settings' | 'stopping' | 'clock' | 'log'>
+
+export function createRefusals({ store, outbox, settings, stopping, clock, log }: RefusalDeps) {
+  const bursts = new Map<SessionKey, { readonly since: number; timer: NodeJS.Timeout }>()
+
+  async function announce(key: SessionKey): Promise<void> {
+    bursts.delete(key)
+    // The next start announces them.
+    if (stopping.aborted) return
+    let notice: PreparedReply | undefined
+    try {
+      await store.run(function* () {
+        notice?.rolledBack()
+        notice = undefined
+        const refused = yield* takeRefused(key)
+        const last = refused.at(-1)
+        if (last === undefined) return
+        const { source } = parseStoredEvent(last.payload)
+        notice = outbox.prepare({
+          key: `refused:${last.seq}`,
+          target: targetOf(source),
+          kind: 'notice',
+          text: refusalText(refused.length, settings().display.busy_queue_limit),
+        })
+        yield* notice.write(clock())
+      })
+      notice?.committed()
+    } catch (error) {
+      notice?.rolledBack()
+      log.error({ event: 'inbox.refusal_not_announced', session: key, err: error }, 'a notice could not be stored')
+      if (isTransientError(error)) schedule(key)
+    }
+  }
+
+  function schedule(key: SessionKey): void {
+    const now = clock()
+    const known = bursts.get(key)
+    if (known !== undefined && now - known.since >= maxBurstMs) return
+    clearTimeout(known?.timer)
+    const timer = setTimeout(() => void announce(key), quietMs)
+    timer.unref()
+    bursts.set(key, { since: known?.since ?? now, timer })
+  }
+
+  return { schedule, announce }
+}
+
+function refusalText(count: number, limit: number): string {
+  const what = count === 1 ? 'your last message' : `your last ${count} messages`
+  return `⚠️ I did not take ${what}: ${limit} messages of this conversation already wait. Send again what is still needed when I have answered, or \`/stop\` first.`
+}

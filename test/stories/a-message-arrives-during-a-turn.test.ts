@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type AuditedEvent, auditInbox } from '../../src/inbox/audit.ts'
+import type { HomeLayout } from '../../src/lib/home.ts'
+import { openStore } from '../kit/open-store.ts'
+import type { ModelReply } from '../kit/servers/model-script.ts'
+import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+import { conversation, isAlive, rowsIn, terminalCall } from './support.ts'
+
+const silentModel: ModelReply = { hang: 'headers' }
+
+function startWith(t: TestContext, display: Readonly<Record<string, unknown>>, options: TestGatewayOptions = {}) {
+  return startTestGateway(t, { ...options, config: { display, ...options.config } })
+}
+
+/** How each message ended, after the gateway has stopped. */
+async function auditOf(t: TestContext, gateway: TestGateway): Promise<readonly AuditedEvent[]> {
+  await gateway.stop()
+  return await readAudit(t, gateway.home)
+}
+
+async function readAudit(t: TestContext, home: HomeLayout): Promise<readonly AuditedEvent[]> {
+  return await openStore(t, home.databaseFile).store.run(() => auditInbox(0, 1_000))
+}
+
+function turnStates(gateway: TestGateway) {
+  return rowsIn(gateway.home, 'select state from turns order by id').map(({ state }) => state)
+}
+
+test('a new message ends a turn whose model is silent, and is answered next', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'interrupt' }, { replies: [silentModel] })
+  await gateway.say('first')
+  const request = await gateway.modelRequest(0)
+  await gateway.say('second')
+  await gateway.waitForReply('second')
+  assert.equal(await request.closed, true)
+  assert.deepEqual(turnStates(gateway), ['interrupted', 'done'])
+  // The next turn sees what the first one was about.
+  assert.match(conversation(await gateway.modelRequest(1)).join('\n'), /user: first\n.*interrupted.*\nuser: second/)
+  const audit = await auditOf(t, gateway)
+  assert.deepEqual(
+    audit.map(({ ending, finally: final }) => [ending, final]),
+    [
+      ['absorbed', 'answered'],
+      ['answered', 'answered'],
+    ],
+  )
+})
+
+test('what an interrupted turn has said stays in the conversation, and its draft is completed', async (t) => {
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt' },
+    {
+      replies: [{ text: 'one two three four five six', hang: 'stream', hangAfter: 4 }],
+      capabilities: ['edit'],
+      config: { streaming: { enabled: true, buffer_threshold: 1, edit_interval: 0.01 } },
+    },
+  )
+  await gateway.say('count')
+  await gateway.until(({ text }) => text.includes('one'))
+  await gateway.say('stop counting')
+  await gateway.waitForReply('stop counting')
+  await gateway.waitForReply(/one.*\(interrupted\)/s)
+  const messages = conversation(await gateway.modelRequest(1))
+  assert.match(messages[1] ?? '', /^assistant: one.*\[interrupted by the next message of the user\]$/s)
+})
+
+test('a command of a tool ends with the turn that a new message interrupts', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'interrupt' }, { startNow: false })
+  const pipe = join(gateway.home.root, 'pid')
+  execFileSync('mkfifo', [pipe])
+  gateway.model.enqueue(terminalCall(`sleep 60 & echo $! > ${pipe}; wait`))
+  await (await gateway.start()).initialConnectsDone()
+  await gateway.say('sleep a minute')
+  const pid = Number(await readFile(pipe, 'utf8'))
+  await gateway.say('never mind')
+  await gateway.waitForReply('never mind')
+  assert.ok(!isAlive(pid), 'the command still runs')
+  const audit = await auditOf(t, gateway)
+  assert.deepEqual(
+    audit.map(({ finally: final }) => final),
+    ['answered', 'answered'],
+  )
+})
+
+test('hooks learn that a turn was interrupted and not completed', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'interrupt' }, { replies: [silentModel] })
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.say('second')
+  await gateway.waitForReply('second')
+  const end = await gateway.waitForEvent('agent:end')
+  assert.equal(end.context['message'], 'first')
+  assert.equal(end.context['response'], '')
+})
+
+test('in the mode queue each message gets a turn of its own, in order', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'queue', busy_ack_enabled: true },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.say('second')
+  await gateway.say('third')
+  held.resolve()
+  await gateway.waitForReply('third')
+  const texts = gateway.replies().filter((text) => !text.startsWith('⏳'))
+  assert.deepEqual(
+    texts.map((text) => /done|second|third/.exec(text)?.[0]),
+    ['done', 'second', 'third'],
+  )
+  assert.deepEqual(turnStates(gateway), ['done', 'done', 'done'])
+  // A burst is acknowledged once.
+  assert.equal(gateway.replies().filter((text) => text.startsWith('⏳')).length, 1)
+})
+
+test('in the mode collect all messages that wait become one turn', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'collect' },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.say('second')
+  await gateway.say('third')
+  held.resolve()
+  await gateway.waitForReply('third')
+  assert.deepEqual(conversation(await gateway.modelRequest(1)).at(-1), 'user: second\nthird')
+  assert.deepEqual(turnStates(gateway), ['done', 'done'])
+  const audit = await auditOf(t, gateway)
+  assert.deepEqual(
+    audit.map(({ ending, finally: final }) => [ending, final]),
+    [
+      ['answered', 'answered'],
+      ['answered', 'answered'],
+      ['absorbed', 'answered'],
+    ],
+  )
+  assert.equal(audit[1]?.turnId, audit[2]?.turnId)
+})
+
+test('in the mode steer a message reaches the model after the tool that runs', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'steer' }, { startNow: false })
+  const pipe = join(gateway.home.root, 'go')
+  execFileSync('mkfifo', [pipe])
+  gateway.model.enqueue(terminalCall(`echo ready > ${pipe}; cat ${pipe}`))
+  await (await gateway.start()).initialConnectsDone()
+  await gateway.say('work')
+  await readFile(pipe, 'utf8')
+  await gateway.say('in blue, please')
+  execFileSync('sh', ['-c', `echo go > ${pipe}`])
+  await gateway.waitForReply('in blue, please')
+  const messages = conversation(await gateway.modelRequest(1))
+  assert.deepEqual(
+    messages.map((text) => text.split(':')[0]),
+    ['user', 'assistant', 'tool', 'user'],
+  )
+  assert.match(messages.at(-1) ?? '', /"user_id":"[^"]+".*in blue, please$/s)
+  assert.deepEqual(turnStates(gateway), ['done'])
+  const audit = await auditOf(t, gateway)
+  assert.deepEqual(
+    audit.map(({ ending }) => ending),
+    ['answered', 'absorbed'],
+  )
+})
+
+test('a message that is steered into a turn without further tools becomes the next turn', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'steer' },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.say('second')
+  held.resolve()
+  await gateway.waitForReply('second')
+  assert.deepEqual(turnStates(gateway), ['done', 'done'])
+})
+
+test('a message of somebody else neither ends nor joins the turn of a person', async (t) => {
+  for (const mode of ['interrupt', 'collect', 'steer']) {
+    const held = Promise.withResolvers<void>()
+    const gateway = await startWith(
+      t,
+      { busy_input_mode: mode, busy_text_debounce_seconds: 0 },
+      { replies: [{ text: 'done', gate: () => held.promise }], config: { group_sessions_per_user: false } },
+    )
+    const inGroup = { chat: 'g', chatType: 'group' } as const
+    await gateway.say('of Ada', { ...inGroup, user: 'ada' })
+    await gateway.modelRequest(0)
+    await gateway.say('of Bob', { ...inGroup, user: 'bob' })
+    await gateway.say('of Cleo', { ...inGroup, user: 'cleo' })
+    held.resolve()
+    await gateway.until(({ text }) => text.includes('of Cleo'))
+    assert.deepEqual(turnStates(gateway), ['done', 'done', 'done'], mode)
+    await gateway.stop()
+  }
+})
+
+test('messages beyond the limit of a queue are refused with one notice, and all others are answered', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'queue', busy_queue_limit: 3 },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await Promise.all(Array.from({ length: 20 }, (_, index) => gateway.say(`more ${index}`)))
+  await gateway.say('elsewhere', { chat: 'other' })
+  await gateway.waitForReply('elsewhere', 'other')
+  const notice = await gateway.until(({ key }) => key.startsWith('refused:'))
+  assert.match(notice.text, /17 messages/)
+  held.resolve()
+  await gateway.until(({ text }) => text.includes('more'))
+  const audit = await auditOf(t, gateway)
+  assert.equal(audit.filter(({ ending }) => ending === 'failed').length, 17)
+  assert.equal(gateway.platform.shown().filter(({ key }) => key.startsWith('refused:')).length, 1)
+})
+
+test('a refusal that no notice has announced before a restart is announced afterwards', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'queue', busy_queue_limit: 1 }, { replies: [silentModel] })
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.say('second')
+  await gateway.say('third')
+  await gateway.stop(AbortSignal.abort())
+  await gateway.start()
+  const notice = await gateway.until(({ key }) => key.startsWith('refused:'))
+  assert.match(notice.text, /your last message/)
+})
