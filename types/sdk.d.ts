@@ -555,6 +555,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
     import type { z } from 'zod';
     import type { Logger } from 'hermes-gateway:lib/log';
     import type { Authority } from 'hermes-gateway:message/authority';
+    import type { Transaction } from 'hermes-gateway:store/query';
     import type { Environment, ProcessTable } from 'hermes-gateway:agent/environments/environment';
     import type { JsonObject } from 'hermes-gateway:agent/models/provider';
     /**
@@ -584,6 +585,50 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly askUser?: AskUser;
         /** Runs sub-agents; absent where they are not available. */
         readonly delegate?: Delegate;
+        /** Messages to other chats; absent where none can be sent. */
+        readonly chatMessages?: ChatMessages;
+        /**
+         * Stores something in the transaction that stores the result of this call, so that both are stored or neither. The last
+         * write of a call counts, and none of a call that fails.
+         */
+        writeWithResult?(write: ResultWrite): void;
+    }
+    /** A part of the transaction that stores the result of a call. */
+    export interface ResultWrite {
+        /** May be called again when the transaction is repeated. */
+        write(now: number): Transaction<void>;
+        /** Called when the transaction is stored. */
+        committed(): void;
+        /** Called when it has failed for good. */
+        rolledBack(): void;
+    }
+    /** Sends messages to other chats for the person who caused the turn. */
+    export interface ChatMessages {
+        /**
+         * Prepares a message; `write` stores it, and is absent for a target that is a file. `problem` says why it cannot be sent.
+         * Rejects `store/…`, or with the signal's reason.
+         */
+        prepare(message: {
+            readonly target: string;
+            readonly text: string;
+            readonly media: readonly string[];
+        }, signal: AbortSignal): Promise<{
+            readonly write?: ResultWrite;
+            readonly target: string;
+            readonly name?: string;
+            readonly path?: string;
+            readonly note?: string;
+        } | {
+            readonly problem: string;
+        }>;
+        /** The targets to which messages may be sent. */
+        list(signal: AbortSignal): Promise<readonly MessageTarget[]>;
+    }
+    export interface MessageTarget {
+        /** `<platform>:<chat_id>[:<thread_id>]` */
+        readonly target: string;
+        readonly kind: 'origin' | 'home' | 'known' | 'channel';
+        readonly name?: string;
     }
     /** Waits until the user has answered or the question has expired. Rejects with the signal's reason when it aborts. */
     export type AskUser = (question: UserQuestion, signal: AbortSignal) => Promise<UserResponse>;
@@ -3702,4 +3747,343 @@ declare module 'hermes-gateway:sdk' {
     export { backoffMs, type LinkedSignal, linkAbortSignal, sleep, withTimeout } from 'hermes-gateway:lib/timers';
     export { type EarlierMessage, formatEarlierMessages } from 'hermes-gateway:message/earlier-messages';
     export * from 'hermes-gateway:sdk-deprecated';
+}
+
+declare module 'hermes-gateway:store/query' {
+    /**
+     * Transactions as generators over Kysely queries, which an executor runs.
+     *
+     * A transaction body contains no `await`, clock, randomness or environment; it receives them as arguments. The SQLite executor
+     * therefore runs it synchronously between BEGIN and COMMIT, and a PostgreSQL executor can await each step of the same code.
+     */
+    import type { CompiledQuery, Kysely } from 'kysely';
+    import type { Database } from 'hermes-gateway:store/schema';
+    /** For conditions that must equal the condition of a partial index: the database does not use the index for bound values. */
+    export { sql } from 'kysely';
+    export type SqlValue = string | number | null;
+    export type QueryParams = Readonly<Record<string, SqlValue>>;
+    /** A parameter of a query. The executor compiles each query once and binds the values later. */
+    export class Placeholder {
+        readonly name: string;
+        constructor(name: string);
+    }
+    interface Compilable<Row> {
+        compile(): CompiledQuery<Row>;
+    }
+    /** A query without its parameter values. Executors cache by identity, so create it once per module. */
+    export interface Query<P extends QueryParams, Row> {
+        build(db: Kysely<Database>): {
+            readonly sql: string;
+            readonly parameters: readonly unknown[];
+        };
+        /** Exists only for type inference. */
+        readonly types?: {
+            readonly params: P;
+            readonly row: Row;
+        };
+    }
+    /** One step of a transaction: a query and its parameter values. */
+    export interface QueryStep {
+        readonly query: Query<QueryParams, unknown>;
+        readonly params: QueryParams;
+    }
+    /** Rows of the driver. `rows` gives them the type that Kysely inferred for the query. */
+    export type RawRows = readonly never[];
+    export type Transaction<Result> = Generator<QueryStep, Result, RawRows>;
+    /**
+     * Declares a query. `p` has one placeholder per parameter, with the type of the parameter:
+     * `query((db, p: { key: string }) => db.selectFrom('lanes').where('session_key', '=', p.key).selectAll())`.
+     */
+    export function query<P extends QueryParams, Row>(build: (db: Kysely<Database>, p: P) => Compilable<Row>): Query<P, Row>;
+    /** Runs a query and returns its rows. */
+    export function rows<P extends QueryParams, Row>(of: Query<P, Row>, params: P): Transaction<readonly Row[]>;
+    /** Runs a query that returns at most one row. */
+    export function row<P extends QueryParams, Row>(of: Query<P, Row>, params: P): Transaction<Row | undefined>;
+    /** Runs a query without result. */
+    export function exec<P extends QueryParams, Row>(of: Query<P, Row>, params: P): Transaction<void>;
+}
+
+declare module 'hermes-gateway:store/schema' {
+    /**
+     * The types of the tables for Kysely. All columns are portable between SQLite and PostgreSQL: booleans are 0 or 1, times are
+     * integer milliseconds, and JSON is text. The statements that create the tables are in `migrations/`.
+     */
+    import type { Generated } from 'kysely';
+    export interface Database {
+        /** The state of a session key: its current session, and the epoch that fences its turns. */
+        lanes: {
+            session_key: string;
+            session_id: string;
+            /** Increases with every claim and reset; a write with an older epoch is refused. */
+            epoch: number;
+            /** 1 until the first turn of the session has begun. */
+            fresh: number;
+            /** `SessionSource` of the newest event, JSON. */
+            source: string;
+            updated_at: number;
+        };
+        /** What a person has chosen for a conversation (`sessions/session-settings.ts`). */
+        session_settings: {
+            session_key: string;
+            /** JSON object: name → value, both strings. */
+            settings: string;
+        };
+        /** One row per session of a conversation. */
+        sessions: {
+            id: string;
+            session_key: string;
+            platform: string;
+            user_id: string;
+            title: string;
+            parent_id: string | null;
+            created_at: number;
+            updated_at: number;
+            ended_at: number | null;
+            end_reason: string | null;
+            input_tokens: Generated<number>;
+            output_tokens: Generated<number>;
+        };
+        inbox: {
+            seq: Generated<number>;
+            session_key: string;
+            lane: 'turn' | 'control';
+            kind: string;
+            platform: string;
+            account: string;
+            chat_id: string;
+            /** `MessageEvent`, JSON. */
+            payload: string;
+            state: InboxState;
+            turn_id: string | null;
+            /** Failed attempts in a row: errors, and crashes that only this event can have caused. Progress resets it. */
+            tries: Generated<number>;
+            /** Crashes in a row during which other events were processed, too. Progress resets it. */
+            crashes: Generated<number>;
+            /** All crashes that only this event can have caused. Progress does not reset it. */
+            own_crashes: Generated<number>;
+            /**
+             * 1 while the event is being processed, so that the next start finds what a crash interrupted. 2 from the moment that the
+             * gateway stops until the event is claimed again.
+             */
+            attempt_open: Generated<number>;
+            /** An interrupted turn is not continued before this time, ms. */
+            available_at: number;
+            accepted_at: number;
+            /** The last error, for people. */
+            reason: string | null;
+            /** `TurnResult`, JSON, once it has ended. */
+            outcome: string | null;
+            /** How a message was accepted while its conversation was busy; null for one that found it idle. */
+            busy_mode: Generated<BusyMode | null>;
+            /** 1: it belongs to the turn of the message before it, if that waits as well. */
+            joins: Generated<number>;
+        };
+        /** The keys by which an event is recognised; the first one is its own. */
+        inbox_keys: {
+            key: string;
+            seq: number;
+        };
+        turns: {
+            id: string;
+            session_key: string;
+            session_id: string;
+            epoch: number;
+            state: TurnState;
+            stop_requested: Generated<number>;
+            /** `SessionSource` of the event that began it, JSON. */
+            origin: string;
+            /** The user who may approve tool calls of the turn. */
+            authority: string;
+            route: string;
+            reason: string | null;
+            model: Generated<string>;
+            provider: Generated<string>;
+            started_at: number;
+            ended_at: number | null;
+            /** When the provider of the model stopped answering this turn, ms; null while it answers. */
+            outage_since: Generated<number | null>;
+            /** The number of the message that ended the turn early. */
+            interrupted_by: Generated<number | null>;
+        };
+        turn_inputs: {
+            turn_id: string;
+            seq: number;
+            how: 'head' | 'merged' | 'steered';
+        };
+        messages: {
+            id: Generated<number>;
+            session_id: string;
+            turn_id: string | null;
+            /** The ordinal within the session. */
+            ord: number;
+            role: 'user' | 'assistant' | 'tool';
+            /** At most 64 kB; a longer text is stored in `texts`. */
+            content: string;
+            text_id: number | null;
+            /** JSON of the assistant's tool calls. */
+            tool_calls: string | null;
+            tool_call_id: string | null;
+            tool_name: string | null;
+            /** Data that the provider requires in later requests, JSON. */
+            provider_data: string | null;
+            usage: string | null;
+            /** 0: the model reads it. n: replaced by the nth compression of its session. -1: excluded with its failed turn. -2: taken back by a person. */
+            superseded: Generated<number>;
+            /** 1: a summary that replaces the messages before it. */
+            is_summary: Generated<number>;
+            created_at: number;
+        };
+        /** Texts above 64 kB, so that the rows people list and search stay small. */
+        texts: {
+            id: Generated<number>;
+            body: string;
+        };
+        /** The frozen system prompt of a session, which is not a message and not searched. */
+        prompts: {
+            session_id: string;
+            text: string;
+        };
+        tool_calls: {
+            turn_id: string;
+            call_id: string;
+            name: string;
+            args_hash: string;
+            mode: 'pure' | 'idempotent' | 'effect';
+            state: 'started' | 'done' | 'interrupted';
+            result: string | null;
+            /** A result that arrived after the turn had continued without it. */
+            late_result: string | null;
+            started_at: number;
+            ended_at: number | null;
+        };
+        grants: {
+            id: Generated<number>;
+            scope: string;
+            rule: string;
+            granted_by: string;
+            created_at: number;
+        };
+        outbox: {
+            id: Generated<number>;
+            /** `<turn>:<part>` or another key that is never used twice. */
+            key: string;
+            platform: string;
+            account: string;
+            chat_id: string;
+            thread_id: string;
+            session_key: string | null;
+            turn_id: string | null;
+            kind: 'reply' | 'notice';
+            op: 'send' | 'edit';
+            /** The platform's id of the message an edit replaces. */
+            target: string | null;
+            text: string;
+            reply_to: string | null;
+            state: OutboxState;
+            /** 1: an earlier try may have reached the platform, so the next one needs a label. */
+            doubt: Generated<number>;
+            tries: Generated<number>;
+            due_at: number;
+            platform_id: string | null;
+            error: string | null;
+            /** The file that goes out, JSON. */
+            attachment: string | null;
+            /** `Button[]`, JSON. */
+            buttons: string | null;
+            /** The delivery id of the call that sends a file; see `outbox/albums.ts`. */
+            album: string | null;
+            created_at: number;
+            updated_at: number;
+        };
+        /** The addresses of live drafts, which the final replies replace. */
+        drafts: {
+            turn_id: string;
+            part: number;
+            platform: string;
+            account: string;
+            chat_id: string;
+            platform_id: string;
+            created_at: number;
+        };
+        /** The chats for messages that belong to no other chat, as people have chosen them with a command. */
+        home_channels: {
+            platform: string;
+            account: string;
+            chat_id: string;
+            thread_id: string;
+            name: string;
+            updated_at: number;
+        };
+        /** Chats that no longer take messages; see `outbox/dead-targets.ts`. */
+        dead_targets: {
+            platform: string;
+            account: string;
+            chat_id: string;
+            /** What the platform answered. */
+            reason: string;
+            /** The newest rows of inbox and outbox at that time. */
+            last_seq: number;
+            last_outbox: number;
+            since: number;
+        };
+        /** Restarts that were asked for and are not reported yet. */
+        restart_requests: {
+            id: Generated<number>;
+            /** The chat that asked (`Target`, JSON); null for a signal. */
+            target: string | null;
+            requested_at: number;
+        };
+        /** Read cursors: how far an account has read a chat or thread (`place`). */
+        marks: {
+            platform: string;
+            account: string;
+            place: string;
+            last_id: string;
+            updated_at: number;
+        };
+        /** Questions to users, and their answers. */
+        questions: {
+            id: string;
+            kind: string;
+            session_key: string;
+            platform: string;
+            account: string;
+            chat_id: string;
+            /** The user whose action waits for the answer. */
+            asked_user: string;
+            /** The ids of the buttons, JSON. */
+            choices: string;
+            /** What happens after the answer, JSON. */
+            payload: string;
+            state: 'waiting' | 'answered' | 'expired';
+            answer: string | null;
+            answered_by: string | null;
+            /** The text that the user added to the answer. */
+            reason: string | null;
+            expires_at: number;
+            /** When a running process last saw it: the time limit of an approval stops while no process runs. */
+            seen_at: number | null;
+            created_at: number;
+            answered_at: number | null;
+        };
+        /** Events in the processing of a message that no other table records. */
+        trace: {
+            id: Generated<number>;
+            session_key: string;
+            turn_id: string | null;
+            event: string;
+            detail: string;
+            at: number;
+        };
+    }
+    /** `dead`: a dead letter. Its attempts are used up, and it waits for a user's decision. */
+    export type InboxState = 'queued' | 'claimed' | 'done' | 'dead' | 'dropped';
+    export type TurnState = 'running' | 'waiting' | 'done' | 'failed' | 'stopped' | 'interrupted';
+    /**
+     * The first four are the values of `display.busy_input_mode`. `media`: files, which wait for the files that follow them.
+     * `refused`: the queue was full, and the sender has not been told yet.
+     */
+    export type BusyMode = 'interrupt' | 'queue' | 'steer' | 'collect' | 'media' | 'refused';
+    /** `unknown`: the platform may have received it. `dead`: a dead letter, as in the inbox. */
+    export type OutboxState = 'queued' | 'sending' | 'sent' | 'unknown' | 'dead' | 'dropped';
 }

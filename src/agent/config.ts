@@ -115,7 +115,7 @@ export const agentConfig = {
       disabled_toolsets: z
         .array(z.string())
         .default([])
-        .describe('Toolsets that the model does not get: terminal, file, todo, delegation, clarify.'),
+        .describe('Toolsets that the model does not get: terminal, file, todo, delegation, clarify, messaging.'),
     })
     .prefault({}),
   delegation: z

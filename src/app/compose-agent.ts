@@ -2,7 +2,9 @@
  * Composes what runs the turns of a session: the model and its tools, prompts, attachments, compression and plugins.
  */
 import { createAgent } from '../agent/agent.ts'
+import type { ChatMessages } from '../agent/tools/tool.ts'
 import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
+import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
 import { createPromptFreezer } from '../flows/session-prompt.ts'
@@ -140,6 +142,21 @@ function endsSessions({ session_reset, reset_by_type, reset_by_platform }: Sessi
   )
 }
 
+/** Loaded with the first message to another chat. */
+function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn, callId: string): ChatMessages {
+  const { options, settings, accountDirectory, platforms, store, clock } = context
+  const load = async () => {
+    const { createChatMessages } = await import('../flows/delivery/chat-messages.ts')
+    const { outbox } = core
+    const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, settings, home: options.home, clock }
+    return createChatMessages(deps, turn, callId)
+  }
+  return {
+    prepare: async (message, signal) => (await load()).prepare(message, signal),
+    list: async (signal) => (await load()).list(signal),
+  }
+}
+
 const maxSuspiciousFiles = 20
 
 function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly string[]): void {
@@ -147,12 +164,10 @@ function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly
   else if (suspiciousFiles.size < maxSuspiciousFiles) suspiciousFiles.set(path, ids)
 }
 
-function composeAgentServices(
-  context: AppContext,
-  { turnNotices, runningTurns }: Core,
-  pluginTools: PluginManager['tools'],
-): AgentServices {
+function composeAgentServices(context: AppContext, core: Core, pluginTools: PluginManager['tools']): AgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
+  const { turnNotices, runningTurns } = core
+  const isDaemon = options.onlyPlatforms === undefined
   return createAgentServices({
     home: options.home,
     log,
@@ -163,6 +178,9 @@ function composeAgentServices(
     isShared: accountDirectory.isShared,
     turnAccess: { secrets, ended: runningTurns.ended, run: context.runAgentCommand },
     modelCalls,
+    ...(isDaemon
+      ? { chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId) }
+      : {}),
     attachmentsOf: (turnId) => context.store.run(() => findAttachmentPaths(turnId)),
     onSandbox: (sandbox) => {
       context.sandboxReport.reason = sandbox?.reason ?? ''

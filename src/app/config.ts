@@ -6,6 +6,7 @@ import { approvalsConfig } from '../approvals/config.ts'
 import { type Config, type ConfigOptions, createConfig } from '../config/load.ts'
 import type { EnvironmentBinding } from '../config/overrides.ts'
 import type { SafeValue } from '../config/replace-invalid.ts'
+import { deliveryConfig } from '../flows/delivery/config.ts'
 import { displayConfig } from '../flows/turn/config.ts'
 import { hooksConfig, invalidProgram } from '../hooks/config.ts'
 import { httpConfig } from '../http/config.ts'
@@ -24,6 +25,7 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
   return {
     ...agentConfig,
     ...approvalsConfig,
+    ...deliveryConfig,
     ...displayConfig,
     ...hooksConfig,
     ...httpConfig,
@@ -85,7 +87,9 @@ const safeValues: readonly SafeValue[] = [
   { key: 'approvals.mode', value: 'manual' },
   { key: 'approvals.approver', value: 'other_owner' },
   { key: 'approvals.destructive_slash_confirm', value: true },
-  { key: 'agent.disabled_toolsets', value: ['terminal', 'file', 'todo', 'delegation', 'clarify'] },
+  { key: 'agent.disabled_toolsets', value: ['terminal', 'file', 'todo', 'delegation', 'clarify', 'messaging'] },
+  { key: 'send_message.owner', value: [] },
+  { key: 'send_message.member', value: [] },
   { key: 'plugins.disabled', set: 'plugins.enabled', value: [] },
   { key: 'plugins.env', value: 'declared' },
   { key: 'plugins.pre_tool_call_errors', value: 'closed' },

@@ -23,9 +23,9 @@ export interface AdminRoutesDeps {
   readonly clock: () => number
   readonly approvals: Omit<RememberedDeps, 'store'>
   /** The report of `hermes status`. */
+  status(): object
   /** Loads what an owner does about pairing. */
   pairing(): Promise<PairingAdmin>
-  status(): object
   /** Sends a message for a script and resolves with the response. Rejects `http/bad-request`, `delivery/…` or `store/…`. */
   send(body: unknown, signal: AbortSignal): Promise<unknown>
   /** The chats for messages that belong to no other chat. Rejects `store/…`. */

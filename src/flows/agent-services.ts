@@ -13,13 +13,14 @@ import type { Provider } from '../agent/models/provider.ts'
 import { resolveProviderName } from '../agent/models/resolve-provider-name.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
-import type { ToolContext } from '../agent/tools/tool.ts'
+import type { ChatMessages, ToolContext } from '../agent/tools/tool.ts'
 import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
 import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
 import type { RoleSettings } from '../platforms/config.ts'
+import type { SendingTurn } from './delivery/chat-messages.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn } from './turn/claim.ts'
 import type { TurnAccess, TurnAccessDeps } from './turn-access.ts'
@@ -38,6 +39,8 @@ export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbo
   isShared(source: SessionSource): boolean
   /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
+  /** Messages to other chats, for the tool `send_message`. Without it, it sends nothing. */
+  chatMessages?(turn: SendingTurn, callId: string): ChatMessages
   /** For the `hermes` of commands in the sandbox. Without it, it refuses everything. */
   readonly turnAccess?: Omit<TurnAccessDeps, 'directory' | 'log'>
 }
@@ -148,6 +151,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       attachments: async () => (await deps.attachmentsOf(turnId)).filter((path) => dirname(path) === deps.home.media),
       log: log.child({ turn: turnId, tool: call.name }),
       limits: { maxResultChars: settings().agent.max_tool_result_chars },
+      ...(call.name === 'send_message' && deps.chatMessages !== undefined
+        ? { chatMessages: deps.chatMessages(turn, call.id) }
+        : {}),
     }
   }
 

@@ -8,6 +8,7 @@ import type { Journal, ProgressListener } from '../agent/loop/journal.ts'
 import { runToolCall, type ToolCallDeps } from '../agent/loop/run-tool-call.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'
 import type { RequestInput } from '../agent/models/provider.ts'
+import type { ResultWrite } from '../agent/tools/tool.ts'
 import type { Inbox } from '../inbox/inbox.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { brand, uuid7 } from '../lib/ids.ts'
@@ -121,6 +122,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
           { id: `plugin_${id}`, name, arguments: argumentsText(args) },
           enclosingTurn.signal,
         )
+        if (result.write !== undefined) await storeWrite(deps, result.write)
         // The result of a failed tool describes the error. A tool that was not run has no result.
         if (result.ok || result.summary === result.result) return result.result
         throw new HermesError('plugins/tool-refused', `${name}: ${result.summary}`)
@@ -190,6 +192,17 @@ function turnInfoOf(owner: string, turnId: string, chosen: ChosenModel | undefin
     baseUrl: chosen?.provider.baseUrl ?? '',
     apiMode: chosen?.provider.apiMode ?? '',
   }
+}
+
+/** What a tool stores with its result. A call of a plugin stores no result. Rejects `store/…`. */
+async function storeWrite({ store, clock }: PluginHostApiDeps, part: ResultWrite): Promise<void> {
+  try {
+    await store.run(() => part.write(clock()))
+  } catch (error) {
+    part.rolledBack()
+    throw error
+  }
+  part.committed()
 }
 
 /** Calls of plugins are not resumed: they end with the process. */

@@ -151,7 +151,7 @@ export const rolesSchema = z.object({
   owner: ceilingOf(['*'], ['*']),
   // A sub-agent has the ceiling of its parent.
   member: ceilingOf(['*'], [...harmlessTools, 'delegation']),
-  guest: ceilingOf(harmlessTools, harmlessTools),
+  guest: ceilingOf([...harmlessTools, '-messaging'], [...harmlessTools, '-messaging']),
   chats: z
     .record(z.string().regex(/^[a-z0-9_-]+:.+$/, { error: 'expected <platform>:<chat id>' }), chatCeilingSchema)
     .default({})

@@ -81,7 +81,10 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
       return resources
     },
     hasRunningCommand: (sessionId) =>
-      pool.get(sessionId)?.processes.list().some((entry) => entry.exit() === undefined) === true,
+      pool
+        .get(sessionId)
+        ?.processes.list()
+        .some((entry) => entry.exit() === undefined) === true,
     async dispose(sessionId) {
       const resources = pool.get(sessionId)
       pool.delete(sessionId)

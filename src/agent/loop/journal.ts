@@ -3,7 +3,7 @@
  */
 import type { AssistantMessage, ToolCall, Usage } from '../../message/transcript.ts'
 import type { ModelTrouble } from '../models/request-model.ts'
-import type { ToolMode } from '../tools/tool.ts'
+import type { ResultWrite, ToolMode } from '../tools/tool.ts'
 
 export interface Journal {
   /**
@@ -19,8 +19,8 @@ export interface Journal {
    * Rejects `store/fenced` when the turn was superseded.
    */
   recordToolStart(call: ToolCall, mode: ToolMode): Promise<'run' | 'unknown'>
-  /** Stores the result at the ordinal of its call. After the end of the turn the result is kept for inspection only, and this rejects `store/fenced`. */
-  recordToolResult(call: ToolCall, result: string, status: 'done' | 'interrupted'): Promise<void>
+  /** Stores the result at the ordinal of its call, and `write` in the same transaction. After the end of the turn the result is kept for inspection only, and this rejects `store/fenced`. */
+  recordToolResult(call: ToolCall, result: string, status: 'done' | 'interrupted', write?: ResultWrite): Promise<void>
 }
 
 /** Progress callbacks for the live view. They must neither throw nor block. */

@@ -8,7 +8,7 @@ import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
 import type { AgentHooks, ToolInfo, TurnInfo } from '../agent-hooks.ts'
 import type { JsonObject } from '../models/provider.ts'
 import { decodeArguments } from '../tools/support/parse-arguments.ts'
-import type { ApprovalNeed, ToolContext } from '../tools/tool.ts'
+import type { ApprovalNeed, ResultWrite, ToolContext } from '../tools/tool.ts'
 import type { AgentTools, PreparedToolCall } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
 import type { ApproveTool } from './tool-approval.ts'
@@ -51,6 +51,8 @@ export interface ToolCallResult {
   readonly ok: boolean
   /** For the live view. */
   readonly summary: string
+  /** Stored together with the result. */
+  readonly write?: ResultWrite
 }
 
 /** Rejects with the error of the journal, or with the signal's reason when it aborts before the tool starts. */
@@ -65,7 +67,10 @@ export async function runToolCall(deps: ToolCallDeps, call: ToolCall, signal: Ab
   const transformed = interrupted ? executed.result : await agentHooks.transformToolResult(info, state.args, executed)
   const result = transformed === executed.result ? transformed : deps.tools.sanitizeForModel(transformed)
   const summary = executed.rejectionReason ?? result
-  return { result, status: interrupted ? 'interrupted' : 'done', ok: status === 'ok', summary }
+  const ok = status === 'ok'
+  // The model is told that a failed call had no effect.
+  const write = ok && state.write !== undefined ? { write: state.write } : {}
+  return { result, status: interrupted ? 'interrupted' : 'done', ok, summary, ...write }
 }
 
 type ReadyCall = Extract<PreparedToolCall, { kind: 'ready' }>
@@ -87,6 +92,7 @@ interface ToolCallState {
   journalFailure: { readonly error: unknown } | undefined
   /** What the tool itself returned. */
   toolOutput: string | undefined
+  write: ResultWrite | undefined
 }
 
 function createToolCallState(call: ToolCall): ToolCallState {
@@ -100,6 +106,7 @@ function createToolCallState(call: ToolCall): ToolCallState {
     started: undefined,
     journalFailure: undefined,
     toolOutput: undefined,
+    write: undefined,
   }
 }
 
@@ -246,8 +253,10 @@ async function invokeTool(
   const { approvedArgs } = state
   const isApproved = approvedArgs !== undefined && JSON.stringify(approvedArgs) === JSON.stringify(args)
   const context = deps.toolContextFor(state.call)
-  const isUnchanged = context.signal === signal && !isApproved
-  state.toolOutput = await ready.run(isUnchanged ? context : { ...context, signal, ...(isApproved && { isApproved }) })
+  const writeWithResult = (write: ResultWrite) => {
+    state.write = write
+  }
+  state.toolOutput = await ready.run({ ...context, signal, writeWithResult, ...(isApproved && { isApproved }) })
   return state.toolOutput
 }
 

@@ -48,9 +48,9 @@ async function runAndRecordToolCall(deps: ToolCallDeps, call: ToolCall, signal: 
     void recordLateResult(deps, call, work)
     throw signal.reason
   }
-  const { result, status, ok, summary } = await work
+  const { result, status, ok, summary, write } = await work
   failpoint('tool:effect-done')
-  await journal.recordToolResult(call, result, status)
+  await journal.recordToolResult(call, result, status, write)
   failpoint('tool:recorded')
   log.debug({ event: 'tool.completed', tool: call.name, call: call.id, ok }, 'tool completed')
   if (status === 'done') listener.onToolEnd(call, ok, truncateSummary(summary))

@@ -8,6 +8,7 @@ export const builtInToolNames: ReadonlySet<string> = new Set([
   'process',
   'read_file',
   'search_files',
+  'send_message',
   'terminal',
   'todo',
   'write_file',

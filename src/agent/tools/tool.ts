@@ -4,6 +4,7 @@
 import type { z } from 'zod'
 import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
+import type { Transaction } from '../../store/query.ts'
 import type { Environment, ProcessTable } from '../environments/environment.ts'
 import type { JsonObject } from '../models/provider.ts'
 
@@ -35,6 +36,53 @@ export interface ToolContext {
   readonly askUser?: AskUser
   /** Runs sub-agents; absent where they are not available. */
   readonly delegate?: Delegate
+  /** Messages to other chats; absent where none can be sent. */
+  readonly chatMessages?: ChatMessages
+  /**
+   * Stores something in the transaction that stores the result of this call, so that both are stored or neither. The last
+   * write of a call counts, and none of a call that fails.
+   */
+  writeWithResult?(write: ResultWrite): void
+}
+
+/** A part of the transaction that stores the result of a call. */
+export interface ResultWrite {
+  /** May be called again when the transaction is repeated. */
+  write(now: number): Transaction<void>
+  /** Called when the transaction is stored. */
+  committed(): void
+  /** Called when it has failed for good. */
+  rolledBack(): void
+}
+
+/** Sends messages to other chats for the person who caused the turn. */
+export interface ChatMessages {
+  /**
+   * Prepares a message; `write` stores it, and is absent for a target that is a file. `problem` says why it cannot be sent.
+   * Rejects `store/…`, or with the signal's reason.
+   */
+  prepare(
+    message: { readonly target: string; readonly text: string; readonly media: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<
+    | {
+        readonly write?: ResultWrite
+        readonly target: string
+        readonly name?: string
+        readonly path?: string
+        readonly note?: string
+      }
+    | { readonly problem: string }
+  >
+  /** The targets to which messages may be sent. */
+  list(signal: AbortSignal): Promise<readonly MessageTarget[]>
+}
+
+export interface MessageTarget {
+  /** `<platform>:<chat_id>[:<thread_id>]` */
+  readonly target: string
+  readonly kind: 'origin' | 'home' | 'known' | 'channel'
+  readonly name?: string
 }
 
 /** Waits until the user has answered or the question has expired. Rejects with the signal's reason when it aborts. */

@@ -169,12 +169,18 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
             return yield* startToolCall(started, now)
           })
         },
-        async recordToolResult(call, result, how) {
+        async recordToolResult(call, result, how, part) {
+          const now = clock()
+          const write = function* () {
+            yield* appendToolResult(turn, ordinals.of(call), call, result, how, now)
+            if (part !== undefined) yield* part.write(now)
+          }
           try {
-            const write = () => appendToolResult(turn, ordinals.of(call), call, result, how, clock())
             // That a call was interrupted is no progress.
             await (how === 'interrupted' ? store.run(write) : runWithProgress(write))
+            part?.committed()
           } catch (error) {
+            part?.rolledBack()
             if (isHermesError(error, 'store/fenced'))
               await store.run(() => storeLateResult(turn.id, call.id, result, clock()))
             throw error

@@ -42,12 +42,23 @@ test('the tools of the directory are discovered and sorted by name', async () =>
   const loaded = await setup.registry.load()
   assert.deepEqual(
     loaded.schemas().map((schema) => schema.name),
-    ['clarify', 'delegate_task', 'patch', 'process', 'read_file', 'search_files', 'terminal', 'todo', 'write_file'],
+    [
+      'clarify',
+      'delegate_task',
+      'patch',
+      'process',
+      'read_file',
+      'search_files',
+      'send_message',
+      'terminal',
+      'todo',
+      'write_file',
+    ],
   )
   assert.deepEqual(setup.lines, [])
 })
 
-test('all nine tools together take at most 5.1 kB of every request, always the same bytes', async () => {
+test('all ten tools together take at most 5.1 kB of every request, always the same bytes', async () => {
   await using setup = await registryWith({ directory: toolsDirectory })
   await using other = await registryWith({ directory: toolsDirectory })
   const json = JSON.stringify((await setup.registry.load()).schemas())
@@ -64,7 +75,7 @@ test('a disabled toolset is neither listed nor callable', async () => {
   const loaded = await setup.registry.load()
   assert.deepEqual(
     loaded.schemas().map((schema) => schema.name),
-    ['patch', 'read_file', 'search_files', 'write_file'],
+    ['patch', 'read_file', 'search_files', 'send_message', 'write_file'],
   )
   const parsed = loaded.parse('terminal', '{"command":"ls"}')
   assert.ok(!parsed.ok)

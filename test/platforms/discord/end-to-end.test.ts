@@ -10,7 +10,7 @@ import { type DiscordServer, type DiscordServerOptions, startDiscordServer } fro
 import type { Message } from '../../kit/servers/discord/world.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../kit/start-gateway.ts'
 import { tempHome } from '../../kit/temp-home.ts'
-import { at } from '../../stories/support.ts'
+import { at, hasResult } from '../../stories/support.ts'
 import { optionsFor, until } from './support.ts'
 
 interface EndToEndTest {
@@ -334,4 +334,25 @@ test('a script sends to a channel by its name, and a channel that was deleted is
   const gone = 'discord:1180000000000000777'
   assert.deepEqual(await send(gone), ['failed', gone])
   assert.deepEqual(await send(gone), ['skipped', gone])
+})
+
+test('at the start the instructions of BOOT.md send a message to Discord #general', async (t) => {
+  const says = 'Gateway restarted, all systems go'
+  const { discord } = await startEndToEnd(
+    t,
+    {},
+    {
+      prepare: (home) =>
+        writeFileSync(
+          join(home.root, 'BOOT.md'),
+          `# Startup\n\n1. Send a message to Discord #general saying "${says}"\n`,
+        ),
+      model: (request) =>
+        hasResult(request)
+          ? { text: '[SILENT]' }
+          : { toolCalls: [{ name: 'send_message', arguments: { target: 'discord:#general', message: says } }] },
+    },
+  )
+  const { channel_id } = await shown(discord, hasText(says))
+  assert.equal(channel_id, discord.general.id)
 })

@@ -1,0 +1,221 @@
+/**
+ * The messages that the agent sends to other chats (the tool `send_message`): to which chats it may send for the person who
+ * caused the turn, and which it is told of.
+ */
+import type { ChatMessages, MessageTarget } from '../../agent/tools/tool.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { HomeLayout } from '../../lib/home.ts'
+import type { Authority } from '../../message/authority.ts'
+import type { MessageEvent } from '../../message/event.ts'
+import { type Target, targetOf } from '../../message/source.ts'
+import { findDeadTarget } from '../../outbox/dead-targets.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import { chatOf } from '../../outbox/queries.ts'
+import type { AccountDirectory } from '../account-directory.ts'
+import type { Turn } from '../turn/claim.ts'
+import type { DeliveryConfig } from './config.ts'
+import { mediaProblem, prepareDelivery, writeLocalOutput } from './deliver.ts'
+import { findHomeChannels } from './home-channels.ts'
+import { findKnownChats } from './known-chats.ts'
+import {
+  type Destination,
+  formatTarget,
+  type Resolution,
+  type ResolveTargetDeps,
+  resolveTarget,
+} from './resolve-target.ts'
+
+export interface ChatMessagesDeps extends ResolveTargetDeps {
+  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access'>
+  readonly outbox: Pick<Outbox, 'prepare'>
+  readonly settings: () => DeliveryConfig
+  readonly home: HomeLayout
+  readonly clock: () => number
+}
+
+/** The turn that sends. A plugin outside of turns has neither a session nor a chat. */
+export type SendingTurn = Pick<Turn, 'id' | 'authority'> & Partial<Pick<Turn, 'sessionKey' | 'event'>>
+
+const maxListed = 100
+
+interface PermittedChat {
+  readonly target: Target
+  readonly name?: string
+  readonly kind: 'origin' | 'home' | 'known'
+}
+
+/** @param callId names the messages, so that a repeated call sends nothing twice */
+export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, callId: string): ChatMessages {
+  const { authority, event } = turn
+  const origin = originOf(event)
+
+  return {
+    async prepare({ target: wanted, text, media }, signal) {
+      if (authority.role === 'guest')
+        return { problem: 'The person who caused this turn is a guest, and nothing is sent for guests.' }
+      const problem = media.map(mediaProblem).find((one) => one !== undefined)
+      if (problem !== undefined) return { problem }
+      const found = await resolvePermitted(deps, authority, origin, wanted, signal)
+      if ('problem' in found) return found
+      if (found.kind === 'local') return saveLocally(deps, text, media)
+      const { target } = found
+      const dead = await deps.store.run(() => findDeadTarget(chatOf(target)))
+      if (dead !== undefined)
+        return {
+          problem: `${formatTarget(target)} takes no messages since ${new Date(dead.since).toISOString()}: ${dead.reason}`,
+        }
+      const key = `send:${turn.id}:${callId}`
+      const write = prepareDelivery(deps.outbox, target, {
+        key,
+        kind: 'reply',
+        text,
+        media,
+        authority,
+        ...(turn.sessionKey === undefined ? {} : { sessionKey: turn.sessionKey }),
+      })
+      const isConnected = deps.adapter(target) !== undefined
+      const note = isConnected ? {} : { note: `${target.platform} is not connected; it is sent when it is` }
+      return { write, target: formatTarget(target), ...(found.name === undefined ? {} : { name: found.name }), ...note }
+    },
+    list: (signal) => listTargets(deps, authority, origin, signal),
+  }
+}
+
+/** The chat that waits for the turn. */
+function originOf(event: MessageEvent | undefined): Target | undefined {
+  if (event === undefined) return undefined
+  return event.task === undefined ? targetOf(event.source) : (event.task.deliver ?? undefined)
+}
+
+/** Owners may name every chat. For other people a name is looked up among the chats that they may use. */
+async function resolvePermitted(
+  deps: ChatMessagesDeps,
+  authority: Authority,
+  origin: Target | undefined,
+  wanted: string,
+  signal: AbortSignal,
+): Promise<Resolution> {
+  const rules = rulesOf(deps, authority)
+  if (rules.includes('*')) return await resolveTarget(deps, wanted, origin, signal)
+  const permitted = await permittedChats(deps, authority, origin)
+  const named = /^[^:]+:[#@]/.test(wanted.trim())
+  const found = named ? findByName(permitted, wanted) : await resolveTarget(deps, wanted, origin, signal)
+  if (found === undefined || 'problem' in found) return found ?? { problem: refusal(wanted) }
+  return isPermitted(rules, permitted, found) ? found : { problem: refusal(wanted) }
+}
+
+function refusal(wanted: string): string {
+  return `${JSON.stringify(wanted.slice(0, 100))} is no chat to which messages may be sent for this person. {"action":"list"} shows the targets.`
+}
+
+function rulesOf({ settings }: ChatMessagesDeps, { role }: Authority): readonly string[] {
+  return role === 'guest' ? [] : settings().send_message[role]
+}
+
+function isPermitted(rules: readonly string[], permitted: readonly PermittedChat[], destination: Destination): boolean {
+  if (destination.kind === 'local') return rules.includes('local')
+  const { platform, account, chatId } = destination.target
+  if (rules.includes(platform) || rules.includes(`${platform}:${chatId}`)) return true
+  return permitted.some(
+    ({ target }) => target.platform === platform && target.account === account && target.chatId === chatId,
+  )
+}
+
+function findByName(permitted: readonly PermittedChat[], wanted: string): Destination | undefined {
+  const [platform = '', ...rest] = wanted.trim().split(':')
+  const name = rest.join(':').slice(1).toLowerCase()
+  const matches = permitted.filter(
+    (one) => one.target.platform === platform.toLowerCase() && one.name?.replace(/^[#@]/, '').toLowerCase() === name,
+  )
+  const [match] = matches
+  const chats = new Set(matches.map(({ target }) => `${target.account}\n${target.chatId}`))
+  return match === undefined || chats.size > 1 ? undefined : { kind: 'chat', target: match.target }
+}
+
+/** The chats that the rules `origin`, `home` and `known` permit. */
+async function permittedChats(
+  deps: ChatMessagesDeps,
+  authority: Authority,
+  origin: Target | undefined,
+): Promise<readonly PermittedChat[]> {
+  const rules = rulesOf(deps, authority)
+  const all = rules.includes('*')
+  const chats: PermittedChat[] = []
+  if (origin !== undefined && (all || rules.includes('origin'))) chats.push({ target: origin, kind: 'origin' })
+  const { home, known } = await deps.store.run(function* () {
+    return {
+      home: all || rules.includes('home') ? yield* findHomeChannels(deps.accountDirectory.list()) : [],
+      known: yield* knownTo(deps, authority, all, rules),
+    }
+  })
+  for (const { target, name } of home) chats.push({ target, kind: 'home', ...(name === undefined ? {} : { name }) })
+  for (const { target, name, source } of known) {
+    if (!all && !deps.accountDirectory.access({ source }).allowed) continue
+    chats.push({ target, kind: 'known', ...(name === undefined ? {} : { name }) })
+  }
+  return chats
+}
+
+function* knownTo(
+  { accountDirectory }: ChatMessagesDeps,
+  { platform, account, userId }: Authority,
+  all: boolean,
+  rules: readonly string[],
+) {
+  if (!all && (!rules.includes('known') || userId === undefined)) return []
+  const platforms = all
+    ? [...new Set(accountDirectory.list().flatMap((one) => (one.blocked === undefined ? [one.platform.name] : [])))]
+    : [platform]
+  const found = []
+  for (const name of platforms) {
+    const person = all || userId === undefined ? {} : { userId, ...(account === undefined ? {} : { account }) }
+    found.push(...(yield* findKnownChats({ platform: name, ...person })))
+  }
+  return found
+}
+
+async function listTargets(
+  deps: ChatMessagesDeps,
+  authority: Authority,
+  origin: Target | undefined,
+  signal: AbortSignal,
+): Promise<readonly MessageTarget[]> {
+  const chats = await permittedChats(deps, authority, origin)
+  const listed = new Map<string, MessageTarget>()
+  for (const { target, name, kind } of chats) {
+    const text = formatTarget(target)
+    if (!listed.has(text)) listed.set(text, { target: text, kind, ...(name === undefined ? {} : { name }) })
+  }
+  if (rulesOf(deps, authority).includes('*')) await addChannels(deps, listed, signal)
+  return [...listed.values()].slice(0, maxListed)
+}
+
+/** The channels that the platforms know. A platform that does not answer is left out. */
+async function addChannels(
+  deps: ChatMessagesDeps,
+  listed: Map<string, MessageTarget>,
+  signal: AbortSignal,
+): Promise<void> {
+  const until = AbortSignal.any([signal, AbortSignal.timeout(10_000)])
+  for (const { platform, account, blocked } of deps.accountDirectory.list()) {
+    if (blocked !== undefined || listed.size >= maxListed) continue
+    const of = { platform: platform.name, account }
+    const found =
+      (await deps
+        .adapter(of)
+        ?.findChats?.('#', until)
+        .catch(() => [])) ?? []
+    for (const { chatId, name } of found) {
+      const target = formatTarget({ ...of, chatId })
+      if (!listed.has(target)) listed.set(target, { target, kind: 'channel', name: `#${name}` })
+    }
+  }
+}
+
+function saveLocally({ home, clock }: ChatMessagesDeps, text: string, media: readonly string[]) {
+  try {
+    return { target: 'local', path: writeLocalOutput(home, 'misc', [text, ...media].join('\n').trim(), clock()) }
+  } catch (error) {
+    return { problem: `The file could not be written: ${messageOf(error)}` }
+  }
+}
