@@ -131,7 +131,7 @@ test('with the transport edit no native draft is shown', async (t) => {
   assert.deepEqual(bench.sender.texts(), ['Hello ▉'])
 })
 
-test('a reply that was streamed for longer than the limit is sent anew, and its draft is removed', async (t) => {
+test('a reply that was streamed for longer than the limit is sent as a new message, and its draft is removed', async (t) => {
   for (const [seconds, expected] of [
     [59, ['send', 'edit']],
     [60, ['send', 'send', 'remove']],
