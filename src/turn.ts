@@ -56,7 +56,6 @@ export interface TurnDeps extends TurnProgressDeps {
   readonly turnResults: EventResults
   readonly running: RunningTurns
   readonly random: () => number
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   /** Completes a message that cannot be claimed yet. */
   readonly prepareMessage: PrepareMessage
   /** Completes a turn that the gateway itself answers. */

@@ -885,6 +885,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'The message is larger than the gateway accepts.';
             readonly hint: 'Send the message as a file or in parts. The limit is `inbox.max_message_kb`.';
         };
+        readonly 'inbox/queue-full': {
+            readonly meaning: 'The message was not taken: too many messages of its conversation already wait.';
+            readonly hint: 'Send it again when the earlier ones are answered, or stop them with `/stop`. The limit is `display.busy_queue_limit`.';
+        };
         readonly 'inbox/refused': {
             readonly meaning: 'The sender is not allowed to use the gateway.';
             readonly hint: 'Add the user id to `allow_from` of the platform (or to its ..._ALLOWED_USERS variable).';
@@ -1682,6 +1686,8 @@ declare module 'hermes-gateway:message/event' {
             readonly instructions?: string;
         };
         readonly metadata?: Readonly<Record<string, string>>;
+        /** What the sender wants the message to do while a turn runs (`/queue`, `/steer`), instead of what is configured. */
+        readonly busyMode?: 'queue' | 'steer';
         /** Present for a background task, which has no chat that waits for the reply. */
         readonly task?: BackgroundTask;
         /** Present for a request to compress the conversation. `focus`: what the summary must keep. */

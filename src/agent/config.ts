@@ -79,6 +79,13 @@ export const agentConfig = {
         .describe(
           'Maximum number of retries of a model call. When it is reached, the message fails at once, without waiting for the end of an outage.',
         ),
+      gateway_notify_interval: z
+        .number()
+        .min(0)
+        .default(180)
+        .describe(
+          'Seconds after which the chat is told what a turn is doing, and between two such notices; 0 for never. See `display.long_running_notifications`.',
+        ),
       outage_patience: z
         .number()
         .min(0)

@@ -9,7 +9,7 @@ import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
 import { createPromptFreezer } from '../flows/session-prompt.ts'
 import { createAttachmentPreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
-import { showsInterimMessages } from '../flows/turn/config.ts'
+import { displaySettings } from '../flows/turn/config.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
 import { createPostponement } from '../flows/turn/postpone.ts'
@@ -88,7 +88,10 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     emitsEvents: accountDirectory.emitsEvents,
     outages: createModelOutages({ store, notices: core.turnNotices, settings, clock, sleep, log }),
     adapter: platforms.adapter,
-    showsInterimMessages: (platform) => showsInterimMessages(settings(), platform),
+    displayOf: ({ event, settings: chosen }) => displaySettings(settings(), event.source.platform, chosen),
+    notifyIntervalMs: () => settings().agent.gateway_notify_interval * 1_000,
+    isWaitingForUser: (key) => core.approvals.questions.isAsking(key),
+    redact: context.redact,
     prepareMessage: composeAttachmentPreparation(context, core, journal),
     completeWithoutModel: createWithoutModel({
       compressOnRequest: compression.compressOnRequest,

@@ -44,6 +44,8 @@ export interface Questions {
   answerPlain(sessionKey: SessionKey, event: MessageEvent): PreparedWrite
   /** The open questions by id. Empty most of the time. */
   readonly open: ReadonlyMap<string, OpenQuestion>
+  /** Whether a turn of this session waits for an answer. */
+  isAsking(sessionKey: string): boolean
   /** Whether a message of this session answers an open question without a command. */
   isPlainAnswer(sessionKey: SessionKey, event: MessageEvent): boolean
   /** The oldest open question of a session. Rejects `store/…`. */
@@ -85,6 +87,8 @@ export function createQuestions(given: QuestionsDeps): Questions {
     answerPlain: (sessionKey, event) =>
       prepareWrite(state, (after, now) => applyPlainAnswer(deps, sessionKey, event, after, now)),
     open,
+    isAsking: (sessionKey) =>
+      open.size > 0 && [...open.values()].some((question) => question.sessionKey === sessionKey),
     isPlainAnswer: (sessionKey, event) =>
       isPlainAnswer(
         event,

@@ -68,9 +68,3 @@ export const outboxConfig = {
 } as const
 
 export type OutboxConfig = ConfigOf<typeof outboxConfig>
-
-/** How replies are streamed (contract §3.7): `mode` implies that streaming is on, `transport` alone does not. */
-export function streamingMethod({ streaming }: OutboxConfig): 'auto' | 'draft' | 'edit' | 'off' {
-  const { enabled, mode, transport } = streaming
-  return mode ?? (enabled ? transport : 'off')
-}

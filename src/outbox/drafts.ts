@@ -7,7 +7,7 @@ import type { OutboundMessage, SendResult } from '../message/outbound.ts'
 import { mayBecomeSilence } from '../message/silence.ts'
 import type { Target } from '../message/source.ts'
 import type { MessageLimits } from '../platforms/adapter.ts'
-import { streamingMethod } from './config.ts'
+import type { OutboxConfig } from './config.ts'
 import type { OutboxContext, Sender } from './context.ts'
 import { visibleDraftText } from './extract-media.ts'
 import { fitEnd, graphemeBoundary, measureOf } from './measure.ts'
@@ -57,6 +57,10 @@ export interface Drafts {
   restore(stored: readonly StoredDraft[]): void
   /** Called when a reply has taken the address over. */
   forget(turnId: string, part: number): void
+  /** The indexes of the status messages that an earlier attempt of the turn has left in the chat. */
+  leftStatuses(turnId: string): number[]
+  /** `close` waits for this work, too. */
+  track(work: Promise<void>): void
   /** Ends all drafts; resolves after their last calls. */
   close(): Promise<void>
 }
@@ -74,7 +78,17 @@ interface DraftRegistry {
   isBusy(chat: Chat): boolean
 }
 
+/** How replies are streamed (contract §3.7): `mode` implies that streaming is on, `transport` alone does not. */
+export function streamingMethod({ streaming }: OutboxConfig): 'auto' | 'draft' | 'edit' | 'off' {
+  const { enabled, mode, transport } = streaming
+  return mode ?? (enabled ? transport : 'off')
+}
+
+/** The addresses of status messages are stored as those of drafts, with parts from this number. */
+export const firstStatusPart = 1_000_000
+
 export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boolean): Drafts {
+  const tracked = new Set<Promise<void>>()
   const registry: DraftRegistry = { context, addresses: new Map(), lastNativeId: 0, active: new Set(), isBusy }
 
   function addressOf(turnId: string, part: number): DraftAddress | null {
@@ -106,8 +120,20 @@ export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boo
         registry.addresses.set(draftKey({ turnId, part }), platform_id)
     },
     forget: (turnId, part) => void registry.addresses.delete(draftKey({ turnId, part })),
+    leftStatuses(turnId) {
+      const indexes: number[] = []
+      for (const key of registry.addresses.keys()) {
+        const index = key.startsWith(`${turnId}:`) ? Number(key.slice(turnId.length + 1)) - firstStatusPart : -1
+        if (index >= 0) indexes.push(index)
+      }
+      return indexes
+    },
+    track(work) {
+      tracked.add(work)
+      void work.finally(() => tracked.delete(work))
+    },
     async close() {
-      await Promise.all([...registry.active].map((draft) => draft.close()))
+      await Promise.all([...[...registry.active].map((draft) => draft.close()), ...tracked])
     },
   }
 }
@@ -276,6 +302,9 @@ async function showUpdate(state: DraftState): Promise<void> {
   }
 }
 
+/** A fast test for texts that can become the token of silence. */
+const silenceHint = /^\s*[[sn静沉]/i
+
 /** Adapters that accept updates this often, ms, show a stream. The others edit a message. */
 const maxLiveIntervalMs = 100
 
@@ -305,7 +334,7 @@ function selectText(state: DraftState, sender: Sender): string | undefined {
   if (isNative ? state.shown === undefined : !registry.addresses.has(draftKey(state.options))) {
     // A page or a client that reads a stream shows every character. The threshold is for messages that are edited.
     const minChars = isLive(sender) ? 1 : threshold
-    if (text.trim().length < minChars || mayBecomeSilence(text)) return undefined
+    if (text.trim().length < minChars || (silenceHint.test(text) && mayBecomeSilence(text))) return undefined
     // A new message must not overtake earlier ones. The next update tries again.
     if (registry.isBusy(chat)) return undefined
   }

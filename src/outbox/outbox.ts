@@ -12,13 +12,15 @@ import { type DeadLetter, dropDeadLetter, listDeadLetters, retryDeadLetter } fro
 import { createDelivery } from './delivery.ts'
 import { createDrafts, type Draft, type DraftAddress, type DraftOptions } from './drafts.ts'
 import { callRateLimited, type RateLimitedCall, showTyping } from './platform-calls.ts'
-import { expediteRows, listDrafts, pruneOutbox, recoverRows } from './queries.ts'
+import { chatOf, expediteRows, listDrafts, pruneOutbox, recoverRows } from './queries.ts'
 import { type PreparedReply, prepareReply, type Reply } from './reply.ts'
+import type { StatusMessage, StatusOptions } from './status-message.ts'
 
 export type { Sender } from './context.ts'
 export type { DeadLetter } from './dead-letters.ts'
 export type { Draft, DraftAddress, DraftOptions } from './drafts.ts'
 export type { PreparedReply, Reply } from './reply.ts'
+export type { StatusMessage, StatusOptions } from './status-message.ts'
 
 export interface Outbox {
   /**
@@ -33,8 +35,17 @@ export interface Outbox {
   openDraft(options: DraftOptions): Draft | null
   /** The draft of a part of a turn, also from before a restart; `null` when there is none. Complete after `recover`. */
   draftAddressOf(turnId: string, part?: number): DraftAddress | null
-  /** Shows a typing indicator until the signal aborts. Failures are ignored. */
-  showTyping(target: Target, signal: AbortSignal): void
+  /**
+   * A message that shows what a turn does, from the moment of its first text. Continues the one that an earlier attempt of
+   * the turn has shown.
+   */
+  openStatus(options: StatusOptions): Promise<StatusMessage>
+  /** Whether the platform shows status messages now. */
+  takesStatus(target: Target): boolean
+  /** The indexes of the status messages that an earlier attempt of the turn has left in the chat. Complete after `recover`. */
+  leftStatuses(turnId: string): readonly number[]
+  /** Shows a typing indicator until the signal aborts, except while `isPaused`. Failures are ignored. */
+  showTyping(target: Target, signal: AbortSignal, isPaused?: () => boolean): void
   /**
    * Makes a call of an adapter within the rate limits of the chat and the account. A rate limit in the response is
    * respected by later calls; nothing is retried. Rejects when the signal aborts or the gateway stops before the response,
@@ -103,7 +114,14 @@ export function createOutbox(deps: OutboxDeps): Outbox {
     prepare: (reply) => prepareReply(context, delivery, drafts, reply),
     openDraft: (draftOptions) => drafts.open(draftOptions),
     draftAddressOf: (turnId, part = 0) => drafts.addressOf(turnId, part),
-    showTyping: (target, signal) => void showTyping(context, target, signal),
+    async openStatus(options) {
+      const { openStatusMessage } = await import('./status-message.ts')
+      return openStatusMessage(context, drafts, delivery.isBusy, options)
+    },
+    // Pages and clients that read the stored history show the tools themselves, or not at all.
+    takesStatus: (target) => context.availableSender(chatOf(target))?.idempotentSends !== true,
+    leftStatuses: (turnId) => drafts.leftStatuses(turnId),
+    showTyping: (target, signal, isPaused) => void showTyping(context, target, signal, isPaused),
     rateLimited: (target, signal, call) => callRateLimited(context, target, signal, call),
     async recover() {
       const now = context.clock()

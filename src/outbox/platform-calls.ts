@@ -72,24 +72,37 @@ const typingDelayMs = 250
 /** Platforms hide the indicator after a few seconds. */
 const typingRefreshMs = 2_000
 
-/** Shows a typing indicator until the signal aborts, where the platform and the account's settings allow it. Never rejects. */
-export async function showTyping(context: OutboxContext, target: Target, signal: AbortSignal): Promise<void> {
+/**
+ * Shows a typing indicator until the signal aborts, except while `isPaused`, where the platform and the account's settings
+ * allow it. Never rejects.
+ */
+export async function showTyping(
+  context: OutboxContext,
+  target: Target,
+  signal: AbortSignal,
+  isPaused: () => boolean = () => false,
+): Promise<void> {
   if (!context.replyPolicy(target).typing) return
   const linked = linkAbortSignal(signal, context.drainSignal)
   try {
-    await refreshTyping(context, target, linked.signal)
+    await refreshTyping(context, target, { endSignal: linked.signal, isPaused })
   } finally {
     linked.release()
   }
 }
 
-async function refreshTyping(context: OutboxContext, target: Target, endSignal: AbortSignal): Promise<void> {
+async function refreshTyping(
+  context: OutboxContext,
+  target: Target,
+  { endSignal, isPaused }: { readonly endSignal: AbortSignal; isPaused(): boolean },
+): Promise<void> {
   const chat = chatOf(target)
   let warned = false
   for (let waitMs = typingDelayMs; !endSignal.aborted; waitMs = typingRefreshMs) {
     if (cannotType(context.availableSender(chat))) return
     await context.sleep(waitMs, endSignal)
     if (endSignal.aborted) return
+    if (isPaused()) continue
     const sender = context.availableSender(chat)
     const type = sender?.typing?.bind(sender)
     if (cannotType(sender)) return

@@ -238,6 +238,7 @@ base_url: ${modelUrl}
 api_key: none
 http: { port: 0 }
 streaming: { edit_interval: 0.005, buffer_threshold: 8 }
+display: { tool_progress: "off" }
 agent: { drain_timeout: 5 }
 approvals: { destructive_slash_confirm: true }
 terminal: { sandbox: "off" }

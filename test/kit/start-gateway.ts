@@ -135,6 +135,8 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     terminal: { cwd: home.root, sandbox: 'off' },
     // The users are guests, because they are let in by `*`.
     roles: { guest: { tools: ['*', 'terminal', 'file'], group_tools: ['*', 'terminal', 'file'] } },
+    // The messages about tools are tested on their own; elsewhere they would depend on how long a tool takes.
+    display: { tool_progress: 'off' },
     platforms: {
       fake: {
         url: platform.url,

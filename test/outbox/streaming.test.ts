@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { isSilence, mayBecomeSilence } from '../../src/message/silence.ts'
-import { outboxConfig, streamingMethod } from '../../src/outbox/config.ts'
+import { outboxConfig } from '../../src/outbox/config.ts'
+import { streamingMethod } from '../../src/outbox/drafts.ts'
 import { flushEventLoop, openOutbox, rejected } from './support.ts'
 
 const target = { platform: 'fake', account: 'default', chatId: 'chat' }

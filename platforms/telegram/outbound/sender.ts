@@ -2,13 +2,12 @@
  * Sends, edits and deletes messages. When Telegram rejects the formatting, the text is sent once more without it. All
  * other failures are returned to the outbox, which decides whether to retry.
  */
-import type { OutboundMessage, PlatformAdapter, SendResult, Target } from '#sdk'
+import { createLruCache, type OutboundMessage, type PlatformAdapter, type SendResult, type Target } from '#sdk'
 import type { BotApi } from '../connection/api.ts'
 import { ApiError, toSendResult } from '../errors.ts'
 import { asId, asRecord, type JsonRecord } from '../inbound/payload.ts'
 import { albumGroupOf, maxAlbumFiles, type SendAlbumDeps, sendAlbum } from './album.ts'
 import { type SendFileDeps, sendFile } from './media.ts'
-import { createNativeDrafts } from './native-drafts.ts'
 import {
   type ApiRequest,
   deleteRequest,
@@ -95,6 +94,46 @@ export function createSender({ api, maxUploadBytes, now }: SenderDeps): Sender {
       return rateLimits.classify(target.chatId, withoutMaybeSent(result))
     },
   }
+}
+
+/** Telegram accepts about nine drafts per second in the long run. */
+const draftIntervalMs = 300
+const maxRefusedChats = 1_000
+
+interface NativeDraftsDeps {
+  /** Sends a draft. Rejects with `ApiError`. */
+  send(draftId: number, message: OutboundMessage, signal: AbortSignal): Promise<unknown>
+  toResult(work: () => Promise<SendResult>): Promise<SendResult>
+}
+
+/**
+ * Shows a growing reply with `sendMessageDraft` (Bot API 9.5), in private chats only. Telegram removes a draft after 30 seconds,
+ * or when the bot sends the message. Older servers and some chats refuse drafts; the reply is then streamed by edits.
+ */
+function createNativeDrafts({ send, toResult }: NativeDraftsDeps): NonNullable<PlatformAdapter['nativeDrafts']> {
+  const refusedChats = createLruCache<true>(maxRefusedChats)
+  let hasMethod = true
+
+  return {
+    intervalMs: draftIntervalMs,
+    // The ids of groups and channels are negative.
+    isSupported: ({ chatId }) => hasMethod && /^\d+$/.test(chatId) && refusedChats.get(chatId) === undefined,
+    show: (draftId, message, signal) =>
+      toResult(async () => {
+        try {
+          await send(draftId, message, signal)
+          return { success: true }
+        } catch (error) {
+          if (error instanceof ApiError && error.details.code === 404) hasMethod = false
+          else if (error instanceof ApiError && isRefusal(error)) refusedChats.set(message.target.chatId, true)
+          throw error
+        }
+      }),
+  }
+}
+
+function isRefusal({ details: { code } }: ApiError): boolean {
+  return code === 400 || code === 403
 }
 
 /** Sends a request to the current id of its chat. Throws `ApiError`. */

@@ -1,8 +1,26 @@
 /**
- * The section `display` of the configuration: what a chat shows of a turn.
+ * The section `display` of the configuration: what a chat shows of a turn (contract §3.7).
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../../config/section.ts'
+import type { SessionSettings } from '../../sessions/session-state.ts'
+
+export const toolProgressModes = ['off', 'new', 'all', 'verbose'] as const
+export type ToolProgressMode = (typeof toolProgressModes)[number]
+
+const footerFields = ['model', 'tokens', 'duration', 'context_pct'] as const
+export type FooterField = (typeof footerFields)[number]
+
+/** The keys that may differ by platform, without their defaults. */
+const keys = {
+  interim_assistant_messages: z.boolean(),
+  tool_progress: z.enum([...toolProgressModes, 'log']),
+  tool_progress_grouping: z.enum(['accumulate', 'separate']),
+  cleanup_progress: z.boolean(),
+  long_running_notifications: z.boolean(),
+}
+
+const footer = { enabled: z.boolean(), fields: z.array(z.enum(footerFields)) }
 
 /** What a message does that arrives while the agent works. */
 export const busyInputModes = ['interrupt', 'queue', 'steer', 'collect'] as const
@@ -57,12 +75,55 @@ export const displayConfig = {
         .describe(
           'How many messages of a conversation may wait. Further ones are not taken, and their sender is told.',
         ),
-      interim_assistant_messages: z
-        .boolean()
+      interim_assistant_messages: keys.interim_assistant_messages
         .default(true)
         .describe('Sends the text before tool calls as a message of its own. Otherwise only the final answer is sent.'),
+      tool_progress: keys.tool_progress
+        .default('all')
+        .describe(
+          'Shows the tools of a turn in the chat. `new`: a line when another tool begins. `all`: a line for each call. `verbose`: with longer arguments and the results. `off` and `log`: nothing. Pages show tools themselves, and are not affected.',
+        ),
+      tool_progress_grouping: keys.tool_progress_grouping
+        .default('accumulate')
+        .describe(
+          '`accumulate`: one message, which is edited, for the tools between two texts; needs a platform that can edit messages. `separate`: one message for each call.',
+        ),
+      tool_progress_command: z
+        .boolean()
+        .default(false)
+        .describe('Permits `/verbose`, which changes `tool_progress` for one conversation.'),
+      cleanup_progress: keys.cleanup_progress
+        .default(false)
+        .describe('Removes the messages about tools when the turn ends, on platforms that can remove messages.'),
+      long_running_notifications: keys.long_running_notifications
+        .default(true)
+        .describe('Says in the chat what a turn is doing when it takes longer than `agent.gateway_notify_interval`.'),
+      runtime_footer: z
+        .object({
+          enabled: footer.enabled
+            .default(false)
+            .describe('Adds a line to each answer. `/footer` changes it for one conversation.'),
+          fields: footer.fields
+            .default([...footerFields])
+            .describe(
+              'The parts of the line: the model, the tokens and the duration of the turn, and the share of the context length in use.',
+            ),
+        })
+        .prefault({}),
       platforms: z
-        .record(z.string(), z.object({ interim_assistant_messages: z.boolean().optional() }))
+        .record(
+          z.string(),
+          z.object({
+            interim_assistant_messages: keys.interim_assistant_messages.optional(),
+            tool_progress: keys.tool_progress.optional(),
+            tool_progress_grouping: keys.tool_progress_grouping.optional(),
+            cleanup_progress: keys.cleanup_progress.optional(),
+            long_running_notifications: keys.long_running_notifications.optional(),
+            runtime_footer: z
+              .object({ enabled: footer.enabled.optional(), fields: footer.fields.optional() })
+              .optional(),
+          }),
+        )
         .default({})
         .describe('The same keys for one platform, for example `display.platforms.telegram`.'),
     })
@@ -71,6 +132,34 @@ export const displayConfig = {
 
 export type DisplayConfig = ConfigOf<typeof displayConfig>
 
-export function showsInterimMessages({ display }: DisplayConfig, platform: string): boolean {
-  return display.platforms[platform]?.interim_assistant_messages ?? display.interim_assistant_messages
+/** What one conversation shows. */
+export interface DisplaySettings {
+  readonly interimMessages: boolean
+  readonly toolProgress: ToolProgressMode
+  readonly grouping: 'accumulate' | 'separate'
+  readonly cleansUp: boolean
+  readonly longRunningNotifications: boolean
+  /** The parts of the line below an answer; empty for none. */
+  readonly footer: readonly FooterField[]
+}
+
+/** A choice for the conversation takes precedence over the platform, and the platform over the rest. */
+export function displaySettings(
+  { display }: DisplayConfig,
+  platform: string,
+  { tool_progress: chosenProgress, footer: chosenFooter }: SessionSettings = {},
+): DisplaySettings {
+  const own = display.platforms[platform] ?? {}
+  const configured = own.tool_progress ?? display.tool_progress
+  const enabled = own.runtime_footer?.enabled ?? display.runtime_footer.enabled
+  const fields = own.runtime_footer?.fields ?? display.runtime_footer.fields
+  const hasFooter = chosenFooter === undefined ? enabled : chosenFooter === 'on'
+  return {
+    interimMessages: own.interim_assistant_messages ?? display.interim_assistant_messages,
+    toolProgress: toolProgressModes.find((mode) => mode === (chosenProgress ?? configured)) ?? 'off',
+    grouping: own.tool_progress_grouping ?? display.tool_progress_grouping,
+    cleansUp: own.cleanup_progress ?? display.cleanup_progress,
+    longRunningNotifications: own.long_running_notifications ?? display.long_running_notifications,
+    footer: hasFooter ? fields : [],
+  }
 }

@@ -1,5 +1,5 @@
 /**
- * What the user sees of a turn: typing, the growing draft and tool activity while it runs, and the reply that ends it.
+ * What the user sees of a turn: typing, the growing draft and the tools while it runs, and the reply that ends it.
  * Progress is not stored, and it must not delay or break the turn.
  */
 import type { AgentResult } from '../../agent/loop/agent-turn.ts'
@@ -8,8 +8,9 @@ import { ModelError } from '../../agent/models/provider.ts'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { linkAbortSignal } from '../../lib/timers.ts'
-import type { BackgroundTask, MessageEvent } from '../../message/event.ts'
+import { type BackgroundTask, hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import type { HookEventListener } from '../../message/hook-events.ts'
+import type { SessionKey } from '../../message/ids.ts'
 import { isSilence } from '../../message/silence.ts'
 import { type SessionSource, type Target, targetOf } from '../../message/source.ts'
 import type { CutOffReason, TurnStatus } from '../../message/turn-result.ts'
@@ -19,8 +20,10 @@ import { interimReplyKey } from '../../outbox/queries.ts'
 import type { PlatformAdapter, TurnActivity } from '../../platforms/adapter.ts'
 import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from './claim.ts'
+import type { DisplaySettings } from './config.ts'
 import type { PrepareInterim, TurnCompletion } from './journal.ts'
 import { type ModelOutages, requestedWait, type TroubleWatch } from './model-outages.ts'
+import type { TurnStatusDisplay } from './turn-status.ts'
 
 export interface TurnProgressDeps {
   readonly outbox: Outbox
@@ -28,9 +31,16 @@ export interface TurnProgressDeps {
   /** Whether the platform has its gateway events emitted. */
   emitsEvents(source: SessionSource): boolean
   readonly outages: Pick<ModelOutages, 'watch'>
-  /** Whether the text before tool calls is sent as a message of its own. */
-  showsInterimMessages(platform: string): boolean
-  /** The adapter of a connected account. A platform without `activity` shows no tools. */
+  /** What the conversation of a turn shows. */
+  displayOf(turn: Pick<Turn, 'event' | 'settings'>): DisplaySettings
+  /** How long a turn works before the chat is told what it does, and between two such notices, ms; 0 for never. */
+  notifyIntervalMs(): number
+  /** Whether the turn waits for an answer of a person. */
+  isWaitingForUser(key: SessionKey): boolean
+  /** Takes secrets out of a text. */
+  readonly redact: (text: string) => string
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  /** The adapter of a connected account. */
   adapter(target: Target): Pick<PlatformAdapter, 'activity'> | undefined
   readonly log: Logger
 }
@@ -56,7 +66,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const turnId = turn.id
   const typing = linkAbortSignal(signal)
   const replyTo = messageId === undefined ? {} : { replyTo: messageId }
-  const showsInterim = () => turn.event.task === undefined && deps.showsInterimMessages(source.platform)
+  const showsInterim = () => turn.event.task === undefined && deps.displayOf(turn).interimMessages
   const earlier = ownTexts(turn)
   /** The number of texts that were sent as messages of their own. Each text has a draft of its own. */
   let part = earlier.length > 0 && showsInterim() ? earlier.length : 0
@@ -66,9 +76,10 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const answered = messageId === undefined ? {} : { messageId }
   let trouble: TroubleWatch | undefined
   const publish = (activity: TurnActivity) => publishActivity(deps, target, activity)
+  const status = createStatus(deps, turn, target, typing.signal)
   let text = ''
 
-  outbox.showTyping(target, typing.signal)
+  outbox.showTyping(target, typing.signal, () => deps.isWaitingForUser(turn.sessionKey))
   publish({ kind: 'turn-started', turnId, ...answered })
 
   return {
@@ -83,17 +94,16 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
         trouble ??= deps.outages.watch(turn)
         return trouble.begin()
       },
-      onToolStart: (call, label) =>
-        publish({ kind: 'tool-started', turnId, callId: call.id, tool: call.name, label: outbox.withhold(label) }),
-      onToolEnd: (call, ok, summary) =>
-        publish({
-          kind: 'tool-ended',
-          turnId,
-          callId: call.id,
-          tool: call.name,
-          ok,
-          summary: outbox.withhold(summary),
-        }),
+      onToolStart(call, label) {
+        const tool = { callId: call.id, tool: call.name, label: outbox.withhold(label) }
+        publish({ kind: 'tool-started', turnId, ...tool })
+        status.show((display) => display.toolStarted({ ...tool, arguments: call.arguments }))
+      },
+      onToolEnd(call, ok, full) {
+        const summary = outbox.withhold(full)
+        publish({ kind: 'tool-ended', turnId, callId: call.id, tool: call.name, ok, summary })
+        status.show((display) => display.toolEnded(call.id, ok, summary))
+      },
       onIteration(iteration, tools) {
         if (!deps.emitsEvents(source)) return
         deps.emit('agent:step', {
@@ -109,6 +119,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
     visibleText: () => outbox.withholdPartial(text),
     async prepareInterim(interim, ord) {
       if (interim.trim() === '' || !showsInterim()) return null
+      status.update((display) => display.textShown())
       const reply = toInterimReply(turn, interim, ord, (await draft?.close()) ?? null)
       const prepared = outbox.prepare({ ...reply, isContinuation: part > 0 })
       return {
@@ -133,11 +144,57 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
     },
     publishEnd: (status) => publish({ kind: 'turn-ended', turnId, status, ...answered }),
     close() {
+      status.update((display) => display.end())
       trouble?.close()
       typing.release()
       // Without a reason, abort() would create an error with a stack for each turn.
       typing.abort('the turn has ended')
     },
+  }
+}
+
+interface Status {
+  /** Loads the display if the conversation shows something. */
+  show(change: (display: TurnStatusDisplay) => void): void
+  /** Only if it was loaded. */
+  update(change: (display: TurnStatusDisplay) => void): void
+}
+
+/** The messages that show what the turn does. They neither delay nor break it. */
+function createStatus(deps: TurnProgressDeps, turn: Turn, target: Target, ended: AbortSignal): Status {
+  const { outbox, redact, sleep, log } = deps
+  const hasReader = turn.event.task === undefined && hasWaitingUser(turn.event)
+  let loading: Promise<TurnStatusDisplay> | undefined
+
+  const status: Status = {
+    show(change) {
+      if (!hasReader || !outbox.takesStatus(target)) return
+      const settings = deps.displayOf(turn)
+      if (settings.toolProgress === 'off' && !settings.longRunningNotifications) return
+      loading ??= import('./turn-status.ts').then(({ createTurnStatusDisplay }) =>
+        createTurnStatusDisplay({ outbox, settings, target, turnId: turn.id, redact, log }),
+      )
+      status.update(change)
+    },
+    update(change) {
+      loading?.then(change).catch((error: unknown) => {
+        log.warn({ event: 'turn.status_failed', turn: turn.id, err: error }, 'the chat does not show what a turn does')
+      })
+    },
+  }
+  // A crash may have left messages that say that a tool runs.
+  if (turn.resumed && outbox.leftStatuses(turn.id).length > 0) status.show(() => undefined)
+  if (hasReader && deps.notifyIntervalMs() > 0) void watchDuration()
+  return status
+
+  async function watchDuration(): Promise<void> {
+    const intervalMs = deps.notifyIntervalMs()
+    for (let elapsedMs = intervalMs; ; elapsedMs += intervalMs) {
+      await sleep(intervalMs, ended)
+      if (ended.aborted) return
+      const isDue = deps.displayOf(turn).longRunningNotifications && !deps.isWaitingForUser(turn.sessionKey)
+      if (isDue) status.show((display) => display.stillWorking(elapsedMs))
+    }
   }
 }
 

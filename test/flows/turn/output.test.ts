@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { z } from 'zod'
 import type { Turn } from '../../../src/flows/turn/claim.ts'
+import { displayConfig, displaySettings } from '../../../src/flows/turn/config.ts'
 import { startTurnProgress } from '../../../src/flows/turn/output.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import { silentLog } from '../../../src/lib/log.ts'
+import { sleep } from '../../../src/lib/timers.ts'
 import type { SessionId, SessionKey, TurnId } from '../../../src/message/ids.ts'
 import type { Target } from '../../../src/message/source.ts'
 import type { TurnActivity } from '../../../src/platforms/adapter.ts'
@@ -42,7 +45,11 @@ function activitiesOf(t: TestContext, turn: Turn): TurnActivity[] {
     outages: {
       watch: () => ({ begin: () => ({ failed: () => undefined, recovered: () => undefined }), close: () => undefined }),
     },
-    showsInterimMessages: () => true,
+    displayOf: () => displaySettings(z.object(displayConfig).parse({}), 'fake'),
+    notifyIntervalMs: () => 0,
+    isWaitingForUser: () => false,
+    redact: (text: string) => text,
+    sleep,
     adapter: () => ({ activity: (_: Target, activity: TurnActivity) => void seen.push(activity) }),
     log: silentLog,
   }

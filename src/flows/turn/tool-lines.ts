@@ -1,0 +1,108 @@
+/**
+ * The lines that show the tools of a turn in a chat, as Markdown.
+ */
+import type { ToolProgressMode } from './config.ts'
+
+export interface StartedTool {
+  readonly callId: string
+  readonly tool: string
+  /** What it works on; '' for a tool that does not say. */
+  readonly label: string
+  /** JSON. */
+  readonly arguments: string
+}
+
+export interface ToolLines {
+  start(tool: StartedTool): void
+  /** False for a call that has no line here. */
+  end(callId: string, ok: boolean, summary: string): boolean
+  /** Calls that run did not end. */
+  interrupt(): void
+  /** '' without a line. */
+  text(): string
+  /** As `text`, for a message that will never change. */
+  fixedText(): string
+}
+
+interface Line {
+  readonly tool: string
+  readonly detail: string
+  readonly running: Set<string>
+  calls: number
+  state: 'running' | 'ok' | 'failed' | 'interrupted'
+  result: string
+}
+
+const icons = { running: '⏳', ok: '✓', failed: '✗', interrupted: '⏹' } as const
+
+/** Together they fit into a message of every platform. */
+const maxLines = 12
+const maxDetailChars = 60
+const maxVerboseLines = 5
+const maxVerboseChars = 150
+
+/** @param redact takes secrets out of a text */
+export function createToolLines(mode: Exclude<ToolProgressMode, 'off'>, redact: (text: string) => string): ToolLines {
+  const lines: Line[] = []
+  const isVerbose = mode === 'verbose'
+  const shorten = (text: string) => shortenText(redact(text), isVerbose ? maxVerboseChars : maxDetailChars)
+
+  return {
+    start({ callId, tool, label, arguments: args }) {
+      const last = lines.at(-1)
+      if (mode === 'new' && last?.tool === tool) {
+        last.running.add(callId)
+        last.calls += 1
+        last.state = 'running'
+        return
+      }
+      const detail = mode === 'new' ? '' : shorten(label === '' && isVerbose && args !== '{}' ? args : label)
+      lines.push({ tool, detail, running: new Set([callId]), calls: 1, state: 'running', result: '' })
+    },
+    end(callId, ok, summary) {
+      const line = lines.find(({ running }) => running.delete(callId))
+      if (line === undefined) return false
+      if (line.running.size === 0) line.state = ok ? 'ok' : 'failed'
+      if (isVerbose) line.result = shorten(summary)
+      return true
+    },
+    interrupt() {
+      for (const line of lines) if (line.state === 'running') line.state = 'interrupted'
+    },
+    text: () => format(({ state }) => icons[state]),
+    fixedText: () => format(() => '🔧'),
+  }
+
+  function format(iconOf: (line: Line) => string): string {
+    const shown = lines.slice(-(isVerbose ? maxVerboseLines : maxLines))
+    const hidden = lines.length - shown.length
+    const formatted = shown.map((line) => formatLine(line, iconOf(line)))
+    return [...(hidden > 0 ? [`… ${hidden} earlier`] : []), ...formatted].join('\n')
+  }
+}
+
+function formatLine({ tool, detail, calls, result }: Line, icon: string): string {
+  const times = calls > 1 ? ` ×${calls}` : ''
+  const subject = detail === '' ? '' : ` ${formatCode(detail)}`
+  return `${icon} ${formatTool(tool)}${times}${subject}${result === '' ? '' : `\n→ ${formatCode(result)}`}`
+}
+
+/** The tool and what it works on, without a state. */
+export function formatTool(tool: string): string {
+  return `**${tool.replace(/[^\w.:-]/g, '').slice(0, 64)}**`
+}
+
+/** The text of a tool is shown as code, so that none of it is taken for markup or a mention. */
+export function formatCode(text: string): string {
+  return `\`${text.replaceAll('`', "'")}\``
+}
+
+/** One line without control and format characters. */
+export function shortenText(text: string, maxChars: number): string {
+  const line = text
+    .slice(0, maxChars * 4)
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim()
+  const characters = [...line]
+  return characters.length <= maxChars ? line : `${characters.slice(0, maxChars - 1).join('')}…`
+}

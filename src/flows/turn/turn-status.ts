@@ -1,0 +1,161 @@
+/**
+ * Shows in the chat what a turn does: its tools, and how long it has been working. These messages are not a part of the
+ * conversation. Loaded when there is something to show.
+ */
+import { formatDuration } from '../../lib/duration.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Target } from '../../message/source.ts'
+import type { Outbox, StatusMessage, StatusOptions } from '../../outbox/outbox.ts'
+import type { DisplaySettings } from './config.ts'
+import { createToolLines, formatCode, formatTool, type StartedTool, shortenText, type ToolLines } from './tool-lines.ts'
+
+export interface TurnStatusDeps {
+  readonly outbox: Pick<Outbox, 'openStatus' | 'leftStatuses'>
+  readonly settings: Pick<DisplaySettings, 'toolProgress' | 'grouping' | 'cleansUp'>
+  readonly target: Target
+  readonly turnId: string
+  /** Takes secrets out of a text. */
+  readonly redact: (text: string) => string
+  readonly log: Logger
+}
+
+/** Its functions return at once and do not throw. */
+export interface TurnStatusDisplay {
+  toolStarted(tool: StartedTool): void
+  toolEnded(callId: string, ok: boolean, summary: string): void
+  /** The model has written a text. The next tool is shown in a new message below it. */
+  textShown(): void
+  /** The turn has taken this long, ms. */
+  stillWorking(elapsedMs: number): void
+  /** The turn has ended, or continues later. */
+  end(): void
+}
+
+/** Tools that end earlier, with the turn or before the next text, are not shown. */
+const toolDelayMs = 500
+const maxActivityChars = 100
+
+/** Removes what an earlier attempt of the turn has left in the chat, or marks it as ended. */
+export function createTurnStatusDisplay(deps: TurnStatusDeps): TurnStatusDisplay {
+  const { outbox, settings, target, turnId, redact } = deps
+  const left = outbox.leftStatuses(turnId)
+  for (const index of left)
+    createMessage(deps, { target, turnId, index, delayMs: 0 }).end('↻ The gateway restarted here.', { remove: true })
+  let nextIndex = Math.max(-1, ...left) + 1
+  const open = (delayMs: number) => {
+    const index = nextIndex
+    nextIndex += 1
+    return createMessage(deps, { target, turnId, index, delayMs })
+  }
+
+  const tools = createToolMessages(settings, redact, () => open(toolDelayMs))
+  const running = new Map<string, string>()
+  let notice: LazyStatus | undefined
+  let elapsed = 0
+
+  return {
+    toolStarted(tool) {
+      running.set(tool.callId, describeTool(tool, redact))
+      tools?.started(tool)
+    },
+    toolEnded(callId, ok, summary) {
+      running.delete(callId)
+      tools?.ended(callId, ok, summary)
+    },
+    textShown: () => tools?.close(false),
+    stillWorking(elapsedMs) {
+      elapsed = elapsedMs
+      const activity = [...running.values()].at(-1)
+      const text = `⏳ Still working (${formatDuration(elapsedMs)})${activity === undefined ? '' : `: ${activity}`}`
+      // A platform that cannot edit messages gets a new one.
+      if (notice?.canChange() === false) notice = undefined
+      notice ??= open(0)
+      notice.update(text)
+    },
+    end() {
+      tools?.close(true)
+      notice?.end(`Worked for ${formatDuration(elapsed)}.`, { remove: true })
+    },
+  }
+}
+
+function describeTool({ tool, label }: StartedTool, redact: (text: string) => string): string {
+  const subject = shortenText(redact(label), maxActivityChars)
+  return `${formatTool(tool)}${subject === '' ? '' : ` ${formatCode(subject)}`}`
+}
+
+/** One message of the tools. */
+interface ToolMessage {
+  readonly lines: ToolLines
+  readonly message: LazyStatus
+}
+
+/** Undefined where tools are not shown. */
+function createToolMessages(
+  { toolProgress: mode, grouping, cleansUp }: TurnStatusDeps['settings'],
+  redact: (text: string) => string,
+  open: () => LazyStatus,
+) {
+  if (mode === 'off') return undefined
+  const isSeparate = grouping === 'separate'
+  let messages: ToolMessage[] = []
+  /** Of the tools since the last text. */
+  let current: ToolMessage | undefined
+
+  function show({ lines, message }: ToolMessage): void {
+    message.update(lines.text(), isSeparate ? lines.fixedText() : '')
+  }
+
+  return {
+    started(tool: StartedTool): void {
+      if (current === undefined || isSeparate) {
+        current = { lines: createToolLines(mode, redact), message: open() }
+        messages.push(current)
+      }
+      current.lines.start(tool)
+      show(current)
+    },
+    ended(callId: string, ok: boolean, summary: string): void {
+      const ended = messages.find(({ lines }) => lines.end(callId, ok, summary))
+      if (ended !== undefined) show(ended)
+    },
+    /** The messages of a turn that goes on stay until its end, if they are to be removed then. */
+    close(isTurnEnd: boolean): void {
+      current = undefined
+      if (cleansUp && !isTurnEnd) return
+      for (const { lines, message } of messages) {
+        lines.interrupt()
+        message.end(lines.text(), { remove: cleansUp })
+      }
+      messages = []
+    },
+  }
+}
+
+/** A status message whose module may still be loading. The calls keep their order. */
+interface LazyStatus {
+  /** Undefined while this is not known. */
+  canChange(): boolean | undefined
+  /** @param fixedText shown where the platform cannot edit messages; '' shows nothing there. Default: the text */
+  update(text: string, fixedText?: string): void
+  end(text: string, options: { readonly remove: boolean }): void
+}
+
+function createMessage({ outbox, log }: TurnStatusDeps, options: StatusOptions): LazyStatus {
+  let canChange: boolean | undefined
+  const opening = outbox.openStatus(options).then((message) => {
+    canChange = message.canChange
+    return message
+  })
+  const use = (call: (message: StatusMessage) => void) => {
+    const used = opening.then(call)
+    used.catch((error: unknown) => {
+      log.warn({ event: 'turn.status_failed', turn: options.turnId, err: error }, 'a status message cannot be shown')
+    })
+  }
+  return {
+    canChange: () => canChange,
+    update: (text, fixedText = text) => use((message) => message.update(message.canChange ? text : fixedText)),
+    end: (text, how) => use((message) => message.end(text, how)),
+  }
+}

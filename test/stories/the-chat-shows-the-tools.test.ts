@@ -1,0 +1,54 @@
+/**
+ * A chat shows which tools run, in a message of its own, and the answer is as it would be without it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { hasResult, rowsIn, terminalCall } from './support.ts'
+
+const display = { tool_progress: 'all' }
+
+test('the tools of a turn are shown between its texts, and each keeps its result', async (t) => {
+  const gateway = await startTestGateway(t, {
+    capabilities: ['edit'],
+    config: { display },
+    replies: [{ ...terminalCall('sleep 0.6'), text: 'I look first.' }, { text: 'All is well.' }],
+  })
+  await gateway.say('check')
+  await gateway.until(({ text }) => text === 'All is well.')
+  await gateway.until(({ text }) => text.startsWith('✓ **terminal**'))
+  const [first, tools, last] = gateway.replies()
+  assert.deepEqual([first, last], ['I look first.', 'All is well.'])
+  assert.match(tools ?? '', /sleep 0\.6/)
+  await gateway.waitForEvent('agent:end')
+})
+
+test('a platform can be left out', async (t) => {
+  const gateway = await startTestGateway(t, {
+    capabilities: ['edit'],
+    config: { display: { ...display, platforms: { fake: { tool_progress: 'off' } } } },
+    replies: [terminalCall('sleep 0.6'), { text: 'All is well.' }],
+  })
+  await gateway.say('check')
+  await gateway.until(({ text }) => text === 'All is well.')
+  assert.deepEqual(gateway.replies(), ['All is well.'])
+})
+
+test('after a restart no message says that a tool still runs', async (t) => {
+  const gateway = await startTestGateway(t, {
+    capabilities: ['edit', 'remove'],
+    config: { display },
+    model: (request) => (hasResult(request) ? { text: 'All is well.' } : terminalCall('sleep 60')),
+  })
+  await gateway.say('check')
+  await gateway.until(({ text }) => text.startsWith('⏳'))
+  await gateway.stop(AbortSignal.abort())
+  await gateway.start()
+  await gateway.until(({ text }) => text === 'All is well.')
+  // The address is forgotten last.
+  for (let looks = 0; looks < 200 && rowsIn(gateway.home, 'select * from drafts').length > 0; looks += 1)
+    await pause(50)
+  assert.deepEqual(rowsIn(gateway.home, 'select * from drafts'), [])
+  assert.deepEqual(gateway.replies(), ['All is well.'])
+})
