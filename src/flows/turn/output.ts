@@ -178,7 +178,7 @@ function createStatus(deps: TurnProgressDeps, turn: Turn, target: Target, ended:
     },
     update(change) {
       loading?.then(change).catch((error: unknown) => {
-        log.warn({ event: 'turn.status_failed', turn: turn.id, err: error }, 'the chat does not show what a turn does')
+        log.warn({ event: 'turn.status_failed', turn: turn.id, err: error }, 'a status message cannot be shown')
       })
     },
   }
