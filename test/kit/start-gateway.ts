@@ -131,12 +131,11 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     agent: { drain_timeout: 5 },
     // Most tests are about something else: test/stories/a-message-arrives-during-a-turn is about messages during turns,
     // test/agent/sandbox is about the sandbox.
-    display: { busy_input_mode: 'queue', busy_ack_enabled: false },
+    // The messages about tools are tested on their own; elsewhere they would depend on how long a tool takes.
+    display: { busy_input_mode: 'queue', busy_ack_enabled: false, tool_progress: 'off' },
     terminal: { cwd: home.root, sandbox: 'off' },
     // The users are guests, because they are let in by `*`.
     roles: { guest: { tools: ['*', 'terminal', 'file'], group_tools: ['*', 'terminal', 'file'] } },
-    // The messages about tools are tested on their own; elsewhere they would depend on how long a tool takes.
-    display: { tool_progress: 'off' },
     platforms: {
       fake: {
         url: platform.url,
