@@ -164,6 +164,8 @@ async function runModelTurn(
       turnStart: turnStartIndex(turn, entries),
       maxIterations: turn.event.task?.maxIterations,
       isUnattended: !hasWaitingUser(turn.event),
+      reasoningEffort: turn.settings.reasoning_effort,
+      showsThinking: turn.settings.show_reasoning === 'yes',
       outageSince: turn.outageSince,
       usedTokens: turn.usedTokens ?? 0,
       journal,
@@ -176,7 +178,8 @@ async function runModelTurn(
       takeSteered: async () => (running.takeSteered() ? await journal.takeSteered() : []),
     })
     const model = { model: chosen.model, provider: chosen.provider.name }
-    return noteFailure(turn, { ...initial, ...completedResult(result), ...model, ord: journal.nextOrd() })
+    const { thinking = '' } = result
+    return noteFailure(turn, { ...initial, ...completedResult(result), ...model, thinking, ord: journal.nextOrd() })
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
       return { ...initial, ...stoppedResult(turn, progress.visibleText()), ord: journal.nextOrd() }
@@ -205,7 +208,9 @@ async function commitTurn(
   progress: TurnProgress,
   signal: AbortSignal,
 ): Promise<void> {
-  const reply = await progress.prepareReply(written)
+  const hasThinking = written.thinking !== undefined && written.thinking !== ''
+  const shown = hasThinking ? (await import('./flows/turn/thinking.ts')).withThinking(written) : written
+  const reply = await progress.prepareReply(shown)
   // Programs that wait for the turn read its result instead of the reply.
   const result = { ...written, text: deps.outbox.withhold(written.text) }
   deps.failpoint('turn:before-finish')

@@ -128,12 +128,14 @@ declare module 'hermes-gateway:agent/models/provider' {
         /** JSON Schema of the arguments. */
         readonly parameters: JsonObject;
     }
+    export const reasoningEfforts: readonly ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
+    export type ReasoningEffort = (typeof reasoningEfforts)[number];
     export interface RequestInput {
         readonly model: string;
         readonly system: string;
         readonly messages: readonly ChatMessage[];
         readonly tools: readonly ToolSchema[];
-        readonly reasoningEffort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh';
+        readonly reasoningEffort?: ReasoningEffort;
         readonly maxOutputTokens?: number;
     }
     /** Text that a chunk adds, for the live view. */
@@ -148,6 +150,8 @@ declare module 'hermes-gateway:agent/models/provider' {
         readonly usage: Usage;
         /** `stop`, `tool_calls`, `length`, `content_filter` or the vendor's own value. */
         readonly finishReason: string;
+        /** What the model thought before it answered, where the vendor gives it as text. */
+        readonly reasoning?: string;
         /** Sent back unchanged with the next request; see `AssistantMessage.providerData`. */
         readonly providerItems?: readonly unknown[];
     }

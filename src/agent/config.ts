@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
 import { compressionConfig } from './compression/config.ts'
+import { reasoningEfforts } from './models/provider.ts'
 
 const seconds = z.number().positive()
 
@@ -38,9 +39,23 @@ export const agentConfig = {
   personality: z
     .string()
     .default('SOUL.md')
-    .describe('The persona file in the home directory; the system prompt begins with its text.'),
+    .describe(
+      'The persona file in the home directory, with whose text the system prompt begins; or a name of `personalities`.',
+    ),
+  personalities: z
+    .record(
+      z.string().regex(/^[^\s/]{1,64}$/, 'must be one word of at most 64 characters'),
+      z.union([
+        z.string().min(1).max(20_000),
+        z.object({ system_prompt: z.string().min(1).max(20_000), description: z.string().max(200).default('') }),
+      ]),
+    )
+    .default({})
+    .describe(
+      'Personalities that people choose with `/personality`: a name, and the text that follows SOUL.md in the system prompt, or `{system_prompt, description}`.',
+    ),
   reasoning_effort: z
-    .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
+    .enum(reasoningEfforts)
     .optional()
     .describe('How much the model may reason, for models with such a setting.'),
   max_output_tokens: z

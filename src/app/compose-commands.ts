@@ -1,12 +1,15 @@
 /**
  * Composes what runs the slash commands of a session.
  */
+
+import type { AgentConfig } from '../agent/config.ts'
 import { isYolo, toggleYolo } from '../approvals/queries.ts'
-import type { CommandServices } from '../commands/command.ts'
+import type { CommandServices, ConfiguredChoices } from '../commands/command.ts'
 import type { AgentCommandDeps } from '../flows/agent-commands.ts'
 import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/command-dispatcher.ts'
 import type { RunAgentCommand } from '../flows/turn-access.ts'
 import type { SessionKey } from '../message/ids.ts'
+import { changeSessionSetting, readSessionSettings } from '../sessions/session-state.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
@@ -83,7 +86,7 @@ function composeAgentCommands(
 }
 
 function composeCommandServices(
-  { options, settings, accountDirectory, platforms, store, degraded, startedAt, clock }: AppContext,
+  { options, settings, accountDirectory, platforms, store, redact, degraded, startedAt, clock }: AppContext,
   { sessionServices, approvals, commands, backgroundTasks, pause }: Core,
   { agentServices, compressSession }: Agent,
 ): CommandServices {
@@ -100,6 +103,11 @@ function composeCommandServices(
       const database = options.home.databaseFile
       return createConversationServices({ store, database, changeConversation, sessionReplaced, contextLength, clock })
     },
+    settings: (key) => store.run(() => readSessionSettings(key)),
+    changeSetting: (key, name, value) => store.run(() => changeSessionSetting(key, name, value)),
+    choices: () => configuredChoices(settings(), agentServices.describe().provider),
+    installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),
+    redact,
     answerQuestion: approvals.questions.answerTyped,
     pendingQuestion: approvals.questions.oldestWaiting,
     version: options.version,
@@ -126,5 +134,21 @@ function composeCommandServices(
     },
     pauseAgent: pause.pause,
     resumeAgent: pause.resume,
+  }
+}
+
+function configuredChoices(
+  { personalities, personality, reasoning_effort }: AgentConfig,
+  provider: string,
+): ConfiguredChoices {
+  return {
+    personalities: Object.entries(personalities).map(([name, entry]) => ({
+      name,
+      description: typeof entry === 'string' ? '' : entry.description,
+    })),
+    personality,
+    reasoningEffort: reasoning_effort,
+    // The Responses API encrypts it.
+    givesThinking: provider !== 'openai-responses',
   }
 }

@@ -14,6 +14,8 @@ const modelAliases: readonly KeyAlias[] = [
   { from: 'model.context_length', to: 'context_length' },
   { from: 'model.max_tokens', to: 'max_output_tokens' },
   { from: 'agent.reasoning_effort', to: 'reasoning_effort' },
+  { from: 'agent.personalities', to: 'personalities' },
+  { from: 'display.personality', to: 'personality' },
 ]
 
 /** Hermes has one name for the token of each platform. */
@@ -73,7 +75,6 @@ const plannedKeys = [
   'message_timestamps',
   'model.api_mode',
   'multiplex_profiles',
-  'personalities',
   'platform_toolsets',
   'platforms.*.channel_overrides',
   'platforms.*.channel_prompts',

@@ -33,6 +33,16 @@ export interface CommandServices {
   sessionStatus(key: SessionKey): Promise<SessionStatus>
   /** Loads what the commands for conversations need. */
   conversations(): Promise<ConversationServices>
+  /** What people have chosen for this conversation. */
+  settings(key: SessionKey): Promise<Readonly<Partial<Record<string, string>>>>
+  /** Stores a choice; null removes it. */
+  changeSetting(key: SessionKey, name: ConversationChoice, value: string | null): Promise<void>
+  /** What the configuration offers. */
+  choices(): ConfiguredChoices
+  /** How this gateway was installed. */
+  installation(): Promise<Installation>
+  /** Takes known secrets, and what looks like one, out of a text. */
+  redact(text: string): string
   /** Queues a compression of the session; its turn reports the result. `says` is the reply until then. */
   compressSession(
     key: SessionKey,
@@ -57,6 +67,29 @@ export interface CommandServices {
   pauseAgent(reason: string): Promise<void>
   /** False if the agent was not paused. */
   resumeAgent(): Promise<boolean>
+}
+
+export type ConversationChoice = 'reasoning_effort' | 'show_reasoning' | 'personality'
+
+export interface ConfiguredChoices {
+  /** Of `personalities`. */
+  readonly personalities: readonly { readonly name: string; readonly description: string }[]
+  /** The configured one, or a file of the home. */
+  readonly personality: string
+  readonly reasoningEffort: string | undefined
+  /** Whether the provider may tell what the model thought. */
+  readonly givesThinking: boolean
+}
+
+export interface Installation {
+  readonly kind: 'container' | 'checkout' | 'copy'
+  /** The folder of the installation. */
+  readonly root: string
+  /** The version of Node. */
+  readonly node: string
+  /** Operating system, its version and the processor. */
+  readonly machine: string
+  readonly logFile: string
 }
 
 export interface Permissions {

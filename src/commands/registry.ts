@@ -5,6 +5,8 @@ import { type MessageEvent, parseCommand } from '../message/event.ts'
 import {
   branchCommand,
   insightsCommand,
+  personalityCommand,
+  reasoningCommand,
   resumeCommand,
   retryCommand,
   sessionsCommand,
@@ -14,9 +16,11 @@ import {
 } from './built-in/conversation.ts'
 import {
   commandsCommand,
+  debugCommand,
   helpCommand,
   startCommand,
   statusCommand,
+  updateCommand,
   versionCommand,
   whoamiCommand,
 } from './built-in/information.ts'
@@ -57,6 +61,8 @@ const builtInCommands: readonly CommandDefinition[] = [
   titleCommand,
   branchCommand,
   compressCommand,
+  reasoningCommand,
+  personalityCommand,
   usageCommand,
   insightsCommand,
   statusCommand,
@@ -64,6 +70,8 @@ const builtInCommands: readonly CommandDefinition[] = [
   commandsCommand,
   whoamiCommand,
   versionCommand,
+  updateCommand,
+  debugCommand,
 ]
 
 export function createCommandRegistry(definitions: readonly CommandDefinition[] = builtInCommands): CommandRegistry {

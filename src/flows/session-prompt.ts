@@ -20,7 +20,7 @@ import type { Turn } from './turn/claim.ts'
 export interface SessionPromptDeps {
   readonly home: HomeLayout
   readonly store: Store
-  readonly settings: () => Pick<AgentConfig, 'personality' | 'security' | 'terminal'>
+  readonly settings: () => Pick<AgentConfig, 'personality' | 'personalities' | 'security' | 'terminal'>
   readonly accountDirectory: AccountDirectory
   readonly agentServices: AgentServices
   /** Takes the gateway's own secrets out of files. */
@@ -44,7 +44,7 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
     const { sessionId } = turn
     const { source, seed, task } = turn.event
     const basePrompt = buildSystemPrompt({
-      persona: await readPersona(deps),
+      persona: await readPersona(deps, turn.settings.personality),
       instructions: seed?.instructions ?? '',
       platform: accountDirectory.platform(source.platform)?.label ?? source.platform,
       chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
@@ -68,10 +68,24 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
   }
 }
 
+/** The chosen personality after SOUL.md, or the configured persona file alone. */
+async function readPersona(deps: SessionPromptDeps, chosen: string | undefined): Promise<string> {
+  const { personality: configured, personalities } = deps.settings()
+  // What was chosen may be gone from the configuration.
+  const name = [chosen, configured].find((one) => one !== undefined && Object.hasOwn(personalities, one))
+  const entry = name === undefined ? undefined : personalities[name]
+  if (entry === undefined) return await readPersonaFile(deps, configured)
+  const file = await readPersonaFile(deps, Object.hasOwn(personalities, configured) ? defaultPersonaFile : configured)
+  const text = typeof entry === 'string' ? entry : entry.system_prompt
+  return [file.trim(), text.trim()].filter((part) => part !== '').join('\n\n')
+}
+
+const defaultPersonaFile = 'SOUL.md'
+
 /** The persona file is the owner's. If it cannot be read, the default identity is used and the log says why. */
-async function readPersona({ home, settings, log, onScanned }: SessionPromptDeps): Promise<string> {
-  const { personality: name, security } = settings()
-  const path = name === 'SOUL.md' ? home.soulFile : `${home.root}/${name}`
+async function readPersonaFile({ home, settings, log, onScanned }: SessionPromptDeps, name: string): Promise<string> {
+  const { security } = settings()
+  const path = name === defaultPersonaFile ? home.soulFile : `${home.root}/${name}`
   try {
     const text = readTextIfExists(path, 65_536) ?? ''
     if (text === '') return ''

@@ -13,7 +13,7 @@ import {
 } from '../../message/transcript.ts'
 import type { TurnInfo } from '../agent-hooks.ts'
 import type { AgentConfig } from '../config.ts'
-import { ModelError, type ModelOutput, type Provider, type RequestInput } from '../models/provider.ts'
+import { ModelError, type ModelOutput, type Provider, type RequestInput, reasoningEfforts } from '../models/provider.ts'
 import { type RequestModelDeps, type RequestModelResult, requestModel } from '../models/request-model.ts'
 import { retryRulesOf, unattendedLocalRefusalWindowMs } from '../models/retry-policy.ts'
 import type { ToolContext } from '../tools/tool.ts'
@@ -30,7 +30,7 @@ import {
   withUniqueIds,
 } from './loop-state.ts'
 import type { ToolCallDeps } from './run-tool-call.ts'
-import { stripPartialThinking, stripThinking } from './strip-thinking.ts'
+import { stripPartialThinking, stripThinking, thinkingIn } from './strip-thinking.ts'
 import type { ApproveTool } from './tool-approval.ts'
 import { runToolBatch } from './tool-batch.ts'
 
@@ -57,6 +57,10 @@ export interface LoopInput {
   readonly usedTokens?: number
   /** A lower limit of model calls than the configured one. */
   readonly maxIterations?: number | undefined
+  /** What the person has chosen for this conversation instead of the configured `reasoning_effort`. */
+  readonly reasoningEffort?: string | undefined
+  /** The result contains what the model thought. */
+  readonly showsThinking?: boolean
   /** A program waits for the reply, not a user. */
   readonly isUnattended?: boolean
   readonly journal: Journal
@@ -83,6 +87,8 @@ export interface LoopResult {
   readonly iterations: number
   /** The finish reason of the last response (`stop`, `length` …), `max_iterations`, `identical_calls` or `token_limit`. */
   readonly finishReason: string
+  /** What the model thought before its last response; '' if the provider does not give it. */
+  readonly thinking?: string
   /** The conversation without the last response. */
   readonly messages: readonly ChatMessage[]
 }
@@ -147,7 +153,8 @@ async function runIteration(
   if (message.toolCalls === undefined) {
     const text = message.content.trim() === '' ? state.lastText : message.content
     const finishReason = isFinal ? 'max_iterations' : output.finishReason
-    return { text, message, usage, iterations: state.iteration, finishReason, messages: state.messages }
+    const thinking = input.showsThinking === true ? { thinking: output.reasoning ?? thinkingIn(output.text) } : {}
+    return { text, message, usage, iterations: state.iteration, finishReason, messages: state.messages, ...thinking }
   }
   deps.failpoint('agent:answered')
   await input.journal.recordAssistantMessage(message, usage, !deps.agentHooks.outputMayChange())
@@ -218,6 +225,7 @@ async function requestIteration(
 ): Promise<RequestModelResult> {
   const { provider, turn, signal, listener } = input
   const settings = deps.settings()
+  const reasoningEffort = reasoningEfforts.find((one) => one === input.reasoningEffort) ?? settings.reasoning_effort
   const messages = addContext(state.messages, input.transcript[input.turnStart], context)
   const requestInput: RequestInput = {
     model: turn.model,
@@ -225,7 +233,7 @@ async function requestIteration(
     messages: isFinal ? [...messages, finalAnswerRequest] : messages,
     // The last request has the tools too, because their absence would change the cached beginning of the prompt.
     tools: input.tools.schemas(),
-    ...(settings.reasoning_effort === undefined ? {} : { reasoningEffort: settings.reasoning_effort }),
+    ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
     ...(settings.max_output_tokens === undefined ? {} : { maxOutputTokens: settings.max_output_tokens }),
   }
   const result = await requestModel(deps, {

@@ -16,6 +16,12 @@ export function stripThinking(text: string): string {
   return visible === text ? text : visible.trimStart()
 }
 
+/** The thinking that `stripThinking` removes; '' when there is none. Pure. */
+export function thinkingIn(text: string): string {
+  const blocks = text.includes('<') ? (text.match(thinkingBlock) ?? []) : []
+  return blocks.map((block) => block.replace(/^\s*<\w+>|<\/\w+>\s*$/g, '').trim()).join('\n\n')
+}
+
 /** The same for a text that is still growing: a possible beginning of a tag is hidden. */
 export function stripPartialThinking(text: string): string {
   return stripThinking(text.includes('<') ? text.replace(partialOpeningTag, '$1') : text)

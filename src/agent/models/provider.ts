@@ -34,12 +34,16 @@ export interface ToolSchema {
   readonly parameters: JsonObject
 }
 
+export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+
+export type ReasoningEffort = (typeof reasoningEfforts)[number]
+
 export interface RequestInput {
   readonly model: string
   readonly system: string
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolSchema[]
-  readonly reasoningEffort?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
+  readonly reasoningEffort?: ReasoningEffort
   readonly maxOutputTokens?: number
 }
 
@@ -53,6 +57,8 @@ export interface ModelOutput {
   readonly usage: Usage
   /** `stop`, `tool_calls`, `length`, `content_filter` or the vendor's own value. */
   readonly finishReason: string
+  /** What the model thought before it answered, where the vendor gives it as text. */
+  readonly reasoning?: string
   /** Sent back unchanged with the next request; see `AssistantMessage.providerData`. */
   readonly providerItems?: readonly unknown[]
 }

@@ -1,6 +1,6 @@
 /**
- * The built-in commands for conversations: `/title`, `/sessions`, `/resume`, `/retry`, `/undo`, `/branch`, `/usage` and
- * `/insights`. Their code is loaded with the first of them.
+ * The built-in commands for conversations: `/title`, `/sessions`, `/resume`, `/retry`, `/undo`, `/branch`, `/usage`,
+ * `/insights`, `/reasoning` and `/personality`. Their code is loaded with the first of them.
  */
 import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../command.ts'
 
@@ -9,6 +9,10 @@ type ActionName = keyof typeof import('./conversation-actions.ts')
 
 function lazily(name: ActionName): Action {
   return async (context, services) => (await import('./conversation-actions.ts'))[name](context, services)
+}
+
+function lazyChoice(name: keyof typeof import('./choice-actions.ts')): Action {
+  return async (context, services) => (await import('./choice-actions.ts'))[name](context, services)
 }
 
 export const titleCommand: CommandDefinition = {
@@ -82,4 +86,22 @@ export const insightsCommand: CommandDefinition = {
   argsHint: '[days]',
   queue: 'control',
   run: lazily('insights'),
+}
+
+export const reasoningCommand: CommandDefinition = {
+  name: 'reasoning',
+  aliases: [],
+  description: 'Choose how much the model reasons here, and whether you see it',
+  argsHint: '[none|minimal|low|medium|high|xhigh|reset|show|hide]',
+  queue: 'control',
+  run: lazyChoice('reasoning'),
+}
+
+export const personalityCommand: CommandDefinition = {
+  name: 'personality',
+  aliases: [],
+  description: 'Choose who I am in the next conversation',
+  argsHint: '[name]',
+  queue: 'control',
+  run: lazyChoice('personality'),
 }

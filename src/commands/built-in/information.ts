@@ -1,5 +1,6 @@
 /**
- * The built-in commands that show information: `/start`, `/help`, `/commands`, `/status`, `/version` and `/whoami`.
+ * The built-in commands that show information: `/start`, `/help`, `/commands`, `/status`, `/version`, `/whoami`,
+ * `/update` and `/debug`.
  */
 import { formatDuration } from '../../lib/duration.ts'
 import type { CommandDefinition, GatewayStatus } from '../command.ts'
@@ -131,4 +132,24 @@ function formatToolList(list: readonly string[]): string {
   const allowed = list.filter((entry) => !entry.startsWith('-') && entry !== '*')
   if (!list.includes('*')) return allowed.length === 0 ? 'none' : names(allowed)
   return denied.length === 0 ? 'all' : `all except ${names(denied)}`
+}
+
+export const updateCommand: CommandDefinition = {
+  name: 'update',
+  aliases: [],
+  description: 'Show how to update me',
+  argsHint: '',
+  queue: 'control',
+  minimumRole: 'owner',
+  run: async (context, services) => (await import('./operator-actions.ts')).update(context, services),
+}
+
+export const debugCommand: CommandDefinition = {
+  name: 'debug',
+  aliases: [],
+  description: 'Show what a report of a problem needs',
+  argsHint: '',
+  queue: 'control',
+  minimumRole: 'owner',
+  run: async (context, services) => (await import('./operator-actions.ts')).debug(context, services),
 }

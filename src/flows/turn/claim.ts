@@ -203,12 +203,22 @@ export function* claimNextTurn(
     return { kind: 'attempts-exhausted', turn: yield* buildTurn(opened), reason: head.reason ?? unknownEnd }
   if (nonModelTask !== null) return { ...nonModelTask, turn: yield* buildTurn(opened) }
 
-  const text = formatUserText(event, rules.isShared(source))
+  return yield* claimForModel(opened, rules.isShared(source), reset, now)
+}
+
+/** Stores the message in the transcript. */
+function* claimForModel(
+  opened: TurnParts,
+  isShared: boolean,
+  reset: AppliedReset | null,
+  now: number,
+): Transaction<ModelTurn> {
+  const { id, event, state, entries } = opened
+  const text = formatUserText(event, isShared)
   const message = { role: 'user' as const, content: reset === null ? text : `${reset.note}\n\n${text}` }
-  const ord = yield* nextOrdinal(session.session_id)
-  yield* appendMessage({ sessionId: session.session_id, turnId: ids.turn, ord, message }, now)
-  earlier.push({ ord, turnId: ids.turn, message })
-  const turn = yield* buildTurn(opened)
+  const ord = yield* nextOrdinal(state.session_id)
+  yield* appendMessage({ sessionId: state.session_id, turnId: id, ord, message }, now)
+  const turn = yield* buildTurn({ ...opened, entries: [...entries, { ord, turnId: id, message }] })
   return { kind: 'model', turn: reset === null ? turn : { ...turn, resetReason: reset.reason } }
 }
 

@@ -230,6 +230,8 @@ export type TurnRunResult = Omit<TurnCompletion, 'writeReply'> &
     readonly iterations: number
     /** `agent:start` was emitted, so `agent:end` is due. */
     readonly announced: boolean
+    /** What the model thought, for the user only. Absent or '': none is shown. */
+    readonly thinking?: string
   }
 
 export function completedResult(result: AgentResult) {

@@ -39,6 +39,7 @@ export function parseAnthropicResponse(response: JsonObject): ModelOutput {
   }
   const blocks = content.filter(isRecord)
   const reason = asString(response['stop_reason'])
+  const reasoning = blocks.map((block) => asString(block['thinking'])).join('')
   return {
     text: blocks
       .filter((block) => block['type'] === 'text')
@@ -47,6 +48,7 @@ export function parseAnthropicResponse(response: JsonObject): ModelOutput {
     toolCalls: blocks.filter((block) => block['type'] === 'tool_use').map(parseToolCall),
     usage: extractUsage(response) ?? noUsage,
     finishReason: FINISH_REASONS[reason] ?? (reason || 'stop'),
+    ...(reasoning === '' ? {} : { reasoning }),
     // Texts and calls can be rebuilt from the transcript; signed thinking cannot.
     ...(blocks.some((block) => !REBUILDABLE_BLOCK_TYPES.has(asString(block['type']))) ? { providerItems: blocks } : {}),
   }

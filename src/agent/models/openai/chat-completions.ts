@@ -120,11 +120,13 @@ function parseChatResponse(response: JsonObject): ModelOutput {
   }
   const toolCalls = parseToolCalls(asArray(message['tool_calls']).filter(isRecord), asString(response['id']))
   const providerItems = extractProviderItems(message)
+  const reasoning = asString(message['reasoning_content']) || asString(message['reasoning'])
   return {
     text: contentText(message['content']) || asString(message['refusal']),
     toolCalls,
     usage: extractUsage(response) ?? noUsage,
     finishReason: asString(choice['finish_reason']) || (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
+    ...(reasoning === '' ? {} : { reasoning }),
     ...(providerItems === undefined ? {} : { providerItems }),
   }
 }

@@ -124,13 +124,25 @@ function parseResponsesResponse(response: JsonObject): ModelOutput {
   }
   const items = asArray(output).filter(isRecord)
   const toolCalls = parseToolCalls(items, asString(response['id']))
+  const reasoning = reasoningText(items)
   return {
     text: outputText(items),
     toolCalls,
     usage: extractUsage(response) ?? noUsage,
     finishReason: toFinishReason(response, toolCalls.length > 0),
+    ...(reasoning === '' ? {} : { reasoning }),
     ...(items.some(cannotBeRebuilt) ? { providerItems: items } : {}),
   }
+}
+
+/** The summaries of the reasoning, or its text where a server gives it. The vendor encrypts the rest. */
+function reasoningText(items: readonly JsonObject[]): string {
+  return items
+    .filter((item) => item['type'] === 'reasoning')
+    .flatMap((item) => [...asArray(item['summary']), ...asArray(item['content'])])
+    .filter(isRecord)
+    .map((part) => asString(part['text']))
+    .join('\n\n')
 }
 
 function outputText(items: readonly JsonObject[]): string {

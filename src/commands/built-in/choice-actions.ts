@@ -1,0 +1,67 @@
+/**
+ * What `/reasoning` and `/personality` do: choices for one conversation, which outlast `/new`.
+ */
+import type { CommandContext, CommandServices } from '../command.ts'
+
+const efforts: ReadonlySet<string> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
+const reasoningUsage = `Write \`/reasoning\` with one of ${[...efforts].join(', ')}, \`reset\`, \`show\` or \`hide\`.`
+
+export async function reasoning({ sessionKey, args }: CommandContext, services: CommandServices): Promise<string> {
+  const word = args.trim().toLowerCase()
+  if (word === '') return describeReasoning(sessionKey, services)
+  if (efforts.has(word)) {
+    await services.changeSetting(sessionKey, 'reasoning_effort', word)
+    return `From the next message on, the model reasons with the effort **${word}** in this conversation, if it has such a setting.`
+  }
+  switch (word) {
+    case 'reset':
+      await services.changeSetting(sessionKey, 'reasoning_effort', null)
+      return 'The configured effort of reasoning applies again.'
+    case 'show':
+      await services.changeSetting(sessionKey, 'show_reasoning', 'yes')
+      return services.choices().givesThinking
+        ? 'From the next message on, I show what the model thought above my answer, where the model tells it.'
+        : `I will show what the model thought, but the provider ${services.gatewayStatus().provider} does not tell it.`
+    case 'hide':
+      await services.changeSetting(sessionKey, 'show_reasoning', null)
+      return 'I show answers only.'
+    default:
+      return reasoningUsage
+  }
+}
+
+async function describeReasoning(key: CommandContext['sessionKey'], services: CommandServices): Promise<string> {
+  const { reasoning_effort: chosen, show_reasoning: shown } = await services.settings(key)
+  const { reasoningEffort } = services.choices()
+  const configured = reasoningEffort ?? 'the default of the model'
+  const effort = chosen === undefined ? `${configured} (configured)` : `${chosen} (chosen here)`
+  return `**Effort** ${effort}  \n**Thinking** ${shown === 'yes' ? 'shown' : 'hidden'}\n\n${reasoningUsage}`
+}
+
+const noPersonality: ReadonlySet<string> = new Set(['none', 'default', 'reset'])
+
+export async function personality({ sessionKey, args }: CommandContext, services: CommandServices): Promise<string> {
+  const { personalities, personality: configured } = services.choices()
+  const wanted = args.trim()
+  const { personality: chosen } = await services.settings(sessionKey)
+  if (wanted === '') {
+    const current = `**Personality** ${chosen ?? configured} ${chosen === undefined ? '(configured)' : '(chosen here)'}`
+    if (personalities.length === 0)
+      return `${current}\n\nThere are no others: an owner can add them under \`personalities\` in the configuration.`
+    const lines = personalities.map(
+      ({ name, description }) => `- \`${name}\`${description === '' ? '' : ` — ${description}`}`,
+    )
+    return `${current}\n\n${lines.join('\n')}\n\n\`/personality <name>\` chooses one, \`/personality none\` the configured one.`
+  }
+  if (noPersonality.has(wanted.toLowerCase())) {
+    await services.changeSetting(sessionKey, 'personality', null)
+    return `The configured personality applies again, ${nextTime}`
+  }
+  const found = personalities.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())
+  if (found === undefined) return 'There is no such personality. `/personality` lists them.'
+  await services.changeSetting(sessionKey, 'personality', found.name)
+  return `I will be **${found.name}** here, ${nextTime}`
+}
+
+/** The system prompt of a session is frozen with it. */
+const nextTime = 'from the next conversation on. `/new` starts one.'
