@@ -10,12 +10,16 @@ import { pluginRoutes } from '../flows/plugin-routes.ts'
 import { createStatus, enabledPlatforms, type GatewayStatusReport, pluginWarnings } from '../flows/status.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
+import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
+import type { PlatformAccount } from '../platforms/accounts.ts'
 import { loadPlatform } from '../platforms/registry.ts'
 import { createSupervisor, type Supervisor } from '../platforms/supervisor.ts'
+import { lockHome } from '../store/sqlite/lock.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
+import type { GatewayOptions } from './options.ts'
 
 export interface EndpointsDeps extends Pick<AgentRuntime, 'agentServices' | 'plugins'> {
   /** Where HTTP listens; '' before it does. */
@@ -46,6 +50,7 @@ export function composeEndpoints(context: AppContext, core: Core, deps: Endpoint
     accounts: accountDirectory.list(),
     load: (platform) => loadPlatform(platform, log.child({ platform: platform.name })),
     createContext: (account, lifecycle) => createPlatformContext(platformContextDeps, account, lifecycle),
+    lockCredentials: (account) => lockAccount(options, account, log),
     clock,
     random,
     sleep,
@@ -53,6 +58,11 @@ export function composeEndpoints(context: AppContext, core: Core, deps: Endpoint
     onConnected: (account) => core.outbox.platformConnected(account.platform.name, account.account),
   })
   return { token, status, http, supervisor }
+}
+
+async function lockAccount({ home, environment }: GatewayOptions, account: PlatformAccount, log: Log) {
+  const { lockCredentials } = await import('../platforms/credential-lock.ts')
+  return lockCredentials(account, { home: home.root, environment, pid: process.pid, lockFile: lockHome, log })
 }
 
 function composeStatus(

@@ -164,6 +164,10 @@ export const errorCatalogue = {
     meaning: 'The platform rejected the credentials.',
     hint: 'Check the token in .env or config.yaml. The gateway connects again when the configuration of the platform changes.',
   },
+  'platform/token-in-use': {
+    meaning: 'Another gateway is connected with the token of this account.',
+    hint: 'Give each profile a bot of its own, or stop the other gateway. The account connects when the token becomes free.',
+  },
   'platform/refused': {
     meaning: 'The platform rejects the bot because of its settings there.',
     hint: 'The message names the setting. The gateway connects again when the configuration of the platform changes or after a restart.',

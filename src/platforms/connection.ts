@@ -34,6 +34,11 @@ export interface ConnectionDeps {
   createContext(account: PlatformAccount, lifecycle: AdapterLifecycle): PlatformContext
   readonly clock: () => number
   readonly random: () => number
+  /**
+   * Takes the credentials for this home before the first attempt; released when the connection ends for good.
+   * Rejects `platform/token-in-use`.
+   */
+  lockCredentials?(account: PlatformAccount): Promise<{ release(): void }>
   /** Resolves after `ms` or when the signal aborts, never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   readonly log: Logger
@@ -67,6 +72,8 @@ const maxBackoffMs = 8_000
 const stableConnectionMs = 60_000
 /** Adapters recover from short interruptions themselves; after this time a degraded adapter is replaced. */
 const degradedTimeoutMs = 300_000
+/** Interval at which an account looks whether the other gateway has released its token. */
+const tokenRetryMs = 5_000
 /** Long polls and heartbeats arrive at least this often. */
 const receivingWindowMs = 90_000
 
@@ -128,6 +135,41 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
 }
 
 async function keepConnected(state: ConnectionState, module: PlatformModule): Promise<void> {
+  // Held between attempts, too: in an outage two gateways would otherwise take the token from each other.
+  const lock = await acquireCredentials(state)
+  try {
+    // A stop during the wait found nothing to end.
+    if (lock !== undefined && !state.stopping.signal.aborted) await reconnect(state, module)
+  } finally {
+    lock?.release()
+  }
+}
+
+/** Waits until no other gateway uses the credentials. Undefined when the connection was stopped or cannot be locked. */
+async function acquireCredentials(state: ConnectionState): Promise<{ release(): void } | undefined> {
+  const { account, deps, log, stopping } = state
+  while (!stopping.signal.aborted) {
+    try {
+      return (await deps.lockCredentials?.(account)) ?? { release: () => undefined }
+    } catch (error) {
+      const reason = messageOf(error)
+      if (!isHermesError(error, 'platform/token-in-use')) {
+        markFailed(state, reason)
+        return undefined
+      }
+      if (setHealth(state, { state: 'failed', reason }))
+        log.error(
+          { event: 'platform.token_in_use', reason },
+          'another gateway uses the token; waiting until it is free',
+        )
+      state.firstAttempt.resolve()
+      await deps.sleep(tokenRetryMs, stopping.signal)
+    }
+  }
+  return undefined
+}
+
+async function reconnect(state: ConnectionState, module: PlatformModule): Promise<void> {
   const { deps, log, stopping } = state
   for (let attempt = 1; ; attempt += 1) {
     const { disconnect, connectedMs } = await runAdapterOnce(state, module)

@@ -587,3 +587,32 @@ test('a changed account policy needs no reconnect', async (t) => {
 })
 
 const disabledLog = { kind: 'off', reason: 'disabled in the configuration' } as const
+
+test('an account waits for its token without connecting, and releases it after the last disconnect', async (t) => {
+  const log: string[] = []
+  let free = false
+  const { supervisor, time, events } = supervise(
+    t,
+    [accountOf('irc')],
+    { irc: { connect: () => Promise.reject(new Error('no route to host')) } },
+    {
+      async lockCredentials() {
+        if (!free) throw new HermesError('platform/token-in-use', 'The gateway of /other (process 7) uses the token.')
+        return { release: () => void log.push('released') }
+      },
+    },
+  )
+  supervisor.start()
+  await time.flush()
+  await supervisor.initialConnectsDone()
+  assert.equal(supervisor.health()['irc']?.state, 'failed')
+  assert.match(supervisor.health()['irc']?.reason ?? '', /\/other \(process 7\)/)
+  await time.advance(60_000)
+  assert.ok(!events.includes('connect irc'))
+  free = true
+  await time.advance(60_000)
+  assert.ok(events.filter((event) => event === 'connect irc').length > 2)
+  assert.deepEqual(log, [])
+  await supervisor.stop()
+  assert.deepEqual(log, ['released'])
+})
