@@ -45,7 +45,13 @@ export function* findSessionSource(key: string): Transaction<SessionSource | und
  */
 export type SessionSettings = Readonly<Partial<Record<SessionSetting, string>>>
 
-export type SessionSetting = 'busy_input_mode' | 'tool_progress' | 'footer' | 'reasoning_effort' | 'show_reasoning' | 'personality'
+export type SessionSetting =
+  | 'busy_input_mode'
+  | 'tool_progress'
+  | 'footer'
+  | 'reasoning_effort'
+  | 'show_reasoning'
+  | 'personality'
 
 const selectSettings = query((db, p: { key: string }) =>
   db.selectFrom('session_settings').select('settings').where('session_key', '=', p.key),
