@@ -3,6 +3,7 @@
  * edit that removes the buttons.
  */
 import { type SessionSource, targetOf } from '../message/source.ts'
+import { toMarkdownLabel } from '../message/untrusted-text.ts'
 import type { Transaction } from '../store/query.ts'
 import type { AfterCommit, ApprovalChoice, ApprovalInfo, QuestionsDeps } from './after-commit.ts'
 import { grantInSession, grantUntilEnd, resolveQuestion, type StoredQuestion } from './queries.ts'
@@ -186,7 +187,7 @@ function resultLine(result: QuestionResult): string {
   switch (result.kind) {
     case 'chosen': {
       const by = result.by === undefined ? '' : ` — ${result.by}`
-      return `**${result.choice.label}**${by}${result.reason === undefined ? '' : `: ${escapeMarkdown(result.reason)}`}`
+      return `**${result.choice.label}**${by}${result.reason === undefined ? '' : `: ${toMarkdownLabel(result.reason)}`}`
     }
     case 'unanswered':
       return `*No answer in time. ${result.says}*`
@@ -199,15 +200,5 @@ function resultLine(result: QuestionResult): string {
 
 /** The name of the user as escaped markdown, because users choose their names. */
 function displayName({ userName, userId }: SessionSource): string {
-  return escapeMarkdown(userName || userId || 'a user')
-}
-
-/** Plain words stay unchanged; any other text becomes a code span. */
-function escapeMarkdown(text: string): string {
-  const flat = text
-    .replace(/[\s`]+/g, ' ')
-    .trim()
-    .slice(0, 80)
-    .toWellFormed()
-  return /^[\p{L}\p{N}][\p{L}\p{N} .,'-]*$/u.test(flat) ? flat : `\`${flat || '…'}\``
+  return toMarkdownLabel(userName || userId || 'a user')
 }

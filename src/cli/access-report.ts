@@ -2,13 +2,20 @@
  * What an owner should know about access, with or without a running daemon: requests that wait, damaged files, and people who
  * were refused lately.
  */
+import { randomBytes } from 'node:crypto'
 import { damageWarnings } from '../flows/pairing-admin.ts'
 import { listRefusals } from '../inbox/trace.ts'
 import { isHermesError } from '../lib/errors.ts'
+import { createPairing, type PairingList } from '../pairing/pairing.ts'
+import { createPairingFiles } from '../pairing/pairing-files.ts'
 import type { CliContext } from './context.ts'
 import { toSingleLine } from './display.ts'
 import { readHomeStore } from './home-store.ts'
-import { readPairingList } from './pairing.ts'
+
+/** The files as they are, also beside a running daemon. Throws `pairing/files-unusable`. */
+export function readPairingList({ home }: Pick<CliContext, 'home'>, clock: () => number = Date.now): PairingList {
+  return createPairing({ files: createPairingFiles({ home }), clock, randomBytes }).list()
+}
 
 /** `access` of `hermes status --json`. */
 export interface AccessReport {

@@ -2,15 +2,13 @@
  * `hermes pairing`: through the running daemon, so that it takes effect at once; without one, in the files, under the lock of the
  * home.
  */
-import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { createPairingAdmin, damageWarnings, type PairingAdmin } from '../flows/pairing-admin.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
-import { createPairing, type PairingList } from '../pairing/pairing.ts'
-import { createPairingFiles } from '../pairing/pairing-files.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
+import { readPairingList } from './access-report.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
@@ -28,11 +26,6 @@ const approvedSchema = z.object({
   problem: z.string().optional(),
 })
 const clearedSchema = z.object({ cleared: z.number() })
-
-/** The files as they are, also beside a running daemon. Throws `pairing/files-unusable`. */
-export function readPairingList({ home }: Pick<CliContext, 'home'>, clock: () => number = Date.now): PairingList {
-  return createPairing({ files: createPairingFiles({ home }), clock, randomBytes }).list()
-}
 
 export async function pairingList(context: CliContext, { json }: JsonOption): Promise<void> {
   const { pending, approved, locked, damaged } = readPairingList(context)

@@ -15,6 +15,7 @@ import type { BackgroundTask, MessageEvent } from '../message/event.ts'
 import type { EventKey } from '../message/ids.ts'
 import { backgroundPlatform } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
+import { toLabel } from '../message/untrusted-text.ts'
 import type { Store } from '../store/store.ts'
 
 export interface BackgroundTasksDeps {
@@ -59,7 +60,7 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
   function trackTask(seq: number, { source, timestamp, task }: MessageEvent): void {
     if (task === undefined) return
     const { id } = task
-    open.set(id, { by: source.userName ?? '', since: timestamp })
+    open.set(id, { by: toLabel(source.userName ?? '', 80), since: timestamp })
     turnResults
       .wait(seq, never)
       .then(

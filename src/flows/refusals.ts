@@ -10,6 +10,7 @@ import type { Logger } from '../lib/log.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import type { MessageEvent } from '../message/event.ts'
 import { type SessionSource, targetOf } from '../message/source.ts'
+import { toLabel } from '../message/untrusted-text.ts'
 import { forgetSentTexts, isReplyStored } from '../outbox/one-time-notices.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Pairing, RequestResult } from '../pairing/pairing.ts'
@@ -78,7 +79,7 @@ export function createRefusals(deps: RefusalsDeps): HandleRefusal {
     try {
       const waiting = pairing.pendingOf(platform, userId)
       if (waiting !== undefined) return { status: 'waiting' as const, requestId: waiting.requestId }
-      return pairing.request({ platform, userId, userName })
+      return pairing.request({ platform, userId, userName: toLabel(userName, 80) })
     } catch (error) {
       log.error(
         { event: 'pairing.request_failed', platform, err: error },
@@ -179,7 +180,7 @@ function describe(
   outcome: Outcome,
   skipped: number,
 ): string {
-  const who = `${platform} user ${userId ?? 'unknown'}${userName === undefined ? '' : ` (${userName})`}`
+  const who = `${platform} user ${toLabel(userId ?? 'unknown', 80)}${userName === undefined ? '' : ` (${toLabel(userName, 80)})`}`
   const others = skipped === 0 ? '' : ` (${skipped} others were not recorded before)`
-  return `${who} in ${chatType === 'dm' ? 'a direct message' : `${chatType} ${chatId}`}: ${reason}${outcomes[outcome]}${others}`
+  return `${who} in ${chatType === 'dm' ? 'a direct message' : `${chatType} ${toLabel(chatId, 80)}`}: ${reason}${outcomes[outcome]}${others}`
 }

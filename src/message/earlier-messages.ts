@@ -2,7 +2,9 @@
  * Formats the earlier messages of a channel or thread as context for the model. Their authors need not be on an allow list, so
  * no message may look like one of another author.
  */
+import { toVisibleText } from '../lib/visible-text.ts'
 import type { Attachment } from './event.ts'
+import { toLabel } from './untrusted-text.ts'
 
 /** A message that precedes the one that is being answered. */
 export interface EarlierMessage {
@@ -37,17 +39,13 @@ export function formatEarlierMessages(messages: readonly EarlierMessage[]): stri
 }
 
 function toLine({ author, text, attachments }: EarlierMessage): string | undefined {
-  const shortText = text
-    .slice(0, maxTextChars)
-    .toWellFormed()
-    .replace(/\r\n?|[\n\v\f\u0085\u2028\u2029]/g, '\n    ')
+  const shortText = toVisibleText(text.slice(0, maxTextChars).toWellFormed(), { keepsMarks: true }).replace(
+    /\r\n?|[\n\v\f\u0085\u2028\u2029]/g,
+    '\n    ',
+  )
   const files = attachments.map(({ kind, fileName = 'no name' }) => {
-    return `[${kind === 'photo' ? 'image' : kind}: ${toSingleLine(fileName)}]`
+    return `[${kind === 'photo' ? 'image' : kind}: ${toLabel(fileName, 200)}]`
   })
   const parts = [shortText, ...files].filter((part) => part !== '')
-  return parts.length === 0 ? undefined : `[${toSingleLine(author)}] ${parts.join(' ')}`
-}
-
-function toSingleLine(name: string): string {
-  return name.replace(/[\r\n\v\f\u0085\u2028\u2029[\]]+/g, ' ').trim()
+  return parts.length === 0 ? undefined : `[${toLabel(author, 80) || 'unknown user'}] ${parts.join(' ')}`
 }

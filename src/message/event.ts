@@ -4,6 +4,7 @@
 import type { Authority } from './authority.ts'
 import type { SessionSource, Target } from './source.ts'
 import type { ChatMessage } from './transcript.ts'
+import { toLabel, toMessageText } from './untrusted-text.ts'
 
 export type MessageType =
   | 'text'
@@ -110,29 +111,37 @@ function normalizeDashes(text: string): string {
   return text.replace(/——|—/g, '--').replace(/–/g, '-')
 }
 
+/** Everything that `toMessageText` might change, and more. Most messages have none of it. */
+const unusualText = /[^\p{L}\p{N}\p{P}\p{S} \n\t]|[[［⁅⟦【〔﹝\u115f\u1160\u2800\u3164\uffa0]|said in this/iu
+
 /** The text that the model receives for a message. In a `shared` session it starts with the name of the author. */
 export function formatUserText(event: MessageEvent, shared: boolean): string {
   const quoted = event.replyTo?.text
-  const parts = [
-    quoted === undefined || quoted === '' ? '' : `[In reply to: "${oneLine(quoted, 500)}"]`,
+  const before = [
+    quoted === undefined || quoted === '' ? '' : `[In reply to: "${toLabel(quoted, 500)}"]`,
     ...(event.attachments ?? []).map(attachmentLine),
-    // A line that begins like this would look like the message of another person.
-    shared ? event.text.replace(/([\n\r\v\f\u0085\u2028\u2029][^\S\n]*)\[/g, '$1(') : event.text,
-  ]
-  const text = parts.filter((part) => part !== '').join('\n')
-  return shared ? `[${oneLine(event.source.userName ?? event.source.userId ?? 'unknown user', 80)}] ${text}` : text
+  ].filter((part) => part !== '')
+  const own = unusualText.test(event.text)
+    ? toMessageText(event.text, { shared, followsName: before.length === 0 })
+    : event.text
+  const text = [...before, ...(own === '' ? [] : [own])].join('\n')
+  return shared ? `[${authorOf(event.source)}] ${text}` : text
+}
+
+function authorOf({ userName, userId }: SessionSource): string {
+  return toLabel(userName ?? '', 80) || toLabel(userId ?? '', 80) || 'unknown user'
 }
 
 /** One line about a file: its path and type, or the reason why it is missing. */
 function attachmentLine(file: Attachment): string {
   const { kind, path, fileName = '', mimeType, bytes, problem, url } = file
   const what = attachmentLabel(file)
-  const name = oneLine(baseName(fileName), 200)
+  const name = toLabel(baseName(fileName), 200)
   if (path === undefined) {
-    const reason = problem === undefined ? '' : ` (could not be fetched: ${oneLine(problem, 300)})`
-    return `[${what}: ${name || oneLine(url ?? '', 2_000) || 'no name'}${reason}]`
+    const reason = problem === undefined ? '' : ` (could not be fetched: ${toLabel(problem, 300)})`
+    return `[${what}: ${name || toLabel(url ?? '', 2_000) || 'no name'}${reason}]`
   }
-  const details = [name, oneLine(mimeType ?? '', 100), bytes === undefined ? '' : formatSize(bytes)].filter(
+  const details = [name, toLabel(mimeType ?? '', 100), bytes === undefined ? '' : formatSize(bytes)].filter(
     (detail) => detail !== '',
   )
   // Scripts rely on this form of voice messages.
@@ -152,10 +161,4 @@ function baseName(name: string): string {
 function formatSize(bytes: number): string {
   if (bytes < 1_000) return `${bytes} bytes`
   return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
-}
-
-/** Removes line breaks and brackets, so that a name or a quote of a user cannot imitate another message. */
-function oneLine(text: string, limitChars: number): string {
-  const flat = text.replace(/[\r\n\v\f\u0085\u2028\u2029\][]+/g, ' ').trim()
-  return flat.length <= limitChars ? flat : `${flat.slice(0, limitChars).toWellFormed()}…`
 }

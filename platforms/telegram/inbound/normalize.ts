@@ -120,7 +120,7 @@ function toMessageEvent(
   const replyTo = replyOf(message, context.botId)
   const origin = originOf(message['forward_origin'])
   const attachments = [...content.attachments, ...quotedAttachmentsOf(message)]
-  const text = source.chatType === 'dm' ? content.text : withoutMention(content, context)
+  const text = withoutForgedOrigin(source.chatType === 'dm' ? content.text : withoutMention(content, context))
   const ownText = withLine(origin === undefined ? undefined : `[Forwarded from ${origin}]`, text)
   const isCommand = content.messageType === 'command' || (content.messageType === 'text' && text.startsWith('/'))
   return {
@@ -135,6 +135,13 @@ function toMessageEvent(
     ...(origin === undefined ? {} : { allowGatewayControl: false }),
   }
 }
+
+/** Only the adapter says where a text comes from. */
+function withoutForgedOrigin(text: string): string {
+  return text.replace(forgedOrigin, '$1(')
+}
+
+const forgedOrigin = /((?:^|[\n\r\u2028\u2029])[^\S\n\r\u2028\u2029]*)\[(?=Forwarded from|In reply to)/gi
 
 function withLine(line: string | undefined, text: string): string {
   return line === undefined ? text : `${line}\n${text}`

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { sleep } from '../../lib/timers.ts'
+import { toVisibleText } from '../../lib/visible-text.ts'
 import { isUnchecked } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { ProcessEntry } from '../environments/environment.ts'
@@ -135,5 +136,9 @@ function summarizeProcess(entry: ProcessEntry) {
 
 function formatProcessResult(entry: ProcessEntry, output: string, { limits }: ToolContext): string {
   const { command: _, ...state } = summarizeProcess(entry)
-  return toResultJson({ ...state, output: stripTerminalEscapes(output) }, limits.maxResultChars, 'output')
+  return toResultJson(
+    { ...state, output: toVisibleText(stripTerminalEscapes(output), { keepsMarks: true }) },
+    limits.maxResultChars,
+    'output',
+  )
 }

@@ -4,6 +4,7 @@
 
 import { z } from 'zod'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
+import { toVisibleText } from '../../lib/visible-text.ts'
 import { shapeOfCommand } from '../command-policy/command-shape.ts'
 import { isUnchecked } from '../command-policy/policy.ts'
 import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
@@ -147,7 +148,7 @@ async function runInForeground(
     maxOutputBytes: limits.maxOutputBytes,
   })
   const value = {
-    output: stripTerminalEscapes(result.output),
+    output: toVisibleText(stripTerminalEscapes(result.output), { keepsMarks: true }),
     exit_code: result.exitCode,
     ...(result.timedOut && { timed_out: `killed after ${timeoutMs / 1_000} s` }),
     ...(result.aborted && { aborted: true }),

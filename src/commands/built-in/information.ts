@@ -3,6 +3,7 @@
  * `/update` and `/debug`.
  */
 import { formatDuration } from '../../lib/duration.ts'
+import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { CommandDefinition, GatewayStatus } from '../command.ts'
 
 const pageSize = 20
@@ -15,7 +16,7 @@ export const startCommand: CommandDefinition = {
   queue: 'control',
   async run({ source }, services) {
     const { model } = services.gatewayStatus()
-    const name = source.userName === undefined ? '' : `, ${source.userName}`
+    const name = source.userName === undefined ? '' : `, ${toMarkdownLabel(source.userName)}`
     const agent = model === '' ? 'an AI agent' : `an AI agent that uses the model ${model}`
     return `👋 Hello${name}! I am Hermes, ${agent}. Ask me a question or give me a task in plain words.\n\n\`/help\` lists my commands, \`/stop\` stops what I am doing, and \`/new\` starts a fresh conversation.`
   },
@@ -113,7 +114,7 @@ export const whoamiCommand: CommandDefinition = {
   async run({ source, authority, sessionKey }, services) {
     const { role, tools, commands } = await services.permissionsOf(authority, source)
     const lines = [
-      `**You** ${source.userName ?? 'no name'} · id \`${source.userId ?? 'unknown'}\``,
+      `**You** ${toMarkdownLabel(source.userName ?? 'no name')} · id \`${source.userId ?? 'unknown'}\``,
       `**Where** ${source.platform}, ${source.chatType} \`${source.chatId}\`${source.threadId === undefined ? '' : `, thread \`${source.threadId}\``}`,
       `**Session key** \`${sessionKey}\``,
       `**Access** ${services.accessReason(source)}`,

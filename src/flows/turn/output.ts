@@ -14,6 +14,7 @@ import type { SessionKey } from '../../message/ids.ts'
 import { isSilence } from '../../message/silence.ts'
 import { type SessionSource, type Target, targetOf } from '../../message/source.ts'
 import type { CutOffReason, TurnStatus } from '../../message/turn-result.ts'
+import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import { GuardrailRejected } from '../../middleware/guardrail-rejected.ts'
 import type { DraftAddress, Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
 import { interimReplyKey } from '../../outbox/queries.ts'
@@ -430,7 +431,7 @@ function replyText({ state, text, cutOff }: ReplyContent, draft: DraftAddress | 
 function taskReplyText(task: BackgroundTask, { source }: MessageEvent, { state, text, notice }: ReplyContent): string {
   if (task.deliver === null || text === '') return ''
   if (notice || state !== 'done') {
-    return `⚠️ A background task (${source.userName ?? 'unnamed'}, ${task.id}) was not completed.\n\n${text}`
+    return `⚠️ A background task (${toMarkdownLabel(source.userName ?? 'unnamed')}, ${task.id}) was not completed.\n\n${text}`
   }
   return isSilence(text) ? '' : text
 }

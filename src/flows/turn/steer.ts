@@ -7,6 +7,7 @@ import { bindMessage, listWaitingMessages } from '../../inbox/waiting-messages.t
 import { isSameAuthority } from '../../message/authority.ts'
 import { formatUserText, type MessageEvent } from '../../message/event.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
+import { toLabel } from '../../message/untrusted-text.ts'
 import { checkFence } from '../../sessions/session-state.ts'
 import { appendMessage } from '../../sessions/transcript.ts'
 import { addTurnInput } from '../../sessions/turns.ts'
@@ -41,6 +42,6 @@ const maxNameChars = 64
 /** The origin is data for the model; it gives no rights. */
 function steeredText(event: MessageEvent, isShared: boolean): string {
   const { platform, userId = '', userName = '' } = event.source
-  const origin = { platform, user_id: userId, user_name: userName.slice(0, maxNameChars).toWellFormed() }
+  const origin = { platform, user_id: userId, user_name: toLabel(userName, maxNameChars) }
   return `[Sent while you work, by ${JSON.stringify(origin)}]\n${formatUserText(event, isShared)}`
 }
