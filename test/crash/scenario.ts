@@ -242,6 +242,7 @@ display: { tool_progress: "off" }
 agent: { drain_timeout: 5 }
 approvals: { destructive_slash_confirm: true }
 terminal: { sandbox: "off" }
+display: { busy_input_mode: queue, busy_ack_enabled: false }
 platforms:
   wire: { enabled: true, url: "${chatUrl}", home_channel: home, allow_from: [u1] }
 `,

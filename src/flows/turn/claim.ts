@@ -5,7 +5,7 @@
 import type { TurnInfo } from '../../agent/agent-hooks.ts'
 import type { Provider } from '../../agent/models/provider.ts'
 import { attemptsExhausted, beginPreparation } from '../../inbox/attempts.ts'
-import { claimEvent, findQueueHead } from '../../inbox/queries.ts'
+import { claimEvent, findQueueHead, type QueueHead } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/ids.ts'
 import { needsDownload } from '../../media/attachment-downloader.ts'
@@ -151,18 +151,14 @@ export function* claimNextTurn(
   const head = yield* findQueueHead(key, 'turn')
   if (head === undefined) return null
 
-  const own = parseStoredEvent(head.payload)
-  const { available_at: until } = head
-  if (until > now && until - now < maxQuietMs)
-    return { kind: 'postponed', turnId: '', event: own, until, isAnnounced: true }
-  if (head.isJoined && merge === undefined) return { kind: 'unmerged' }
-  const merged = head.isJoined && merge !== undefined ? yield* merge(key, { seq: head.seq, event: own }) : undefined
-  const event = merged?.event ?? own
+  const next = yield* readNextMessage(key, head, now, merge)
+  if ('kind' in next) return next
+  const { event } = next
   const { source } = event
   const nonModelTask = nonModelTaskOf(event)
   // A failed attempt stores its reason.
   const isExhausted = head.reason !== null && attemptsExhausted(head)
-  const unprepared = merged?.unprepared ?? { seq: head.seq, event: own }
+  const unprepared = next.unprepared ?? { seq: head.seq, event }
   if (!isExhausted && nonModelTask === null && unprepared.event.attachments?.some(needsDownload) === true) {
     yield* beginPreparation(unprepared.seq)
     return { kind: 'unprepared', ...unprepared }
@@ -193,7 +189,7 @@ export function* claimNextTurn(
     },
     now,
   )
-  if (merged !== undefined) yield* merged.bind(ids.turn)
+  yield* next.bind(ids.turn)
   const earlier = yield* readTranscript(session.session_id)
   if (earlier.length === 0 && event.seed !== undefined)
     earlier.push(...(yield* seedTranscript(session.session_id, event.seed.messages, now)))
@@ -220,6 +216,24 @@ function* claimForModel(
   yield* appendMessage({ sessionId: state.session_id, turnId: id, ord, message }, now)
   const turn = yield* buildTurn({ ...opened, entries: [...entries, { ord, turnId: id, message }] })
   return { kind: 'model', turn: reset === null ? turn : { ...turn, resetReason: reset.reason } }
+}
+
+/** The oldest message, merged with those that join it. */
+function* readNextMessage(
+  key: SessionKey,
+  { seq, payload, available_at: until, isJoined }: QueueHead,
+  now: number,
+  merge: MergeFollowing | undefined,
+): Transaction<PostponedTurn | UnmergedMessages | MergedMessage> {
+  const event = parseStoredEvent(payload)
+  if (until > now && until - now < maxQuietMs) return { kind: 'postponed', turnId: '', event, until, isAnnounced: true }
+  if (!isJoined) return { event, bind: bindNothing }
+  return merge === undefined ? { kind: 'unmerged' } : yield* merge(key, { seq, event })
+}
+
+// biome-ignore lint/correctness/useYield: a transaction without a query
+function* bindNothing(): Transaction<void> {
+  return undefined
 }
 
 /** A turn that a crash or a stop of the daemon interrupted comes first. It gets a new epoch. */
