@@ -918,6 +918,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'The platform rejected the credentials.';
             readonly hint: 'Check the token in .env or config.yaml. The gateway connects again when the configuration of the platform changes.';
         };
+        readonly 'platform/token-in-use': {
+            readonly meaning: 'Another gateway is connected with the token of this account.';
+            readonly hint: 'Give each profile a bot of its own, or stop the other gateway. The account connects when the token becomes free.';
+        };
         readonly 'platform/refused': {
             readonly meaning: 'The platform rejects the bot because of its settings there.';
             readonly hint: 'The message names the setting. The gateway connects again when the configuration of the platform changes or after a restart.';
@@ -1616,10 +1620,6 @@ declare module 'hermes-gateway:message/change' {
 }
 
 declare module 'hermes-gateway:message/earlier-messages' {
-    /**
-     * Formats the earlier messages of a channel or thread as context for the model. Their authors need not be on an allow list, so
-     * no message may look like one of another author.
-     */
     import type { Attachment } from 'hermes-gateway:message/event';
     /** A message that precedes the one that is being answered. */
     export interface EarlierMessage {

@@ -115,6 +115,8 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
       text,
       messageType: parseCommand({ text }) === null ? 'text' : 'command',
       timestamp: context.clock(),
+      // Who uses the page sees what waits. `/busy` chooses otherwise.
+      metadata: { busy: 'queue' },
       ...(messageId === undefined ? {} : { messageId }),
     }
   }

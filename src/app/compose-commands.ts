@@ -87,7 +87,7 @@ function composeAgentCommands(
 
 function composeCommandServices(
   { options, settings, accountDirectory, platforms, store, redact, degraded, startedAt, clock }: AppContext,
-  { sessionServices, approvals, commands, backgroundTasks, pause }: Core,
+  { sessionServices, approvals, commands, backgroundTasks, busyArrivals, engine, pause }: Core,
   { agentServices, compressSession }: Agent,
 ): CommandServices {
   const { stopTurn, resetSession, sessionStatus } = sessionServices
@@ -108,6 +108,14 @@ function composeCommandServices(
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),
     redact,
+    async busyModes() {
+      const [{ createBusyServices }, arrivals] = await Promise.all([
+        import('../flows/busy/commands.ts'),
+        busyArrivals(),
+      ])
+      const maxMessageBytes = () => settings().inbox.max_message_kb * 1024
+      return createBusyServices({ store, arrivals, engine, settings, maxMessageBytes })
+    },
     answerQuestion: approvals.questions.answerTyped,
     pendingQuestion: approvals.questions.oldestWaiting,
     version: options.version,

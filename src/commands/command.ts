@@ -4,6 +4,7 @@
 import type { Authority, Role } from '../message/authority.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
+import type { BusyServices, TypedMessage } from './busy.ts'
 import type { ConversationServices } from './conversation.ts'
 import type { CommandReply } from './reply.ts'
 
@@ -19,6 +20,8 @@ export interface CommandContext {
   readonly args: string
   /** The typed name, without the slash. */
   readonly rawCommand: string
+  /** The message in which it was typed; absent for a command of the agent. */
+  readonly message?: TypedMessage
   readonly signal: AbortSignal
 }
 
@@ -49,6 +52,8 @@ export interface CommandServices {
     source: SessionSource,
     order: { readonly focus: string; readonly says: string },
   ): CommandReply
+  /** Loads what the commands for messages during a turn need. */
+  busyModes(): Promise<BusyServices>
   /** The state of the daemon for `/status`. */
   gatewayStatus(): GatewayStatus
   /** Answers the oldest pending question of the session, or all (contract §3.9). */

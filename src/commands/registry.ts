@@ -26,10 +26,13 @@ import {
 } from './built-in/information.ts'
 import {
   approveCommand,
+  busyCommand,
   compressCommand,
   denyCommand,
   newCommand,
   pauseCommand,
+  queueCommand,
+  steerCommand,
   stopCommand,
   yoloCommand,
 } from './built-in/session.ts'
@@ -50,6 +53,9 @@ const builtInCommands: readonly CommandDefinition[] = [
   startCommand,
   newCommand,
   stopCommand,
+  queueCommand,
+  steerCommand,
+  busyCommand,
   pauseCommand,
   approveCommand,
   denyCommand,

@@ -2,6 +2,7 @@
  * Runs the control queue: commands run at once, concurrently with a turn, in the order of their arrival.
  */
 import { isConfirmed, type SlashConfirm } from '../approvals/slash-confirm.ts'
+import type { TypedMessage } from '../commands/busy.ts'
 import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../commands/command.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { attemptsExhausted } from '../inbox/attempts.ts'
@@ -65,7 +66,8 @@ export function createCommandDispatcher(
       deps.failpoint('command:claimed')
       const event = parseStoredEvent(head.payload)
       const isDead = attemptsExhausted(head)
-      const result = isDead ? textResult('') : await runCommand(deps, key, event, signal)
+      const message = { seq: head.seq, event }
+      const result = isDead ? textResult(deadText(event)) : await runCommand(deps, key, message, signal)
       deps.failpoint('command:done')
       await storeResult(deps, key, head, event, result, isDead)
     }
@@ -85,6 +87,11 @@ interface CommandResult extends CommandReply {
   readonly emitEvent?: () => void
 }
 
+function deadText({ text }: MessageEvent): string {
+  const command = text.trim().split(/\s/, 1)[0]?.slice(0, 40).toWellFormed() ?? ''
+  return `\`${command}\` failed: the gateway ended each time while it ran. Send it again if it is still needed.`
+}
+
 function textResult(text: string): CommandResult {
   return {
     // biome-ignore lint/correctness/useYield: a transaction without a query
@@ -100,15 +107,17 @@ function textResult(text: string): CommandResult {
 interface ResolvedCommand {
   readonly definition: CommandDefinition
   readonly event: MessageEvent
+  readonly message: TypedMessage
   readonly context: CommandContext
 }
 
 function resolveCommand(
   { commands, authorityOf }: CommandDispatcherDeps,
   sessionKey: SessionKey,
-  event: MessageEvent,
+  message: TypedMessage,
   signal: AbortSignal,
 ): ResolvedCommand | undefined {
+  const { event } = message
   const parsed = parseCommand(event)
   const definition = parsed === null ? undefined : commands.resolve(parsed.name)
   if (parsed === null || definition === undefined) return undefined
@@ -118,7 +127,8 @@ function resolveCommand(
   return {
     definition,
     event,
-    context: { source, authority, sessionKey, name: definition.name, args, rawCommand, signal },
+    message,
+    context: { source, authority, sessionKey, name: definition.name, args, rawCommand, message, signal },
   }
 }
 
@@ -126,12 +136,13 @@ function resolveCommand(
 async function runCommand(
   deps: CommandDispatcherDeps,
   key: SessionKey,
-  event: MessageEvent,
+  message: TypedMessage,
   signal: AbortSignal,
 ): Promise<CommandResult> {
+  const { event } = message
   // What is no command is in this queue because it answers a question.
   if (parseCommand(event) === null && event.internal !== true) return deps.answerPlain(key, event)
-  const typedCommand = resolveCommand(deps, key, event, signal)
+  const typedCommand = resolveCommand(deps, key, message, signal)
   if (typedCommand === undefined) return textResult('')
   const { name, rawCommand } = typedCommand.context
   const emitEvent = () => emitCommandEvent(deps.emit, deps, event, typedCommand.context)
@@ -202,7 +213,7 @@ async function askHooks(
       return { reply: decision.message }
     case 'rewrite': {
       const text = `/${decision.command} ${decision.args ?? context.args}`.trim()
-      const rewritten = resolveCommand(deps, key, { ...event, text }, signal)
+      const rewritten = resolveCommand(deps, key, { ...typed.message, event: { ...event, text } }, signal)
       if (rewritten === undefined)
         return { reply: `A hook made \`/${decision.command}\` of this command, which does not exist.` }
       if (!deps.isAllowed(rewritten.event)) return { reply: `You may not use \`/${decision.command}\`.` }

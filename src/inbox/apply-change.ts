@@ -118,10 +118,13 @@ const rewrite = query((db, p: { seq: number; kind: string; payload: string }) =>
 )
 
 /** The event with the edited text and files. An edit changes neither its chat nor the message that it replies to. */
-function amendedEvent({ attachments, ...before }: MessageEvent, edited: MessageEvent): MessageEvent {
+function amendedEvent({ attachments, ...stored }: MessageEvent, edited: MessageEvent): MessageEvent {
+  const { busyMode, allowGatewayControl: wasAllowed, ...before } = stored
   const { text, messageType, allowGatewayControl, authority } = edited
   return {
     ...before,
+    // What `/queue` has put off is edited as the command that was typed.
+    ...(busyMode === undefined && wasAllowed !== undefined ? { allowGatewayControl: wasAllowed } : {}),
     // The text is now that of the sender of the edit.
     ...(authority === undefined ? {} : { authority }),
     text,
@@ -174,6 +177,11 @@ function* appendRow(found: InboxRow, event: MessageEvent, { keys, lane, serializ
 const moveKeys = query((db, p: { from: number; to: number }) =>
   db.updateTable('inbox_keys').set({ seq: p.to }).where('seq', '=', p.from),
 )
+
+/** Edits and deletions of the event `from` concern the event `to` from now on. */
+export function* moveEventKeys(from: number, to: number): Transaction<void> {
+  yield* exec(moveKeys, { from, to })
+}
 
 /** The effect of a deletion. */
 export type DeletionResult =

@@ -113,16 +113,19 @@ export function* storeMergedEvent(seq: number, payload: string): Transaction<voi
   yield* exec(updatePayload, { seq, payload })
 }
 
-const refuse = query((db, p: { seq: number; reason: string; outcome: string }) =>
+const refuse = query((db, p: { seq: number; reason: string; outcome: string; busy_mode: BusyMode | null }) =>
   db
     .updateTable('inbox')
-    .set({ state: 'dropped', reason: p.reason, outcome: p.outcome, busy_mode: 'refused' })
+    .set({ state: 'dropped', reason: p.reason, outcome: p.outcome, busy_mode: p.busy_mode })
     .where('seq', '=', p.seq),
 )
 
-/** Ends a message for which the queue has no room. `takeRefused` finds it until its sender was told. */
-export function* refuseMessage(seq: number, reason: string, result: TurnResult): Transaction<void> {
-  yield* exec(refuse, { seq, reason, outcome: JSON.stringify(result) })
+const refusalReason = 'the queue of the conversation was full'
+
+/** Ends a message for which the queue has no room. With `needsNotice`, `takeRefused` finds it until its sender was told. */
+export function* refuseMessage(seq: number, result: TurnResult, needsNotice: boolean): Transaction<void> {
+  const busy_mode = needsNotice ? 'refused' : null
+  yield* exec(refuse, { seq, reason: refusalReason, outcome: JSON.stringify(result), busy_mode })
 }
 
 // Literal, because SQLite uses a partial index only where a query repeats its condition word for word.

@@ -216,15 +216,6 @@ export function* addTurnInput(turn_id: string, seq: number, how: 'merged' | 'ste
   yield* exec(insertAbsorbedInput, { turn_id, seq, how })
 }
 
-const selectTurnInputs = query((db, p: { turn_id: string }) =>
-  db.selectFrom('turn_inputs').select('seq').where('turn_id', '=', p.turn_id).where('how', '!=', 'head'),
-)
-
-/** The messages that were absorbed into a turn. Empty for most turns. */
-export function* listAbsorbedInputs(turn_id: string): Transaction<readonly number[]> {
-  return (yield* rows(selectTurnInputs, { turn_id })).map(({ seq }) => seq)
-}
-
 const selectRunningTools = query((db, p: { turn_id: string }) =>
   db
     .selectFrom('tool_calls')

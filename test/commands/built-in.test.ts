@@ -64,6 +64,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     choices: () => assert.fail('unexpected use'),
     installation: () => assert.fail('unexpected use'),
     redact: () => assert.fail('unexpected use'),
+    busyModes: () => assert.fail('unexpected use of busyModes'),
     compressSession: () => assert.fail('unexpected compression'),
     gatewayStatus: () => gateway,
     answerQuestion: () => assert.fail('unexpected answer'),

@@ -69,6 +69,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       choices: failIfCalled,
       installation: failIfCalled,
       redact: failIfCalled,
+      busyModes: failIfCalled,
       compressSession: failIfCalled,
       toggleYolo: failIfCalled,
       isYolo: failIfCalled,

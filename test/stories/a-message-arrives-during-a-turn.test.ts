@@ -8,7 +8,7 @@ import type { HomeLayout } from '../../src/lib/home.ts'
 import { openStore } from '../kit/open-store.ts'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { conversation, isAlive, rowsIn, terminalCall } from './support.ts'
+import { conversation, isAlive, rowsIn, runCommand, terminalCall } from './support.ts'
 
 const silentModel: ModelReply = { hang: 'headers' }
 
@@ -188,7 +188,7 @@ test('a message that is steered into a turn without further tools becomes the ne
   assert.deepEqual(turnStates(gateway), ['done', 'done'])
 })
 
-test('a message of somebody else neither ends nor joins the turn of a person', async (t) => {
+test('a message of another person neither ends nor joins the turn of a person', async (t) => {
   for (const mode of ['interrupt', 'collect', 'steer']) {
     const held = Promise.withResolvers<void>()
     const gateway = await startWith(
@@ -239,4 +239,127 @@ test('a refusal that no notice has announced before a restart is announced after
   await gateway.start()
   const notice = await gateway.until(({ key }) => key.startsWith('refused:'))
   assert.match(notice.text, /your last message/)
+})
+
+test('/queue takes a message after the turn, also where messages interrupt, and answers at once when idle', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt' },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  assert.match(await runCommand(gateway, '/queue second — later'), /Queued/)
+  held.resolve()
+  // As typed, and not as a command.
+  await gateway.waitForReply('second — later')
+  assert.deepEqual(turnStates(gateway), ['done', 'done'])
+  await gateway.say('/q /status')
+  await gateway.waitForReply('You said: /status')
+  assert.match(await runCommand(gateway, '/queue'), /Write/)
+})
+
+test('/steer reaches the running turn, also where messages are queued', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'queue' }, { startNow: false })
+  const pipe = join(gateway.home.root, 'go')
+  execFileSync('mkfifo', [pipe])
+  gateway.model.enqueue(terminalCall(`echo ready > ${pipe}; cat ${pipe}`))
+  await (await gateway.start()).initialConnectsDone()
+  await gateway.say('work')
+  await readFile(pipe, 'utf8')
+  await runCommand(gateway, '/steer in blue')
+  execFileSync('sh', ['-c', `echo go > ${pipe}`])
+  await gateway.waitForReply('in blue')
+  assert.deepEqual(turnStates(gateway), ['done'])
+})
+
+test('/busy chooses the mode of one conversation, and a restart keeps the choice', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'queue' })
+  assert.match(await runCommand(gateway, '/busy'), /\*\*queue\*\*/)
+  assert.match(await runCommand(gateway, '/busy sideways'), /There is no mode/)
+  assert.match(await runCommand(gateway, '/busy interrupt'), /\*\*interrupt\*\*/)
+  await gateway.stop()
+  await (await gateway.start()).initialConnectsDone()
+  gateway.model.enqueue(silentModel)
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.say('second')
+  await gateway.waitForReply('second')
+  assert.deepEqual(turnStates(gateway), ['interrupted', 'done'])
+  assert.match(await runCommand(gateway, '/busy default'), /\*\*queue\*\*/)
+})
+
+test('an edit and a deletion change a message that /queue has put off', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt' },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await runCommand(gateway, '/queue secnd', { id: 'm2' })
+  await runCommand(gateway, '/queue third', { id: 'm3' })
+  await gateway.platform.edit('m2', '/queue second', {})
+  await gateway.platform.remove('m3', {})
+  held.resolve()
+  await gateway.waitForReply('You said: second')
+  await gateway.stop()
+  const texts = gateway.replies()
+  assert.ok(!texts.some((text) => text.includes('secnd') || text.includes('You said: third')), JSON.stringify(texts))
+})
+
+test('a message that was deleted after it interrupted a turn leaves nothing without an end', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'interrupt' }, { startNow: false })
+  const pipe = join(gateway.home.root, 'pid')
+  execFileSync('mkfifo', [pipe])
+  // The tool ends late, so that the message still waits when it is deleted.
+  gateway.model.enqueue(terminalCall(`trap 'sleep 0.3' TERM; echo ready > ${pipe}; sleep 60 & wait`))
+  await (await gateway.start()).initialConnectsDone()
+  await gateway.say('work')
+  await readFile(pipe, 'utf8')
+  await gateway.say('second', { id: 'm2' })
+  await gateway.platform.remove('m2', {})
+  await gateway.waitForEvent('agent:end')
+  const audit = await auditOf(t, gateway)
+  assert.ok(
+    audit.every(({ finally: final }) => final === 'silent' || final === 'answered'),
+    JSON.stringify(audit),
+  )
+})
+
+test('texts of one person that follow each other at once become one turn where that is configured', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'queue', busy_text_debounce_seconds: 5, busy_text_hard_cap_seconds: 0.5 },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.say('one')
+  await gateway.say('two')
+  held.resolve()
+  await gateway.waitForReply('two')
+  assert.deepEqual(turnStates(gateway), ['done', 'done'])
+  assert.equal(conversation(await gateway.modelRequest(1)).at(-1), 'user: one\ntwo')
+})
+
+test('the API queues whatever the mode is', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt' },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  const ask = (content: string) =>
+    gateway.post('/v1/chat/completions', { messages: [{ role: 'user', content }] }, { 'x-hermes-session-id': 's1' })
+  const first = ask('first')
+  await gateway.modelRequest(0)
+  const second = ask('second')
+  await gateway.waitForLogLine(2, { event: 'inbox.accepted' })
+  held.resolve()
+  assert.deepEqual([(await first).status, (await second).status], [200, 200])
+  assert.deepEqual(turnStates(gateway), ['done', 'done'])
 })

@@ -1,5 +1,6 @@
 /**
- * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/approve`, `/deny` and `/yolo`; and `/pause`.
+ * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/queue`, `/steer`, `/busy`,
+ * `/approve`, `/deny` and `/yolo`; and `/pause`.
  */
 import type { CommandDefinition } from '../command.ts'
 import { toTitle } from './title.ts'
@@ -28,6 +29,33 @@ export const stopCommand: CommandDefinition = {
   async run({ sessionKey }, services) {
     return (await services.stopTurn(sessionKey)) ? '⏹ Stopped.' : 'There is nothing to stop.'
   },
+}
+
+export const queueCommand: CommandDefinition = {
+  name: 'queue',
+  aliases: ['q'],
+  description: 'Take a message when I am done with the current one',
+  argsHint: '<message>',
+  queue: 'control',
+  run: async (context, services) => (await import('./busy-actions.ts')).enqueue('queue', context, services),
+}
+
+export const steerCommand: CommandDefinition = {
+  name: 'steer',
+  aliases: [],
+  description: 'Tell me something while I go on working',
+  argsHint: '<message>',
+  queue: 'control',
+  run: async (context, services) => (await import('./busy-actions.ts')).enqueue('steer', context, services),
+}
+
+export const busyCommand: CommandDefinition = {
+  name: 'busy',
+  aliases: [],
+  description: 'Choose what your messages do while I work',
+  argsHint: '[interrupt|queue|steer|collect|default]',
+  queue: 'control',
+  run: async (context, services) => (await import('./busy-actions.ts')).chooseBusyMode(context, services),
 }
 
 const maxFocusChars = 500

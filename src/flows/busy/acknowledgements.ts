@@ -7,8 +7,8 @@ import type { SessionKey } from '../../message/ids.ts'
 import { targetOf } from '../../message/source.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
 import type { OpenTurn } from '../../sessions/turns.ts'
-import type { BusyDeps } from './arrivals.ts'
 import type { BusyDecision } from './decide.ts'
+import type { BusyDeps } from './deps.ts'
 
 export interface Acknowledged {
   readonly key: SessionKey

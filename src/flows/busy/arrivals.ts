@@ -2,8 +2,6 @@
  * Accepts messages of a conversation that is busy. What they do is stored in the transaction that accepts them; the running
  * turn is notified afterwards. Loaded with the first such message.
  */
-import type { Engine } from '../../engine/engine.ts'
-import type { EventResults } from '../../inbox/event-results.ts'
 import { countQueuedEvents } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import {
@@ -13,32 +11,17 @@ import {
   setBusyMode,
   type WaitingMessage,
 } from '../../inbox/waiting-messages.ts'
-import type { Logger } from '../../lib/log.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
-import type { Outbox, PreparedReply } from '../../outbox/outbox.ts'
-import type { RunningTurns } from '../../sessions/running-turns.ts'
+import type { PreparedReply } from '../../outbox/outbox.ts'
 import { readSessionSettings } from '../../sessions/session-state.ts'
 import { findOpenTurn, interruptTurn, listRunningTools, type OpenTurn } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
-import type { Store } from '../../store/store.ts'
 import type { DisplayConfig } from '../turn/config.ts'
 import { type Acknowledged, createAcknowledgements } from './acknowledgements.ts'
 import { type BusyDecision, chosenMode, decide, isInteractive } from './decide.ts'
+import type { BusyDeps } from './deps.ts'
 import { createRefusals, refusedResult } from './refusals.ts'
-
-export interface BusyDeps {
-  readonly store: Store
-  readonly outbox: Pick<Outbox, 'prepare'>
-  readonly engine: Pick<Engine, 'wake' | 'wakeLater'>
-  readonly running: Pick<RunningTurns, 'interrupt' | 'steer' | 'isProtected'>
-  readonly turnResults: Pick<EventResults, 'publish'>
-  readonly settings: () => DisplayConfig
-  /** The gateway stops: nothing begins any more. */
-  readonly stopping: AbortSignal
-  readonly clock: () => number
-  readonly log: Logger
-}
 
 /** What happened to a message. */
 export type ArrivalResult = 'waits' | 'interrupts' | 'steers' | 'refused'
@@ -53,9 +36,13 @@ export interface Arrival {
   rolledBack(): void
 }
 
+export interface ArrivalOptions {
+  /** False: the caller itself tells the sender what happens. Default: true. */
+  readonly isAcknowledged: boolean
+}
+
 export interface BusyArrivals {
-  /** @param isAcknowledged false: the caller itself tells the sender what happens */
-  arrive(key: SessionKey, event: MessageEvent, isAcknowledged?: boolean): Arrival
+  arrive(key: SessionKey, event: MessageEvent, options?: ArrivalOptions): Arrival
   /** Tells the senders of a conversation that the queue had no room. Never rejects. */
   announceRefused(key: SessionKey): Promise<void>
 }
@@ -77,7 +64,11 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
   const acknowledgements = createAcknowledgements(deps)
   const refusals = createRefusals(deps)
 
-  function arrive(key: SessionKey, event: MessageEvent, isAcknowledged = true): Arrival {
+  function arrive(
+    key: SessionKey,
+    event: MessageEvent,
+    { isAcknowledged }: ArrivalOptions = { isAcknowledged: true },
+  ): Arrival {
     let written: WrittenArrival | undefined
     let refused: number | undefined
     return {
@@ -88,7 +79,7 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
         const { display } = settings()
         // The message itself is one of them.
         if ((yield* countQueuedEvents(key)) > display.busy_queue_limit) {
-          yield* refuseMessage(seq, refusalReason, refusedResult(display.busy_queue_limit))
+          yield* refuseMessage(seq, refusedResult(display.busy_queue_limit), isInteractive(event) && isAcknowledged)
           refused = seq
           return 'refused'
         }
@@ -103,7 +94,7 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
             { event: 'inbox.queue_full', session: key, seq: refused },
             'a message was not taken: the queue is full',
           )
-          if (isInteractive(event)) refusals.schedule(key)
+          if (isInteractive(event) && isAcknowledged) refusals.schedule(key)
         }
         if (written !== undefined) notify(key, written)
       },
@@ -155,8 +146,6 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
 
   return { arrive, announceRefused: refusals.announce }
 }
-
-const refusalReason = 'the queue of the conversation was full'
 
 function toPrevious({ payload, busy_mode: mode, accepted_at }: WaitingMessage, now: number, quietMs: number) {
   return { event: parseStoredEvent(payload), mode, isBurst: quietMs > 0 && now - accepted_at < quietMs }

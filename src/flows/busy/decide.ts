@@ -85,7 +85,7 @@ function mayBeJoined(previous: MessageEvent, event: MessageEvent): boolean {
   )
 }
 
-/** A message of somebody else, or with other rights, never ends or joins the turn of a person. */
+/** A message of another person, or with other rights, never ends or joins the turn of a person. */
 function haveSameAuthor({ authority: one }: MessageEvent, { authority: other }: MessageEvent): boolean {
   return one !== undefined && other !== undefined && isSameAuthority(one, other)
 }

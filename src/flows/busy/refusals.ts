@@ -10,7 +10,7 @@ import type { SessionKey } from '../../message/ids.ts'
 import { targetOf } from '../../message/source.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
-import type { BusyDeps } from './arrivals.ts'
+import type { BusyDeps } from './deps.ts'
 
 /** A burst ends when no message was refused for this time. */
 const quietMs = 1_000

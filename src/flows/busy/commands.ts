@@ -1,0 +1,85 @@
+/**
+ * The services of `/queue`, `/steer` and `/busy`. Loaded with the first of these commands.
+ */
+import type { BusyServices } from '../../commands/busy.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { moveEventKeys } from '../../inbox/apply-change.ts'
+import { insertEvent } from '../../inbox/queries.ts'
+import { serializeEvent } from '../../inbox/stored-event.ts'
+import { changeSessionSetting, readSessionSettings } from '../../sessions/session-state.ts'
+import type { Store } from '../../store/store.ts'
+import { busyInputModes, type DisplayConfig } from '../turn/config.ts'
+import type { BusyArrivals } from './arrivals.ts'
+
+export interface BusyServicesDeps {
+  readonly store: Store
+  readonly arrivals: BusyArrivals
+  readonly engine: Pick<Engine, 'wake' | 'isBusy'>
+  readonly settings: () => DisplayConfig
+  readonly maxMessageBytes: () => number
+}
+
+export function createBusyServices({
+  store,
+  arrivals,
+  engine,
+  settings,
+  maxMessageBytes,
+}: BusyServicesDeps): BusyServices {
+  return {
+    modes: busyInputModes,
+
+    enqueue(key, { seq: commandSeq, event: typed }, { mode, text }, say) {
+      const files = typed.attachments?.[0]
+      const event = {
+        ...typed,
+        text,
+        messageType: files?.kind ?? ('text' as const),
+        busyMode: mode,
+        // The text after the command is never a command itself.
+        allowGatewayControl: false,
+      }
+      const payload = serializeEvent(event, maxMessageBytes())
+      const { platform, account, chatId } = event.source
+      const arrival = arrivals.arrive(key, event, { isAcknowledged: false })
+      return {
+        *write(now) {
+          const isBusy = engine.isBusy(key)
+          const row = {
+            sessionKey: key,
+            lane: 'turn',
+            kind: event.messageType,
+            platform,
+            account,
+            chatId,
+            payload,
+          } as const
+          const seq = yield* insertEvent(row, now)
+          // An edit or a deletion of the command concerns the message that it has become.
+          yield* moveEventKeys(commandSeq, seq)
+          const result = yield* arrival.write(seq, now)
+          return say(result === 'waits' && !isBusy ? 'starts' : result)
+        },
+        committed() {
+          arrival.committed()
+          engine.wake(key, 'turn')
+        },
+        abandoned: () => arrival.rolledBack(),
+      }
+    },
+
+    async modeOf(key) {
+      const { display } = settings()
+      const { busy_input_mode: chosen } = await store.run(() => readSessionSettings(key))
+      const isChosen = busyInputModes.some((mode) => mode === chosen)
+      const configured = display.busy_text_mode ?? display.busy_input_mode
+      return { mode: isChosen && chosen !== undefined ? chosen : configured, isChosen }
+    },
+
+    async choose(key, mode) {
+      if (mode !== null && !busyInputModes.some((known) => known === mode)) return false
+      await store.run(() => changeSessionSetting(key, 'busy_input_mode', mode))
+      return true
+    },
+  }
+}
