@@ -24,6 +24,7 @@ import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { SessionsConfig } from '../sessions/config.ts'
+import { usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner } from '../turn.ts'
 import type { Core } from './compose-core.ts'
 import { composePluginManager } from './compose-plugins.ts'
@@ -92,6 +93,9 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     notifyIntervalMs: () => settings().agent.gateway_notify_interval * 1_000,
     isWaitingForUser: (key) => core.approvals.questions.isAsking(key),
     redact: context.redact,
+    clock,
+    contextLength: () => settings().context_length,
+    usageOf: ({ id, sessionId }) => store.run(() => usageOfTurn(sessionId, id, 0)),
     prepareMessage: composeAttachmentPreparation(context, core, journal),
     completeWithoutModel: createWithoutModel({
       compressOnRequest: compression.compressOnRequest,

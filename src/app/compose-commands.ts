@@ -7,6 +7,7 @@ import { isYolo, toggleYolo } from '../approvals/queries.ts'
 import type { CommandServices, ConfiguredChoices } from '../commands/command.ts'
 import type { AgentCommandDeps } from '../flows/agent-commands.ts'
 import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/command-dispatcher.ts'
+import { displaySettings, toolProgressModes } from '../flows/turn/config.ts'
 import type { RunAgentCommand } from '../flows/turn-access.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { changeSessionSetting, readSessionSettings } from '../sessions/session-state.ts'
@@ -105,6 +106,11 @@ function composeCommandServices(
     },
     settings: (key) => store.run(() => readSessionSettings(key)),
     changeSetting: (key, name, value) => store.run(() => changeSessionSetting(key, name, value)),
+    display(platform, chosen) {
+      const { toolProgress, footer } = displaySettings(settings(), platform, chosen)
+      const permitsVerbose = settings().display.tool_progress_command
+      return { toolProgress, toolProgressModes, permitsVerbose, hasFooter: footer.length > 0 }
+    },
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),
     redact,

@@ -42,6 +42,8 @@ export interface CommandServices {
   changeSetting(key: SessionKey, name: ConversationChoice, value: string | null): Promise<void>
   /** What the configuration offers. */
   choices(): ConfiguredChoices
+  /** What a conversation on a platform shows of a turn, with what people have chosen for it. */
+  display(platform: string, chosen: Readonly<Partial<Record<string, string>>>): ConversationDisplay
   /** How this gateway was installed. */
   installation(): Promise<Installation>
   /** Takes known secrets, and what looks like one, out of a text. */
@@ -74,7 +76,7 @@ export interface CommandServices {
   resumeAgent(): Promise<boolean>
 }
 
-export type ConversationChoice = 'reasoning_effort' | 'show_reasoning' | 'personality'
+export type ConversationChoice = 'reasoning_effort' | 'show_reasoning' | 'personality' | 'tool_progress' | 'footer'
 
 export interface ConfiguredChoices {
   /** Of `personalities`. */
@@ -84,6 +86,16 @@ export interface ConfiguredChoices {
   readonly reasoningEffort: string | undefined
   /** Whether the provider may tell what the model thought. */
   readonly givesThinking: boolean
+}
+
+export interface ConversationDisplay {
+  /** One of `toolProgressModes`. */
+  readonly toolProgress: string
+  /** In the order in which `/verbose` goes through them. */
+  readonly toolProgressModes: readonly string[]
+  /** `display.tool_progress_command` */
+  readonly permitsVerbose: boolean
+  readonly hasFooter: boolean
 }
 
 export interface Installation {

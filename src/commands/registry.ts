@@ -29,11 +29,13 @@ import {
   busyCommand,
   compressCommand,
   denyCommand,
+  footerCommand,
   newCommand,
   pauseCommand,
   queueCommand,
   steerCommand,
   stopCommand,
+  verboseCommand,
   yoloCommand,
 } from './built-in/session.ts'
 import type { CommandDefinition } from './command.ts'
@@ -71,6 +73,8 @@ const builtInCommands: readonly CommandDefinition[] = [
   personalityCommand,
   usageCommand,
   insightsCommand,
+  verboseCommand,
+  footerCommand,
   statusCommand,
   helpCommand,
   commandsCommand,

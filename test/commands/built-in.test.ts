@@ -62,6 +62,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     settings: () => assert.fail('unexpected use'),
     changeSetting: () => assert.fail('unexpected use'),
     choices: () => assert.fail('unexpected use'),
+    display: () => assert.fail('unexpected use'),
     installation: () => assert.fail('unexpected use'),
     redact: () => assert.fail('unexpected use'),
     busyModes: () => assert.fail('unexpected use of busyModes'),

@@ -67,6 +67,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       settings: failIfCalled,
       changeSetting: failIfCalled,
       choices: failIfCalled,
+      display: failIfCalled,
       installation: failIfCalled,
       redact: failIfCalled,
       busyModes: failIfCalled,

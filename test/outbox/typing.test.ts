@@ -22,6 +22,24 @@ test('typing is shown again every two seconds until the turn ends', async (t) =>
   assert.equal(sender.calls.length, 2)
 })
 
+test('typing pauses while the turn waits for a person', async (t) => {
+  const { outbox, sender, time } = openOutbox(t, { typing: true })
+  const turn = new AbortController()
+  let isWaiting = true
+  outbox.showTyping(target, turn.signal, () => isWaiting)
+  for (const ms of [250, 2_000]) {
+    await flushEventLoop()
+    time.advance(ms)
+  }
+  await flushEventLoop()
+  assert.equal(sender.calls.length, 0)
+  isWaiting = false
+  time.advance(2_000)
+  await flushEventLoop()
+  assert.equal(sender.calls.length, 1)
+  turn.abort()
+})
+
 test('a turn with an immediate reply makes no typing call', async (t) => {
   const { outbox, sender, time } = openOutbox(t, { typing: true })
   const turn = new AbortController()

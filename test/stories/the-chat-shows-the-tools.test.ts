@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { hasResult, rowsIn, terminalCall } from './support.ts'
+import { hasResult, rowsIn, runCommand, terminalCall } from './support.ts'
 
 const display = { tool_progress: 'all' }
 
@@ -33,6 +33,32 @@ test('a platform can be left out', async (t) => {
   await gateway.say('check')
   await gateway.until(({ text }) => text === 'All is well.')
   assert.deepEqual(gateway.replies(), ['All is well.'])
+})
+
+test('/verbose changes what a conversation shows of its tools, if the operator permits it', async (t) => {
+  const gateway = await startTestGateway(t, {
+    capabilities: ['edit'],
+    config: { display: { tool_progress: 'off', tool_progress_command: true } },
+    replies: [terminalCall('sleep 0.6'), { text: 'All is well.' }],
+  })
+  for (const mode of ['new', 'all', 'verbose', 'off', 'new'])
+    assert.match(await runCommand(gateway, '/verbose'), new RegExp(`\\*\\*${mode}\\*\\*`))
+  await gateway.say('check')
+  await gateway.until(({ text }) => text === '✓ **terminal**')
+})
+
+test('/footer adds a line about the turn below the answers of a conversation', async (t) => {
+  const gateway = await startTestGateway(t, { replies: [{ text: 'Plain.' }, { text: 'With a line.' }] })
+  await gateway.say('one')
+  await gateway.waitForReply('Plain.')
+  await runCommand(gateway, '/footer on')
+  await gateway.say('two')
+  const { text } = await gateway.waitForReply('With a line.')
+  assert.match(text, /^With a line\.\n\n\*test-model · [\d,]+ \+ [\d,]+ tokens · .+ s · \d+ % of the context\*$/)
+  const { context } = await gateway.waitForEvent('agent:end', { response: 'With a line.' })
+  assert.equal(context['response_full'], 'With a line.')
+  await runCommand(gateway, '/footer')
+  assert.match(await runCommand(gateway, '/footer status'), /off/)
 })
 
 test('after a restart no message says that a tool still runs', async (t) => {

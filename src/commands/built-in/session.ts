@@ -1,6 +1,6 @@
 /**
- * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/queue`, `/steer`, `/busy`,
- * `/approve`, `/deny` and `/yolo`; and `/pause`.
+ * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/queue`, `/steer`, `/approve`, `/deny`,
+ * `/yolo`, the choices for a conversation (`/busy`, `/verbose`, `/footer`); and `/pause`.
  */
 import type { CommandDefinition } from '../command.ts'
 import { toTitle } from './title.ts'
@@ -139,4 +139,22 @@ export const yoloCommand: CommandDefinition = {
       ? '⚠️ **On**: I run your commands without asking until `/new` or the next `/yolo`. Forbidden commands still never run.'
       : '**Off**: I ask again before I run a command that needs approval.'
   },
+}
+
+export const verboseCommand: CommandDefinition = {
+  name: 'verbose',
+  aliases: [],
+  description: 'Show more or less of the tools that I use',
+  argsHint: '[off|new|all|verbose]',
+  queue: 'control',
+  run: async (context, services) => (await import('./display-actions.ts')).verbose(context, services),
+}
+
+export const footerCommand: CommandDefinition = {
+  name: 'footer',
+  aliases: [],
+  description: 'Show the model, tokens and time below my answers',
+  argsHint: '[on|off|status]',
+  queue: 'control',
+  run: async (context, services) => (await import('./display-actions.ts')).footer(context, services),
 }

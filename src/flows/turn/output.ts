@@ -13,6 +13,7 @@ import type { HookEventListener } from '../../message/hook-events.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { isSilence } from '../../message/silence.ts'
 import { type SessionSource, type Target, targetOf } from '../../message/source.ts'
+import type { Usage } from '../../message/transcript.ts'
 import type { CutOffReason, TurnStatus } from '../../message/turn-result.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import { GuardrailRejected } from '../../middleware/guardrail-rejected.ts'
@@ -41,6 +42,11 @@ export interface TurnProgressDeps {
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly clock: () => number
+  /** In tokens. */
+  contextLength(): number
+  /** Of the stored responses of a turn. Rejects `store/…`. */
+  usageOf(turn: Pick<Turn, 'id' | 'sessionId'>): Promise<Usage>
   /** The adapter of a connected account. */
   adapter(target: Target): Pick<PlatformAdapter, 'activity'> | undefined
   readonly log: Logger
@@ -79,6 +85,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const publish = (activity: TurnActivity) => publishActivity(deps, target, activity)
   const status = createStatus(deps, turn, target, typing.signal)
   let text = ''
+  const startedAt = deps.clock()
 
   outbox.showTyping(target, typing.signal, () => deps.isWaitingForUser(turn.sessionKey))
   publish({ kind: 'turn-started', turnId, ...answered })
@@ -135,7 +142,9 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
       }
     },
     async prepareReply(result) {
-      const reply = buildReply(turn, result, (await draft?.close()) ?? null)
+      const built = buildReply(turn, result, (await draft?.close()) ?? null)
+      const footer = await footerOf(deps, turn, result, startedAt)
+      const reply = footer === '' ? built : { ...built, text: `${built.text}${footer}` }
       // The key of a text that was sent before tool calls, so that it is not sent again.
       const key = result.isEarlierText === true && lastOrd !== undefined ? interimReplyKey(turnId, lastOrd) : reply.key
       return outbox.prepare({ ...reply, key, isContinuation: part > 0 })
@@ -196,6 +205,23 @@ function createStatus(deps: TurnProgressDeps, turn: Turn, target: Target, ended:
       const isDue = deps.displayOf(turn).longRunningNotifications && !deps.isWaitingForUser(turn.sessionKey)
       if (isDue) status.show((display) => display.stillWorking(elapsedMs))
     }
+  }
+}
+
+/** '' where none is shown. Never rejects. */
+async function footerOf(deps: TurnProgressDeps, turn: Turn, result: TurnRunResult, startedAt: number): Promise<string> {
+  const { clock, contextLength, displayOf, log, outbox, usageOf } = deps
+  const isAnswer = result.state === 'done' && !result.notice && result.model !== '' && turn.event.task === undefined
+  const { footer } = displayOf(turn)
+  if (!isAnswer || footer.length === 0 || !outbox.takesStatus(targetOf(turn.event.source))) return ''
+  try {
+    const duration = clock() - startedAt
+    const [{ formatFooter }, earlierUsage] = await Promise.all([import('./footer.ts'), usageOf(turn)])
+    const { model, usage } = result
+    return formatFooter(footer, { model, usage, earlierUsage, duration, contextLength: contextLength() })
+  } catch (error) {
+    log.warn({ event: 'turn.footer_failed', turn: turn.id, err: error }, 'an answer is sent without its footer')
+    return ''
   }
 }
 

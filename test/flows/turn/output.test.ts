@@ -3,15 +3,16 @@ import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import type { Turn } from '../../../src/flows/turn/claim.ts'
 import { displayConfig, displaySettings } from '../../../src/flows/turn/config.ts'
-import { startTurnProgress } from '../../../src/flows/turn/output.ts'
+import { startTurnProgress, type TurnProgressDeps } from '../../../src/flows/turn/output.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { sleep } from '../../../src/lib/timers.ts'
 import type { SessionId, SessionKey, TurnId } from '../../../src/message/ids.ts'
 import type { Target } from '../../../src/message/source.ts'
+import { noUsage } from '../../../src/message/transcript.ts'
 import type { TurnActivity } from '../../../src/platforms/adapter.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
-import { openOutbox } from '../../outbox/support.ts'
+import { flushEventLoop, type OutboxFixture, openOutbox } from '../../outbox/support.ts'
 
 function turnFor(messageId?: string): Turn {
   const sessionKey = brand<SessionKey>('agent:main:fake:dm:chat')
@@ -35,10 +36,12 @@ function turnFor(messageId?: string): Turn {
   }
 }
 
-function activitiesOf(t: TestContext, turn: Turn): TurnActivity[] {
-  const seen: TurnActivity[] = []
-  const { outbox } = openOutbox(t)
-  const deps = {
+function depsFor(
+  outbox: OutboxFixture['outbox'],
+  seen: TurnActivity[],
+  changes: Partial<TurnProgressDeps> = {},
+): TurnProgressDeps {
+  return {
     outbox,
     emit: () => undefined,
     emitsEvents: () => true,
@@ -50,10 +53,18 @@ function activitiesOf(t: TestContext, turn: Turn): TurnActivity[] {
     isWaitingForUser: () => false,
     redact: (text: string) => text,
     sleep,
+    clock: () => 0,
+    contextLength: () => 1_000,
+    usageOf: async () => noUsage,
     adapter: () => ({ activity: (_: Target, activity: TurnActivity) => void seen.push(activity) }),
     log: silentLog,
+    ...changes,
   }
-  const progress = startTurnProgress(deps, turn, new AbortController().signal)
+}
+
+function activitiesOf(t: TestContext, turn: Turn): TurnActivity[] {
+  const seen: TurnActivity[] = []
+  const progress = startTurnProgress(depsFor(openOutbox(t).outbox, seen), turn, new AbortController().signal)
   progress.publishEnd('done')
   progress.close()
   return seen
@@ -71,4 +82,34 @@ test('the notifications of a turn without a platform message name none', (t) => 
     { kind: 'turn-started', turnId: 'turn' },
     { kind: 'turn-ended', turnId: 'turn', status: 'done' },
   ])
+})
+
+test('a turn that takes long says what it does, but not while it waits for a person', async (t) => {
+  const { outbox, sender, time } = openOutbox(t, { remove: true })
+  let isWaitingForUser = true
+  const deps = depsFor(outbox, [], {
+    notifyIntervalMs: () => 180_000,
+    isWaitingForUser: () => isWaitingForUser,
+    sleep: time.sleep,
+    displayOf: () => ({ ...displaySettings(z.object(displayConfig).parse({}), 'fake'), toolProgress: 'off' }),
+  })
+  const progress = startTurnProgress(deps, turnFor('m1'), new AbortController().signal)
+  const advance = async (ms: number) => {
+    await flushEventLoop()
+    time.advance(ms)
+    // The module of the messages is loaded at the first one.
+    await import('../../../src/flows/turn/turn-status.ts')
+    await import('../../../src/outbox/status-message.ts')
+    await flushEventLoop()
+  }
+  await advance(180_000)
+  assert.deepEqual(sender.texts(), [])
+  isWaitingForUser = false
+  progress.listener.onToolStart({ id: 'c1', name: 'terminal', arguments: '{}' }, 'npm test')
+  await advance(180_000)
+  assert.deepEqual(sender.texts(), ['⏳ Still working (6 min): **terminal** `npm test`'])
+  progress.close()
+  await advance(1_000)
+  assert.equal(sender.shown.size, 0)
+  assert.deepEqual(time.pendingSleeps(), [])
 })

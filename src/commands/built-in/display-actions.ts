@@ -1,0 +1,39 @@
+/**
+ * The code of `/verbose` and `/footer`. Loaded with the first of them.
+ */
+import type { CommandContext, CommandServices } from '../command.ts'
+
+const explanations: Readonly<Record<string, string>> = {
+  off: 'tools are not shown.',
+  new: 'a line when another tool begins.',
+  all: 'a line for each call of a tool.',
+  verbose: 'a line for each call of a tool, with its arguments and its result.',
+}
+
+export async function verbose(
+  { sessionKey, source, args }: CommandContext,
+  services: CommandServices,
+): Promise<string> {
+  const chosen = await services.settings(sessionKey)
+  const { permitsVerbose, toolProgress, toolProgressModes: modes } = services.display(source.platform, chosen)
+  if (!permitsVerbose)
+    return 'The operator has not enabled this command (`display.tool_progress_command: true` in config.yaml).'
+  const typed = args.trim().toLowerCase()
+  if (typed !== '' && !modes.includes(typed)) return `Write \`/verbose\`, or add \`${modes.join('`, `')}\`.`
+  const next = typed === '' ? modes[(modes.indexOf(toolProgress) + 1) % modes.length] : typed
+  const mode = next ?? 'off'
+  await services.changeSetting(sessionKey, 'tool_progress', mode)
+  return `Tools in this conversation: **${mode}**, ${explanations[mode] ?? ''}`
+}
+
+export async function footer({ sessionKey, source, args }: CommandContext, services: CommandServices): Promise<string> {
+  const typed = args.trim().toLowerCase()
+  if (!['', 'on', 'off', 'status'].includes(typed)) return 'Write `/footer`, or add `on`, `off` or `status`.'
+  const { hasFooter } = services.display(source.platform, await services.settings(sessionKey))
+  if (typed === 'status') return `The line below my answers is **${hasFooter ? 'on' : 'off'}**.`
+  const isOn = typed === '' ? !hasFooter : typed === 'on'
+  await services.changeSetting(sessionKey, 'footer', isOn ? 'on' : 'off')
+  return isOn
+    ? '**On**: a line below my answers shows the model, the tokens, the time and the use of the context.'
+    : '**Off**: my answers have no line below them.'
+}
