@@ -6,9 +6,12 @@ import type { AgentConfig } from '../agent/config.ts'
 import { isYolo, toggleYolo } from '../approvals/queries.ts'
 import type { CommandServices, ConfiguredChoices } from '../commands/command.ts'
 import type { AgentCommandDeps } from '../flows/agent-commands.ts'
+import type { AgentServices } from '../flows/agent-services.ts'
 import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/command-dispatcher.ts'
 import { displaySettings, toolProgressModes } from '../flows/turn/config.ts'
 import type { RunAgentCommand } from '../flows/turn-access.ts'
+import type { Log } from '../lib/log.ts'
+import type { Redactor } from '../lib/redact.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { changeSessionSetting, readSessionSettings } from '../sessions/session-state.ts'
 import type { AgentRuntime } from './compose-agent.ts'
@@ -87,8 +90,8 @@ function composeAgentCommands(
 }
 
 function composeCommandServices(
-  { options, settings, accountDirectory, platforms, store, redact, degraded, startedAt, clock }: AppContext,
-  { sessionServices, approvals, commands, backgroundTasks, busyArrivals, engine, pause }: Core,
+  { options, settings, accountDirectory, platforms, store, redact, degraded, startedAt, clock, log }: AppContext,
+  { sessionServices, approvals, commands, quickCommandRuns, backgroundTasks, busyArrivals, engine, pause }: Core,
   { agentServices, compressSession }: Agent,
 ): CommandServices {
   const { stopTurn, resetSession, sessionStatus } = sessionServices
@@ -113,6 +116,7 @@ function composeCommandServices(
     },
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),
+    runQuickCommand: composeQuickCommands(log, redact, quickCommandRuns, agentServices.openShell),
     redact,
     async busyModes() {
       const [{ createBusyServices }, arrivals] = await Promise.all([
@@ -164,5 +168,24 @@ function configuredChoices(
     reasoningEffort: reasoning_effort,
     // The Responses API encrypts it.
     givesThinking: provider !== 'openai-responses',
+  }
+}
+
+function composeQuickCommands(
+  log: Log,
+  redact: Redactor,
+  running: Core['quickCommandRuns'],
+  openShell: AgentServices['openShell'],
+): CommandServices['runQuickCommand'] {
+  return async (command, context) => {
+    const { runQuickCommand } = await import('../flows/quick-command.ts')
+    const stop = new AbortController()
+    running.set(context.sessionKey, stop)
+    try {
+      const signal = AbortSignal.any([context.signal, stop.signal])
+      return await runQuickCommand({ openShell, redact, log }, command, { ...context, signal })
+    } finally {
+      running.delete(context.sessionKey)
+    }
   }
 }

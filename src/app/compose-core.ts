@@ -92,6 +92,8 @@ export interface Core {
   readonly events: GatewayEvents
   readonly engine: Engine
   readonly commands: CommandRegistry
+  /** The quick commands that run now. */
+  readonly quickCommandRuns: Map<SessionKey, AbortController>
   readonly turnResults: EventResults
   readonly runningTurns: RunningTurns
   readonly outbox: Outbox
@@ -129,7 +131,8 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     concurrency,
     onSaturated: (isSaturated) => modelCalls.turnMustWait(concurrency(), isSaturated),
   })
-  const commands = createCommandRegistry()
+  const commands = createCommandRegistry(undefined, () => settings().quick_commands)
+  const quickCommandRuns = new Map<SessionKey, AbortController>()
   const turnResults = createEventResults(store)
   const runningTurns = createRunningTurns()
   const outbox = composeOutbox(context, events)
@@ -198,7 +201,11 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
       runningTurns.stopEvent(seq)
       turnResults.publish(seq, result)
     },
-    onControlEvent: commandDecisions.onEnqueued,
+    onControlEvent(key, event) {
+      commandDecisions.onEnqueued(key, event)
+      // Commands run one after another, and `/stop` must not wait.
+      if (commands.bypassesHooks(event)) quickCommandRuns.get(key)?.abort()
+    },
     stopEvent: sessionServices.stopEvent,
     isBusy: (key) => engine.isBusy(key) || runningTurns.paused() !== null,
     arriveBusy: async (key, event) => (await busy()).arrive(key, event),
@@ -213,6 +220,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     events,
     engine,
     commands,
+    quickCommandRuns,
     turnResults,
     runningTurns,
     outbox,

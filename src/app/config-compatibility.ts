@@ -22,6 +22,7 @@ const modelAliases: readonly KeyAlias[] = [
 const tokenAliases: readonly KeyAlias[] = [{ from: 'platforms.slack.token', to: 'platforms.slack.bot_token' }]
 
 const sessionAliases: readonly KeyAlias[] = [
+  'quick_commands',
   'reset_triggers',
   'session_reset',
   'reset_by_platform',
@@ -87,7 +88,6 @@ const plannedKeys = [
   'profile',
   'profile_routes',
   'providers',
-  'quick_commands',
   'session_store_max_age_days',
   'sessions_dir',
   'skills',

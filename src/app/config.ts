@@ -3,6 +3,7 @@
  */
 import { agentConfig } from '../agent/config.ts'
 import { approvalsConfig } from '../approvals/config.ts'
+import { commandsConfig } from '../commands/config.ts'
 import { type Config, type ConfigOptions, createConfig } from '../config/load.ts'
 import type { EnvironmentBinding } from '../config/overrides.ts'
 import type { SafeValue } from '../config/replace-invalid.ts'
@@ -25,6 +26,7 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
   return {
     ...agentConfig,
     ...approvalsConfig,
+    ...commandsConfig,
     ...deliveryConfig,
     ...displayConfig,
     ...hooksConfig,

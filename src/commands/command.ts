@@ -46,6 +46,8 @@ export interface CommandServices {
   display(platform: string, chosen: Readonly<Partial<Record<string, string>>>): ConversationDisplay
   /** How this gateway was installed. */
   installation(): Promise<Installation>
+  /** Runs the shell command of a quick command. `/stop` ends it. Resolves with the reply. */
+  runQuickCommand(command: string, context: CommandContext): Promise<string>
   /** Takes known secrets, and what looks like one, out of a text. */
   redact(text: string): string
   /** Queues a compression of the session; its turn reports the result. `says` is the reply until then. */
@@ -157,6 +159,8 @@ export interface CommandDefinition {
   readonly description: string
   /** Shown after the name in /help, for example `[name]`. */
   readonly argsHint: string
+  /** Arguments before those that are typed, of an alias of the operator. */
+  readonly argsBefore?: string
   /**
    * `control` runs at once, also during a turn; `turn` waits in the queue of the session.
    * All built-in commands are `control`.

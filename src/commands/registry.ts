@@ -39,6 +39,8 @@ import {
   yoloCommand,
 } from './built-in/session.ts'
 import type { CommandDefinition } from './command.ts'
+import type { QuickCommands } from './config.ts'
+import { findQuickCommand, listQuickCommands } from './quick-commands.ts'
 
 export interface CommandRegistry {
   /** By canonical name or alias, lower case. */
@@ -84,20 +86,28 @@ const builtInCommands: readonly CommandDefinition[] = [
   debugCommand,
 ]
 
-export function createCommandRegistry(definitions: readonly CommandDefinition[] = builtInCommands): CommandRegistry {
+/** @param quickCommands those of the operator, read for each command. Built-in commands win over them, they over plugins. */
+export function createCommandRegistry(
+  definitions: readonly CommandDefinition[] = builtInCommands,
+  quickCommands: () => QuickCommands = () => ({}),
+): CommandRegistry {
   const byName = new Map<string, CommandDefinition>()
   let ordered = definitions
   const namesOf = ({ name, aliases }: CommandDefinition) => [name, ...aliases]
   for (const definition of definitions) {
     for (const name of namesOf(definition)) if (!byName.has(name)) byName.set(name, definition)
   }
+  const builtIn = new Set(byName.keys())
+  const find = (name: string) => byName.get(name)
+  const resolve = (name: string) =>
+    builtIn.has(name) ? find(name) : (findQuickCommand(quickCommands(), name, find) ?? find(name))
   return {
-    resolve: (name) => byName.get(name),
+    resolve,
     bypassesHooks(event) {
       const command = parseCommand(event)
-      return command !== null && byName.get(command.name)?.bypassesHooks === true
+      return command !== null && resolve(command.name)?.bypassesHooks === true
     },
-    list: () => ordered,
+    list: () => [...ordered, ...listQuickCommands(quickCommands(), find)],
     register(definition) {
       const taken = namesOf(definition).find((name) => byName.has(name))
       if (taken !== undefined) throw new Error(`the command /${taken} already exists`)

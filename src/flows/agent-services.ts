@@ -4,6 +4,7 @@
  */
 import { dirname, resolve } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
+import type { Environment } from '../agent/environments/environment.ts'
 import { createSessionResourcePool, withVariables } from '../agent/environments/session-resources.ts'
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
@@ -68,6 +69,8 @@ export interface AgentServices {
   toolContext(turn: CallingTurn, call: ToolCall, signal: AbortSignal): ToolContext
   /** A separate terminal and todo list for the tools of a sub-agent of this turn. */
   openSubagentWorkspace(sessionId: string, turnId: string, turn: CallingTurn): SubagentWorkspace
+  /** A shell outside of sessions, for a command of the operator. Rejects where commands do not run on this machine. */
+  openShell(): Promise<Pick<ToolRuntime, 'commandPolicy'> & { readonly environment: Environment }>
   /** Whether a command of the session runs in the background. */
   hasRunningCommand(sessionId: string): boolean
   cwd(): string
@@ -188,6 +191,13 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       toolContextFor: (call, signal) => toolContextFor({ sessionId, turnId, turn }, () => [], call, signal),
       close: () => resources.dispose(sessionId),
     }),
+    async openShell() {
+      const { backend } = settings().terminal
+      if (backend !== 'local') throw new Error(`commands do not run on this machine (terminal.backend: ${backend})`)
+      await agentTools.get()
+      const { commandPolicy, createEnvironment } = requireRuntime()
+      return { commandPolicy, environment: createEnvironment() }
+    },
     hasRunningCommand: resources.hasRunningCommand,
     cwd,
     sandbox: sandbox.get,

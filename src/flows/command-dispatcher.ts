@@ -122,7 +122,8 @@ function resolveCommand(
   const definition = parsed === null ? undefined : commands.resolve(parsed.name)
   if (parsed === null || definition === undefined) return undefined
   const { source } = event
-  const { name: rawCommand, args } = parsed
+  const { name: rawCommand } = parsed
+  const args = [definition.argsBefore ?? '', parsed.args].join(' ').trim()
   const authority = event.authority ?? authorityOf(source)
   return {
     definition,

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { createFileGuard } from '../agent/command-policy/file-guard.ts'
-import { createCommandPolicy } from '../agent/command-policy/policy.ts'
+import { type CommandPolicy, createCommandPolicy } from '../agent/command-policy/policy.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { installCliShim } from '../agent/environments/cli-shim.ts'
 import { createLocalEnvironment } from '../agent/environments/local-environment.ts'
@@ -37,6 +37,7 @@ export interface ToolRuntimeDeps {
 }
 
 export interface ToolRuntime extends SessionResourcesDeps {
+  readonly commandPolicy: CommandPolicy
   readonly tools: LoadedTools
 }
 
@@ -46,12 +47,13 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
   const { agent, delegation, terminal } = deps.settings()
   const { values, process } = environment()
   const userHome = values['HOME'] ?? home.root
+  const commandPolicy = createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny })
   const registry = createToolRegistry({
     directory: new URL('../agent/tools/', import.meta.url),
     disabledToolsets: [...agent.disabled_toolsets, ...toolsetsNotAvailable(terminal.backend)],
     log,
     deps: {
-      commandPolicy: createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny }),
+      commandPolicy,
       fileGuard: createFileGuard({
         home: home.root,
         userHome,
@@ -74,6 +76,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
   const binDir = await installCliShim(join(home.cache, 'bin'), deps.commandLine)
   return {
     tools,
+    commandPolicy,
     createEnvironment: () =>
       createLocalEnvironment({
         cwd: deps.cwd(),

@@ -66,6 +66,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     installation: () => assert.fail('unexpected use'),
     redact: () => assert.fail('unexpected use'),
     busyModes: () => assert.fail('unexpected use of busyModes'),
+    runQuickCommand: () => assert.fail('unexpected use'),
     compressSession: () => assert.fail('unexpected compression'),
     gatewayStatus: () => gateway,
     answerQuestion: () => assert.fail('unexpected answer'),

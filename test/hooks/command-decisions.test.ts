@@ -71,6 +71,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       installation: failIfCalled,
       redact: failIfCalled,
       busyModes: failIfCalled,
+      runQuickCommand: failIfCalled,
       compressSession: failIfCalled,
       toggleYolo: failIfCalled,
       isYolo: failIfCalled,

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { conversation, runCommand } from './support.ts'
+
+const ada = { user: 'ada', chat: 'ada-dm' }
+const bob = { user: 'bob', chat: 'bob-dm' }
+
+function config(quick_commands: Readonly<Record<string, unknown>>) {
+  return { roles: { owners: ['fake:ada'] }, quick_commands }
+}
+
+test('a quick command runs a shell command and replies with its output, without the model', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: config({
+      hello: { type: 'exec', command: "printf 'hi %s' there; echo; echo '```'; env" },
+      fails: { type: 'exec', command: 'echo why; exit 3' },
+      open: { type: 'exec', command: 'echo for all', everybody: true },
+    }),
+    gateway: { environment: { PATH: process.env['PATH'], HOME: '/tmp', FAKE_API_KEY: 'a-secret-of-the-gateway' } },
+  })
+  const output = await runCommand(gateway, '/hello', ada)
+  assert.match(output, /hi there/)
+  assert.doesNotMatch(output, /a-secret-of-the-gateway|test-key/)
+  assert.match(await runCommand(gateway, '/fails', ada), /3[\s\S]*why/)
+  assert.match(await runCommand(gateway, '/hello', bob), /owners/)
+  assert.match(await runCommand(gateway, '/open', bob), /for all/)
+  assert.deepEqual(gateway.model.requests, [])
+})
+
+test('a quick command passes the command policy', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: config({
+      wipe: { type: 'exec', command: 'rm -rf /' },
+      clean: { type: 'exec', command: 'rm -rf build', everybody: true },
+    }),
+  })
+  assert.match(await runCommand(gateway, '/wipe', ada), /never runs/)
+  assert.match(await runCommand(gateway, '/clean', bob), /owner/)
+  assert.match(await runCommand(gateway, '/clean', ada), /Done/)
+  await gateway.waitForLog({ event: 'quick_command.refused', command: 'wipe' })
+})
+
+test('/stop ends a quick command at once', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: config({ wait: { type: 'exec', command: 'touch started; sleep 25' } }),
+  })
+  await gateway.say('/wait', ada)
+  await gateway.waitForLog({ event: 'command.started', command: 'wait' })
+  await gateway.say('/stop', ada)
+  await gateway.waitForReply('was stopped', 'ada-dm')
+  await gateway.waitForReply('nothing to stop', 'ada-dm')
+})
+
+test('an alias stands for a command with its arguments; built-in commands win, and a loop explains itself', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: config({
+      taxes: { type: 'alias', target: '/new Taxes' },
+      t: { type: 'alias', target: 'taxes of' },
+      new: { type: 'alias', target: '/help' },
+      a: { type: 'alias', target: '/b' },
+      b: { type: 'alias', target: '/a' },
+      lost: { type: 'alias', target: '/nowhere' },
+    }),
+  })
+  assert.match(await runCommand(gateway, '/t 2026', ada), /New conversation: Taxes of 2026$/)
+  assert.match(await runCommand(gateway, '/new', ada), /New conversation/)
+  assert.match(await runCommand(gateway, '/a', ada), /itself/)
+  assert.match(await runCommand(gateway, '/lost', ada), /does not exist/)
+  const listed = await runCommand(gateway, '/help', ada)
+  assert.match(listed, /`\/taxes/)
+  assert.equal(listed.match(/`\/new/g)?.length, 1)
+})
+
+test('an alias needs the permission for the command that it stands for', async (t) => {
+  const gateway = await startTestGateway(t, { config: config({ report: { type: 'alias', target: '/debug' } }) })
+  assert.match(await runCommand(gateway, '/report', bob), /owners/)
+  assert.match(await runCommand(gateway, '/report', ada), /hermes doctor/)
+})
+
+/** Config files are reread when they change. */
+async function changeConfig(gateway: TestGateway, change: Readonly<Record<string, unknown>>): Promise<void> {
+  gateway.configure(change)
+  gateway.current().config.reload()
+}
+
+test('quick commands change with the configuration, without a restart', async (t) => {
+  const gateway = await startTestGateway(t, { config: config({}) })
+  await gateway.say('/later', ada)
+  await gateway.waitForReply('Unknown command', 'ada-dm')
+  await changeConfig(gateway, config({ later: { type: 'exec', command: 'echo now it is there' } }))
+  assert.match(await runCommand(gateway, '/later', ada), /now it is there/)
+  assert.deepEqual(gateway.model.requests.map(conversation), [])
+})
