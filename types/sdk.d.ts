@@ -1709,6 +1709,8 @@ declare module 'hermes-gateway:message/event' {
         readonly maxIterations?: number;
         /** A label for the kind of turn, passed to plugins. */
         readonly route: string;
+        /** A person asked for it in the chat of `deliver`: its reply names the task. */
+        readonly isRequested?: true;
     }
     export interface ParsedCommand {
         /** Lower case, without slash and `@bot` suffix. */

@@ -107,6 +107,10 @@ function composeCommandServices(
       const database = options.home.databaseFile
       return createConversationServices({ store, database, changeConversation, sessionReplaced, contextLength, clock })
     },
+    async tasks() {
+      const { createRequestedTasks } = await import('../flows/requested-tasks.ts')
+      return createRequestedTasks({ tasks: backgroundTasks, stopEvent: sessionServices.stopEvent })
+    },
     settings: (key) => store.run(() => readSessionSettings(key)),
     changeSetting: (key, name, value) => store.run(() => changeSessionSetting(key, name, value)),
     display(platform, chosen) {

@@ -38,6 +38,8 @@ export interface CommandServices {
   conversations(): Promise<ConversationServices>
   /** What people have chosen for this conversation. */
   settings(key: SessionKey): Promise<Readonly<Partial<Record<string, string>>>>
+  /** Loads what the commands for background tasks need. */
+  tasks(): Promise<TaskServices>
   /** Stores a choice; null removes it. */
   changeSetting(key: SessionKey, name: ConversationChoice, value: string | null): Promise<void>
   /** What the configuration offers. */
@@ -79,6 +81,33 @@ export interface CommandServices {
 }
 
 export type ConversationChoice = 'reasoning_effort' | 'show_reasoning' | 'personality' | 'tool_progress' | 'footer'
+/** Whose command it is. */
+type Requester = Pick<CommandContext, 'source' | 'authority'>
+
+export interface TaskServices {
+  /** Resolves once the task is on disk. Rejects as the inbox. */
+  start(
+    by: Requester,
+    prompt: string,
+  ): Promise<
+    { readonly status: 'started'; readonly id: string } | { readonly status: 'too-many'; readonly limit: number }
+  >
+  /** The tasks that have not ended: one's own; for an owner in a private chat all. */
+  list(by: Requester): readonly RequestedTask[]
+  /** False for a task that has ended, and for that of somebody else unless an owner stops it. */
+  stop(by: Requester, id: string): Promise<boolean>
+}
+
+export interface RequestedTask {
+  readonly id: string
+  /** Of the person or hook that requested it. */
+  readonly by: string
+  readonly requesterId: string
+  readonly ageMs: number
+  readonly prompt: string
+}
+
+export type ConversationChoice = 'reasoning_effort' | 'show_reasoning' | 'personality'
 
 export interface ConfiguredChoices {
   /** Of `personalities`. */

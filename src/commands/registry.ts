@@ -38,6 +38,7 @@ import {
   verboseCommand,
   yoloCommand,
 } from './built-in/session.ts'
+import { agentsCommand, backgroundCommand } from './built-in/task.ts'
 import type { CommandDefinition } from './command.ts'
 import type { QuickCommands } from './config.ts'
 import { findQuickCommand, listQuickCommands } from './quick-commands.ts'
@@ -70,6 +71,8 @@ const builtInCommands: readonly CommandDefinition[] = [
   sessionsCommand,
   titleCommand,
   branchCommand,
+  backgroundCommand,
+  agentsCommand,
   compressCommand,
   reasoningCommand,
   personalityCommand,

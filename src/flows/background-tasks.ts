@@ -6,7 +6,7 @@
 
 import type { EventResults } from '../inbox/event-results.ts'
 import type { Inbox } from '../inbox/inbox.ts'
-import { listOpenEventsOfPlatform } from '../inbox/queries.ts'
+import { findEventPayload, listOpenEventsOfPlatform } from '../inbox/queries.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { brand, sessionIdAt } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
@@ -34,6 +34,10 @@ export interface TaskRequest extends Pick<BackgroundTask, 'deliver'> {
   readonly authority: Authority
   readonly maxIterations?: number | undefined
   readonly route?: string | undefined
+  /** A person asked for it in the chat of `deliver`. */
+  readonly isRequested?: true | undefined
+  /** A second request with this key is the first one, over crashes, too. */
+  readonly key?: string | undefined
 }
 
 /** A task that has not ended. It may be queued. */
@@ -44,23 +48,34 @@ export interface OpenTask {
   readonly ageMs: number
 }
 
+/** As `OpenTask`, for those who may see what was asked. */
+export interface OpenTaskDetails extends OpenTask {
+  /** The number of its event. */
+  readonly seq: number
+  /** The id of the requester. */
+  readonly requesterId: string
+  readonly prompt: string
+}
+
 export interface BackgroundTasks {
   /** Resolves with the id of the task once it is on disk. Rejects as the inbox: `inbox/too-large`, `http/starting`, `store/…`. */
   start(order: TaskRequest): Promise<string>
   /** Tracks the tasks of the last process. Rejects `store/…`. */
   recover(): Promise<void>
   open(): readonly OpenTask[]
+  details(): readonly OpenTaskDetails[]
 }
 
 export function createBackgroundTasks({ store, inbox, turnResults, clock, log }: BackgroundTasksDeps): BackgroundTasks {
-  const open = new Map<string, { readonly by: string; readonly since: number }>()
+  const open = new Map<string, Omit<OpenTaskDetails, 'id' | 'ageMs'> & { readonly since: number }>()
   /** A task is tracked as long as this process lives. */
   const never = new AbortController().signal
 
-  function trackTask(seq: number, { source, timestamp, task }: MessageEvent): void {
+  function trackTask(seq: number, { source, timestamp, task, text }: MessageEvent): void {
     if (task === undefined) return
     const { id } = task
-    open.set(id, { by: toLabel(source.userName ?? '', 80), since: timestamp })
+    const { userName = '', userId: requesterId = '' } = source
+    open.set(id, { by: toLabel(userName, 80), since: timestamp, seq, requesterId, prompt: text })
     turnResults
       .wait(seq, never)
       .then(
@@ -80,12 +95,19 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
     log[state === 'done' ? 'info' : 'warn'](fields, `background task ended: ${previewOf(result)}`)
   }
 
+  /** The task that a request before a crash has started. */
+  async function idOf(seq: number): Promise<string> {
+    const payload = await store.run(() => findEventPayload(seq))
+    return (payload === undefined ? undefined : parseStoredEvent(payload).task?.id) ?? ''
+  }
+
   return {
     async start(order) {
       const now = clock()
       const event = taskEvent(order, now)
       const { id } = event.task
-      const accepted = await inbox.accept(event, [brand<EventKey>(`background:${id}`)])
+      const accepted = await inbox.accept(event, [brand<EventKey>(`background:${order.key ?? id}`)])
+      if (accepted.status === 'duplicate' && order.key !== undefined) return await idOf(accepted.seq)
       if (accepted.status !== 'accepted') throw new Error(`the background task ${id} was ${accepted.status}`)
       log.info(
         { event: 'task.started', task: id, by: order.requester.name, to: order.deliver?.platform ?? '' },
@@ -101,12 +123,13 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
     },
 
     open: () => [...open].map(([id, { by, since }]) => ({ id, by, ageMs: clock() - since })),
+    details: () => [...open].map(([id, { since, ...task }]) => ({ id, ...task, ageMs: clock() - since })),
   }
 }
 
 function taskEvent(order: TaskRequest, now: number): MessageEvent & { readonly task: BackgroundTask } {
   const id = `bg_${sessionIdAt(now).slice('YYYYMMDD_'.length)}`
-  const { deliver, maxIterations, prompt, requester, route = backgroundPlatform } = order
+  const { deliver, maxIterations, prompt, requester, route = backgroundPlatform, isRequested } = order
   return {
     source: {
       platform: backgroundPlatform,
@@ -122,7 +145,11 @@ function taskEvent(order: TaskRequest, now: number): MessageEvent & { readonly t
     internal: true,
     authority: order.authority,
     allowGatewayControl: false,
-    task: { id, deliver, route, ...(maxIterations === undefined ? {} : { maxIterations }) },
+    task: {
+      ...{ id, deliver, route },
+      ...(maxIterations === undefined ? {} : { maxIterations }),
+      ...(isRequested === undefined ? {} : { isRequested }),
+    },
   }
 }
 

@@ -81,6 +81,8 @@ export interface BackgroundTask {
   readonly maxIterations?: number
   /** A label for the kind of turn, passed to plugins. */
   readonly route: string
+  /** A person asked for it in the chat of `deliver`: its reply names the task. */
+  readonly isRequested?: true
 }
 
 export interface ParsedCommand {

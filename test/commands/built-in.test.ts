@@ -59,6 +59,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     resetSession: async () => brand('s'),
     sessionStatus: async () => unused,
     conversations: () => assert.fail('unexpected use of conversations'),
+    tasks: () => assert.fail('unexpected use of tasks'),
     settings: () => assert.fail('unexpected use'),
     changeSetting: () => assert.fail('unexpected use'),
     choices: () => assert.fail('unexpected use'),

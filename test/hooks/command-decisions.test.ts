@@ -53,6 +53,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
     services: {
       version: '',
       answerQuestion: failIfCalled,
+    tasks: failIfCalled,
       pendingQuestion: failIfCalled,
       commands: failIfCalled,
       gatewayStatus: failIfCalled,

@@ -23,10 +23,12 @@ export const stopCommand: CommandDefinition = {
   name: 'stop',
   aliases: [],
   description: 'Stop what I am doing',
-  argsHint: '',
+  argsHint: '[task]',
   queue: 'control',
   bypassesHooks: true,
-  async run({ sessionKey }, services) {
+  async run(context, services) {
+    const { sessionKey, args } = context
+    if (/^bg_\w+$/.test(args.trim())) return (await import('./task-actions.ts')).stopTask(context, services)
     return (await services.stopTurn(sessionKey)) ? '⏹ Stopped.' : 'There is nothing to stop.'
   },
 }

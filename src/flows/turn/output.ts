@@ -459,5 +459,6 @@ function taskReplyText(task: BackgroundTask, { source }: MessageEvent, { state, 
   if (notice || state !== 'done') {
     return `⚠️ A background task (${toMarkdownLabel(source.userName ?? 'unnamed')}, ${task.id}) was not completed.\n\n${text}`
   }
-  return isSilence(text) ? '' : text
+  if (task.isRequested !== true) return isSilence(text) ? '' : text
+  return `✅ Background task complete (\`${task.id}\`)\n\n${isSilence(text) ? 'There is nothing to report.' : text}`
 }

@@ -1,0 +1,53 @@
+/**
+ * Background tasks that people request in a chat (contract §3.12): their limit, and who may see and stop them.
+ */
+import type { RequestedTask, TaskServices } from '../commands/command.ts'
+import { type SessionSource, targetOf } from '../message/source.ts'
+import type { BackgroundTasks } from './background-tasks.ts'
+import type { SessionServices } from './session-services.ts'
+
+export interface RequestedTasksDeps {
+  readonly tasks: Pick<BackgroundTasks, 'start' | 'details'>
+  readonly stopEvent: SessionServices['stopEvent']
+}
+
+/** For each person: a task may cost as much as many messages. */
+const maxOpenTasksPerPerson = 5
+
+export function createRequestedTasks({ tasks, stopEvent }: RequestedTasksDeps): TaskServices {
+  return {
+    async start({ source, authority }, prompt) {
+      const requester = { id: requesterIdOf(source), name: source.userName ?? requesterIdOf(source) }
+      const open = tasks.details().filter(({ requesterId }) => requesterId === requester.id)
+      if (open.length >= maxOpenTasksPerPerson) return { status: 'too-many', limit: maxOpenTasksPerPerson }
+      const { messageId } = source
+      const id = await tasks.start({
+        prompt,
+        requester,
+        authority,
+        deliver: targetOf(source),
+        isRequested: true,
+        // A crash between the start of the task and the end of the command repeats the command.
+        ...(messageId === undefined ? {} : { key: JSON.stringify([targetOf(source), messageId]) }),
+      })
+      return { status: 'started', id }
+    },
+    // In a group, others would read what an owner may see.
+    list: ({ source, authority }) =>
+      tasks.details().filter((task) => isOwn(task, source) || (authority.role === 'owner' && source.chatType === 'dm')),
+    async stop({ source, authority }, id) {
+      const found = tasks.details().find((task) => task.id === id)
+      if (found === undefined || !(isOwn(found, source) || authority.role === 'owner')) return false
+      await stopEvent(found.seq)
+      return true
+    },
+  }
+}
+
+function isOwn({ requesterId }: RequestedTask, source: SessionSource): boolean {
+  return requesterId === requesterIdOf(source)
+}
+
+function requesterIdOf({ platform, userId, chatId }: SessionSource): string {
+  return `${platform}:${userId ?? chatId}`
+}
