@@ -94,7 +94,7 @@ export interface TaskServices {
   >
   /** The tasks that have not ended: one's own; for an owner in a private chat all. */
   list(by: Requester): readonly RequestedTask[]
-  /** False for a task that has ended, and for that of somebody else unless an owner stops it. */
+  /** False for a task that has ended, and for one of another person unless an owner stops it. */
   stop(by: Requester, id: string): Promise<boolean>
 }
 

@@ -65,7 +65,7 @@ test('people see and stop their own tasks only, /stop leaves tasks alone, and ea
   assert.equal(gateway.current().status().background.length, 5)
 })
 
-test('a task has the rights of the person and asks nobody: what needs approval is refused', async (t) => {
+test('a task has the rights of the person and asks no questions: what needs approval is refused', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { roles: { owners: ['fake:user'] } },
     prepare: (home) => void mkdirSync(join(home.root, 'build')),
