@@ -80,7 +80,6 @@ export interface CommandServices {
   resumeAgent(): Promise<boolean>
 }
 
-export type ConversationChoice = 'reasoning_effort' | 'show_reasoning' | 'personality' | 'tool_progress' | 'footer'
 /** Whose command it is. */
 type Requester = Pick<CommandContext, 'source' | 'authority'>
 
@@ -107,7 +106,7 @@ export interface RequestedTask {
   readonly prompt: string
 }
 
-export type ConversationChoice = 'reasoning_effort' | 'show_reasoning' | 'personality'
+export type ConversationChoice = 'reasoning_effort' | 'show_reasoning' | 'personality' | 'tool_progress' | 'footer'
 
 export interface ConfiguredChoices {
   /** Of `personalities`. */
