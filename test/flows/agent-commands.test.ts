@@ -43,6 +43,7 @@ const forPeople = [
   ...['hooks accept audit', 'hooks accept --all', 'hooks new x', 'hooks test x', 'hooks pause x', 'hooks'],
   ...['plugins enable evil', 'plugins disable otel', 'plugins new x', 'plugins test x', 'plugins install x'],
   ...['approvals list', 'approvals revoke 1', 'approve always', 'deny', 'yolo', 'pairing approve fake 123456'],
+  ...['pairing list', 'pairing revoke fake alice', 'pairing clear-pending', 'pairing approve fake ABCDEFGH --json'],
   ...['config set terminal.sandbox off', 'config show', 'config edit', 'web url', 'doctor', 'chat -q hello'],
   ...[
     'pause',

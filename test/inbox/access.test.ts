@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AccessRule, type AccessRules, decideAccess, deniesEveryone } from '../../src/inbox/access.ts'
+import {
+  type AccessRule,
+  type AccessRules,
+  decideAccess,
+  decideRole,
+  deniesEveryone,
+  type RoleRules,
+} from '../../src/inbox/access.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 
 const closed: AccessRules = {
@@ -44,6 +51,9 @@ const matrix: readonly [string, Partial<AccessRules>, string][] = [
   ['a bot is on the list by its id', { allowFrom: ['bot'] }, '-------yy'],
   ['all users of the platform are allowed', { allowAllUsers: true }, 'yyyyy--yy'],
   ['all users of the gateway are allowed', { gatewayAllowAllUsers: true }, 'yyyyy--yy'],
+  ['ann is paired', { paired: { ids: new Set(['ann']), isDamaged: false } }, 'y-y-----y'],
+  ['a bot and an empty id are paired', { paired: { ids: new Set(['bot', '']), isDamaged: false } }, '--------y'],
+  ['the list of paired people is damaged', { paired: { ids: new Set(), isDamaged: true } }, '--------y'],
   ['the list holds an empty entry', { allowFrom: [''], groupAllowedChats: [''] }, '--------y'],
 ]
 
@@ -129,4 +139,38 @@ test('a name in the allow list allows no user, and the decision names this mista
     assert.equal(verdict.rule, 'names-listed')
   }
   assert.equal(decideAccess(ann, {}, { ...closed, allowFrom: ['bob'] }).rule, 'not-listed')
+})
+
+const noRoles: RoleRules = {
+  owners: [],
+  members: [],
+  guests: [],
+  adminFrom: [],
+  groupAdminFrom: [],
+  userAllowedCommands: [],
+  groupUserAllowedCommands: [],
+  hasOwners: false,
+}
+const paired = { ids: new Set(['ann']), isDamaged: false }
+
+/** The role of ann alone. */
+function roleOf(access: Partial<AccessRules>, roles: Partial<RoleRules> = {}) {
+  return decideRole(sources['ann alone'], { ...closed, ...access }, { ...noRoles, ...roles }).lowest
+}
+
+test('the pairing of a person decides before the allow lists, and after the rules for everybody', () => {
+  const ruleOf = (rules: Partial<AccessRules>): AccessRule =>
+    decideAccess(sources['ann alone'], {}, { ...closed, paired, ...rules }).rule
+  assert.equal(ruleOf({ allowFrom: ['ann'], gatewayAllowedUsers: ['ann'] }), 'paired')
+  assert.equal(ruleOf({ allowAllUsers: true }), 'allow-all-users')
+})
+
+test('a person who was approved is a member, also if the allow list makes others owners', () => {
+  assert.equal(roleOf({ allowFrom: ['ann'] }), 'owner')
+  assert.equal(roleOf({ paired }), 'member')
+  assert.equal(roleOf({ paired, allowFrom: ['ann'] }), 'member')
+  assert.equal(roleOf({ paired: { ids: new Set(), isDamaged: true }, allowFrom: ['ann'] }), 'member')
+  assert.equal(roleOf({ paired }, { owners: ['ann'], hasOwners: true }), 'owner')
+  assert.equal(roleOf({ paired }, { adminFrom: ['ann'], hasOwners: true }), 'owner')
+  assert.equal(roleOf({ paired }, { guests: ['ann'] }), 'guest')
 })

@@ -121,6 +121,32 @@ test('a damaged list of approved people admits no one and makes no one an owner'
   )
 })
 
+for (const [where, config] of Object.entries({
+  'the platform': { platforms: { fake: { allow_from: ['friend'], unauthorized_dm_behavior: 'ignore' } } },
+  'the gateway': { ...friendsOnly, gateway: { unauthorized_dm_behavior: 'ignore' } },
+  'the top level': { ...friendsOnly, unauthorized_dm_behavior: 'ignore' },
+}))
+  test(`with unauthorized_dm_behavior: ignore of ${where}, a stranger gets no answer`, async (t) => {
+    const gateway = await startTestGateway(t, { config })
+    await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+    await gateway.say('hello', { user: 'friend', chat: 'hers' })
+    await gateway.waitForReply('You said: hello', 'hers')
+    assert.deepEqual(gateway.replies('his'), [])
+    assert.deepEqual(gateway.current().config.state().degraded, [])
+  })
+
+test('the code of a person is no longer in the database when another person asks', async (t) => {
+  const gateway = await startTestGateway(t, { config: friendsOnly })
+  await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+  const code = await codeFor(gateway, 'his')
+  await gateway.waitForEvent('message:sent')
+  await gateway.say('me too', { user: 'other', chat: 'theirs' })
+  await codeFor(gateway, 'theirs')
+  await gateway.stop()
+  const texts = rowsIn(gateway.home, 'select text from outbox').map(({ text }) => String(text))
+  assert.ok(!texts.some((text) => text.includes(code)))
+})
+
 function writeApproved(directory: string, text: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   writeFileSync(join(directory, 'fake-approved.json'), text, { mode: 0o600 })
