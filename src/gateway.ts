@@ -14,7 +14,7 @@ import { removePidFile, writePidFile } from './app/pid-file.ts'
 import { readProfileFacts } from './app/profile-facts.ts'
 import { createAccountDirectory } from './flows/account-directory.ts'
 import { createExtensionWatcher, type ExtensionWatcher } from './flows/extension-watcher.ts'
-import { closeAttempts, recover } from './flows/recovery.ts'
+import { closeAttempts, hasRestartRequest, recover } from './flows/recovery.ts'
 import { runRetention } from './flows/retention.ts'
 import {
   connectedPlatforms,
@@ -169,6 +169,8 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
       onlyPlatforms,
       failpoint,
     })
+    if (onlyPlatforms === undefined && (await store.run(hasRestartRequest)))
+      await (await import('./flows/restart.ts')).reportRestart(restartDeps({ context, core }))
     state.url = (await endpoints.http.start()).url
     if (onlyPlatforms === undefined) writePidFile(home, { pid: process.pid, url: state.url })
   } catch (error) {
@@ -227,10 +229,11 @@ function run(parts: Parts): Gateway {
     initialConnectsDone: () => initialConnectsDone,
     plugins: agentRuntime.plugins.list,
     pluginsLoaded,
-    stop(force) {
-      stopped ??= stop(parts, force)
+    stop(force, isRestart) {
+      stopped ??= stop(parts, force, isRestart)
       return stopped
     },
+    announceRestart: async () => (await import('./flows/restart.ts')).requestRestart(restartDeps(parts)),
   }
 }
 
@@ -262,9 +265,14 @@ function followConfiguration(parts: Parts): void {
   })
 }
 
+function restartDeps({ context, core }: Pick<Parts, 'context' | 'core'>) {
+  const { store, accountDirectory, clock, log } = context
+  return { store, outbox: core.outbox, accountDirectory, clock, log, notices: core.turnNotices }
+}
+
 // — Stop: the reverse order, each step bounded
 
-async function stop(parts: Parts, force?: AbortSignal): Promise<void> {
+async function stop(parts: Parts, force?: AbortSignal, isRestart = false): Promise<void> {
   const { lock, state, stopping, context, core, agentRuntime, endpoints } = parts
   const { options, config, settings, store, clock, log, failpoint } = context
   const { engine, outbox, hooks, events } = core
@@ -279,7 +287,8 @@ async function stop(parts: Parts, force?: AbortSignal): Promise<void> {
   stopping.abort()
   await closeAttempts(store, log)
   const platforms = connectedPlatforms(supervisor.health())
-  const graceMs = settings().agent.drain_timeout * 1_000
+  const { drain_timeout, restart_drain_timeout } = settings().agent
+  const graceMs = (isRestart ? (restart_drain_timeout ?? drain_timeout) : drain_timeout) * 1_000
   const until = clock() + graceMs
   await engine.stop(graceMs, force)
   if (isDaemon) events.emit('gateway:shutdown', { platforms })
@@ -287,7 +296,7 @@ async function stop(parts: Parts, force?: AbortSignal): Promise<void> {
   await hooks.waitUntilIdle(Math.max(until - clock(), shutdownHooksTimeoutMs), force)
   // Not shortened by `force`: plugins are notified of the end of interrupted turns (seed 001).
   await plugins.stop(shutdownHooksTimeoutMs)
-  await outbox.stop(Math.min(graceMs, maxOutboxDrainMs))
+  await outbox.stop(isRestart ? maxOutboxDrainMs : Math.min(graceMs, maxOutboxDrainMs))
   await hooks.waitUntilIdle(shutdownHooksTimeoutMs, force)
   await hooks.stop(0)
   await supervisor.stop()

@@ -67,6 +67,11 @@ export const agentConfig = {
   agent: z
     .object({
       drain_timeout: seconds.default(30).describe('Seconds that running turns have to finish when the daemon stops.'),
+      restart_drain_timeout: z
+        .number()
+        .min(0)
+        .optional()
+        .describe('As `drain_timeout`, for a restart (`/restart`, SIGUSR1); by default the same. 0 interrupts at once.'),
       max_turns: z
         .int()
         .min(1)

@@ -91,7 +91,17 @@ function composeAgentCommands(
 
 function composeCommandServices(
   { options, settings, accountDirectory, platforms, store, redact, degraded, startedAt, clock, log }: AppContext,
-  { sessionServices, approvals, commands, quickCommandRuns, backgroundTasks, busyArrivals, engine, pause }: Core,
+  {
+    sessionServices,
+    outbox,
+    approvals,
+    commands,
+    quickCommandRuns,
+    backgroundTasks,
+    busyArrivals,
+    engine,
+    pause,
+  }: Core,
   { agentServices, compressSession }: Agent,
 ): CommandServices {
   const { stopTurn, resetSession, sessionStatus } = sessionServices
@@ -153,6 +163,11 @@ function composeCommandServices(
       const commands =
         authority.role === 'owner' ? ['*'] : permittedCommands(authority, accountDirectory.commandTiersOf(source))
       return { role: authority.role, tools: agentServices.toolListOf(authority), commands }
+    },
+    async gatewayAdmin() {
+      const { createGatewayAdmin } = await import('../flows/gateway-admin.ts')
+      const restart = options.onlyPlatforms === undefined ? options.onRestartRequest : undefined
+      return createGatewayAdmin({ store, outbox, accountDirectory, clock, log, startedAt, restart })
     },
     pauseAgent: pause.pause,
     resumeAgent: pause.resume,

@@ -44,7 +44,6 @@ export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
 /** Keys that no module reads yet. Each one in the file is reported as a note. */
 const plannedKeys = [
   'agent.gateway_timeout',
-  'agent.restart_drain_timeout',
   'agent.system_prompt',
   'always_log_local',
   'approvals.gateway_timeout',
@@ -80,7 +79,6 @@ const plannedKeys = [
   'platforms.*.channel_overrides',
   'platforms.*.channel_prompts',
   'platforms.*.channel_skill_bindings',
-  'platforms.*.gateway_restart_notification',
   'platforms.*.model',
   'platforms.*.provider',
   'platforms.*.proxy_url',

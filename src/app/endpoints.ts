@@ -10,6 +10,7 @@ import { pluginRoutes } from '../flows/plugin-routes.ts'
 import { createStatus, enabledPlatforms, type GatewayStatusReport, pluginWarnings } from '../flows/status.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
 import { createHttpServer, type HttpServer } from '../http/server.ts'
+import { HermesError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
@@ -138,6 +139,14 @@ function composeHttp(
         homeChannels: async () => (await import('../flows/delivery/home-channels.ts')).readHomeChannels(context),
         pause: core.pause,
         shutdown: () => options.onShutdownRequest?.(),
+        async restart() {
+          const { onRestartRequest } = options
+          if (isEmbedded || onRestartRequest === undefined)
+            throw new HermesError('http/bad-request', 'This gateway belongs to a terminal and cannot restart.')
+          const { requestRestart } = await import('../flows/restart.ts')
+          await requestRestart({ ...context, outbox })
+          onRestartRequest()
+        },
       }),
       ...hookRoutes(hooks, redact),
       ...pluginRoutes(plugins, config.reload, redact),

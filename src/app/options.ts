@@ -44,6 +44,8 @@ export interface GatewayOptions {
   readonly failpoint?: (point: string) => void
   /** An admin request asks for a shutdown; the owner of the process decides. */
   readonly onShutdownRequest?: () => void
+  /** An owner asks for a restart, which is stored. The owner of the process stops the gateway and starts it again. */
+  readonly onRestartRequest?: () => void
 }
 
 export interface Gateway {
@@ -63,6 +65,9 @@ export interface Gateway {
   /**
    * Accepts no new message, gives running turns `agent.drain_timeout` to end, leaves the rest for the next start.
    * Aborting `force` ends the wait for turns. May be called twice.
+   * @param isRestart turns have `agent.restart_drain_timeout`
    */
-  stop(force?: AbortSignal): Promise<void>
+  stop(force?: AbortSignal, isRestart?: boolean): Promise<void>
+  /** Stores that a restart follows and tells the home channels. Rejects `store/…`. */
+  announceRestart(): Promise<void>
 }

@@ -23,6 +23,15 @@ export async function gatewayRun(
 ): Promise<void> {
   const { home } = context
   const stopping = Promise.withResolvers<void>()
+  let isRestart = false
+  const stop = () => {
+    isRestart = false
+    stopping.resolve()
+  }
+  const restart = () => {
+    isRestart = true
+    stopping.resolve()
+  }
   let gateway: Gateway | undefined
   let errorHandlers: ProcessErrorHandlers | undefined
   let stopMemoryRelease: (() => void) | undefined
@@ -30,12 +39,13 @@ export async function gatewayRun(
     source: process,
     onTerminal: context.output.isTTY === true,
     clock: Date.now,
-    stop: stopping.resolve,
+    stop,
     exit(code) {
       if (gateway !== undefined) removePidFile(home, process.pid)
       process.exit(code)
     },
     reload: () => void gateway?.config.reload(),
+    restart: () => void announceRestart(gateway).then(restart),
   })
   try {
     // Loaded after the handlers were installed, because a signal may arrive during the load.
@@ -59,7 +69,8 @@ export async function gatewayRun(
       acceptHooks,
       log: { stream: context.errors, pretty: context.errors.isTTY === true },
       runAsPlugin: errorHandlers.runAsPlugin,
-      onShutdownRequest: stopping.resolve,
+      onShutdownRequest: stop,
+      onRestartRequest: restart,
     }).catch((error: unknown) => {
       throw explainDaemonLock(error, home)
     })
@@ -70,12 +81,30 @@ export async function gatewayRun(
     const memory = processMemory()
     stopMemoryRelease = memory === undefined ? undefined : startMemoryRelease(memory)
     await stopping.promise
-    await gateway.stop()
+    await gateway.stop(undefined, isRestart)
   } finally {
     stopMemoryRelease?.()
     errorHandlers?.uninstall()
     removeSignalHandlers()
   }
+  // A stop that was requested meanwhile has precedence.
+  if (isRestart) await replaceProcess(context)
+}
+
+/** Without a gateway, which is still starting, there is no one to tell. Never rejects: a full disk must not prevent a restart. */
+async function announceRestart(gateway: Gateway | undefined): Promise<void> {
+  try {
+    await gateway?.announceRestart()
+  } catch (error) {
+    gateway?.log.warn({ event: 'gateway.restart_not_announced', err: error }, 'a restart could not be announced')
+  }
+}
+
+async function replaceProcess(context: CliContext): Promise<void> {
+  const { restartProcess } = await import('./restart-process.ts')
+  const { exitCode, reason } = restartProcess(process)
+  context.errors.write(`hermes: start the gateway again: ${reason}\n`)
+  context.exitCode = exitCode
 }
 
 /** The address with the token is only printed on a terminal, because others may read a log or a pipe. */

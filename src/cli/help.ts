@@ -92,6 +92,6 @@ Examples:
   hermes chat --query 'What is on my disk?'    ask one question; stdout gets only the answer
 
 Home: $HERMES_HOME (default: ~/.hermes), or that of the profile. Documentation: ${docs}
-Exit codes: 0 success, 1 failure, 2 usage error, 3 no gateway is running, 78 configuration error,
-            130 interrupted.`
+Exit codes: 0 success, 1 failure, 2 usage error, 3 no gateway is running, 75 try again later,
+            78 configuration error, 130 interrupted.`
 }

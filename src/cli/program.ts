@@ -34,7 +34,7 @@ function addGatewayCommands(root: Command, context: CliContext): void {
     .command('run')
     .summary('run the daemon in the foreground')
     .description(
-      'Runs the daemon in the foreground. SIGTERM or Ctrl-C stops it gracefully, a second signal at once. SIGHUP reloads the configuration.',
+      'Runs the daemon in the foreground. SIGTERM or Ctrl-C stops it gracefully, a second signal at once. SIGHUP reloads the configuration, SIGUSR1 restarts the daemon.',
     )
     .option('--strict', 'exit with code 78 when the configuration is invalid', false)
     .option('--accept-hooks', 'run the programs under `hooks` of config.yaml without consent', false)
@@ -49,6 +49,13 @@ function addGatewayCommands(root: Command, context: CliContext): void {
     .action(async () => {
       const { gatewayStop } = await import('./gateway-stop.ts')
       await gatewayStop(context)
+    })
+  gateway
+    .command('restart')
+    .description('restart the running daemon and wait until it is ready; nothing is lost')
+    .action(async () => {
+      const { gatewayRestart } = await import('./gateway-restart.ts')
+      await gatewayRestart(context)
     })
   addPauseCommand(root, context)
 }

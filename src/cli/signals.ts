@@ -18,6 +18,8 @@ export interface SignalHandlerOptions {
   /** Called for further ones: exits at once with this code. */
   exit(code: number): void
   reload(): void
+  /** SIGUSR1, unless a stop was requested before. */
+  restart(): void
 }
 
 /** Launchers such as npm forward Ctrl-C although the terminal sends it to this process as well. */
@@ -31,6 +33,7 @@ export function installSignalHandlers({
   stop,
   exit,
   reload,
+  restart,
 }: SignalHandlerOptions): () => void {
   let stopRequestedAt: number | undefined
   const end = (code: number, repeats: boolean) => {
@@ -43,6 +46,7 @@ export function installSignalHandlers({
   const handlers = [
     ['SIGTERM', () => end(143, false)],
     ['SIGINT', () => end(130, onTerminal)],
+    ['SIGUSR1', () => stopRequestedAt === undefined && restart()],
     ['SIGHUP', onTerminal ? () => end(129, false) : reload],
   ] as const
   for (const [name, handler] of handlers) source.on(name, handler)

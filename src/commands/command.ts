@@ -74,6 +74,8 @@ export interface CommandServices {
   accessReason(source: SessionSource): string
   /** What this person may do, for `/whoami`. */
   permissionsOf(authority: Authority, source: SessionSource): Promise<Permissions>
+  /** Loads what owners do to the gateway. */
+  gatewayAdmin(): Promise<GatewayAdmin>
   /** Pauses the agent. Rejects when the pause cannot be stored; it is in effect until a restart. */
   pauseAgent(reason: string): Promise<void>
   /** False if the agent was not paused. */
@@ -137,6 +139,16 @@ export interface Installation {
   /** Operating system, its version and the processor. */
   readonly machine: string
   readonly logFile: string
+}
+
+/** What owners do to the gateway with a command. */
+export interface GatewayAdmin {
+  /** Makes the chat the home channel of its account. */
+  setHome(source: SessionSource): CommandReply
+  /** The home channel of the configuration counts again. */
+  clearHome(source: SessionSource): CommandReply
+  /** Restarts the gateway after the reply is stored. `sentAt`: when the command was sent, ms. */
+  restart(source: SessionSource, sentAt: number | undefined): CommandReply
 }
 
 export interface Permissions {

@@ -14,6 +14,7 @@ import {
   undoCommand,
   usageCommand,
 } from './built-in/conversation.ts'
+import { restartCommand, sethomeCommand } from './built-in/gateway.ts'
 import {
   commandsCommand,
   debugCommand,
@@ -81,6 +82,8 @@ const builtInCommands: readonly CommandDefinition[] = [
   verboseCommand,
   footerCommand,
   statusCommand,
+  sethomeCommand,
+  restartCommand,
   helpCommand,
   commandsCommand,
   whoamiCommand,

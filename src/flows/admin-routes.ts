@@ -33,6 +33,8 @@ export interface AdminRoutesDeps {
   readonly pause: { pause(reason: string): Promise<void>; resume(): Promise<boolean> }
   /** Starts the stop of the daemon. */
   shutdown(): void
+  /** Announces and starts a restart. Rejects `http/bad-request` where there is no daemon, or `store/…`. */
+  restart(): Promise<void>
 }
 
 const maxListRows = 200
@@ -90,6 +92,15 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
           throw new HermesError('http/bad-request', 'Expected {"reason": <text>} or {"off": true}.')
         await deps.pause.pause(reason)
         return Response.json({ ok: true })
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/restart',
+      access: 'token',
+      async handle() {
+        await deps.restart()
+        return Response.json({ ok: true }, { status: 202 })
       },
     },
     {

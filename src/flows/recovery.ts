@@ -10,6 +10,7 @@ import type { SessionKey } from '../message/ids.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { platformOf } from '../sessions/session-key.ts'
 import { sessionsWithOpenTurns } from '../sessions/turns.ts'
+import { query, row, type Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { BackgroundTasks } from './background-tasks.ts'
 
@@ -48,6 +49,13 @@ export async function recover(deps: RecoveryDeps): Promise<void> {
     if (isOwn(key)) await deps.announceRefused(brand<SessionKey>(key))
   if (onlyPlatforms === undefined) await deps.backgroundTasks.recover()
   deps.failpoint('recovery:done')
+}
+
+const selectRequest = query((db, _: Record<never, never>) => db.selectFrom('restart_requests').select('id').limit(1))
+
+/** Whether the last process was asked to restart. */
+export function* hasRestartRequest(): Transaction<boolean> {
+  return (yield* row(selectRequest, {})) !== undefined
 }
 
 /** An orderly stop begins: what it interrupts counts as no attempt. Without a writable database, the stop continues. */

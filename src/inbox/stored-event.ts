@@ -2,7 +2,8 @@
  * The stored form of an event: JSON, with the authority of its sender.
  */
 import { HermesError } from '../lib/errors.ts'
-import type { MessageEvent } from '../message/event.ts'
+import type { Authority } from '../message/authority.ts'
+import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
 import type { InboxDeps } from './deps.ts'
 
 /** @param payload JSON that the inbox has written, so its shape is known. */
@@ -16,7 +17,17 @@ export async function withAuthority(
   event: MessageEvent,
 ): Promise<MessageEvent> {
   if (event.internal === true && event.authority !== undefined) return event
-  return { ...event, authority: await authorityOf(event.source) }
+  const authority = await authorityOf(event.source)
+  return isRestartRequest(event, authority) ? { ...event, authority, text: '/restart' } : { ...event, authority }
+}
+
+const restartWords = /^\s*restart (?:the )?(?:hermes )?gateway[.!]?\s*$/i
+
+/** An owner may ask for a restart in plain words in a direct message (contract §3.5). A program that waits may not. */
+function isRestartRequest(event: MessageEvent, { role }: Authority): boolean {
+  if (event.text.length > 100 || !restartWords.test(event.text)) return false
+  if (event.allowGatewayControl === false || event.internal === true || !hasWaitingUser(event)) return false
+  return event.source.chatType === 'dm' && role === 'owner'
 }
 
 /** Throws `inbox/too-large`. */

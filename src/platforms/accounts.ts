@@ -23,6 +23,8 @@ export interface PlatformAccount {
   readonly access: AccessRules
   readonly roles: RoleRules
   readonly policy: AccountPolicy
+  /** The home channel is not told of restarts. */
+  readonly silentRestarts?: true
   /** The chat for messages that belong to no other chat. */
   readonly homeChannel?: { readonly chatId: string; readonly name?: string; readonly threadId?: string }
   /**
@@ -201,7 +203,8 @@ function toAccount(
       fileHosts: settings.file_hosts ?? [],
       unauthorizedDm: settings.unauthorized_dm_behavior ?? general.gateway.unauthorized_dm_behavior,
     },
-    ...(home === undefined ? {} : { homeChannel: toHomeChannel(home) }),
+    ...(settings.gateway_restart_notification === false ? { silentRestarts: true } : {}),
+    ...(home === undefined ? {} : { homeChannel: toHomeChannel(home, settings.home_channel_name) }),
     ...(blocked === undefined ? {} : { blocked }),
   }
 }
@@ -272,7 +275,10 @@ function optionsOf(platform: InstalledPlatform, settings: AccountSettings): Reco
   return values
 }
 
-function toHomeChannel(home: HomeChannelSetting): NonNullable<PlatformAccount['homeChannel']> {
-  const { chat_id: chatId, name, thread_id: threadId } = home
+function toHomeChannel(
+  home: HomeChannelSetting,
+  otherName: string | undefined,
+): NonNullable<PlatformAccount['homeChannel']> {
+  const { chat_id: chatId, name = otherName, thread_id: threadId } = home
   return { chatId, ...(name === undefined ? {} : { name }), ...(threadId === undefined ? {} : { threadId }) }
 }

@@ -54,6 +54,11 @@ const accountFields = {
     )
     .optional()
     .describe('The chat for messages that belong to no other chat.'),
+  home_channel_name: z.string().optional().describe('The name of `home_channel`, where it has none itself.'),
+  gateway_restart_notification: z
+    .boolean()
+    .optional()
+    .describe('Whether the home channel is told before and after a restart; default: true.'),
   edits: z
     .enum(['ignore', 'amend', 'rerun'])
     .optional()
@@ -229,7 +234,7 @@ function manifestVariables({ name, access, environment }: PlatformManifest): Pla
     path: ['platforms', name, key],
     kind,
   })
-  if (access === 'token') return [...own, general('HOME_CHANNEL', 'home_channel', 'string')]
+  if (access === 'token') return [...own, general('HOME_CHANNEL', 'home_channel', 'string'), general('HOME_CHANNEL_NAME', 'home_channel_name', 'string')]
   return [
     ...own,
     general('ALLOWED_USERS', 'allow_from', 'list'),
@@ -238,6 +243,7 @@ function manifestVariables({ name, access, environment }: PlatformManifest): Pla
     general('GROUP_ALLOWED_USERS', 'group_allow_from', 'list'),
     general('GROUP_ALLOWED_CHATS', 'group_allowed_chats', 'list'),
     general('HOME_CHANNEL', 'home_channel', 'string'),
+    general('HOME_CHANNEL_NAME', 'home_channel_name', 'string'),
   ]
 }
 

@@ -20,7 +20,8 @@ test('help lists every command on one line, two examples and the address of the 
   const { code, stdout } = await runInProcess(home, ['--help'])
   assert.equal(code, 0)
   const commands = [
-    'gateway run|status|stop',
+    'gateway run|status|stop|restart',
+    'send <target> <text>',
     'chat',
     'web url',
     'status',

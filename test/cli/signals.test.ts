@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { readPidFile } from '../../src/cli/daemon.ts'
 import { installSignalHandlers } from '../../src/cli/signals.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { assertFailed, hermes, homeWith, quietConfig, runInProcess, startDaemon, startHermes } from './support.ts'
@@ -17,6 +19,7 @@ function installHandlers(onTerminal: boolean) {
     stop: () => calls.push('stop'),
     exit: (code) => calls.push(code),
     reload: () => calls.push('reload'),
+    restart: () => calls.push('restart'),
   })
   return { source, calls, clock, remove }
 }
@@ -47,6 +50,14 @@ test('SIGHUP reloads the configuration, but ends a daemon whose terminal was clo
   const terminal = installHandlers(true)
   terminal.source.emit('SIGHUP', 'SIGHUP')
   assert.deepEqual(terminal.calls, ['stop'])
+})
+
+test('SIGUSR1 restarts the daemon, unless it stops already', () => {
+  const { source, calls } = installHandlers(false)
+  source.emit('SIGUSR1', 'SIGUSR1')
+  source.emit('SIGTERM', 'SIGTERM')
+  source.emit('SIGUSR1', 'SIGUSR1')
+  assert.deepEqual(calls, ['restart', 'stop'])
 })
 
 test('SIGTERM waits for the running turn; a second one exits at once and removes the pid file', async (t) => {
@@ -87,10 +98,16 @@ async function askUntil(signal: AbortSignal, url: string, token: string): Promis
   }
 }
 
-test('SIGHUP applies a changed configuration, SIGUSR1 opens no debugger, SIGTERM exits with code 0', async (t) => {
+test('SIGUSR1 and hermes gateway restart keep the process of the daemon and open no debugger; then SIGHUP and SIGTERM work as before', async (t) => {
   const home = homeWith(t)
   const daemon = await startDaemon(t, home.root)
   daemon.child.kill('SIGUSR1')
+  await daemon.waitForOutput('"event":"gateway.restarted"')
+  while (daemon.text().split('"event":"gateway.ready"').length <= 2) await setTimeout(20)
+  assert.equal(readPidFile(home)?.pid, daemon.child.pid)
+  const again = await runInProcess(home.root, ['gateway', 'restart'])
+  assert.equal(again.code, 0, again.stderr)
+  assert.equal(readPidFile(home)?.pid, daemon.child.pid)
   writeFileSync(home.configFile, quietConfig.replace('drain_timeout: 20', 'drain_timeout: 7'))
   daemon.child.kill('SIGHUP')
   await daemon.waitForOutput('"agent.drain_timeout"')

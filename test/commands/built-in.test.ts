@@ -76,6 +76,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     isYolo: async () => false,
     accessReason: () => 'the user is on the allow list',
     permissionsOf: async ({ role }) => ({ role, tools: ['*', '-terminal'], commands: ['help', 'whoami'] }),
+    gatewayAdmin: () => assert.fail('unexpected use of gatewayAdmin'),
     pauseAgent: () => assert.fail('unexpected pause'),
     resumeAgent: () => assert.fail('unexpected end of a pause'),
     ...more,

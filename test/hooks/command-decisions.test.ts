@@ -59,6 +59,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       gatewayStatus: failIfCalled,
       accessReason: failIfCalled,
       permissionsOf: failIfCalled,
+      gatewayAdmin: failIfCalled,
       pauseAgent: failIfCalled,
       resumeAgent: failIfCalled,
       stopTurn: failIfCalled,

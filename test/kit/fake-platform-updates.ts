@@ -24,6 +24,8 @@ export interface FakeUpdate {
   readonly text: string
   readonly thread?: string
   readonly isBot?: boolean
+  /** When it was written, ms; default: when it is received. */
+  readonly at?: number
   /** A message of the bot itself. */
   readonly own?: boolean
   /** A button was pressed. */
@@ -63,7 +65,7 @@ export function parseUpdate(
   }
   const of = brand<EventKey>(`${platform}:${account}:${update.chat}:${update.id}`)
   const keys: EventKeys = [brand<EventKey>(`${of}:${update.update}`)]
-  const timestamp = clock()
+  const timestamp = update.at ?? clock()
   const event = eventOf(update, source, timestamp)
   if (update.change === 'edited') return { kind: 'change', change: { kind: 'edited', of, event }, keys }
   if (update.change === 'deleted') return { kind: 'change', change: { kind: 'deleted', of, source, timestamp }, keys }

@@ -26,6 +26,8 @@ export interface UserMessage {
   readonly user?: string
   readonly thread?: string
   readonly isBot?: boolean
+  /** When it was written, ms; default: when it is received. */
+  readonly at?: number
   /** The message id. The same id delivers the same message again. */
   readonly id?: string
 }

@@ -22,6 +22,8 @@ export interface TurnNotices {
   paused(event: MessageEvent, key: string, reason: string): Promise<void>
   /** The owner learns once that the agent works without a sandbox. `owner` names the owner. Rejects `store/…`. */
   withoutSandbox(event: MessageEvent, owner: string): Promise<void>
+  /** The turn goes on after a restart that was asked for. Rejects `store/…`. */
+  resumed(event: MessageEvent, turnId: string): Promise<void>
   /** The turn is ended because a user refused several commands in a row. Rejects `store/…`. */
   endedAfterRefusals(event: MessageEvent, turnId: string): Promise<void>
 }
@@ -59,6 +61,8 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
         `turn:${turnId}:refusals`,
         'You refused three commands in a row, so I stopped. Tell me how to go on.',
       ),
+    resumed: (event, turnId) =>
+      notify(event, `turn:${turnId}:resumed`, '♻️ The gateway was restarted. I go on with your message.'),
     waitingForModel: (event, turnId, reason) =>
       notify(event, `turn:${turnId}:outage`, `⏳ ${reason} Your message waits. Send /stop to cancel.`),
     paused: (event, key, reason) =>

@@ -1,0 +1,66 @@
+/**
+ * What owners do to the gateway with a command: choose the home channel, and restart. Loaded with the first such command.
+ */
+import type { CommandReply, GatewayAdmin } from '../commands/command.ts'
+import { type SessionSource, targetOf } from '../message/source.ts'
+import { clearHomeChannel, setHomeChannel } from './delivery/home-channels.ts'
+import { prepareRestart, type RestartDeps } from './restart.ts'
+
+export interface GatewayAdminDeps extends RestartDeps {
+  /** When this process started, ms. */
+  readonly startedAt: number
+  /** Starts the restart. Undefined where the owner of the process cannot restart. */
+  readonly restart: (() => void) | undefined
+}
+
+export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
+  return {
+    setHome: (source) =>
+      reply(function* (now) {
+        yield* setHomeChannel(targetOf(source), nameOf(source), now)
+        return `🏠 This chat is now the home channel of ${source.platform}. Messages that belong to no other chat come here. \`/sethome off\` ends it.`
+      }),
+    clearHome: (source) =>
+      reply(function* () {
+        const found = yield* clearHomeChannel(targetOf(source))
+        return found
+          ? `${source.platform} has the home channel of the configuration again, if there is one.`
+          : `No chat was chosen as the home channel of ${source.platform}.`
+      }),
+    restart(source, sentAt) {
+      const { restart, startedAt } = deps
+      if (restart === undefined)
+        return answer('This gateway belongs to a terminal and ends with it. Nothing is restarted.')
+      // A platform delivers a command again that arrived while the last process stopped.
+      if (sentAt !== undefined && sentAt < startedAt)
+        return answer('The gateway has started since you wrote this. Send `/restart` again to restart it once more.')
+      const request = prepareRestart(deps, targetOf(source))
+      return {
+        *write(now) {
+          yield* request.write(now)
+          return '🔄 The gateway restarts. What I am doing now has a moment to end; the rest goes on afterwards.'
+        },
+        committed() {
+          request.committed()
+          restart()
+        },
+        abandoned: request.rolledBack,
+      }
+    },
+  }
+}
+
+function reply(write: CommandReply['write']): CommandReply {
+  return { write, committed: () => undefined, abandoned: () => undefined }
+}
+
+function answer(text: string): CommandReply {
+  // biome-ignore lint/correctness/useYield: a transaction without a query
+  return reply(function* () {
+    return text
+  })
+}
+
+function nameOf({ chatName, chatType, userName = '' }: SessionSource): string {
+  return chatName ?? (chatType === 'dm' ? userName : '')
+}
