@@ -3,6 +3,7 @@
  */
 import type { PairingAdmin } from '../flows/pairing-admin.ts'
 import type { HandleRefusal } from '../flows/refusals.ts'
+import { defaultProfile, locateProfile } from '../lib/profiles.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { AppContext } from './context.ts'
 
@@ -31,7 +32,10 @@ export function composePairing(context: AppContext, outbox: Pick<Outbox, 'prepar
       log,
     })
     const { policyOf } = accountDirectory
-    const refused = createRefusals({ store, outbox, pairing: admin.pairing, policyOf, clock, log, failpoint })
+    const { pairing } = admin
+    const { profile } = locateProfile(options.home.root)
+    const command = profile === defaultProfile ? 'hermes' : `hermes -p ${profile}`
+    const refused = createRefusals({ store, outbox, pairing, command, policyOf, clock, log, failpoint })
     return { admin, refused }
   }
 

@@ -21,6 +21,8 @@ export interface RefusalsDeps {
   readonly store: Store
   readonly outbox: Pick<Outbox, 'prepare'>
   readonly pairing: Pairing
+  /** `hermes`, with the profile if there are several. */
+  readonly command: string
   policyOf(source: SessionSource): Pick<AccountPolicy, 'unauthorizedDm'>
   readonly clock: () => number
   readonly log: Logger
@@ -66,7 +68,7 @@ export function createRefusals(deps: RefusalsDeps): HandleRefusal {
     if (result.status === 'waiting') return await renew(event, result.requestId)
     if (result.status === 'created') {
       failpoint('pairing:requested')
-      await send(event, result.requestId, codeText(platform, result.code))
+      await send(event, result.requestId, codeText(deps.command, platform, result.code))
     } else if (result.status !== 'limited' && busyNotices.take(platform) !== undefined) {
       await send(event, randomBytes(8).toString('hex'), busyText)
     }
@@ -94,7 +96,7 @@ export function createRefusals(deps: RefusalsDeps): HandleRefusal {
     if (await store.run(() => isReplyStored(`${keyPrefix}${requestId}`))) return 'waiting'
     const { platform } = event.source
     const code = pairing.renew(platform, requestId)
-    if (code !== undefined) await send(event, requestId, codeText(platform, code))
+    if (code !== undefined) await send(event, requestId, codeText(deps.command, platform, code))
     return 'created'
   }
 
@@ -158,8 +160,8 @@ function createWindow(limit: number, clock: () => number) {
   }
 }
 
-function codeText(platform: string, code: string): string {
-  return `Hi! I don't recognize you yet.\n\nHere's your pairing code: \`${code}\`\n\nAsk the owner of this bot to run:\n\`hermes pairing approve ${platform} ${code}\`\n\nThe code is valid for one hour. After that, or after ten minutes, write again for a new one.`
+function codeText(command: string, platform: string, code: string): string {
+  return `Hi! I don't recognize you yet.\n\nHere's your pairing code: \`${code}\`\n\nAsk the owner of this bot to run:\n\`${command} pairing approve ${platform} ${code}\`\n\nThe code is valid for one hour. After that, or after ten minutes, write again for a new one.`
 }
 
 const busyText = 'Too many people ask for access right now. Please try again later.'

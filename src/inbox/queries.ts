@@ -187,7 +187,9 @@ export function* findEventState(seq: number): Transaction<
 const selectKind = query((db, p: { seq: number }) => db.selectFrom('inbox').select('kind').where('seq', '=', p.seq))
 
 /** The kind of a stored event. */
-const selectPayload = query((db, p: { seq: number }) => db.selectFrom('inbox').select('payload').where('seq', '=', p.seq))
+const selectPayload = query((db, p: { seq: number }) =>
+  db.selectFrom('inbox').select('payload').where('seq', '=', p.seq),
+)
 
 export function* findEventPayload(seq: number): Transaction<string | undefined> {
   return (yield* row(selectPayload, { seq }))?.payload

@@ -76,7 +76,7 @@ const { createResolver } = await import(new URL('packages/resolver.mjs', source)
 /** Makes `#sdk` available to modules outside the repository, as `main.mjs` does for a daemon. */
 const registerSdk = () => registerHooks({ resolve: createResolver({ source, packed: new Map() }) })
 
-test('the platform of the how-to page replies only to allowed users', async (t) => {
+test('the platform of the how-to page replies only to allowed users, and lets others pair', async (t) => {
   const registration = registerSdk()
   t.after(() => registration.deregister())
   const home = createHomeLayout(tempHome(t))
@@ -107,16 +107,14 @@ test('the platform of the how-to page replies only to allowed users', async (t) 
   assert.equal((await call({ id: '1', from: 'eve', text: 'Reply exactly no' })).status, 204)
   assert.equal((await call({ id: '2', from: 'ada', text: 'Reply exactly ok' })).status, 204)
   assert.equal((await call({ id: '2', from: 'ada', text: 'Reply exactly ok' })).status, 204)
-  await service.until(() => service.paged.length > 0)
+  const pagedTo = (name: string) =>
+    service.paged.filter(({ to }) => to === name).map(({ text }) => text.split('\n', 1)[0])
+  await service.until(() => pagedTo('ada').length > 0)
   assert.equal((await call({ id: '3', from: 'ada', text: '/whoami' })).status, 204)
-  await service.until(() => service.paged.length > 1)
-  assert.deepEqual(
-    service.paged.map(({ to, text }) => [to, text.split('\n', 1)[0]]),
-    [
-      ['ada', 'ok'],
-      ['ada', '**You** no name · id `ada`  '],
-    ],
-  )
+  await service.until(() => pagedTo('ada').length > 1)
+  assert.deepEqual(pagedTo('ada'), ['ok', '**You** no name · id `ada`  '])
+  // The other person is asked to pair.
+  assert.deepEqual(pagedTo('eve'), ["Hi! I don't recognize you yet."])
 })
 
 test('the test of the how-to page passes with the command of the page', async (t) => {

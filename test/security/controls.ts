@@ -10,6 +10,7 @@ import { injections } from '../flows/injection-cases.ts'
 import { refusedHosts, refusedOrigins, refusedTokens } from '../http/refused-requests.ts'
 import { closedAddresses, loopbackHosts } from '../media/closed-addresses.ts'
 import { hostileNames } from '../media/hostile-names.ts'
+import { forgeries, hiddenCharacters, hostileNames as hostileTexts } from '../message/hostile-texts.ts'
 import { slackForgeries } from '../platforms/slack/connection/forgeries.ts'
 import { telegramForgeries } from '../platforms/telegram/connection/forgeries.ts'
 import { sessionKeyCases } from '../sessions/session-key-cases.ts'
@@ -79,6 +80,8 @@ export const controls: readonly Control[] = [
     proofs: [
       casesOf('cells: platform × place × person × action', 60, cells, 'test/flows/authorization-matrix.test.ts'),
       testsOf('tests of the rules of access', 7, 'test/inbox/access.test.ts'),
+      testsOf('attacks on pairing: codes, clocks, limits, files', 20, 'test/pairing/pairing.test.ts'),
+      testsOf('tests of strangers, codes and floods', 6, 'test/stories/people-pair.test.ts'),
     ],
   },
   {
@@ -172,6 +175,12 @@ export const controls: readonly Control[] = [
         50,
         injections.map(({ mark }) => mark),
         'test/flows/injections.test.ts',
+      ),
+      casesOf(
+        'texts and names that imitate a line of the gateway, or hide something',
+        50,
+        [...Object.keys(forgeries), ...Object.keys(hiddenCharacters), ...Object.keys(hostileTexts)],
+        'test/message/untrusted-text.test.ts',
       ),
       casesOf(
         'disguised destructive commands, run in the sandbox',
