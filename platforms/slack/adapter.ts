@@ -183,7 +183,8 @@ function createInbound(
     account: context.account,
     identity,
     rules: options.rules,
-    isCommand: (name) => context.commands().some((command) => command.name === name),
+    isCommand: (name) =>
+      context.commands().some((command) => command.name === name || command.aliases?.includes(name) === true),
     hasJoinedThread: threads.has,
     nameOf: names.get,
     now: context.clock,

@@ -32,6 +32,13 @@ export interface WireButton {
   readonly isText?: true
 }
 
+/** A line of `GET /web/commands`. */
+export interface WireCommand {
+  readonly name: string
+  readonly description: string
+  readonly argsHint: string
+}
+
 /** A line of `GET /api/approvals`. */
 export interface WireApproval {
   readonly id: string

@@ -31,6 +31,7 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
     { method: 'GET', path: '/', access: 'public', handle: assets.page },
     { method: 'GET', path: '/assets/*', access: 'public', handle: assets.asset },
     { method: 'GET', path: '/web/stream', access: 'token', handle: whileOpen(stream) },
+    { method: 'GET', path: '/web/commands', access: 'token', handle: whileOpen(commands) },
     { method: 'GET', path: '/web/history', access: 'token', handle: whileOpen(history) },
     { method: 'POST', path: '/web/messages', access: 'token', handle: whileOpen(send) },
     { method: 'POST', path: '/web/press', access: 'token', handle: whileOpen(press) },
@@ -50,6 +51,14 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
         'x-accel-buffering': 'no',
       },
     })
+  }
+
+  /** For the list that the page shows while a command is typed. */
+  function commands(): Response {
+    return jsonResponse(
+      200,
+      context.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
+    )
   }
 
   async function history(request: Request): Promise<Response> {

@@ -199,6 +199,8 @@ export interface CommandDefinition {
   readonly description: string
   /** Shown after the name in /help, for example `[name]`. */
   readonly argsHint: string
+  /** The only arguments that it takes, for menus; at most 25. Absent when it takes any text. */
+  readonly choices?: readonly string[]
   /** Arguments before those that are typed, of an alias of the operator. */
   readonly argsBefore?: string
   /**

@@ -2,6 +2,7 @@
  * Builds the context of an adapter: the gateway's side of the platform contract.
  */
 
+import type { CommandDefinition } from '../commands/command.ts'
 import { listCursors } from '../inbox/cursors.ts'
 import type { EventResults } from '../inbox/event-results.ts'
 import type { Inbox } from '../inbox/inbox.ts'
@@ -30,7 +31,7 @@ export interface PlatformContextDeps {
   /** Serves a route until the returned function is called. */
   route(route: HttpRoute): () => void
   press: PlatformContext['press']
-  commands: PlatformContext['commands']
+  commands(): readonly Pick<CommandDefinition, 'name' | 'description' | 'argsHint' | 'aliases' | 'choices'>[]
   commandsComplete: PlatformContext['commandsComplete']
   catchUpLimit: PlatformContext['catchUpLimit']
   /** Whether the event is a command that neither hooks nor earlier messages may delay. */
@@ -81,7 +82,10 @@ export function createPlatformContext(
     press: deps.press,
     cursors,
     catchUpLimit: deps.catchUpLimit,
-    commands: () => deps.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),
+    commands: () =>
+      deps.commands().map(({ name, description, argsHint, aliases, choices }) => {
+        return { name, description, argsHint, aliases, ...(choices === undefined ? {} : { choices }) }
+      }),
     commandsComplete: deps.commandsComplete,
     rateLimited: deps.outbox.rateLimited,
     received: lifecycle.received,

@@ -200,6 +200,10 @@ export interface CommandEntry {
   readonly description: string
   /** For example `[name]`; '' when it takes none. */
   readonly argsHint: string
+  /** Other names of the command, which are typed only. */
+  readonly aliases?: readonly string[]
+  /** The only arguments that it takes, for platforms whose menus list them. Absent when it takes any text. */
+  readonly choices?: readonly string[]
 }
 
 /** The immediate response to a pressed button. */

@@ -8,6 +8,8 @@ import type { Api } from './api.ts'
 /** Discord rejects a longer list as a whole. */
 const maxCommands = 100
 const maxDescriptionChars = 100
+/** A longer list of choices is rejected, too. */
+const maxChoices = 25
 const chatInputType = 1
 const stringOptionType = 3
 
@@ -16,15 +18,25 @@ export function toApplicationCommands(entries: readonly CommandEntry[]): readonl
   return entries
     .filter(({ name }) => /^[-_\p{L}\p{N}]{1,32}$/u.test(name) && name === name.toLowerCase())
     .slice(0, maxCommands)
-    .map(({ name, description, argsHint }) => ({
-      name,
-      description: toDescription(description, name),
+    .map((entry) => ({
+      name: entry.name,
+      description: toDescription(entry.description, entry.name),
       type: chatInputType,
-      options:
-        argsHint === ''
-          ? []
-          : [{ type: stringOptionType, name: 'args', description: toDescription(argsHint, name), required: false }],
+      options: entry.argsHint === '' ? [] : [toOption(entry)],
     }))
+}
+
+/** One optional text for everything after the name, from a list where the command takes nothing else. */
+function toOption({ name, argsHint, choices = [] }: CommandEntry): JsonRecord {
+  return {
+    type: stringOptionType,
+    name: 'args',
+    description: toDescription(argsHint, name),
+    required: false,
+    ...(choices.length === 0 || choices.length > maxChoices
+      ? {}
+      : { choices: choices.map((choice) => ({ name: choice, value: choice })) }),
+  }
 }
 
 /** Returns whether Discord's list was outdated. Rejects as the API does. */
@@ -50,7 +62,8 @@ function isSameCommandList(one: readonly JsonRecord[], other: readonly JsonRecor
 /** The fields of a command without those that Discord adds: ids, versions, translations. */
 function comparableFields(command: JsonRecord) {
   const options = recordsAt(command, 'options').map((option) => {
-    return [option['type'], textAt(option, 'name'), textAt(option, 'description'), option['required'] === true]
+    const choices = recordsAt(option, 'choices').map((choice) => textAt(choice, 'value'))
+    return [option['type'], textAt(option, 'name'), textAt(option, 'description'), option['required'] === true, choices]
   })
   return [textAt(command, 'name'), textAt(command, 'description'), asRecord(command)['type'] ?? chatInputType, options]
 }

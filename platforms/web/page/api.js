@@ -35,6 +35,7 @@ export class ApiError extends Error {
  *   resolves when the answer is on disk; a second press of a question changes nothing
  * @property {() => Promise<import('../protocol.ts').WireApproval[]>} approvals what runs without a question
  * @property {(id: string) => Promise<void>} revoke takes one of them back; nothing happens when it is gone
+ * @property {() => Promise<import('../protocol.ts').WireCommand[]>} commands the slash commands of the gateway
  * @property {(before: string) => Promise<{ entries: import('../protocol.ts').WireEntry[], more: boolean }>} earlier
  * @property {(after: string | undefined, signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} stream
  */
@@ -55,6 +56,10 @@ export function createApi({ token, chat, fetch }) {
     },
     async press(button, entry) {
       const response = await call('/web/press', { body: { chat, button, entry } })
+      return response.json()
+    },
+    async commands() {
+      const response = await call('/web/commands', {})
       return response.json()
     },
     async approvals() {

@@ -68,6 +68,7 @@ export function openChat({ token, storage, onLeave }) {
     storageKey: `draft.${chat}`,
     touch: matchMedia('(pointer: coarse)').matches,
     onSend: send,
+    loadCommands: api.commands,
   })
   const empty = createEmptyState(composer.fill)
   const status = createStatus({

@@ -93,6 +93,7 @@ export const reasoningCommand: CommandDefinition = {
   aliases: [],
   description: 'Choose how much the model reasons here, and whether you see it',
   argsHint: '[none|minimal|low|medium|high|xhigh|reset|show|hide]',
+  choices: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'reset', 'show', 'hide'],
   queue: 'control',
   run: lazyChoice('reasoning'),
 }

@@ -52,7 +52,7 @@ test('every route of a chat requires the token', async () => {
   const gateway = await startGateway()
   const init = { ...posting(message), headers: { 'content-type': 'application/json' } }
   for (const path of ['/web/messages', '/web/stop']) assert.equal((await gateway.request(path, init)).status, 401)
-  for (const path of ['/web/stream', '/web/history']) {
+  for (const path of ['/web/stream', '/web/history', '/web/commands']) {
     assert.equal((await gateway.request(`${path}?chat=main`)).status, 401)
   }
   assert.equal(gateway.accepted.length, 0)

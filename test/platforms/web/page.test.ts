@@ -322,6 +322,10 @@ describe('the chat page', { skip }, () => {
     await using opened = await open()
     const { page, gateway } = opened
     await connected(page)
+    gateway.commands.push({ name: 'status', description: 'Shows the state', argsHint: '' })
+    gateway.commands.push({ name: 'sessions', description: 'Lists conversations', argsHint: '' })
+    await page.fill('#message', '/se')
+    await page.getByText('Lists conversations', { exact: true }).waitFor()
     await page.fill('#message', '/st')
     assert.deepEqual(await page.locator('#hints code').allInnerTexts(), ['/stop', '/status'])
     await page.press('#message', 'ArrowDown')

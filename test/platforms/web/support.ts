@@ -9,6 +9,7 @@ import type {
   Button,
   ChatEntry,
   ChatQuestion,
+  CommandEntry,
   GatewayInfo,
   HttpRoute,
   MessageEvent,
@@ -36,6 +37,8 @@ export interface Gateway {
   readonly adapter: ReturnType<typeof createAdapter>
   readonly accepted: MessageEvent[]
   readonly stopped: number[]
+  /** The commands of the gateway. */
+  readonly commands: CommandEntry[]
   info: GatewayInfo
   /** Thrown by the next `accept`. */
   failWith: Error | undefined
@@ -75,8 +78,9 @@ export async function startGateway(): Promise<Gateway> {
   const outcomes = new Map<number, Pick<PromiseWithResolvers<TurnResult>, 'promise' | 'resolve'>>()
   const waiting: ((event: MessageEvent) => void)[] = []
 
+  const recording = createRecordingContext()
   const context: PlatformContext = {
-    ...createRecordingContext().context,
+    ...recording.context,
     platform: 'web',
     account: 'default',
     options: { enabled: true },
@@ -124,6 +128,7 @@ export async function startGateway(): Promise<Gateway> {
   }
   const adapter = createAdapter(context)
   const gateway: Gateway = {
+    commands: recording.commands,
     context,
     adapter,
     accepted: [],

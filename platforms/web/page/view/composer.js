@@ -13,9 +13,20 @@ import { createHints } from './hints.js'
  * @param {string} options.storageKey where an unfinished message is kept
  * @param {boolean} options.touch
  * @param {(text: string) => void} options.onSend
+ * @param {Parameters<typeof createHints>[0]['load']} options.loadCommands
  */
-export function createComposer({ form, field, sendButton, hintList, storage, storageKey, touch, onSend }) {
-  const hints = createHints({ list: hintList, field, onChoose: choose })
+export function createComposer({
+  form,
+  field,
+  sendButton,
+  hintList,
+  storage,
+  storageKey,
+  touch,
+  onSend,
+  loadCommands,
+}) {
+  const hints = createHints({ list: hintList, field, onChoose: choose, load: loadCommands })
 
   field.value = storage.get(storageKey) ?? ''
   if (!touch) field.setAttribute('enterkeyhint', 'send')

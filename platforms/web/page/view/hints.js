@@ -3,8 +3,8 @@
  */
 import { h } from '../dom.js'
 
-/** What every gateway knows; `/help` tells the rest. @type {readonly (readonly [string, string])[]} */
-const commands = [
+/** What every gateway knows, until its own list has arrived. @type {readonly (readonly [string, string])[]} */
+const commonCommands = [
   ['/new', 'Start a new conversation'],
   ['/stop', 'Stop the running turn'],
   ['/status', 'Show the session and the gateway'],
@@ -16,8 +16,12 @@ const commands = [
  * @param {HTMLElement} options.list
  * @param {HTMLTextAreaElement} options.field
  * @param {(command: string) => void} options.onChoose
+ * @param {() => Promise<readonly { readonly name: string, readonly description: string }[]>} options.load the commands of the
+ *   gateway, asked for when the first one is typed, and again after a failure
  */
-export function createHints({ list, field, onChoose }) {
+export function createHints({ list, field, onChoose, load }) {
+  let commands = commonCommands
+  let isLoaded = false
   /** @type {string[]} */
   let shown = []
   let selected = 0
@@ -32,8 +36,21 @@ export function createHints({ list, field, onChoose }) {
 
   return { update, close, handle }
 
+  async function loadCommands() {
+    isLoaded = true
+    try {
+      const entries = await load()
+      commands = entries.map(({ name, description }) => /** @type {const} */ ([`/${name}`, description]))
+      if (field.ownerDocument.activeElement === field) update()
+    } catch {
+      // The common commands stay, and everything can be typed. A lost connection is shown elsewhere.
+      isLoaded = false
+    }
+  }
+
   function update() {
     const typed = field.value.toLowerCase()
+    if (typed.startsWith('/') && !isLoaded) void loadCommands()
     const matching = typed.startsWith('/') ? commands.filter(([name]) => name.startsWith(typed)) : []
     shown = matching.map(([name]) => name)
     selected = 0

@@ -79,8 +79,15 @@ export function validateCommands(commands: readonly Readonly<Record<string, unkn
       return invalid('description', 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 100 in length.')
     }
     if (options !== undefined && !Array.isArray(options)) return invalid('options', 'LIST', 'Only lists may be used.')
+    const choices = (options ?? []).flatMap((option: Readonly<Record<string, unknown>>) => [listOf(option, 'choices')])
+    if (choices.some((list) => list.length > 25 || list.some((one) => !isChoice(one))))
+      return invalid('choices', 'BASE_TYPE_BAD_LENGTH', 'Must be 25 or fewer in length.')
   }
   return undefined
+}
+
+function isChoice({ name, value }: Readonly<Record<string, unknown>>): boolean {
+  return typeof name === 'string' && name.length >= 1 && name.length <= 100 && typeof value === 'string'
 }
 
 export function listOf(of: ReceivedBody['json'], key: string): readonly Readonly<Record<string, unknown>>[] {

@@ -45,6 +45,8 @@ test('Discord accepts the list for any registry', () => {
   const entries = [
     { name: 'reload-mcp', description: 'x'.repeat(300), argsHint: '[name] or nothing' },
     { name: 'codex_runtime', description: '', argsHint: '' },
+    { name: 'reasoning', description: 'How much', argsHint: '[low|high]', choices: ['low', 'high'] },
+    { name: 'many', description: 'Too many', argsHint: '[n]', choices: Array.from({ length: 26 }, String) },
     { name: 'UPPER', description: 'no', argsHint: '' },
     { name: 'two words', description: 'no', argsHint: '' },
     { name: '', description: 'no', argsHint: '' },
@@ -57,6 +59,12 @@ test('Discord accepts the list for any registry', () => {
     commands.slice(0, 2).map(({ name }) => name),
     ['reload-mcp', 'codex_runtime'],
   )
+  const choices = JSON.parse(JSON.stringify(commands.slice(2, 4)))
+  assert.deepEqual(choices[0].options[0].choices, [
+    { name: 'low', value: 'low' },
+    { name: 'high', value: 'high' },
+  ])
+  assert.equal(choices[1].options[0].choices, undefined)
 })
 
 test('a chosen command is ingested like a typed one, and only its user sees the response', async (t) => {
