@@ -77,6 +77,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     authorityOf,
     lowerAuthority,
     onProgress: core.engine.madeProgress,
+    failpoint,
     automaticReset: () => (endsSessions(settings()) ? openReset() : undefined),
   })
   const runTurn = createTurnRunner({

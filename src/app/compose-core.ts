@@ -244,13 +244,24 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
 
 /** Loads its code with the first message for a busy conversation. */
 function composeBusyArrivals(
-  { settings, store, stopping, clock, log }: AppContext,
+  { settings, store, stopping, clock, log, failpoint }: AppContext,
   { engine, runningTurns, turnResults, outbox }: Pick<Core, 'engine' | 'runningTurns' | 'turnResults' | 'outbox'>,
 ): Core['busyArrivals'] {
   let arrivals: Promise<BusyArrivals> | undefined
   return () => {
     arrivals ??= import('../flows/busy/arrivals.ts').then(({ createBusyArrivals }) =>
-      createBusyArrivals({ store, outbox, engine, running: runningTurns, turnResults, settings, stopping, clock, log }),
+      createBusyArrivals({
+        store,
+        outbox,
+        engine,
+        running: runningTurns,
+        turnResults,
+        settings,
+        stopping,
+        clock,
+        log,
+        failpoint,
+      }),
     )
     return arrivals
   }

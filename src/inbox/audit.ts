@@ -182,13 +182,13 @@ function classifyDone({ outcome, turn_id, turn_state }: AuditRow): Classificatio
   switch (status) {
     case 'done':
       if (text === '') return unaccounted('it was answered with an empty text')
-      if (isSilence(text)) return { ending: 'silent', reason: 'the agent had nothing to report' }
+      if (isSilence(text)) return { ending: 'silent', reason: 'had nothing to report' }
       return { ending: 'answered', reason: 'was answered' }
     case 'failed':
       if (text === '') return unaccounted('it failed without a notice')
       return { ending: 'failed', reason: 'failed with a notice' }
     case 'stopped':
-      return { ending: 'silent', reason: 'a person stopped it' }
+      return { ending: 'silent', reason: 'was stopped by a person' }
     case 'interrupted':
       return { ending: 'silent', reason: 'was interrupted' }
   }

@@ -18,8 +18,12 @@ export interface ChatServer {
   say(chat: string, text: string): void
   /** Resolves when `done` returns true. It is called after each request. Rejects with the messages after `limitMs`. */
   until(done: (messages: readonly SentMessage[]) => boolean, limitMs: number): Promise<void>
+  /** Resolves when the gateway has acknowledged everything that users have sent. */
+  untilAcknowledged(): Promise<void>
   close(): Promise<void>
 }
+
+const limitMs = 30_000
 
 export async function startChatServer(): Promise<ChatServer> {
   const updates: { id: number; chat: string; text: string }[] = []
@@ -32,6 +36,7 @@ export async function startChatServer(): Promise<ChatServer> {
 
   async function updatesFrom(offset: number): Promise<unknown> {
     acknowledged = Math.max(acknowledged, offset)
+    for (const check of watchers) check()
     if (pendingUpdates().length === 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 1_000)
@@ -57,6 +62,26 @@ export async function startChatServer(): Promise<ChatServer> {
     return { messageId: id }
   }
 
+  function until(done: (messages: readonly SentMessage[]) => boolean, limitMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const check = () => {
+        if (!done(messages)) return
+        finish()
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        finish()
+        reject(new Error(`timed out after ${limitMs} ms; messages: ${JSON.stringify(messages)}`))
+      }, limitMs)
+      const finish = () => {
+        clearTimeout(timer)
+        watchers.delete(check)
+      }
+      watchers.add(check)
+      check()
+    })
+  }
+
   const server = createServer(async (request, response) => {
     if (request.url?.startsWith('/files/')) return void response.end(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'))
     const body = await readJson(request)
@@ -76,25 +101,8 @@ export async function startChatServer(): Promise<ChatServer> {
       for (const wake of polls) wake()
       polls.clear()
     },
-    until(done, limitMs) {
-      return new Promise((resolve, reject) => {
-        const check = () => {
-          if (!done(messages)) return
-          finish()
-          resolve()
-        }
-        const timer = setTimeout(() => {
-          finish()
-          reject(new Error(`timed out after ${limitMs} ms; messages: ${JSON.stringify(messages)}`))
-        }, limitMs)
-        const finish = () => {
-          clearTimeout(timer)
-          watchers.delete(check)
-        }
-        watchers.add(check)
-        check()
-      })
-    },
+    until,
+    untilAcknowledged: () => until(() => pendingUpdates().length === 0, limitMs),
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -10,6 +10,8 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { auditInbox } from '../../src/inbox/audit.ts'
+import { createSqliteStore } from '../../src/store/sqlite/store.ts'
 import { compileCacheDirectory } from '../kit/compile-cache.ts'
 import { gatewayBundle } from '../kit/gateway-bundle.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
@@ -26,6 +28,8 @@ export interface KillPoint {
   readonly drain?: boolean
   /** True: a person without access writes, too. At most three rounds of a home can have one. */
   readonly stranger?: boolean
+  /** People write during a turn, and their messages do this. */
+  readonly busy?: 'interrupt' | 'collect' | 'steer'
 }
 
 export const killPoints: readonly KillPoint[] = [
@@ -55,6 +59,9 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'question:answered', hits: 1 },
   { name: 'pairing:requested', hits: 1, stranger: true },
   { name: 'pairing:replied', hits: 1, stranger: true },
+  { name: 'turn:interrupting', hits: 1, busy: 'interrupt' },
+  { name: 'turn:merged', hits: 1, busy: 'collect' },
+  { name: 'turn:steered', hits: 1, busy: 'steer' },
   { name: 'drain:begun', hits: 1, drain: true },
   { name: 'recovery:begun', hits: 1, after: 'turn:claimed' },
   { name: 'outbox:recovering', hits: 1, after: 'outbox:claimed' },
@@ -72,16 +79,17 @@ interface Kill {
 interface UserMessage {
   readonly chat: string
   readonly text: string
-  /** A part of the final reply. */
+  /** A part of the final reply; '' for a message whose turn another one interrupts. */
   readonly reply: string
   /** The text before the tool call, which is a message of its own. */
   readonly interim?: string
 }
 
 /** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
-function conversationOf(round: number, { stranger }: KillPoint): readonly UserMessage[] {
+function conversationOf(round: number, { stranger, busy }: KillPoint): readonly UserMessage[] {
   const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
   return [
+    ...(busy === undefined ? [] : busyConversations[busy].map((said) => ({ ...said, chat: `${busy}-${round}` }))),
     ...(stranger === true ? [{ chat: `stranger-${round}`, text: 'let me in', reply: 'your pairing code' }] : []),
     { chat: ada, text: 'first', reply: 'the answer to first' },
     effectMessage(bob, `b${round}`),
@@ -94,6 +102,23 @@ function conversationOf(round: number, { stranger }: KillPoint): readonly UserMe
   ]
 }
 
+/** The adapter accepts a message `then …` when the first turn of the chat has begun. */
+const busyConversations: Readonly<Record<NonNullable<KillPoint['busy']>, readonly Omit<UserMessage, 'chat'>[]>> = {
+  interrupt: [
+    { text: 'hang', reply: '' },
+    { text: 'then this', reply: 'the answer to then this' },
+  ],
+  collect: [
+    { text: 'hold', reply: 'the answer to hold' },
+    { text: 'then one', reply: 'the answer to then one' },
+    { text: 'then two', reply: 'then two' },
+  ],
+  steer: [
+    { text: 'hold a tool', reply: 'then blue' },
+    { text: 'then blue', reply: 'then blue' },
+  ],
+}
+
 function effectMessage(chat: string, effect: string): UserMessage {
   return { chat, text: `effect ${effect}`, reply: `the answer to effect ${effect}`, interim: interimText(effect) }
 }
@@ -103,16 +128,24 @@ function interimText(effect: string): string {
 }
 
 /** Replies to a plain message directly, and to `effect …` after a text and a tool call that appends a line to a file. */
-function modelReply(effects: string): (request: RecordedRequest) => ModelReply {
+function modelReply(effects: string, chat: ChatServer): (request: RecordedRequest) => ModelReply {
   return ({ body, lastUserText }) => {
     const messages = Array.isArray(body['messages']) ? body['messages'] : []
     const toolDone = messages.at(-1)?.role === 'tool'
+    if (lastUserText === 'hang') return { hang: 'headers' }
+    const held = lastUserText.startsWith('hold') ? { gate: chat.untilAcknowledged } : {}
+    if (lastUserText === 'hold a tool' && !toolDone)
+      return { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }], ...held }
     const effect = /^effect (\w+)$/.exec(lastUserText.trim())?.[1]
     if (effect !== undefined && !toolDone) {
       const toolCalls = [{ name: 'terminal', arguments: { command: `echo ${effect} >> ${effects}` } }]
       return { text: interimText(effect), toolCalls, delayMs: 1 }
     }
-    return { text: `Here is, with a few more words than needed, the answer to ${lastUserText.trim()}.`, delayMs: 1 }
+    return {
+      text: `Here is, with a few more words than needed, the answer to ${lastUserText.trim()}.`,
+      delayMs: 1,
+      ...held,
+    }
   }
 }
 
@@ -141,7 +174,7 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
   const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
   const effects = join(home, 'effects.log')
   const chat = await startChatServer()
-  const model = await startOpenAiServer({ defaultReply: modelReply(effects), record: false })
+  const model = await startOpenAiServer({ defaultReply: modelReply(effects, chat), record: false })
   const children = new Set<ChildProcess>()
   /** The conversations of the rounds that succeeded. */
   const rounds: (readonly UserMessage[])[] = []
@@ -204,6 +237,7 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
       if (running !== undefined) await stop(running)
       running = undefined
       await checkRounds(rounds)
+      await checkEndings(home)
     },
     async dispose() {
       for (const child of children) child.kill('SIGKILL')
@@ -238,11 +272,10 @@ base_url: ${modelUrl}
 api_key: none
 http: { port: 0 }
 streaming: { edit_interval: 0.005, buffer_threshold: 8 }
-display: { tool_progress: "off" }
+display: { tool_progress: "off", busy_ack_enabled: false }
 agent: { drain_timeout: 5 }
 approvals: { destructive_slash_confirm: true }
 terminal: { sandbox: "off" }
-display: { busy_input_mode: queue, busy_ack_enabled: false }
 platforms:
   wire: { enabled: true, url: "${chatUrl}", home_channel: home, allow_from: [u1] }
 `,
@@ -334,6 +367,7 @@ function exitOf(child: ChildProcess, withinMs: number): Promise<NodeJS.Signals |
 }
 
 function isAnswered({ chat, reply }: UserMessage, messages: readonly SentMessage[]): boolean {
+  if (reply === '') return true
   return finals(messages).some((message) => message.chat === chat && message.text.includes(reply))
 }
 
@@ -370,6 +404,20 @@ async function checkPairingCode(home: string, stranger: string, messages: readon
   assert.equal(own.length, 1)
 }
 
+/** Every accepted message has ended in one of the ways that the gateway promises. */
+async function checkEndings(home: string): Promise<void> {
+  const store = createSqliteStore({ path: join(home, 'state.db') })
+  try {
+    const audit = await store.run(() => auditInbox(0, 100_000))
+    assert.deepEqual(
+      audit.filter(({ finally: ending }) => ending === 'open' || ending === 'unaccounted'),
+      [],
+    )
+  } finally {
+    await store.close()
+  }
+}
+
 /** Every message has a reply, without unlabelled duplicates and in order, and no effect happened twice. */
 function check(
   conversation: readonly UserMessage[],
@@ -378,6 +426,7 @@ function check(
   showsInterim: boolean,
 ): void {
   for (const said of conversation) {
+    if (said.reply === '') continue
     if (said.interim !== undefined && showsInterim) checkInterim(said, said.interim, finals(messages))
     const replies = finals(messages).filter(({ chat, text }) => chat === said.chat && text.includes(said.reply))
     const unlabelled = replies.filter(({ text }) => !text.includes('May be a duplicate'))
@@ -391,7 +440,7 @@ function check(
   for (const chat of new Set(conversation.map((said) => said.chat))) {
     // Commands run at once, so only replies of the agent have an order.
     const expected = conversation
-      .filter((said) => said.chat === chat && !said.text.startsWith('/'))
+      .filter((said) => said.chat === chat && !said.text.startsWith('/') && said.reply !== '')
       .map(({ reply }) => reply)
     const order = finals(messages).flatMap((message) =>
       message.chat === chat ? expected.findIndex((reply) => message.text.includes(reply)) : [],

@@ -53,7 +53,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
     services: {
       version: '',
       answerQuestion: failIfCalled,
-    tasks: failIfCalled,
+      tasks: failIfCalled,
       pendingQuestion: failIfCalled,
       commands: failIfCalled,
       gatewayStatus: failIfCalled,

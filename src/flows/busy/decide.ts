@@ -38,9 +38,9 @@ export function chosenMode(event: MessageEvent, settings: SessionSettings, confi
   if (!isInteractive(event)) return 'queue'
   const own = busyInputModes.find((mode) => mode === settings.busy_input_mode)
   if (own !== undefined) return own
-  // The page of the gateway queues unless its user chooses otherwise.
-  if (event.metadata?.['busy'] === 'queue') return 'queue'
-  return config.display.busy_text_mode ?? config.display.busy_input_mode
+  // An adapter may have a mode of its own: the page of the gateway shows what waits, and queues.
+  const given = busyInputModes.find((mode) => mode === event.metadata?.['busy'])
+  return given ?? config.display.busy_text_mode ?? config.display.busy_input_mode
 }
 
 export function decide(event: MessageEvent, mode: BusyInputMode, { open, previous }: BusyState): BusyDecision {

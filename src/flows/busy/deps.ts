@@ -20,4 +20,6 @@ export interface BusyDeps {
   readonly stopping: AbortSignal
   readonly clock: () => number
   readonly log: Logger
+  /** Named points for crash tests; does nothing in production. */
+  failpoint(point: string): void
 }

@@ -51,6 +51,8 @@ export interface TurnJournalDeps extends ClaimRules {
   onProgress(key: SessionKey): void
   /** For the next claim; undefined while no session ends by itself. */
   automaticReset?(): Promise<ClaimedReset> | undefined
+  /** Named points for crash tests; does nothing in production. */
+  failpoint?(point: string): void
 }
 
 export interface TurnJournal {
@@ -105,10 +107,8 @@ export interface TurnCompletion extends FinalTurnState {
 
 export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
   const { store, clock } = deps
-  /** Loaded with the first messages that are merged. */
-  let merge: MergeFollowing | undefined
 
-  async function claim(key: SessionKey) {
+  async function claim(key: SessionKey, merge?: MergeFollowing) {
     const now = clock()
     const ids = { turn: uuid7(now), session: sessionIdAt(now) }
     const reset = deps.automaticReset?.()
@@ -118,11 +118,12 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
 
   return {
     async claim(key) {
-      const first = await claim(key)
-      if (first?.kind !== 'unmerged') return first
-      merge = (await import('./merge.ts')).createMerge(deps)
-      const next = await claim(key)
-      return next?.kind === 'unmerged' ? null : next
+      const single = await claim(key)
+      if (single?.kind !== 'unmerged') return single
+      const { createMerge } = await import('./merge.ts')
+      const merged = await claim(key, createMerge(deps))
+      deps.failpoint?.('turn:merged')
+      return merged?.kind === 'unmerged' ? null : merged
     },
 
     storeAttachments: (seq, files) =>
@@ -156,6 +157,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
           const now = clock()
           const taken = await store.run(() => steer.takeSteered(deps, turn, ordinals.next(), now))
           ordinals.skip(taken.length)
+          if (taken.length > 0) deps.failpoint?.('turn:steered')
           return taken
         },
         wasStarted: (call) => store.run(() => wasEffectStarted(turn.id, call.id)),

@@ -25,6 +25,13 @@ export default definePlatform({
     const url = String(options['url'])
     const disconnected = new AbortController()
     let offset = 0
+    /** By chat: whether one of its turns has begun. A message `then …` arrives during the turn before it. */
+    const started = new Map<string, PromiseWithResolvers<void>>()
+    const begin = (chat: string) => {
+      const known = started.get(chat) ?? Promise.withResolvers<void>()
+      started.set(chat, known)
+      return known
+    }
 
     const failpoint = (point: string) => channel('crash-test:failpoint').publish(point)
 
@@ -43,6 +50,7 @@ export default definePlatform({
           const updates = (await call('/updates', { offset })) as Update[]
           if (offset > 0) failpoint('wire:acknowledged')
           for (const update of updates) {
+            if (update.text.startsWith('then')) await (started.get(update.chat) ?? begin(update.chat)).promise
             await accept(eventOf(update, account), [brand<EventKey>(`wire:${update.id}`)])
             offset = update.id + 1
           }
@@ -74,6 +82,9 @@ export default definePlatform({
       send: (message) => deliver('/send', message),
       edit: (messageId, message) => deliver('/edit', message, messageId),
       draftIntervalMs: 1,
+      activity(target, { kind }) {
+        if (kind === 'turn-started') begin(target.chatId).resolve()
+      },
       locate: async ({ ref }) => ({ url: `${url}/files/${ref}`, trusted: url }),
     }
   },
@@ -83,6 +94,14 @@ function eventOf({ id, chat, text }: Update, account: string): MessageEvent {
   // A stranger is on no allow list.
   const userId = chat.startsWith('stranger') ? chat : 'u1'
   const source = { platform: 'wire', account, chatId: chat, chatType: 'dm' as const, userId }
-  const event = { source, text, messageType: 'text' as const, messageId: String(id), timestamp: Date.now() }
+  const busy = /^(?:interrupt|collect|steer)(?=-)/.exec(chat)?.[0] ?? 'queue'
+  const event = {
+    source,
+    text,
+    messageType: 'text' as const,
+    messageId: String(id),
+    timestamp: Date.now(),
+    metadata: { busy },
+  }
   return text === 'photo' ? { ...event, attachments: [{ kind: 'photo', ref: 'f1' }] } : event
 }

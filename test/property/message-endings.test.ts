@@ -1,0 +1,122 @@
+/**
+ * Whatever people write while the agent works, and wherever the gateway crashes: every accepted message ends in exactly one
+ * of answered, failed with a notice, intentionally silent, or absorbed into a turn that ends in one of these.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { auditInbox } from '../../src/inbox/audit.ts'
+import type { HomeLayout } from '../../src/lib/home.ts'
+import { openStore } from '../kit/open-store.ts'
+import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { hasResult, rowsIn } from '../stories/support.ts'
+
+const chats = ['c0', 'c1'] as const
+/** In the chat `c1` two people share a conversation. */
+const people = ['ada', 'bob'] as const
+
+type Step =
+  | { readonly kind: 'say'; readonly words: string; readonly prefix: string }
+  | { readonly kind: 'burst'; readonly words: string }
+  | { readonly kind: 'edit' | 'delete' | 'crash' }
+  | { readonly kind: 'command'; readonly text: string }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('say' as const),
+      // What the model does: it answers, uses a tool first, does not answer, fails, or has nothing to say.
+      words: fc.constantFrom('plain', 'tool', 'hang', 'fail', 'silent'),
+      prefix: fc.constantFrom('', '', '', '/queue ', '/steer '),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('burst' as const), words: fc.constantFrom('plain', 'hang') }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('edit' as const, 'delete' as const, 'crash' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('command' as const),
+      text: fc.constantFrom('/stop', '/new', '/busy queue', '/busy steer', '/busy collect', '/busy interrupt'),
+    }),
+  },
+)
+
+const steps = fc.array(fc.record({ step, chat: fc.constantFrom(...chats), person: fc.constantFrom(...people) }), {
+  minLength: 25,
+  maxLength: 35,
+})
+
+function modelReply(request: RecordedRequest, isCalm: boolean): ModelReply {
+  const { lastUserText } = request
+  const words = /(plain|tool|hang|fail|silent)-\d+(?!.*-\d)/s.exec(lastUserText)?.[1] ?? 'plain'
+  // Long enough that a message can arrive before the tool runs.
+  if (words === 'tool' && !hasResult(request)) return { toolCalls: [{ name: 'todo', arguments: {} }], delayMs: 10 }
+  if (isCalm) return { text: 'calm' }
+  if (words === 'hang') return { hang: 'headers' }
+  if (words === 'fail') return { error: { status: 400, body: { error: { message: 'no' } } } }
+  return { text: words === 'silent' ? '[SILENT]' : `answer to ${lastUserText}` }
+}
+
+/** The process ends at once: nothing that it would write after this moment reaches the disk. */
+async function crash(gateway: TestGateway, { databaseFile }: HomeLayout): Promise<void> {
+  const files = [databaseFile, `${databaseFile}-wal`].flatMap((path) =>
+    existsSync(path) ? [{ path, bytes: readFileSync(path) }] : [],
+  )
+  await gateway.stop(AbortSignal.abort())
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${databaseFile}${suffix}`, { force: true })
+  for (const { path, bytes } of files) writeFileSync(path, bytes, { mode: 0o600 })
+  await (await gateway.start()).initialConnectsDone()
+}
+
+async function untilAllEnded(gateway: TestGateway): Promise<void> {
+  const open = () => rowsIn(gateway.home, "select seq from inbox where state in ('queued', 'claimed')").length
+  while (open() > 0) await gateway.nextLine()
+}
+
+test('every accepted message ends in exactly one of four ways', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (taken) => {
+      let isCalm = false
+      const gateway = await startTestGateway(t, {
+        model: (request) => modelReply(request, isCalm),
+        config: {
+          display: { busy_input_mode: 'interrupt', busy_ack_enabled: true, busy_queue_limit: 4 },
+          group_sessions_per_user: false,
+          agent: { drain_timeout: 0 },
+        },
+      })
+      let sent = 0
+      const say = async (text: string, chat: string, user: string) => {
+        sent += 1
+        const where = chat === 'c1' ? { chatType: 'group' as const } : {}
+        const author = chat === 'c1' ? user : 'ada'
+        await gateway.say(text, { chat, user: author, id: `m${sent}`, ...where })
+      }
+      for (const { step: one, chat, person } of taken) {
+        if (one.kind === 'say') await say(`${one.prefix}${one.words}-${sent}`, chat, person)
+        else if (one.kind === 'burst')
+          await Promise.all(Array.from({ length: 7 }, (_, index) => say(`${one.words}-${sent}${index}`, chat, person)))
+        else if (one.kind === 'command') await say(one.text, chat, person)
+        else if (one.kind === 'crash') await crash(gateway, gateway.home)
+        else if (sent > 0 && one.kind === 'edit') await gateway.platform.edit(`m${sent}`, `plain-${sent}9`, {})
+        else if (sent > 0) await gateway.platform.remove(`m${sent}`, {})
+      }
+      isCalm = true
+      for (const chat of chats) await say('/stop', chat, 'ada')
+      // A turn that was waiting for its model is asked again.
+      await crash(gateway, gateway.home)
+      await untilAllEnded(gateway)
+      await gateway.stop()
+      const audit = await openStore(t, gateway.home.databaseFile).store.run(() => auditInbox(0, 10_000))
+      assert.deepEqual(
+        audit.filter(({ finally: final }) => final === 'unaccounted' || final === 'open'),
+        [],
+      )
+      assert.equal(new Set(audit.map(({ seq }) => seq)).size, audit.length)
+    }),
+    { numRuns: Number(process.env['HERMES_PROPERTY_RUNS'] ?? 3), endOnFailure: true },
+  )
+})
