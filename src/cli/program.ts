@@ -173,7 +173,7 @@ function addMaintainCommands(root: Command, context: CliContext): void {
   addProfileCommands(root, context)
   addApprovalCommands(root, context)
   addPairingCommands(root, context)
-  const inbox = createGroup(root, 'inbox', 'dead letters: messages that could not be processed')
+  const inbox = createGroup(root, 'inbox', 'accepted messages: dead letters, and how each one ended')
   inbox
     .command('list')
     .description('list dead letters, and messages that are not processed yet')
@@ -189,6 +189,17 @@ function addMaintainCommands(root: Command, context: CliContext): void {
     .description('delete a dead letter')
     .argument('<number>', 'number in the list', parseNumber)
     .action(async (seq: number) => (await import('./inbox.ts')).inboxDrop(context, seq))
+  inbox
+    .command('audit')
+    .summary('check how every accepted message has ended')
+    .description(
+      'Counts how accepted messages ended (answered, failed with a notice, intentionally silent, or absorbed into a turn that did), and lists those that wait with the reason. Exit code 1 when a message is not accounted for. Finished messages are kept for `retention.days`.',
+    )
+    .option('--since <time>', 'only messages accepted since then: 30m, 12h, 7d, or a date')
+    .option(...json)
+    .action(async (options: JsonOption & { since?: string }) =>
+      (await import('./inbox-audit.ts')).inboxAudit(context, options),
+    )
   const outbox = createGroup(root, 'outbox', 'dead letters: replies that could not be delivered')
   outbox
     .command('list')

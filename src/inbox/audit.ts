@@ -64,6 +64,16 @@ const selectEvents = query((db, p: { after: number; limit: number }) =>
     .limit(p.limit),
 )
 
+const selectFirstSince = query((db, p: { since: number }) =>
+  db.selectFrom('inbox').select('seq').where('accepted_at', '>=', p.since).orderBy('seq').limit(1),
+)
+
+/** The number before the first event that was accepted at this time (ms) or later; undefined when there is none. */
+export function* auditStart(since: number): Transaction<number | undefined> {
+  const first = yield* row(selectFirstSince, { since })
+  return first === undefined ? undefined : first.seq - 1
+}
+
 /** Classifies the events after `after`, at most `limit`, in the order of their numbers. Empty at the end of the inbox. */
 export function* auditInbox(after: number, limit: number): Transaction<readonly AuditedEvent[]> {
   const audited: AuditedEvent[] = []

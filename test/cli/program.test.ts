@@ -28,7 +28,7 @@ test('help lists every command on one line, two examples and the address of the 
     'doctor',
     'sessions list|show|search',
     'config check|path|show|schema',
-    'inbox list|retry|drop',
+    'inbox list|retry|drop|audit',
     'outbox list|retry|drop',
     'version',
   ]

@@ -4,13 +4,15 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { isHermesError } from '../../lib/errors.ts'
-import type { Query, QueryParams } from '../query.ts'
+import type { Query, QueryParams, Transaction } from '../query.ts'
 import { openReadOnly, withStoreErrors } from './connection.ts'
-import { createStatements } from './statements.ts'
+import { createStatements, runTransaction } from './statements.ts'
 
 export interface StoreReader {
   /** Throws `store/…`. */
   rows<P extends QueryParams, Row>(query: Query<P, Row>, params: P): readonly Row[]
+  /** Runs a transaction that only reads, on one state of the database. Throws `store/…`. */
+  run<Result>(transaction: () => Transaction<Result>): Result
   /** Full-text search over the transcript, best match first. Throws `store/…`. */
   search(text: string, limit: number): readonly SearchHit[]
   /** SQLite's own check; an empty list if there is no damage. */
@@ -33,6 +35,16 @@ export function openReader(path: string): StoreReader {
   const statements = createStatements(db)
   return {
     rows: (query, params) => withStoreErrors(() => statements.run({ query, params })),
+    run(transaction) {
+      return withStoreErrors(() => {
+        db.exec('begin')
+        try {
+          return runTransaction(transaction(), statements)
+        } finally {
+          db.exec('rollback')
+        }
+      })
+    },
     search: (text, limit) => withStoreErrors(() => search(db, text, limit)),
     checkIntegrity: () => checkIntegrity(db),
     close: () => db.close(),
