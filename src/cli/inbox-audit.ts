@@ -37,7 +37,7 @@ export async function inboxAudit(context: CliContext, { json, since }: InboxAudi
   const report = readHomeStore(context.home, (reader) => readReport(reader, from, now), emptyReport())
   if (report.unaccounted.length > 0) context.exitCode = exitCodes.failed
   const display = createDisplay(context.output, context.environment)
-  const paused = readPause(context.home.pauseFile) !== undefined
+  const paused = readPause(context.home.pauseFile) !== null
   if (json) display.json({ ...report, paused })
   else print(display, report, paused)
 }

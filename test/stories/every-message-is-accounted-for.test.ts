@@ -25,6 +25,7 @@ async function audit(root: string, ...more: string[]): Promise<Report & { readon
 test('answers, failures, silence, interruptions, commands and tasks are accounted for, and what waits says why', async (t) => {
   const gate = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, {
+    config: { display: { busy_input_mode: 'interrupt' } },
     model({ lastUserText }) {
       if (lastUserText === 'fail') return { error: { status: 401, body: { error: { message: 'no such key' } } } }
       if (lastUserText === 'be silent') return { text: '[SILENT]' }
@@ -49,13 +50,17 @@ test('answers, failures, silence, interruptions, commands and tasks are accounte
   await gateway.say('long', { chat: 'six' })
   await gateway.modelRequest(6)
   await gateway.say('/queue after it', { chat: 'six' })
-  await gateway.waitForLog({ event: 'inbox.accepted', seq: 11 })
+  await gateway.until(({ chat }) => chat === 'six')
 
   const before = await audit(gateway.home.root)
   assert.equal(before.code, 0)
-  assert.equal(Object.values(before.endings).reduce((sum, count) => sum + count, 0), before.accepted)
+  assert.equal(
+    Object.values(before.endings).reduce((sum, count) => sum + count, 0),
+    before.accepted,
+  )
   assert.deepEqual([before.endings['failed'], before.endings['absorbed'], before.endings['unaccounted']], [1, 1, 0])
   assert.deepEqual(before.absorbedInto, { answered: 1 })
+  assert.equal(before.paused, false)
   const [running, waiting] = before.open
   assert.match(running?.reason ?? '', /processed/)
   assert.ok(waiting?.reason.includes(`message ${running?.seq} `), waiting?.reason)
