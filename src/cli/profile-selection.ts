@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { homeDirectory, type ProcessEnvironment, processEnvironment } from '../config/environment.ts'
-import { HermesError } from '../lib/errors.ts'
+import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
 import { readTextIfExists } from '../lib/files.ts'
 import { createHomeLayout } from '../lib/home.ts'
 import { defaultProfile, findProfileNameProblem, locateProfile, profileHome } from '../lib/profiles.ts'
@@ -52,7 +52,7 @@ export function takeProfileOption(args: readonly string[]): ProfileOption {
 }
 
 /**
- * `profile` commands also work when the selected profile does not exist: they are how it is created or selected.
+ * `profile` commands and help also work when the selected profile does not exist: they are how it is created or selected.
  * Throws `cli/usage` for an invalid name, `cli/not-found` for a profile that does not exist.
  */
 export function selectProfile(
@@ -65,8 +65,13 @@ export function selectProfile(
   assertProfileName(profile)
   const home = profileHome(rootHome, profile)
   if (profile === defaultProfile || existsSync(home)) return { rootHome, profile, home }
-  if (words[0] === 'profile' && option === undefined) return { rootHome, profile: defaultProfile, home: rootHome }
+  if (option === undefined && worksWithoutProfile(words)) return { rootHome, profile: defaultProfile, home: rootHome }
   throw profileNotFound(profile, rootHome)
+}
+
+function worksWithoutProfile(words: readonly string[]): boolean {
+  const [first = 'help'] = words
+  return ['profile', 'help'].includes(first) || words.some((word) => word === '--help' || word === '-h')
 }
 
 /** Throws `cli/usage`. */
@@ -83,8 +88,18 @@ export function profileNotFound(name: string, rootHome: string): HermesError {
 
 /** The profile of commands without `--profile`; `default` without a file, and for a file that names no profile. */
 export function readStickyProfile(rootHome: string): string {
-  const name = readTextIfExists(createHomeLayout(rootHome).activeProfileFile, 1_024)?.trim() ?? ''
+  const name = readStickyFile(rootHome)?.trim() ?? ''
   return name === '' ? defaultProfile : name
+}
+
+function readStickyFile(rootHome: string): string | undefined {
+  try {
+    return readTextIfExists(createHomeLayout(rootHome).activeProfileFile, 1_024)
+  } catch (error) {
+    // The root home is not a directory: the command reports it.
+    if (systemCode(error) === 'ENOTDIR') return undefined
+    throw new HermesError('home/unusable', `${rootHome}: ${messageOf(error)}`, { cause: error })
+  }
 }
 
 function nonEmpty(text: string | undefined): string | undefined {
