@@ -308,6 +308,13 @@ export function* toggleYolo(sessionId: string, by: string, now: number): Transac
   return !isOn
 }
 
+const dropGrantsOfScope = query((db, p: { scope: string }) => db.deleteFrom('grants').where('scope', '=', p.scope))
+
+/** Takes back what was granted until the end of a session, because the session has ended and is opened again. */
+export function* dropSessionGrants(sessionId: string): Transaction<void> {
+  yield* exec(dropGrantsOfScope, { scope: sessionIdScope(sessionId) })
+}
+
 const sweepEnded = query((db, p: { before: number; limit: number }) =>
   db
     .deleteFrom('questions')

@@ -2,6 +2,7 @@
  * The commands for conversations: list and open earlier ones, take messages back, answer again, continue with a copy. Each
  * change is stored in the transaction that completes its command, so that a crash neither loses nor repeats it.
  */
+import { dropSessionGrants } from '../approvals/queries.ts'
 import type { CommandReply } from '../commands/command.ts'
 import type { ConversationCaller, ConversationServices, RetryResult } from '../commands/conversation.ts'
 import { acceptEvent, countQueuedEvents } from '../inbox/queries.ts'
@@ -66,6 +67,7 @@ export function createConversationServices(deps: ConversationDeps): Conversation
         const owner = yield* findKeyOfSession(entry.id)
         if (owner !== undefined) return { text: say({ kind: 'in-use' }) }
         yield* switchSession(epochOptions(caller.source, sessionKey, entry.id, now), 'resume')
+        yield* dropSessionGrants(entry.id)
         const entries = yield* readTranscript(entry.id)
         const last = entries.findLast(({ message }) => message.role !== 'tool' && message.content !== '')
         const text = say({ kind: 'opened', messages: entries.length, last: last?.message.content ?? '' })

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { runInProcess } from '../cli/support.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { conversation, hasResult, rowsIn, terminalCall } from './support.ts'
+import { conversation, hasResult, rowsIn, runCommand, terminalCall } from './support.ts'
 
 const filler = 'and more words of it '.repeat(40)
 /** An exchange has 430 tokens, so that before the fifth one half of the window (2,000 tokens) is exceeded. */
@@ -310,4 +310,20 @@ test('the model of the summary can be configured by the current and by the older
     const models = gateway.model.requests.map((request) => `${asksForSummary(request)} ${request.body['model']}`)
     assert.deepEqual([...new Set(models)].sort(), ['false test-model', 'true cheap'])
   }
+})
+
+test('/undo reaches back to the summary and explains why it goes no further', async (t) => {
+  const gateway = await startTestGateway(t, { config: small, model: answer })
+  await talk(gateway, 1, 6)
+  const [, , summarised] = rowsIn(gateway.home, 'select ord from messages where is_summary = 1 and superseded = 0')
+  assert.equal(summarised, undefined, 'there is one summary')
+  const reply = await runCommand(gateway, '/undo 50')
+  assert.match(reply, /summar/)
+  assert.match(await runCommand(gateway, '/undo'), /nothing[\s\S]*summar/)
+  assert.match(await runCommand(gateway, '/retry'), /summar/)
+  await gateway.say('go on')
+  await gateway.waitForReply('Heard go on')
+  const messages = conversation(gateway.model.requests.at(-1))
+  assert.match(messages.join('\n'), /message 1 [\s\S]*A garden of roses[\s\S]*user: go on$/)
+  assert.doesNotMatch(messages.join('\n'), /message 6/)
 })

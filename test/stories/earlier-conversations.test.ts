@@ -145,3 +145,32 @@ test('/usage and /insights show numbers of this person only', async (t) => {
   assert.match(await runCommand(gateway, '/insights'), /Conversations\*\* 1 .*messages\*\* 2/)
   assert.match(await runCommand(gateway, '/insights 0'), /number/)
 })
+
+test('a command that is repeated after a failure of the gateway takes back one exchange, not two', async (t) => {
+  let failures = 0
+  const gateway = await startTestGateway(t, {
+    gateway: {
+      failpoint(point) {
+        if (point !== 'command:done' || failures > 0) return
+        failures += 1
+        throw new Error('the gateway fails between a command and its result')
+      },
+    },
+  })
+  for (const text of ['one', 'two', 'three']) await exchange(gateway, text)
+  await runCommand(gateway, '/undo')
+  assert.equal(failures, 1)
+  await exchange(gateway, 'four')
+  assert.deepEqual(lastRequest(gateway).slice(2), ['user: two', 'assistant: You said: two', 'user: four'])
+})
+
+test('what was permitted until the end of a conversation is not permitted when it is continued', async (t) => {
+  const gateway = await startTestGateway(t, { config: { roles: { owners: ['fake:ada'] } } })
+  const ada = { user: 'ada', chat: 'ada-dm' }
+  await exchange(gateway, 'one', ada)
+  await runCommand(gateway, '/yolo', ada)
+  assert.match(await runCommand(gateway, '/status', ada), /yolo/)
+  await runCommand(gateway, '/new', ada)
+  assert.match(await runCommand(gateway, '/resume one', ada), /Continues/)
+  assert.doesNotMatch(await runCommand(gateway, '/status', ada), /yolo/)
+})
