@@ -58,6 +58,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   const status = createTypingStatus({
     call,
     text: options.typingText,
+    tools: options.liveStatus,
     clock,
     rateLimited: context.rateLimited,
     log,

@@ -17,6 +17,8 @@ export interface SlackOptions {
   readonly rules: MessageRules
   readonly richBlocks: boolean
   readonly typingText: string
+  /** What the status shows of a running tool. */
+  readonly liveStatus: 'full' | 'verb' | 'off'
 }
 
 /** Rules that decide which messages the agent handles. */
@@ -59,7 +61,12 @@ export function parseOptions(options: Readonly<Record<string, unknown>>, account
     rules: parseRules(options),
     richBlocks: options['rich_blocks'] === true,
     typingText: text('typing_status_text') || 'is thinking...',
+    liveStatus: parseLiveStatus(options['live_status']),
   }
+}
+
+function parseLiveStatus(value: unknown): SlackOptions['liveStatus'] {
+  return value === 'verb' || value === 'off' ? value : 'full'
 }
 
 /** The rules with their defaults. */

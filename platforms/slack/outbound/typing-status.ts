@@ -1,6 +1,6 @@
 /**
- * Shows "is thinking..." next to the name of the bot. Slack supports it only in some threads, and removes it after two
- * minutes or when the bot posts. After a refusal it is not tried again.
+ * Shows "is thinking..." or the running tool next to the name of the bot. Slack supports it only in some threads, and removes
+ * it after two minutes or when the bot posts. After a refusal it is not tried again.
  */
 import {
   createLruCache,
@@ -15,7 +15,7 @@ import { toSendResult } from '../errors.ts'
 
 export interface TypingStatus {
   typing(target: Target, signal: AbortSignal): Promise<SendResult>
-  /** Removes the status when a turn ends without a message. */
+  /** Takes the running tool, and removes the status when a turn ends without a message. */
   activity(target: Target, activity: TurnActivity): void
   /** A post has removed the status. */
   posted(channel: string, threadTs: string | undefined): void
@@ -24,6 +24,8 @@ export interface TypingStatus {
 export interface TypingStatusDeps {
   readonly call: ApiCall
   readonly text: string
+  /** What is shown of a running tool: its name and what it works on, its name, or nothing. */
+  readonly tools: 'full' | 'verb' | 'off'
   readonly clock: () => number
   readonly rateLimited: PlatformContext['rateLimited']
   readonly log: Logger
@@ -33,47 +35,73 @@ export interface TypingStatusDeps {
 /** Slack removes a status after two minutes. */
 const refreshMs = 60_000
 
+/** Of a label. */
+const maxLabelChars = 60
+
+interface ShownStatus {
+  readonly text: string
+  readonly at: number
+}
+
 export function createTypingStatus({
   call,
-  text,
+  text: idleText,
+  tools,
   clock,
   rateLimited,
   log,
   signal: stopping,
 }: TypingStatusDeps): TypingStatus {
-  /** The time of the last status of a thread; `Infinity` when Slack supports none there. */
-  const shownAt = createLruCache<number>(1_000)
+  /** The last status of a thread; null when Slack supports none there. */
+  const shown = createLruCache<ShownStatus | null>(1_000)
+  /** The texts of the running tools of a thread, by call. */
+  const running = createLruCache<Map<string, string>>(1_000)
   let isSupported = true
 
   return {
     async typing({ chatId, threadId }, signal) {
       if (!isSupported || threadId === undefined) return successResult
       const key = threadKeyOf(chatId, threadId)
-      if (clock() - (shownAt.get(key) ?? Number.NEGATIVE_INFINITY) < refreshMs) return successResult
+      const last = shown.get(key)
+      const text = [...(running.get(key)?.values() ?? [])].at(-1) ?? idleText
+      if (last === null || (last?.text === text && clock() - last.at < refreshMs)) return successResult
       const result = await set(chatId, threadId, text, signal)
       if (result.ok) {
-        shownAt.set(key, clock())
+        shown.set(key, { text, at: clock() })
         return successResult
       }
       const { problem, code = '' } = result.failure
       if (problem !== 'rejected') return toSendResult(result.failure)
-      shownAt.set(key, Number.POSITIVE_INFINITY)
+      shown.set(key, null)
       if (unsupportedErrors.has(code)) isSupported = false
       return successResult
     },
-    activity(target, { kind }) {
+    activity(target, activity) {
       const { chatId, threadId } = target
-      if (kind !== 'turn-ended' || threadId === undefined) return
+      if (threadId === undefined) return
       const key = threadKeyOf(chatId, threadId)
-      if (!Number.isFinite(shownAt.get(key))) return
-      shownAt.delete(key)
+      // The next refresh, within two seconds, shows the tool.
+      if (activity.kind === 'tool-started' && tools !== 'off') {
+        const calls = running.get(key) ?? new Map<string, string>()
+        running.set(key, calls.set(activity.callId, toolText(activity, tools)))
+      }
+      if (activity.kind === 'tool-ended') running.get(key)?.delete(activity.callId)
+      if (activity.kind !== 'turn-ended') return
+      running.delete(key)
+      if (!isShown(key)) return
+      shown.delete(key)
       void clear(target, threadId)
     },
     posted(channel, threadTs) {
       if (threadTs === undefined) return
       const key = threadKeyOf(channel, threadTs)
-      if (Number.isFinite(shownAt.get(key))) shownAt.delete(key)
+      if (isShown(key)) shown.delete(key)
     },
+  }
+
+  function isShown(key: string): boolean {
+    const status = shown.get(key)
+    return status !== undefined && status !== null
   }
 
   /** Never rejects, because Slack removes a status after two minutes anyway. */
@@ -82,7 +110,7 @@ export function createTypingStatus({
     try {
       await rateLimited(target, stopping, async (signal) => {
         // The next turn may have started while this call waited for the rate limit.
-        if (shownAt.has(threadKeyOf(chatId, threadId))) return successResult
+        if (shown.has(threadKeyOf(chatId, threadId))) return successResult
         return toPostResult(await set(chatId, threadId, '', signal))
       })
     } catch (error) {
@@ -103,6 +131,12 @@ const unsupportedErrors: ReadonlySet<string> = new Set([
   'missing_scope',
   'method_not_supported_for_channel_type',
 ])
+
+function toolText({ tool, label }: Extract<TurnActivity, { kind: 'tool-started' }>, detail: 'full' | 'verb'): string {
+  const subject = detail === 'full' ? [...label.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()] : []
+  const shortened = subject.length > maxLabelChars ? [...subject.slice(0, maxLabelChars - 1), '…'] : subject
+  return `is using ${tool}${shortened.length === 0 ? '' : `: ${shortened.join('')}`}...`
+}
 
 function threadKeyOf(channel: string, threadTs: string): string {
   return `${channel}:${threadTs}`

@@ -205,6 +205,30 @@ describe('beside messages', () => {
     assert.equal(server.statuses.length, 3)
   })
 
+  test('the status says which tool runs, as far as the account permits', async (t) => {
+    const target = { platform: 'slack', account: 'default', chatId: channel, threadId: '1.1' }
+    const label = `cat\n${'x'.repeat(100)}`
+    const started = { kind: 'tool-started', turnId: 't', callId: 'c', tool: 'terminal', label } as const
+    for (const [mode, expected] of [
+      ['full', `is using terminal: cat ${'x'.repeat(55)}…...`],
+      ['verb', 'is using terminal...'],
+      ['off', undefined],
+    ] as const) {
+      const { server, adapter } = await startSlackTest(t, { options: { live_status: mode } })
+      await adapter.typing?.(target, neverAborted)
+      adapter.activity?.(target, started)
+      await adapter.typing?.(target, neverAborted)
+      await adapter.typing?.(target, neverAborted)
+      adapter.activity?.(target, { ...started, kind: 'tool-ended', ok: true, summary: '' })
+      await adapter.typing?.(target, neverAborted)
+      const tool = expected === undefined ? [] : [expected, 'is thinking...']
+      assert.deepEqual(
+        server.statuses.map(({ status }) => status),
+        ['is thinking...', ...tool],
+      )
+    }
+  })
+
   test('clearing a status respects the rate limit and keeps the status of the next turn', async (t) => {
     const waiting: (() => Promise<unknown>)[] = []
     const { server, adapter } = await startSlackTest(t, {
