@@ -5,65 +5,14 @@
 import { messageOf } from '../lib/errors.ts'
 import type { OutboundMessage, SendResult } from '../message/outbound.ts'
 import { mayBecomeSilence } from '../message/silence.ts'
-import type { Target } from '../message/source.ts'
-import type { MessageLimits } from '../platforms/adapter.ts'
 import type { OutboxConfig } from './config.ts'
 import type { OutboxContext, Sender } from './context.ts'
+import type { Draft, DraftAddress, DraftOptions, Drafts } from './draft.ts'
 import { visibleDraftText } from './extract-media.ts'
-import { fitEnd, graphemeBoundary, measureOf } from './measure.ts'
+import { formatDraftText } from './measure.ts'
 import { callWithTimeout } from './platform-calls.ts'
-import { type Chat, chatOf, type StoredDraft, storeDraft } from './queries.ts'
+import { type Chat, chatOf, storeDraft } from './queries.ts'
 import type { Permit } from './rate-limiter.ts'
-
-/** The message that shows a draft, for the final reply to replace it. */
-export interface DraftAddress {
-  /** With `deliveryId` an address of `lostDraftAddress`. */
-  readonly platformId: string
-  /** It is not known whether there is a message. The platform can be asked for this one. */
-  readonly deliveryId?: string
-  /** The text that the message shows now, including the cursor; '' when it is not known. */
-  readonly shownText: string
-  /** When the draft was first shown, ms; absent when it is not known. */
-  readonly shownSince?: number
-  /** The part of the turn that the draft shows. Default: 0. */
-  readonly part?: number
-}
-
-export interface Draft {
-  /** Whether a text that may still be replaced can be shown. */
-  readonly showsProvisionalText: boolean
-  /** Takes the whole text so far; only the newest text is shown. Returns at once and never throws. */
-  update(fullText: string): void
-  /** Ends the draft. Resolves after the last call in flight; `null` when nothing was shown. May be called twice. */
-  close(): Promise<DraftAddress | null>
-}
-
-export interface DraftOptions {
-  readonly target: Target
-  readonly turnId: string
-  /** The number of texts of the turn that were shown before. Each has a draft of its own. Default: 0. */
-  readonly part?: number
-  /** The platform's id of the message that is being answered. */
-  readonly replyTo?: string
-  /** The turn began before a restart: it may have a draft whose address was not stored. */
-  readonly resumed?: boolean
-}
-
-export interface Drafts {
-  /** `null` when drafts cannot be shown and the turn has no earlier draft to replace. */
-  open(options: DraftOptions): Draft | null
-  addressOf(turnId: string, part: number): DraftAddress | null
-  /** Adds the addresses that were stored before a restart. */
-  restore(stored: readonly StoredDraft[]): void
-  /** Called when a reply has taken the address over. */
-  forget(turnId: string, part: number): void
-  /** The indexes of the status messages that an earlier attempt of the turn has left in the chat. */
-  leftStatuses(turnId: string): number[]
-  /** `close` waits for this work, too. */
-  track(work: Promise<void>): void
-  /** Ends all drafts; resolves after their last calls. */
-  close(): Promise<void>
-}
 
 /** The state that all drafts share. */
 interface DraftRegistry {
@@ -350,24 +299,6 @@ function selectText(state: DraftState, sender: Sender): string | undefined {
  */
 function keepsMediaTags({ idempotentSends, sendsAttachments }: Sender): boolean {
   return idempotentSends === true && sendsAttachments !== true
-}
-
-/** Left free below the limit, because rendering a text that was cut anywhere may make it longer. */
-const renderMargin = 100
-const minDraftChars = 500
-
-/** The text with its cursor, cut to what one message can show. */
-function formatDraftText(
-  fullText: string,
-  { maxChars, unit }: MessageLimits,
-  cursor: string,
-): { text: string; isFull: boolean } {
-  const measure = measureOf(unit)
-  const available = maxChars - measure(cursor)
-  const limit = Math.min(available, Math.max(minDraftChars, available - renderMargin))
-  const fitting = fitEnd(fullText, 0, limit, measure)
-  const end = graphemeBoundary(fullText, 0, fitting)
-  return { text: `${fullText.slice(0, end).toWellFormed()}${cursor}`, isFull: fitting < fullText.length }
 }
 
 async function show(state: DraftState, sender: Sender, text: string, permit: Permit): Promise<void> {

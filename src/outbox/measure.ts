@@ -58,3 +58,21 @@ function isSurrogatePair(text: string, at: number): boolean {
   const high = text.charCodeAt(at - 1)
   return low >= 0xdc00 && low <= 0xdfff && high >= 0xd800 && high <= 0xdbff
 }
+
+/** Left free below the limit, because rendering a text that was cut anywhere may make it longer. */
+const renderMargin = 100
+const minDraftChars = 500
+
+/** The text with its cursor, cut to what one message can show. */
+export function formatDraftText(
+  fullText: string,
+  { maxChars, unit }: MessageLimits,
+  cursor: string,
+): { text: string; isFull: boolean } {
+  const measure = measureOf(unit)
+  const available = maxChars - measure(cursor)
+  const limit = Math.min(available, Math.max(minDraftChars, available - renderMargin))
+  const fitting = fitEnd(fullText, 0, limit, measure)
+  const end = graphemeBoundary(fullText, 0, fitting)
+  return { text: `${fullText.slice(0, end).toWellFormed()}${cursor}`, isFull: fitting < fullText.length }
+}

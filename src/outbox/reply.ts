@@ -10,7 +10,7 @@ import type { Transaction } from '../store/query.ts'
 import { type OutboxContext, type Sender, toFinishedMessage, toSentMessage } from './context.ts'
 import { findDeadTarget } from './dead-targets.ts'
 import type { Delivery } from './delivery.ts'
-import type { DraftAddress, Drafts } from './drafts.ts'
+import type { DraftAddress, Drafts } from './draft.ts'
 import { extractMedia } from './extract-media.ts'
 import { callWithTimeout } from './platform-calls.ts'
 import {
