@@ -58,6 +58,7 @@ const chatGoneErrors: ReadonlySet<string> = new Set([
   'not_in_channel',
   'is_archived',
   'user_disabled',
+  'user_not_found',
   'cannot_dm_bot',
 ])
 

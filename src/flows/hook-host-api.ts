@@ -9,6 +9,7 @@ import { uuid7 } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
 import { backgroundPlatform, type ChatType, type Target } from '../message/source.ts'
+import { findDeliveryState } from '../outbox/delivery-state.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
@@ -140,6 +141,8 @@ async function sendMessage(deps: HookServicesDeps, hook: string, to: string, tex
   const { target } = found
   const content = { key: `${hookMessagePrefix}${uuid7(now)}`, kind: 'notice' as const, text }
   await storeDelivery(deps.store, prepareDelivery(deps.outbox, target, content), now)
+  const { state, error } = await deps.store.run(() => findDeliveryState(content.key))
+  if (state === 'dropped') throw new HermesError('hooks/no-target', `(${error})`)
   const fields = { hook, platform: target.platform, chat: target.chatId }
   deps.log.info({ event: 'hook.message_sent', ...fields }, 'a hook sends a message')
 }
