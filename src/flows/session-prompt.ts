@@ -74,13 +74,23 @@ async function readPersona(deps: SessionPromptDeps, chosen: string | undefined):
   // What was chosen may be gone from the configuration.
   const name = [chosen, configured].find((one) => one !== undefined && Object.hasOwn(personalities, one))
   const entry = name === undefined ? undefined : personalities[name]
-  if (entry === undefined) return await readPersonaFile(deps, configured)
+  if (entry === undefined) return await readConfiguredPersona(deps, configured)
   const file = await readPersonaFile(deps, Object.hasOwn(personalities, configured) ? defaultPersonaFile : configured)
   const text = typeof entry === 'string' ? entry : entry.system_prompt
   return [file.trim(), text.trim()].filter((part) => part !== '').join('\n\n')
 }
 
 const defaultPersonaFile = 'SOUL.md'
+
+/** A file of Hermes Agent may name a personality that only Hermes has: SOUL.md counts then. */
+async function readConfiguredPersona(deps: SessionPromptDeps, name: string): Promise<string> {
+  if (name === defaultPersonaFile) return await readPersonaFile(deps, name)
+  const text = name.trim() === '' ? '' : await readPersonaFile(deps, name)
+  if (text !== '') return text
+  const { log } = deps
+  log.warn({ event: 'prompt.personality_unknown', name }, 'the personality is neither in `personalities` nor a file')
+  return await readPersonaFile(deps, defaultPersonaFile)
+}
 
 /** The persona file is the owner's. If it cannot be read, the default identity is used and the log says why. */
 async function readPersonaFile({ home, settings, log, onScanned }: SessionPromptDeps, name: string): Promise<string> {

@@ -246,6 +246,7 @@ export const controls: readonly Control[] = [
         'test/sessions/session-key.test.ts',
       ),
       testsOf('tests of memory', 8, 'test/plugins/plugin-memory.test.ts'),
+      testsOf('tests of earlier conversations', 1, 'test/stories/earlier-conversations.test.ts', 'another person'),
     ],
   },
   {

@@ -90,3 +90,13 @@ test('/update and /debug tell an owner what to do, and show no secret', async (t
   for (const command of ['/update', '/debug'])
     assert.match(await runCommand(gateway, command, { user: 'bob', chat: 'bob-dm' }), /owners/)
 })
+
+test('a personality that only Hermes knows leaves SOUL.md in effect', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { display: { personality: 'kawaii' } },
+    prepare: (home) => writeFileSync(home.soulFile, 'You are Kim.'),
+  })
+  await exchange(gateway, 'one')
+  assert.match(lastSystem(gateway), /^You are Kim\./)
+  await gateway.waitForLog({ event: 'prompt.personality_unknown', name: 'kawaii' })
+})

@@ -174,3 +174,17 @@ test('what was permitted until the end of a conversation is not permitted when i
   assert.match(await runCommand(gateway, '/resume one', ada), /Continues/)
   assert.doesNotMatch(await runCommand(gateway, '/status', ada), /yolo/)
 })
+
+test('a conversation is open in one chat at a time', async (t) => {
+  const gateway = await startTestGateway(t)
+  const here = { user: 'ada', chat: 'first' }
+  const there = { user: 'ada', chat: 'second' }
+  await exchange(gateway, 'about roses', here)
+  await exchange(gateway, 'about tulips', there)
+  assert.match(await runCommand(gateway, '/resume roses', there), /Another chat/)
+  await runCommand(gateway, '/new', here)
+  assert.match(await runCommand(gateway, '/resume roses', there), /Continues/)
+  await exchange(gateway, 'which flowers?', there)
+  assert.equal(lastRequest(gateway)[0], 'user: about roses')
+  assert.doesNotMatch(await runCommand(gateway, '/sessions', here), /which/)
+})

@@ -28,7 +28,7 @@ test('after a long pause a message begins a new conversation, and the user and t
   await gateway.waitForReply('second answer')
   const [noted = '', ...others] = conversation(gateway.model.requests[1])
   assert.deepEqual(others, [])
-  assert.match(noted, /reason: idle; last activity 31 min ago.*\n\ntwo$/)
+  assert.match(noted, /^user: two\n\n\[.*reason: idle; last activity 31 min ago/)
   const notice = gateway.platform.shown().filter(({ key }) => key.startsWith('reset:'))
   assert.equal(notice.length, 1)
   // The system prompt says nothing about it.

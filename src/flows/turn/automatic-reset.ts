@@ -1,6 +1,6 @@
 /**
  * Begins a new session by itself when the configuration says so (`session_reset`), in the transaction that takes up the next
- * message. The user gets a notice, the model a note in front of the message, hooks and plugins their events.
+ * message. The user gets a notice, the model a note behind the message, hooks and plugins their events.
  */
 import { formatDuration } from '../../lib/duration.ts'
 import { hasWaitingUser, type MessageEvent } from '../../message/event.ts'
@@ -38,7 +38,7 @@ export interface ClaimedReset {
 
 export interface AppliedReset {
   readonly reason: ResetReason
-  /** For the model, in front of the message. */
+  /** For the model, behind the message. */
   readonly note: string
 }
 

@@ -211,7 +211,7 @@ function* claimForModel(
 ): Transaction<ModelTurn> {
   const { id, event, state, entries } = opened
   const text = formatUserText(event, isShared)
-  const message = { role: 'user' as const, content: reset === null ? text : `${reset.note}\n\n${text}` }
+  const message = { role: 'user' as const, content: reset === null ? text : `${text}\n\n${reset.note}` }
   const ord = yield* nextOrdinal(state.session_id)
   yield* appendMessage({ sessionId: state.session_id, turnId: id, ord, message }, now)
   const turn = yield* buildTurn({ ...opened, entries: [...entries, { ord, turnId: id, message }] })
