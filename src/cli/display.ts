@@ -6,7 +6,7 @@
 import { styleText } from 'node:util'
 import type { ProcessEnvironment } from '../config/environment.ts'
 import { escapeJsonLine } from '../lib/json.ts'
-import { stripControlCharacters } from './chat-printer.ts'
+import { toVisibleText } from '../lib/visible-text.ts'
 import type { Output } from './context.ts'
 
 export type Tone = 'good' | 'warn' | 'bad' | 'dim' | 'strong'
@@ -105,9 +105,9 @@ export function truncate(text: string, limit: number): string {
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
 
-/** An untrusted text as one line without control characters. */
+/** An untrusted text as one line, in which characters that cannot be seen are escapes. */
 export function toSingleLine(text: string): string {
-  return stripControlCharacters(text.replace(/\s+/g, ' ')).trim()
+  return toVisibleText(text.replace(/\s+/g, ' '), { keepsMarks: true }).trim()
 }
 
 function formatLocalMinute(at: number): string {
