@@ -71,7 +71,9 @@ export const agentConfig = {
         .number()
         .min(0)
         .optional()
-        .describe('As `drain_timeout`, for a restart (`/restart`, SIGUSR1); by default the same. 0 interrupts at once.'),
+        .describe(
+          'As `drain_timeout`, for a restart (`/restart`, SIGUSR1); by default the same. 0 interrupts at once.',
+        ),
       max_turns: z
         .int()
         .min(1)

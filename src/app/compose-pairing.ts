@@ -3,6 +3,7 @@
  */
 import type { PairingAdmin } from '../flows/pairing-admin.ts'
 import type { HandleRefusal } from '../flows/refusals.ts'
+import { isHermesError } from '../lib/errors.ts'
 import { defaultProfile, locateProfile } from '../lib/profiles.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { AppContext } from './context.ts'
@@ -10,7 +11,7 @@ import type { AppContext } from './context.ts'
 export interface PairingControl {
   /** Rejects when the code cannot be loaded. */
   admin(): Promise<PairingAdmin>
-  /** Rejects `store/…`. */
+  /** Rejects `store/…`; other failures are logged. */
   readonly refused: HandleRefusal
 }
 
@@ -46,6 +47,15 @@ export function composePairing(context: AppContext, outbox: Pick<Outbox, 'prepar
 
   return {
     admin: async () => (await load()).admin,
-    refused: async (event, reason) => (await load()).refused(event, reason),
+    async refused(event, reason) {
+      try {
+        const { refused } = await load()
+        await refused(event, reason)
+      } catch (error) {
+        if (isHermesError(error) && error.code.startsWith('store/')) throw error
+        // A failure here must not hold up the other messages of the platform.
+        log.error({ event: 'inbox.refusal_failed', err: error }, 'a refused message was neither recorded nor answered')
+      }
+    },
   }
 }

@@ -234,7 +234,12 @@ function manifestVariables({ name, access, environment }: PlatformManifest): Pla
     path: ['platforms', name, key],
     kind,
   })
-  if (access === 'token') return [...own, general('HOME_CHANNEL', 'home_channel', 'string'), general('HOME_CHANNEL_NAME', 'home_channel_name', 'string')]
+  if (access === 'token')
+    return [
+      ...own,
+      general('HOME_CHANNEL', 'home_channel', 'string'),
+      general('HOME_CHANNEL_NAME', 'home_channel_name', 'string'),
+    ]
   return [
     ...own,
     general('ALLOWED_USERS', 'allow_from', 'list'),

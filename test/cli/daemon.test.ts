@@ -110,7 +110,7 @@ describe('with a running daemon', () => {
   test('an unknown session is reported with its id and a hint', async () => {
     const unknown = await here('sessions', 'show', 'no\u001b[2Jne')
     assert.equal(unknown.stdout, '')
-    assertFailed(unknown, 'cli/not-found', '"no\\u001b[2Jne"')
+    assertFailed(unknown, 'cli/not-found', '"no\\\\u001b[2Jne"')
   })
 
   test('a dead letter of the inbox is listed, retried through the daemon and answered', async () => {

@@ -23,8 +23,15 @@ export function sharedMessageText(attachment: JsonRecord): string {
   const inner = joinLines([text, ...recordsAt(attachment, 'attachments').map((one) => appAttachmentText(one))])
   if (inner === '' && recordsAt(attachment, 'files').length === 0) return ''
   const author = textAt(attachment, 'author_name') ?? textAt(attachment, 'author_id') ?? 'unknown user'
-  return joinLines([`[Passed on, from ${author.replace(/[\r\n[\]]+/g, ' ')}]`, inner])
+  return joinLines([`[Passed on, from ${author.replace(/[\r\n[\]]+/g, ' ')}]`, withoutForgedOrigin(inner)])
 }
+
+/** Only the adapter says where a text comes from. */
+export function withoutForgedOrigin(text: string): string {
+  return text.replace(forgedOrigin, '$1(')
+}
+
+const forgedOrigin = /((?:^|[\n\r\u2028\u2029])[^\S\n\r\u2028\u2029]*)\[(?=Passed on, from)/gi
 
 /** An attachment that an app has created. */
 export function appAttachmentText(attachment: JsonRecord): string {

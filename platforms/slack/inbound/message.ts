@@ -2,7 +2,14 @@
  * Reads messages of users and other bots.
  */
 import { type MessageEvent, type MessageType, parseCommand } from '#sdk'
-import { appAttachmentText, isLinkPreview, isSharedMessage, sharedMessageText, shownText } from './app-content.ts'
+import {
+  appAttachmentText,
+  isLinkPreview,
+  isSharedMessage,
+  sharedMessageText,
+  shownText,
+  withoutForgedOrigin,
+} from './app-content.ts'
 import { messageTypeOf, parseAttachments } from './attachments.ts'
 import { type InboundEvent, ignored, type NormalizeContext } from './context.ts'
 import { mentionsUser } from './mentions.ts'
@@ -113,7 +120,7 @@ function isBot(message: JsonRecord): boolean {
 
 /** The text of a message with that of its blocks and attachments. */
 export function messageText(message: JsonRecord, context: NormalizeContext): string {
-  const own = shownText(message)
+  const own = withoutForgedOrigin(shownText(message))
   const isFromApp = isBot(message)
   const attached = recordsAt(message, 'attachments').map((attachment) => {
     if (isSharedMessage(attachment)) return sharedMessageText(attachment)
