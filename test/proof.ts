@@ -26,6 +26,7 @@
  *     --random N             seconds of random faults with kills; 30
  *     --turns-per-second N   rate of the soak; 5
  *     --hours N              duration of the soak at this rate; 2
+ *     --load-minutes N       duration of the load of 50 messages per second; 10
  *     --warm-up N            minutes of it before growth is measured; 20
  *     --keep                 keep the home of the daemon that ran with the faults
  */
@@ -38,6 +39,7 @@ import { passesSoak, soakCalls } from './middleware/soak.ts'
 import { proveContract } from './proof/contract.ts'
 import { keepsPromises } from './proof/delivery-counts.ts'
 import { keepsAnswering, maxHoldMs, runHostileInputs } from './proof/hostile/run.ts'
+import { keepsLoad, proveLoad } from './proof/load.ts'
 import { proveManaged } from './proof/managed/run.ts'
 import { type MonkeyResult, runMonkey } from './proof/monkey.ts'
 import { proveOutages } from './proof/outages/report.ts'
@@ -69,6 +71,7 @@ const { values } = parseArgs({
     random: { type: 'string', default: '30' },
     'turns-per-second': { type: 'string', default: '5' },
     hours: { type: 'string', default: '2' },
+    'load-minutes': { type: 'string', default: '10' },
     'warm-up': { type: 'string', default: '20' },
     keep: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
@@ -104,6 +107,7 @@ if (isSelected('hooks')) kept = (await proveHooks()) && kept
 if (isSelected('managed')) kept = (await proveManagedCalls()) && kept
 if (isSelected('calls')) kept = (await proveCalls()) && kept
 if (isSelected('outages')) kept = (await proveModelOutages()) && kept
+if (isSelected('load')) kept = (await proveSteadyLoad()) && kept
 if (isSelected('hostile')) kept = (await proveHostileInputs()) && kept
 if (values.only === 'soak' || (values.full && isSelected('soak'))) kept = (await proveMemory()) && kept
 print(kept ? 'Every promise was kept.' : 'A PROMISE WAS BROKEN.')
@@ -259,6 +263,15 @@ async function proveModelOutages(): Promise<boolean> {
   const report = await proveOutages((line) => progress(`outages: ${line}`))
   for (const line of report.lines) print(line)
   return report.kept
+}
+
+async function proveSteadyLoad(): Promise<boolean> {
+  progress(`load: ${values['load-minutes']} minutes`)
+  const result = await proveLoad(Number(values['load-minutes']) * 60, (line) => progress(`load: ${line}`))
+  const { sent, accepted, lost, outOfOrder, seconds, p50, p99 } = result
+  print(`Load: ${sent} messages over 200 conversations in ${seconds.toFixed(0)} s, accepted ${accepted}`)
+  print(`  lost: ${lost}, out of order: ${outOfOrder}, reply after ${p50.toFixed(1)} ms (p50), ${p99.toFixed(1)} ms (p99)`)
+  return keepsLoad(result)
 }
 
 async function proveHostileInputs(): Promise<boolean> {

@@ -44,7 +44,7 @@ export interface Infrastructure {
 /** Rejects `config/…` or `store/…`. */
 export async function openInfrastructure(options: GatewayOptions): Promise<Infrastructure> {
   const { home } = options
-  const clock = Date.now
+  const clock = options.clock ?? Date.now
   const environment = () => readEnvironment(home.envFile, options.environment)
   const secrets = createSecretRegistry()
   secrets.set('environment', findEnvironmentSecrets({ ...environment(), file: {}, isPublic: () => true }))

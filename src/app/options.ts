@@ -40,6 +40,8 @@ export interface GatewayOptions {
   readonly onPluginCall?: (firing: CallbackTrace) => void
   /** Runs all code of plugins, so that the owner of the process can distinguish their errors from the gateway's. */
   readonly runAsPlugin?: RunAsPlugin
+  /** ms since 1970; for tests of long durations. Default: the clock of the system. */
+  readonly clock?: () => number
   /** Named points for crash tests; does nothing in production. */
   readonly failpoint?: (point: string) => void
   /** An admin request asks for a shutdown; the owner of the process decides. */

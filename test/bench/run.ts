@@ -17,6 +17,7 @@ import { managed } from './figures/managed.ts'
 import { loaded, memory, soak } from './figures/memory.ts'
 import { permissions } from './figures/permissions.ts'
 import { platforms } from './figures/platforms.ts'
+import { rate } from './figures/rate.ts'
 import { request } from './figures/request.ts'
 import { sandbox } from './figures/sandbox.ts'
 import { start } from './figures/start.ts'
@@ -33,6 +34,7 @@ const figures: readonly Figure[] = [
   version,
   turn,
   load,
+  rate,
   stream,
   platforms,
   stop,

@@ -25,6 +25,15 @@ const runSchema = z.object({
   pauseMs: z.number(),
 })
 
+const rateSchema = z.object({
+  run: z.string(),
+  conversations: z.number(),
+  perSecond: z.number(),
+  seconds: z.number(),
+  /** Messages that one more person sends in the first second. Their replies are not awaited. */
+  flood: z.number(),
+})
+
 /** The times of one turn, ms. */
 interface TurnTimes {
   readonly first: boolean
@@ -34,11 +43,15 @@ interface TurnTimes {
 
 export default definePlatform({
   createAdapter({ account, accept }): PlatformAdapter {
-    const waiting = new Map<string, () => void>()
+    /** The messages of a chat that wait for their reply, oldest first. */
+    const waiting = new Map<string, (() => void)[]>()
     let number = 0
 
     async function turn(chat: string, first: boolean): Promise<TurnTimes> {
-      const replied = new Promise<number>((resolve) => waiting.set(chat, () => resolve(performance.now())))
+      const replied = new Promise<number>((resolve) => {
+        const others = waiting.get(chat) ?? []
+        waiting.set(chat, [...others, () => resolve(performance.now())])
+      })
       number += 1
       const begun = performance.now()
       await accept(eventOf(chat, number, account), [brand<EventKey>(`direct:${number}`)])
@@ -61,12 +74,36 @@ export default definePlatform({
       return { clocked, ms: performance.now() - begun }
     })
 
+    /** Messages arrive at their times, whether or not the earlier ones are answered. */
+    handleRequest('rate', rateSchema, async ({ run, conversations, perSecond, seconds, flood }) => {
+      const begun = performance.now()
+      const until = (ms: number) => setTimeout(Math.max(0, begun + ms - performance.now()))
+      const sent: Promise<TurnTimes>[] = []
+      const flooding = (async () => {
+        for (let index = 0; index < flood; index++) {
+          await until((index * 1_000) / flood)
+          number += 1
+          await accept(eventOf(`${run}-flood`, number, account), [brand<EventKey>(`direct:${number}`)])
+        }
+      })()
+      for (let index = 0; index < perSecond * seconds; index++) {
+        await until((index * 1_000) / perSecond)
+        const chat = `${run}-${index % conversations}`
+        sent.push(turn(chat, index < conversations))
+      }
+      const answered = (await Promise.all(sent)).filter(({ first }) => !first).map((times) => times.answered)
+      await flooding
+      return { answered, sent: sent.length, ms: performance.now() - begun }
+    })
+
     return {
       connect: async () => undefined,
       disconnect: async () => undefined,
       async send({ target }: OutboundMessage) {
-        waiting.get(target.chatId)?.()
-        waiting.delete(target.chatId)
+        const [oldest, ...others] = waiting.get(target.chatId) ?? []
+        oldest?.()
+        if (others.length === 0) waiting.delete(target.chatId)
+        else waiting.set(target.chatId, others)
         return { success: true, messageId: 'm' }
       },
     }
