@@ -270,7 +270,9 @@ async function proveSteadyLoad(): Promise<boolean> {
   const result = await proveLoad(Number(values['load-minutes']) * 60, (line) => progress(`load: ${line}`))
   const { sent, accepted, lost, outOfOrder, seconds, p50, p99 } = result
   print(`Load: ${sent} messages over 200 conversations in ${seconds.toFixed(0)} s, accepted ${accepted}`)
-  print(`  lost: ${lost}, out of order: ${outOfOrder}, reply after ${p50.toFixed(1)} ms (p50), ${p99.toFixed(1)} ms (p99)`)
+  print(
+    `  lost: ${lost}, out of order: ${outOfOrder}, reply after ${p50.toFixed(1)} ms (p50), ${p99.toFixed(1)} ms (p99)`,
+  )
   return keepsLoad(result)
 }
 

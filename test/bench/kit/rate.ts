@@ -20,7 +20,8 @@ export interface RateLoad {
 const resultSchema = z.object({ answered: z.array(z.number()), sent: z.number(), ms: z.number() })
 
 /** `queue`: each message has a turn of its own, so that order and loss can be counted. */
-export const rateConfig = 'platforms: { direct: { enabled: true } }\ndisplay: { busy_input_mode: queue, busy_ack_enabled: false }'
+export const rateConfig =
+  'platforms: { direct: { enabled: true } }\ndisplay: { busy_input_mode: queue, busy_ack_enabled: false }'
 
 /** Resolves when all messages except those of the flood are answered; times from the message to its reply, ms. */
 export function sendAtRate(gateway: BenchGateway, load: RateLoad): Promise<z.infer<typeof resultSchema>> {
