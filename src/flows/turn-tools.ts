@@ -96,8 +96,13 @@ export function withoutClarify(tools: AgentTools): AgentTools {
 
 /** With every other tool disabled, sub-agents could do nothing. */
 function withoutLoneDelegation(schemas: readonly ToolSchema[]): readonly ToolSchema[] {
-  return schemas.every(({ name }) => name === 'delegate_task' || name === 'clarify') ? [] : schemas
+  if (!schemas.every(({ name }) => uselessForSubagents.has(name))) return schemas
+  return schemas.some(({ name }) => name === 'send_message')
+    ? schemas.filter(({ name }) => name !== 'delegate_task')
+    : []
 }
+
+const uselessForSubagents: ReadonlySet<string> = new Set(['delegate_task', 'clarify', 'send_message'])
 
 /** Sessions that are remembered. A session that is no longer remembered is offered the current tools. */
 const maxSessions = 10_000

@@ -69,7 +69,9 @@ test('/stop cancels the turn and its sub-agents', async (t) => {
 })
 
 test('if all tools are disabled, the request has no tools', async (t) => {
-  const gateway = await startTestGateway(t, { config: { agent: { disabled_toolsets: ['terminal', 'file', 'todo'] } } })
+  const gateway = await startTestGateway(t, {
+    config: { agent: { disabled_toolsets: ['terminal', 'file', 'todo', 'messaging'] } },
+  })
   await gateway.say('hello')
   await gateway.waitForReply('hello')
   assert.equal(gateway.model.requests[0]?.body['tools'], undefined)
