@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { conversation, runCommand } from './support.ts'
+import { at, conversation, runCommand } from './support.ts'
 
 const ada = { user: 'ada', chat: 'ada-dm' }
 const bob = { user: 'bob', chat: 'bob-dm' }
@@ -91,4 +91,14 @@ test('quick commands change with the configuration, without a restart', async (t
   await changeConfig(gateway, config({ later: { type: 'exec', command: 'echo now it is there' } }))
   assert.match(await runCommand(gateway, '/later', ada), /now it is there/)
   assert.deepEqual(gateway.model.requests.map(conversation), [])
+})
+
+test('the page and the terminal get all commands of the gateway, and run them', async (t) => {
+  const gateway = await startTestGateway(t, { config: config({ disk: { type: 'exec', command: 'echo 7 GB free' } }) })
+  const listed: unknown = await (await gateway.http('/web/commands')).json()
+  assert.ok(Array.isArray(listed))
+  const names = listed.map((entry) => at(entry, 'name'))
+  for (const name of ['new', 'resume', 'undo', 'reasoning', 'disk']) assert.ok(names.includes(name), name)
+  await gateway.post('/web/messages', { chat: 'main', id: 'message-1', text: '/disk' })
+  await gateway.waitForLog({ event: 'quick_command.ended', command: 'disk', exitCode: 0 })
 })

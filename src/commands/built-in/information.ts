@@ -44,7 +44,8 @@ export const commandsCommand: CommandDefinition = {
     const pages = Math.max(1, Math.ceil(all.length / pageSize))
     const page = Math.min(pages, Math.max(1, Number.parseInt(args, 10) || 1))
     const lines = all.slice((page - 1) * pageSize, page * pageSize).map(formatCommand)
-    return `**Commands** (page ${page} of ${pages})\n\n${lines.join('\n')}`
+    const more = page < pages ? `\n\n\`/commands ${page + 1}\` shows the next page.` : ''
+    return `**Commands** (page ${page} of ${pages})\n\n${lines.join('\n')}${more}`
   },
 }
 

@@ -56,6 +56,7 @@ export const busyCommand: CommandDefinition = {
   aliases: [],
   description: 'Choose what your messages do while I work',
   argsHint: '[interrupt|queue|steer|collect|default]',
+  choices: ['interrupt', 'queue', 'steer', 'collect', 'default'],
   queue: 'control',
   run: async (context, services) => (await import('./busy-actions.ts')).chooseBusyMode(context, services),
 }
@@ -148,6 +149,7 @@ export const verboseCommand: CommandDefinition = {
   aliases: [],
   description: 'Show more or less of the tools that I use',
   argsHint: '[off|new|all|verbose]',
+  choices: ['off', 'new', 'all', 'verbose'],
   queue: 'control',
   run: async (context, services) => (await import('./display-actions.ts')).verbose(context, services),
 }
@@ -157,6 +159,7 @@ export const footerCommand: CommandDefinition = {
   aliases: [],
   description: 'Show the model, tokens and time below my answers',
   argsHint: '[on|off|status]',
+  choices: ['on', 'off', 'status'],
   queue: 'control',
   run: async (context, services) => (await import('./display-actions.ts')).footer(context, services),
 }
