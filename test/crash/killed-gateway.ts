@@ -54,6 +54,8 @@ export async function createKilledGateway(
     base_url: model.baseUrl,
     api_key: 'none',
     http: { port: 0 },
+    // Each message gets an answer of its own.
+    display: { busy_input_mode: 'queue' },
     platforms: { [platform]: options },
   }
   writeFileSync(join(home, 'config.yaml'), JSON.stringify(config), { mode: 0o600 })

@@ -1,6 +1,6 @@
 /**
- * The time from `/stop` to the end of the turn, while a model streams and while a tool runs, with a real daemon over
- * HTTP.
+ * The time from `/stop`, or from a message that interrupts, to the end of the turn: while a model writes, while a model is
+ * silent and while a tool runs, with a real daemon over HTTP.
  */
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -20,14 +20,16 @@ const ready = z.object({ url: z.string() })
 
 export const stop: Figure = {
   name: 'stop',
-  about: 'from /stop to the end of the turn, while a model or a tool runs',
+  about: 'from /stop or a new message to the end of the turn, while a model or a tool runs',
   async measure({ progress }) {
     const model = await startOpenAiServer({
       record: true,
       defaultReply: ({ lastUserText }) =>
         lastUserText.startsWith('tool')
           ? { toolCalls: [{ name: 'terminal', arguments: { command: 'sleep 60' } }] }
-          : { text: 'Words that never end.', hang: 'stream', hangAfter: 2 },
+          : lastUserText.startsWith('silent')
+            ? { hang: 'headers' }
+            : { text: 'Words that never end.', hang: 'stream', hangAfter: 2 },
     })
     const config = `model: test\nprovider: openai\nbase_url: ${model.baseUrl}\napi_key: none\nhttp: { port: 0 }\n`
     try {
@@ -41,13 +43,17 @@ export const stop: Figure = {
           const { url } = ready.parse(JSON.parse(await waitForLine(daemon.stderr, '"event":"gateway.ready"')))
           await waitForLine(daemon.stderr, '"platform":"cli"')
           const token = (await readFile(join(home, 'gateway.token'), 'utf8')).trim()
-          const times = { model: [] as number[], tool: [] as number[] }
+          const times = new Map<string, number[]>()
           for (let round = 0; round < rounds; round++) {
             progress(`round ${round + 1} of ${rounds}`)
-            for (const what of ['model', 'tool'] as const)
-              times[what].push(await stopOne(url, token, what, round, () => model.requestCount))
+            for (const how of endings)
+              for (const what of works) {
+                const name = `${how} while ${what.during}`
+                const ms = await endOne(url, token, { how, what: what.text, round }, () => model.requestCount)
+                times.set(name, [...(times.get(name) ?? []), ms])
+              }
           }
-          return rowsOf(times)
+          return [...times].map(toRow)
         } finally {
           await killProcess(daemon)
         }
@@ -58,16 +64,22 @@ export const stop: Figure = {
   },
 }
 
-/** Milliseconds from the `/stop` request to the result of the turn. */
-async function stopOne(
+const endings = ['/stop', 'a new message'] as const
+const works = [
+  { text: 'model', during: 'a model writes' },
+  { text: 'silent', during: 'a model is silent' },
+  { text: 'tool', during: 'a tool runs' },
+] as const
+
+/** Milliseconds from the request that ends the turn to the result of the turn. */
+async function endOne(
   url: string,
   token: string,
-  what: 'model' | 'tool',
-  round: number,
+  { how, what, round }: { readonly how: (typeof endings)[number]; readonly what: string; readonly round: number },
   asked: () => number,
 ): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const chat = `${what}${round}`
+  const chat = `${what}-${how === '/stop' ? 'stop' : 'new'}-${round}`
   const say = async (text: string) => {
     const body = JSON.stringify({ chat, id: crypto.randomUUID(), text })
     const response = await fetch(`${url}/cli/messages`, { method: 'POST', headers, body })
@@ -79,26 +91,20 @@ async function stopOne(
   // The stream or the command must run before the measurement starts.
   await new Promise((resolve) => setTimeout(resolve, 300))
   const begun = performance.now()
-  await say('/stop')
+  await say(how === '/stop' ? '/stop' : 'something else')
   await (await fetch(`${url}/cli/outcome?seq=${seq}`, { headers })).text()
-  return performance.now() - begun
+  const ms = performance.now() - begun
+  // The answer to the new message does not end by itself.
+  if (how !== '/stop') await say('/stop')
+  return ms
 }
 
-function rowsOf(times: { model: readonly number[]; tool: readonly number[] }): Row[] {
-  return [
-    {
-      name: '/stop while a model writes',
-      measured: median(times.model),
-      unit: 'ms',
-      bar: 1_000,
-      note: `longest ${Math.max(...times.model).toFixed(0)} ms`,
-    },
-    {
-      name: '/stop while a tool runs',
-      measured: median(times.tool),
-      unit: 'ms',
-      bar: 1_000,
-      note: `longest ${Math.max(...times.tool).toFixed(0)} ms`,
-    },
-  ]
+function toRow([name, times]: readonly [string, readonly number[]]): Row {
+  return {
+    name,
+    measured: median(times),
+    unit: 'ms',
+    bar: 1_000,
+    note: `longest ${Math.max(...times).toFixed(0)} ms`,
+  }
 }

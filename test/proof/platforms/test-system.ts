@@ -67,6 +67,8 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
       base_url: model.baseUrl,
       api_key: 'none',
       http: { port: 0 },
+      // Each message gets an answer of its own.
+      display: { busy_input_mode: 'queue' },
       streaming: { buffer_threshold: draftThreshold },
       agent: { drain_timeout: 5 },
       // The users are guests, because they are let in by `*`.
