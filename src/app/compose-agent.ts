@@ -152,11 +152,12 @@ function endsSessions({ session_reset, reset_by_type, reset_by_platform }: Sessi
 
 /** Loaded with the first message to another chat. */
 function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn, callId: string): ChatMessages {
-  const { options, settings, accountDirectory, platforms, store, clock } = context
+  const { options, settings, accountDirectory, platforms, store, clock, failpoint } = context
   const load = async () => {
     const { createChatMessages } = await import('../flows/delivery/chat-messages.ts')
     const { outbox } = core
-    const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, settings, home: options.home, clock }
+    const { home } = options
+    const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, settings, home, clock, failpoint }
     return createChatMessages(deps, turn, callId)
   }
   return {

@@ -28,6 +28,8 @@ export interface KillPoint {
   readonly drain?: boolean
   /** True: a person without access writes, too. At most three rounds of a home can have one. */
   readonly stranger?: boolean
+  /** True: the agent sends a message to another chat. */
+  readonly sends?: boolean
   /** People write during a turn, and their messages do this. */
   readonly busy?: 'interrupt' | 'collect' | 'steer'
 }
@@ -62,6 +64,8 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'turn:interrupting', hits: 1, busy: 'interrupt' },
   { name: 'turn:merged', hits: 1, busy: 'collect' },
   { name: 'turn:steered', hits: 1, busy: 'steer' },
+  { name: 'send:prepared', hits: 1, sends: true },
+  { name: 'send:stored', hits: 1, sends: true },
   { name: 'drain:begun', hits: 1, drain: true },
   { name: 'recovery:begun', hits: 1, after: 'turn:claimed' },
   { name: 'outbox:recovering', hits: 1, after: 'outbox:claimed' },
@@ -83,14 +87,17 @@ interface UserMessage {
   readonly reply: string
   /** The text before the tool call, which is a message of its own. */
   readonly interim?: string
+  /** No one writes it: the agent sends `reply` to this chat. */
+  readonly isSent?: true
 }
 
 /** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
-function conversationOf(round: number, { stranger, busy }: KillPoint): readonly UserMessage[] {
+function conversationOf(round: number, { stranger, busy, sends }: KillPoint): readonly UserMessage[] {
   const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
   return [
     ...(busy === undefined ? [] : busyConversations[busy].map((said) => ({ ...said, chat: `${busy}-${round}` }))),
     ...(stranger === true ? [{ chat: `stranger-${round}`, text: 'let me in', reply: 'your pairing code' }] : []),
+    ...(sends === true ? sendMessages(round) : []),
     { chat: ada, text: 'first', reply: 'the answer to first' },
     effectMessage(bob, `b${round}`),
     effectMessage(ada, `a${round}`),
@@ -123,6 +130,13 @@ function effectMessage(chat: string, effect: string): UserMessage {
   return { chat, text: `effect ${effect}`, reply: `the answer to effect ${effect}`, interim: interimText(effect) }
 }
 
+function sendMessages(round: number): readonly UserMessage[] {
+  return [
+    { chat: `dan-${round}`, text: `send ${round}`, reply: `the answer to send ${round}` },
+    { chat: `ops-${round}`, text: '', reply: `the news of ${round}`, isSent: true },
+  ]
+}
+
 function interimText(effect: string): string {
   return `First I run the command of ${effect}.`
 }
@@ -136,6 +150,11 @@ function modelReply(effects: string, chat: ChatServer): (request: RecordedReques
     const held = lastUserText.startsWith('hold') ? { gate: chat.untilAcknowledged } : {}
     if (lastUserText === 'hold a tool' && !toolDone)
       return { toolCalls: [{ name: 'terminal', arguments: { command: 'true' } }], ...held }
+    const sends = /^send (\d+)$/.exec(lastUserText)?.[1]
+    if (sends !== undefined && !toolDone) {
+      const message = { target: `wire:ops-${sends}`, message: `Here is the news of ${sends}.` }
+      return { toolCalls: [{ name: 'send_message', arguments: message }] }
+    }
     const effect = /^effect (\w+)$/.exec(lastUserText.trim())?.[1]
     if (effect !== undefined && !toolDone) {
       const toolCalls = [{ name: 'terminal', arguments: { command: `echo ${effect} >> ${effects}` } }]
@@ -201,7 +220,7 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
 
   async function playRound(point: KillPoint, seed: number, conversation: readonly UserMessage[]): Promise<void> {
     const write = () => {
-      for (const { chat: name, text } of conversation) chat.say(name, text)
+      for (const { chat: name, text, isSent } of conversation) if (isSent !== true) chat.say(name, text)
     }
     const kill = { killAt: point.name, killHit: 1 + (seed % point.hits) }
     if (point.after === undefined) await killOnce(kill, point.drain === true, write)

@@ -31,6 +31,8 @@ export interface ChatMessagesDeps extends ResolveTargetDeps {
   readonly settings: () => DeliveryConfig
   readonly home: HomeLayout
   readonly clock: () => number
+  /** Named points for crash tests; does nothing in production. */
+  failpoint(point: string): void
 }
 
 /** The turn that sends. A plugin outside of turns has neither a session nor a chat. */
@@ -65,7 +67,7 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
           problem: `${formatTarget(target)} takes no messages since ${new Date(dead.since).toISOString()}: ${dead.reason}`,
         }
       const key = `send:${turn.id}:${callId}`
-      const write = prepareDelivery(deps.outbox, target, {
+      const message = prepareDelivery(deps.outbox, target, {
         key,
         kind: 'reply',
         text,
@@ -73,9 +75,19 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
         authority,
         ...(turn.sessionKey === undefined ? {} : { sessionKey: turn.sessionKey }),
       })
+      deps.failpoint('send:prepared')
+      const committed = () => {
+        deps.failpoint('send:stored')
+        message.committed()
+      }
       const isConnected = deps.adapter(target) !== undefined
       const note = isConnected ? {} : { note: `${target.platform} is not connected; it is sent when it is` }
-      return { write, target: formatTarget(target), ...(found.name === undefined ? {} : { name: found.name }), ...note }
+      return {
+        write: { ...message, committed },
+        target: formatTarget(target),
+        ...(found.name === undefined ? {} : { name: found.name }),
+        ...note,
+      }
     },
     list: (signal) => listTargets(deps, authority, origin, signal),
   }
