@@ -41,8 +41,8 @@ test('a message on Telegram is answered there', async (t) => {
   assert.equal(Object(ready).platforms.telegram.state, 'connected')
 })
 
-test('a user who is not allowed gets no answer', async (t) => {
-  const { bot, server } = await gatewayOnTelegram(t)
+test('a user who is not allowed gets no answer without pairing', async (t) => {
+  const { bot, server } = await gatewayOnTelegram(t, { unauthorized_dm_behavior: 'ignore' })
   await bot.say('Let me in', { from: { id: 666, first_name: 'Mallory' } }).confirmed
   await bot.say('Hello').confirmed
   await bot.chats.until(({ text }) => text.includes('Hello'))
