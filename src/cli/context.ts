@@ -4,7 +4,7 @@
 import { fileURLToPath } from 'node:url'
 import { type ProcessEnvironment, readEnvironment } from '../config/environment.ts'
 import { createHomeLayout, type HomeLayout } from '../lib/home.ts'
-import { type ProfileOption, selectProfile } from './profile-selection.ts'
+import type { SelectedProfile } from './profile-selection.ts'
 
 /** `process.stdin` or a substitute. */
 export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean }
@@ -35,9 +35,7 @@ export interface CliContext {
   exitsAfterCommand?: boolean
 }
 
-/** Throws `cli/usage` or `cli/not-found` when the selected profile cannot be used. */
-export function createContext(version: string, option: ProfileOption): CliContext {
-  const { rootHome, profile, home: root } = selectProfile(option)
+export function createContext(version: string, { rootHome, profile, home: root }: SelectedProfile): CliContext {
   const home = createHomeLayout(root)
   const packagePath = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
   return {

@@ -38,12 +38,15 @@ async function openContext(
   version: string,
   args: readonly string[],
 ): Promise<CliContext | undefined> {
-  const [{ createContext }, { takeProfileOption }] = await Promise.all([
+  const [{ createContext }, { selectProfile, takeProfileOption }, { setProcessHome }] = await Promise.all([
     import('./context.ts'),
     import('./profile-selection.ts'),
+    import('../config/environment.ts'),
   ])
   try {
-    return createContext(version, takeProfileOption(args))
+    const selected = selectProfile(takeProfileOption(args))
+    setProcessHome(selected.home)
+    return createContext(version, selected)
   } catch (error) {
     const { reportError } = await import('./exit-codes.ts')
     process.exitCode = reportError(error, { errors: process.stderr })

@@ -37,6 +37,15 @@ export function processEnvironment(): ProcessEnvironment {
   return process.env
 }
 
+/**
+ * Makes a profile the home of this process, before the first module reads it: also for plugins, for programs that this process
+ * starts, and for its successor after a restart.
+ */
+export function setProcessHome(home: string): void {
+  process.env['HERMES_HOME'] = home
+  delete process.env['HERMES_PROFILE']
+}
+
 /** The absolute path of `HERMES_HOME`, by default `~/.hermes`. The directory is not created. */
 export function homeDirectory(processEnv: ProcessEnvironment = process.env): string {
   const configured = processEnv['HERMES_HOME'] ?? ''

@@ -209,3 +209,18 @@ test('the option of the profile is understood before and after the command by th
   assert.deepEqual([missing.code, missing.stdout], [1, ''])
   assert.match(missing.stderr, /cli\/not-found/)
 })
+
+test('what the program starts runs in the same profile, also after another one was named in the environment', async (t) => {
+  const root = tempHome(t)
+  for (const name of ['coder', 'other']) await run(root, `profile create ${name}`)
+  const hook = join(root, 'profiles', 'coder', 'hooks', 'environment')
+  mkdirSync(hook, { recursive: true, mode: 0o700 })
+  writeFileSync(join(hook, 'HOOK.yaml'), 'events: [gateway:startup]\n')
+  const code = 'export const handle = () => { throw new Error(`home=${process.env.HERMES_HOME};profile=${process.env.HERMES_PROFILE};`) }\n'
+  writeFileSync(join(hook, 'handler.mjs'), code)
+  const { stdout } = await hermes(t, ['-p', 'coder', 'hooks', 'test', 'environment'], {
+    home: root,
+    environment: { HERMES_PROFILE: 'other' },
+  })
+  assert.ok(stdout.includes(`home=${join(root, 'profiles', 'coder')};profile=undefined;`), stdout)
+})

@@ -45,13 +45,14 @@ export async function profileList(context: CliContext, { json }: JsonOption): Pr
 
 /** Throws `cli/usage`, `cli/not-found`, `home/unusable`. */
 export async function profileUse(context: CliContext, name: string): Promise<void> {
-  const { rootHome, environment, output } = context
+  const { rootHome, output } = context
   findProfile(rootHome, name)
   writeStickyProfile(rootHome, name)
   output.write(`Commands without --profile use the profile ${name} from now on.\n`)
-  const overriding = ['HERMES_PROFILE', 'HERMES_HOME'].find((variable) => (environment[variable] ?? '') !== '')
-  if (overriding !== undefined && createHomeLayout(context.home.root).root !== profileHome(rootHome, name))
-    context.errors.write(`hermes: ${overriding} is set; it may select another profile in this shell.\n`)
+  if (context.profile !== name && context.profile !== defaultProfile)
+    context.errors.write(
+      `hermes: this command itself used the profile ${context.profile}, which --profile, HERMES_PROFILE or HERMES_HOME select before it.\n`,
+    )
 }
 
 export async function profileShow(context: CliContext, name: string | undefined, { json }: JsonOption): Promise<void> {

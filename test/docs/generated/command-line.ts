@@ -24,7 +24,10 @@ export interface DocumentedCommand {
 /** The program itself, then its commands in order. */
 export function allCommands(): readonly DocumentedCommand[] {
   return describe(
-    buildProgram({ ...createContext('0.0.0', { words: [], profile: undefined }), docsDirectory: 'docs' }),
+    buildProgram({
+      ...createContext('0.0.0', { rootHome: '/', profile: 'default', home: '/' }),
+      docsDirectory: 'docs',
+    }),
     [],
   )
 }
