@@ -23,7 +23,6 @@ import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
-import type { SessionsConfig } from '../sessions/config.ts'
 import { usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner } from '../turn.ts'
 import type { Core } from './compose-core.ts'
@@ -78,7 +77,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     lowerAuthority,
     onProgress: core.engine.madeProgress,
     failpoint,
-    automaticReset: () => (endsSessions(settings()) ? openReset() : undefined),
+    reset: { settings, open: openReset },
   })
   const runTurn = createTurnRunner({
     journal,
@@ -140,14 +139,6 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   })
 
   return { runTurn, compressSession: compression.compressSession, agentServices, plugins }
-}
-
-/** Whether a session may end by itself. */
-function endsSessions({ session_reset, reset_by_type, reset_by_platform }: SessionsConfig): boolean {
-  if (session_reset.mode !== 'none') return true
-  return [...Object.values(reset_by_type), ...Object.values(reset_by_platform)].some(
-    (override) => override?.mode !== undefined && override.mode !== 'none',
-  )
 }
 
 /** Loaded with the first message to another chat. */

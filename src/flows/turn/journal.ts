@@ -21,6 +21,7 @@ import {
 } from '../../message/transcript.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
+import type { SessionsConfig } from '../../sessions/config.ts'
 import { addSessionUsage, checkFence, revokeEpoch } from '../../sessions/session-state.ts'
 import {
   appendMessage,
@@ -49,8 +50,8 @@ export interface TurnJournalDeps extends ClaimRules {
   readonly clock: () => number
   /** Called when a turn with failed attempts has stored its first progress. */
   onProgress(key: SessionKey): void
-  /** For the next claim; undefined while no session ends by itself. */
-  automaticReset?(): Promise<ClaimedReset> | undefined
+  /** Ends sessions by themselves. `open` is for one claim, and called only when the settings end sessions. */
+  readonly reset?: { settings(): SessionsConfig; open(): Promise<ClaimedReset> }
   /** Named points for crash tests; does nothing in production. */
   failpoint?(point: string): void
 }
@@ -111,7 +112,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
   async function claim(key: SessionKey, merge?: MergeFollowing) {
     const now = clock()
     const ids = { turn: uuid7(now), session: sessionIdAt(now) }
-    const reset = deps.automaticReset?.()
+    const reset = deps.reset !== undefined && endsSessions(deps.reset.settings()) ? deps.reset.open() : undefined
     if (reset === undefined) return await store.run(() => claimNextTurn(deps, key, ids, now, merge))
     return await claimWithReset(deps, await reset, (rules) => claimNextTurn(rules, key, ids, now, merge))
   }
@@ -198,6 +199,14 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
       }),
     finish: (turn, completion) => store.run(() => finishTurn(turn, completion, clock())),
   }
+}
+
+/** Whether a session may end by itself. */
+function endsSessions({ session_reset, reset_by_type, reset_by_platform }: SessionsConfig): boolean {
+  if (session_reset.mode !== 'none') return true
+  return [...Object.values(reset_by_type), ...Object.values(reset_by_platform)].some(
+    (override) => override?.mode !== undefined && override.mode !== 'none',
+  )
 }
 
 async function claimWithReset<Claimed>(
