@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fixedReplies } from '../../../platforms/slack/inbound/ingest.ts'
-import { startSlackServer } from '../../kit/servers/slack/slack-server.ts'
+import { displayed, startSlackServer } from '../../kit/servers/slack/slack-server.ts'
+import { terminalCall } from '../../stories/support.ts'
 import { createGate } from './gate.ts'
 import { mention, startSlackGateway } from './gateway-support.ts'
 import { ada, bob, channel, direct, populateWorkspace, tokensOf } from './support.ts'
@@ -34,6 +35,19 @@ test('a mention in a channel is answered in a thread that is one conversation', 
   await shown(channel, 'Other.')
   assert.doesNotMatch(JSON.stringify((await gateway.modelRequest(2)).body), /first question/)
   assert.equal(gateway.model.requestCount, 3)
+})
+
+test('in a thread of Slack the tools are shown between the question and the answer', async (t) => {
+  const { server, shown } = await startSlackGateway(t, {
+    config: { display: { tool_progress: 'all' } },
+    replies: [terminalCall('sleep 0.6'), { text: 'It works.' }],
+  })
+  const { ts } = await server.say(channel, ada, `${mention} check it`)
+  assert.equal((await shown(channel, 'It works.')).thread_ts, ts)
+  const ended = await shown(channel, /^✓/)
+  assert.match(displayed(ended), /terminal.*sleep 0\.6/)
+  assert.equal(ended.thread_ts, ts)
+  assert.equal(server.posts(channel).length, 2)
 })
 
 test('after a restart a thread continues without a mention', async (t) => {
