@@ -12,6 +12,7 @@ import { createAttachmentPreparation, type PrepareMessage } from '../flows/turn/
 import { displaySettings } from '../flows/turn/config.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
+import { showsFooter } from '../flows/turn/output.ts'
 import { createPostponement } from '../flows/turn/postpone.ts'
 import { createWithoutModel } from '../flows/turn/without-model.ts'
 import { recordFailedAttempt } from '../inbox/attempts.ts'
@@ -90,6 +91,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     outages: createModelOutages({ store, notices: core.turnNotices, settings, clock, sleep, log }),
     adapter: platforms.adapter,
     displayOf: ({ event, settings: chosen }) => displaySettings(settings(), event.source.platform, chosen),
+    hasFooter: ({ event, settings: chosen }) => showsFooter(settings().display, event.source.platform, chosen),
     notifyIntervalMs: () => settings().agent.gateway_notify_interval * 1_000,
     isWaitingForUser: (key) => core.approvals.questions.isAsking(key),
     redact: context.redact,

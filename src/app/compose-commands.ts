@@ -9,6 +9,7 @@ import type { AgentCommandDeps } from '../flows/agent-commands.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
 import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/command-dispatcher.ts'
 import { displaySettings, toolProgressModes } from '../flows/turn/config.ts'
+import { showsFooter } from '../flows/turn/output.ts'
 import type { RunAgentCommand } from '../flows/turn-access.ts'
 import type { Log } from '../lib/log.ts'
 import type { Redactor } from '../lib/redact.ts'
@@ -124,9 +125,10 @@ function composeCommandServices(
     settings: (key) => store.run(() => readSessionSettings(key)),
     changeSetting: (key, name, value) => store.run(() => changeSessionSetting(key, name, value)),
     display(platform, chosen) {
-      const { toolProgress, footer } = displaySettings(settings(), platform, chosen)
+      const { toolProgress } = displaySettings(settings(), platform, chosen)
+      const hasFooter = showsFooter(settings().display, platform, chosen)
       const permitsVerbose = settings().display.tool_progress_command
-      return { toolProgress, toolProgressModes, permitsVerbose, hasFooter: footer.length > 0 }
+      return { toolProgress, toolProgressModes, permitsVerbose, hasFooter }
     },
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),

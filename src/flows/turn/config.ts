@@ -139,27 +139,24 @@ export interface DisplaySettings {
   readonly grouping: 'accumulate' | 'separate'
   readonly cleansUp: boolean
   readonly longRunningNotifications: boolean
-  /** The parts of the line below an answer; empty for none. */
-  readonly footer: readonly FooterField[]
+  /** The parts of the line below an answer, where there is one. */
+  readonly footerFields: readonly FooterField[]
 }
 
 /** A choice for the conversation takes precedence over the platform, and the platform over the rest. */
 export function displaySettings(
   { display }: DisplayConfig,
   platform: string,
-  { tool_progress: chosenProgress, footer: chosenFooter }: SessionSettings = {},
+  { tool_progress: chosenProgress }: SessionSettings = {},
 ): DisplaySettings {
   const own = display.platforms[platform] ?? {}
   const configured = own.tool_progress ?? display.tool_progress
-  const enabled = own.runtime_footer?.enabled ?? display.runtime_footer.enabled
-  const fields = own.runtime_footer?.fields ?? display.runtime_footer.fields
-  const hasFooter = chosenFooter === undefined ? enabled : chosenFooter === 'on'
   return {
     interimMessages: own.interim_assistant_messages ?? display.interim_assistant_messages,
     toolProgress: toolProgressModes.find((mode) => mode === (chosenProgress ?? configured)) ?? 'off',
     grouping: own.tool_progress_grouping ?? display.tool_progress_grouping,
     cleansUp: own.cleanup_progress ?? display.cleanup_progress,
     longRunningNotifications: own.long_running_notifications ?? display.long_running_notifications,
-    footer: hasFooter ? fields : [],
+    footerFields: own.runtime_footer?.fields ?? display.runtime_footer.fields,
   }
 }

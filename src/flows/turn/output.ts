@@ -20,9 +20,10 @@ import { GuardrailRejected } from '../../middleware/guardrail-rejected.ts'
 import type { DraftAddress, Outbox, PreparedReply, Reply } from '../../outbox/outbox.ts'
 import { interimReplyKey } from '../../outbox/queries.ts'
 import type { PlatformAdapter, TurnActivity } from '../../platforms/adapter.ts'
+import type { SessionSettings } from '../../sessions/session-state.ts'
 import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from './claim.ts'
-import type { DisplaySettings } from './config.ts'
+import type { DisplayConfig, DisplaySettings } from './config.ts'
 import type { PrepareInterim, TurnCompletion } from './journal.ts'
 import { type ModelOutages, requestedWait, type TroubleWatch } from './model-outages.ts'
 import type { TurnStatusDisplay } from './turn-status.ts'
@@ -35,6 +36,8 @@ export interface TurnProgressDeps {
   readonly outages: Pick<ModelOutages, 'watch'>
   /** What the conversation of a turn shows. */
   displayOf(turn: Pick<Turn, 'event' | 'settings'>): DisplaySettings
+  /** Whether the answers of a conversation have a line about their turn. */
+  hasFooter(turn: Pick<Turn, 'event' | 'settings'>): boolean
   /** How long a turn works before the chat is told what it does, and between two such notices, ms; 0 for never. */
   notifyIntervalMs(): number
   /** Whether the turn waits for an answer of a person. */
@@ -208,17 +211,31 @@ function createStatus(deps: TurnProgressDeps, turn: Turn, target: Target, ended:
   }
 }
 
+/** A choice for the conversation takes precedence over the platform, and the platform over the rest. */
+export function showsFooter(
+  { runtime_footer: footer, platforms }: DisplayConfig['display'],
+  platform: string,
+  { footer: chosen }: SessionSettings,
+): boolean {
+  return chosen === undefined ? (platforms[platform]?.runtime_footer?.enabled ?? footer.enabled) : chosen === 'on'
+}
+
 /** '' where none is shown. Never rejects. */
 async function footerOf(deps: TurnProgressDeps, turn: Turn, result: TurnRunResult, startedAt: number): Promise<string> {
   const { clock, contextLength, displayOf, log, outbox, usageOf } = deps
   const isAnswer = result.state === 'done' && !result.notice && result.model !== '' && turn.event.task === undefined
-  const { footer } = displayOf(turn)
-  if (!isAnswer || footer.length === 0 || !outbox.takesStatus(targetOf(turn.event.source))) return ''
+  if (!isAnswer || !deps.hasFooter(turn) || !outbox.takesStatus(targetOf(turn.event.source))) return ''
   try {
     const duration = clock() - startedAt
     const [{ formatFooter }, earlierUsage] = await Promise.all([import('./footer.ts'), usageOf(turn)])
     const { model, usage } = result
-    return formatFooter(footer, { model, usage, earlierUsage, duration, contextLength: contextLength() })
+    return formatFooter(displayOf(turn).footerFields, {
+      model,
+      usage,
+      earlierUsage,
+      duration,
+      contextLength: contextLength(),
+    })
   } catch (error) {
     log.warn({ event: 'turn.footer_failed', turn: turn.id, err: error }, 'an answer is sent without its footer')
     return ''

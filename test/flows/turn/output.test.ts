@@ -49,6 +49,7 @@ function depsFor(
       watch: () => ({ begin: () => ({ failed: () => undefined, recovered: () => undefined }), close: () => undefined }),
     },
     displayOf: () => displaySettings(z.object(displayConfig).parse({}), 'fake'),
+    hasFooter: () => false,
     notifyIntervalMs: () => 0,
     isWaitingForUser: () => false,
     redact: (text: string) => text,
