@@ -107,9 +107,10 @@ test('unpaired surrogates become replacement characters', async (t) => {
   await gateway.waitForEvent('agent:end', { platform: 'web', response: 'You said: a\ufffdb' })
 })
 
-test('special characters are passed through unchanged', async (t) => {
+test('special characters are passed through, and hidden ones become visible', async (t) => {
   const gateway = await startTestGateway(t)
   const odd = `'; drop table inbox; -- \u0000 \u202e \\ "\` \${HOME} <script>alert(1)</script> \ufeff👩‍👩‍👧`
   await gateway.say(odd)
-  await gateway.waitForReply(`You said: ${odd}`)
+  const visible = odd.replace('\0', '\\u0000').replace('\u202e', '\\u202e').replace('\ufeff', '\\ufeff')
+  await gateway.waitForReply(`You said: ${visible}`)
 })
