@@ -162,7 +162,9 @@ async function permittedChats(
   })
   for (const { target, name } of home) chats.push({ target, kind: 'home', ...(name === undefined ? {} : { name }) })
   for (const { target, name, source } of known) {
-    if (!all && !deps.accountDirectory.access({ source }).allowed) continue
+    // The last message there may be another person's.
+    const own = authority.userId === undefined ? source : { ...source, userId: authority.userId }
+    if (!all && !deps.accountDirectory.access({ source: own }).allowed) continue
     chats.push({ target, kind: 'known', ...(name === undefined ? {} : { name }) })
   }
   return chats

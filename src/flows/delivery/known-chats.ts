@@ -8,7 +8,7 @@ export interface KnownChat {
   readonly target: Target
   readonly name?: string
   readonly type: ChatType
-  /** A message of the person there, for `KnownChat`s of one person. */
+  /** Of the newest message of the session, which may be another person's. */
   readonly source: SessionSource
 }
 
