@@ -56,6 +56,8 @@ export function createCompletions(
     }
     if (outcome.status === 'done') return outcome
     const { text, errorCode = outcome.status === 'stopped' ? 'agent/stopped' : 'agent/failed' } = outcome
+    if (errorCode === 'inbox/queue-full')
+      throw new ApiError(429, text, { type: 'rate_limit_error', code: errorCode, retryAfterSeconds: 5 })
     if (providerOutages.has(errorCode)) throw providerOutage(text, errorCode)
     throw new ApiError(502, text === '' ? 'The turn was stopped.' : text, { type: 'agent_incomplete', code: errorCode })
   }

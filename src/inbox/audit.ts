@@ -5,7 +5,7 @@
 import { isSilence } from '../message/silence.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { query, row, rows, type Transaction } from '../store/query.ts'
-import type { InboxState, TurnState } from '../store/schema.ts'
+import type { BusyMode, InboxState, TurnState } from '../store/schema.ts'
 
 /** `open`: it has not ended yet. `unaccounted`: the promise is broken, or the database was changed by hand. */
 export type Ending = 'answered' | 'failed' | 'silent' | 'absorbed' | 'open' | 'unaccounted'
@@ -32,6 +32,7 @@ export interface AuditRow {
   readonly turn_id: string | null
   readonly reason: string | null
   readonly outcome: string | null
+  readonly busy_mode: BusyMode | null
   /** Null when the turn does not exist, or was deleted by the retention. */
   readonly turn_state: TurnState | null
   readonly interrupted_by: number | null
@@ -55,6 +56,7 @@ const selectEvents = query((db, p: { after: number; limit: number }) =>
       'inbox.turn_id',
       'inbox.reason',
       'inbox.outcome',
+      'inbox.busy_mode',
       'turns.state as turn_state',
       'turns.interrupted_by',
       'turn_inputs.how',
@@ -160,7 +162,8 @@ function isEnded(state: TurnState | null): boolean {
 }
 
 /** Withdrawn by its sender, refused because the queue was full, or a dead letter that a person has given up. */
-function classifyDropped({ reason, outcome }: AuditRow): Classification {
+function classifyDropped({ reason, outcome, busy_mode }: AuditRow): Classification {
+  if (busy_mode === 'refused') return { ending: 'open', reason: 'the notice that it was not taken is due' }
   if (outcome === null) return unaccounted('it was dropped without a result')
   const { status, text } = parseOutcome(outcome)
   if (status === 'stopped') return { ending: 'silent', reason: reason ?? 'its sender withdrew it' }

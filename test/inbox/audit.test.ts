@@ -23,6 +23,7 @@ const row = (changes: Partial<AuditRow> = {}): AuditRow => ({
   turn_id: 't',
   reason: null,
   outcome: JSON.stringify(result()),
+  busy_mode: null,
   turn_state: 'done',
   interrupted_by: null,
   how: 'head',
@@ -45,6 +46,11 @@ const endings: readonly (readonly [string, Partial<AuditRow>, string])[] = [
     'failed',
   ],
   ['a withdrawn message counts as silent', { state: 'dropped', ...outcome({ status: 'stopped', text: '' }) }, 'silent'],
+  [
+    'a message beyond the limit of its queue is open until its sender was told',
+    { state: 'dropped', busy_mode: 'refused', ...outcome({ status: 'failed' }) },
+    'open',
+  ],
   [
     'a message beyond the limit of its queue counts as failed',
     { state: 'dropped', ...outcome({ status: 'failed' }) },

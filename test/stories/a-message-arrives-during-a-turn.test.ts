@@ -6,9 +6,9 @@ import { type TestContext, test } from 'node:test'
 import { type AuditedEvent, auditInbox } from '../../src/inbox/audit.ts'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { openStore } from '../kit/open-store.ts'
-import type { ModelReply } from '../kit/servers/model-script.ts'
+import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { conversation, isAlive, rowsIn, runCommand, terminalCall } from './support.ts'
+import { conversation, hasResult, isAlive, rowsIn, runCommand, terminalCall } from './support.ts'
 
 const silentModel: ModelReply = { hang: 'headers' }
 
@@ -362,4 +362,60 @@ test('the API queues whatever the mode is', async (t) => {
   held.resolve()
   assert.deepEqual([(await first).status, (await second).status], [200, 200])
   assert.deepEqual(turnStates(gateway), ['done', 'done'])
+})
+
+test('a turn with sub-agents is not interrupted: the message waits', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const isChild = (request: RecordedRequest) => conversation(request)[0]?.startsWith('user: look around') === true
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt', busy_ack_enabled: true },
+    {
+      model: (request) => {
+        if (isChild(request)) return { text: 'found it', gate: () => held.promise }
+        if (request.lastUserText === 'delegate' && !hasResult(request))
+          return { toolCalls: [{ name: 'delegate_task', arguments: { goal: 'look around', context: '' } }] }
+        return { text: `answer to ${request.lastUserText}` }
+      },
+    },
+  )
+  await gateway.say('delegate')
+  await gateway.modelRequest(1)
+  await gateway.say('and now?')
+  await gateway.until(({ key }) => key.startsWith('busy:'))
+  held.resolve()
+  await gateway.waitForReply('answer to and now?')
+  assert.deepEqual(turnStates(gateway), ['done', 'done'])
+})
+
+test('photos that arrive during a turn interrupt nothing and become one turn with their captions', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt' },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  const bytes = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+  const photo = { kind: 'photo', mimeType: 'image/png', bytes } as const
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.platform.attach({ ...photo, fileName: 'one.png' })
+  await gateway.platform.attach({ ...photo, fileName: 'two.png' })
+  held.resolve()
+  await gateway.waitForReply(/one\.png.*two\.png/s)
+  assert.deepEqual(turnStates(gateway), ['done', 'done'])
+})
+
+test('a burst of messages of one person costs another conversation nothing', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'queue' }, { replies: [silentModel] })
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  const flood = Promise.all(Array.from({ length: 200 }, (_, index) => gateway.platform.say(`flood ${index}`)))
+  await gateway.say('hello', { chat: 'other' })
+  await gateway.waitForReply('hello', 'other')
+  await flood
+  await gateway.until(({ key }) => key.startsWith('refused:'))
+  assert.equal(rowsIn(gateway.home, "select seq from inbox where state = 'queued'").length, 32)
+  // Only the first message of each conversation has a turn.
+  assert.equal(rowsIn(gateway.home, 'select id from turns').length, 2)
 })

@@ -90,11 +90,13 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
       committed() {
         if (refused !== undefined) {
           deps.turnResults.publish(refused, refusedResult(settings().display.busy_queue_limit))
-          log.warn(
-            { event: 'inbox.queue_full', session: key, seq: refused },
-            'a message was not taken: the queue is full',
-          )
-          if (isInteractive(event) && isAcknowledged) refusals.schedule(key)
+          const isDue = isInteractive(event) && isAcknowledged
+          // A burst is reported once.
+          if (!isDue || refusals.schedule(key))
+            log.warn(
+              { event: 'inbox.queue_full', session: key, seq: refused },
+              'a message was not taken: the queue is full',
+            )
         }
         if (written !== undefined) notify(key, written)
       },

@@ -62,14 +62,16 @@ export function createRefusals({ store, outbox, settings, stopping, clock, log }
     }
   }
 
-  function schedule(key: SessionKey): void {
+  /** Returns whether a burst begins. */
+  function schedule(key: SessionKey): boolean {
     const now = clock()
     const known = bursts.get(key)
-    if (known !== undefined && now - known.since >= maxBurstMs) return
+    if (known !== undefined && now - known.since >= maxBurstMs) return false
     clearTimeout(known?.timer)
     const timer = setTimeout(() => void announce(key), quietMs)
     timer.unref()
     bursts.set(key, { since: known?.since ?? now, timer })
+    return known === undefined
   }
 
   return { schedule, announce }
