@@ -106,6 +106,7 @@ function composeCommandServices(
   { agentServices, compressSession }: Agent,
 ): CommandServices {
   const { stopTurn, resetSession, sessionStatus } = sessionServices
+  let requestedTasks: ReturnType<CommandServices['tasks']> | undefined
   return {
     stopTurn,
     resetSession,
@@ -118,9 +119,11 @@ function composeCommandServices(
       const database = options.home.databaseFile
       return createConversationServices({ store, database, changeConversation, sessionReplaced, contextLength, clock })
     },
-    async tasks() {
-      const { createRequestedTasks } = await import('../flows/requested-tasks.ts')
-      return createRequestedTasks({ tasks: backgroundTasks, stopEvent: sessionServices.stopEvent })
+    tasks() {
+      requestedTasks ??= import('../flows/requested-tasks.ts').then(({ createRequestedTasks }) =>
+        createRequestedTasks({ tasks: backgroundTasks, stopEvent: sessionServices.stopEvent }),
+      )
+      return requestedTasks
     },
     settings: (key) => store.run(() => readSessionSettings(key)),
     changeSetting: (key, name, value) => store.run(() => changeSessionSetting(key, name, value)),

@@ -15,22 +15,26 @@ export interface RequestedTasksDeps {
 const maxOpenTasksPerPerson = 5
 
 export function createRequestedTasks({ tasks, stopEvent }: RequestedTasksDeps): TaskServices {
+  /** Ids of people whose tasks are not on disk yet, one entry per task. */
+  const starting: string[] = []
+
   return {
     async start({ source, authority }, prompt) {
       const requester = { id: requesterIdOf(source), name: source.userName ?? requesterIdOf(source) }
-      const open = tasks.details().filter(({ requesterId }) => requesterId === requester.id)
-      if (open.length >= maxOpenTasksPerPerson) return { status: 'too-many', limit: maxOpenTasksPerPerson }
+      const open = [...tasks.details().map(({ requesterId }) => requesterId), ...starting]
+      if (open.filter((id) => id === requester.id).length >= maxOpenTasksPerPerson)
+        return { status: 'too-many', limit: maxOpenTasksPerPerson }
       const { messageId } = source
-      const id = await tasks.start({
-        prompt,
-        requester,
-        authority,
-        deliver: targetOf(source),
-        isRequested: true,
-        // A crash between the start of the task and the end of the command repeats the command.
-        ...(messageId === undefined ? {} : { key: JSON.stringify([targetOf(source), messageId]) }),
-      })
-      return { status: 'started', id }
+      const deliver = targetOf(source)
+      // A crash between the start of the task and the end of the command repeats the command.
+      const key = messageId === undefined ? undefined : JSON.stringify([deliver, messageId])
+      starting.push(requester.id)
+      try {
+        const id = await tasks.start({ prompt, requester, authority, deliver, isRequested: true, key })
+        return { status: 'started', id }
+      } finally {
+        starting.splice(starting.indexOf(requester.id), 1)
+      }
     },
     // In a group, others would read what an owner may see.
     list: ({ source, authority }) =>
