@@ -83,7 +83,7 @@ export interface CommandServices {
 }
 
 /** Whose command it is. */
-type Requester = Pick<CommandContext, 'source' | 'authority'>
+type Requester = Pick<CommandContext, 'source' | 'authority' | 'message'>
 
 export interface TaskServices {
   /** Resolves once the task is on disk. Rejects as the inbox. */

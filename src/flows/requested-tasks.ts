@@ -19,15 +19,14 @@ export function createRequestedTasks({ tasks, stopEvent }: RequestedTasksDeps): 
   const starting: string[] = []
 
   return {
-    async start({ source, authority }, prompt) {
+    async start({ source, authority, message }, prompt) {
       const requester = { id: requesterIdOf(source), name: source.userName ?? requesterIdOf(source) }
       const open = [...tasks.details().map(({ requesterId }) => requesterId), ...starting]
       if (open.filter((id) => id === requester.id).length >= maxOpenTasksPerPerson)
         return { status: 'too-many', limit: maxOpenTasksPerPerson }
-      const { messageId } = source
       const deliver = targetOf(source)
       // A crash between the start of the task and the end of the command repeats the command.
-      const key = messageId === undefined ? undefined : JSON.stringify([deliver, messageId])
+      const key = message === undefined ? undefined : `command:${message.seq}`
       starting.push(requester.id)
       try {
         const id = await tasks.start({ prompt, requester, authority, deliver, isRequested: true, key })
