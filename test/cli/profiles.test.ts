@@ -216,7 +216,8 @@ test('what the program starts runs in the same profile, also after another one w
   const hook = join(root, 'profiles', 'coder', 'hooks', 'environment')
   mkdirSync(hook, { recursive: true, mode: 0o700 })
   writeFileSync(join(hook, 'HOOK.yaml'), 'events: [gateway:startup]\n')
-  const code = 'export const handle = () => { throw new Error(`home=${process.env.HERMES_HOME};profile=${process.env.HERMES_PROFILE};`) }\n'
+  const code =
+    "export const handle = () => { const { env } = process; throw new Error('home=' + env.HERMES_HOME + ';profile=' + env.HERMES_PROFILE + ';') }\n"
   writeFileSync(join(hook, 'handler.mjs'), code)
   const { stdout } = await hermes(t, ['-p', 'coder', 'hooks', 'test', 'environment'], {
     home: root,
