@@ -260,7 +260,7 @@ function emitTurnStart({ emit, emitsEvents }: TurnDeps, turn: Turn): void {
       platform: source.platform,
       user_id: source.userId ?? '',
       ...session,
-      reason: turn.resetReason ?? 'new',
+      ...(turn.resetReason === undefined ? {} : { reason: turn.resetReason }),
     })
   emit('agent:start', createAgentContext(turn.event, turn.sessionId, turn.sessionKey))
 }

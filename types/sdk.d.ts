@@ -1742,13 +1742,13 @@ declare module 'hermes-gateway:message/hook-events' {
         'gateway:shutdown': {
             platforms: string[];
         };
-        /** The first turn of a session starts, also after a reset. `reason`: `daily` or `idle` after an automatic reset, else `new`. */
+        /** The first turn of a session starts, also after a reset. `reason`: only after an automatic reset, `daily` or `idle`. */
         'session:start': {
             platform: string;
             user_id: string;
             session_id: string;
             session_key: string;
-            reason: string;
+            reason?: string;
         };
         /** A session ends. `reason`: `new`, `daily`, `idle`, or `resume` and `branch` for the commands of these names. */
         'session:end': {

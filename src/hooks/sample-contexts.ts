@@ -34,7 +34,7 @@ type SampleContexts = { readonly [Name in Exclude<keyof HookEvents, `command:${s
 const sampleContexts: SampleContexts = {
   'gateway:startup': { platforms: ['web'] },
   'gateway:shutdown': { platforms: ['web'] },
-  'session:start': { ...user, ...session, reason: 'new' },
+  'session:start': { ...user, ...session },
   'session:end': { ...user, session_key: session.session_key, reason: 'new' },
   'session:reset': { ...user, session_key: session.session_key },
   'session:compress': {

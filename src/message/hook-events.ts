@@ -10,8 +10,8 @@ export interface HookEvents {
   'gateway:startup': { platforms: string[] }
   /** The daemon is stopping, and running turns have ended. */
   'gateway:shutdown': { platforms: string[] }
-  /** The first turn of a session starts, also after a reset. `reason`: `daily` or `idle` after an automatic reset, else `new`. */
-  'session:start': { platform: string; user_id: string; session_id: string; session_key: string; reason: string }
+  /** The first turn of a session starts, also after a reset. `reason`: only after an automatic reset, `daily` or `idle`. */
+  'session:start': { platform: string; user_id: string; session_id: string; session_key: string; reason?: string }
   /** A session ends. `reason`: `new`, `daily`, `idle`, or `resume` and `branch` for the commands of these names. */
   'session:end': { platform: string; user_id: string; session_key: string; reason: string }
   /** `/new` or `/reset` created a new session. */

@@ -131,6 +131,8 @@ describe('the home', () => {
         'plugins',
         'plugin-state',
         'platforms',
+        'platforms/pairing',
+        'pairing',
         'tsconfig.json',
         'tsconfig.sdk.json',
         'skills',

@@ -192,6 +192,7 @@ test('environment variables derive from the platform name and the manifest', () 
     { variable: 'TELEGRAM_GROUP_ALLOWED_USERS', path: at('group_allow_from'), kind: 'list' },
     { variable: 'TELEGRAM_GROUP_ALLOWED_CHATS', path: at('group_allowed_chats'), kind: 'list' },
     { variable: 'TELEGRAM_HOME_CHANNEL', path: at('home_channel'), kind: 'string' },
+    { variable: 'TELEGRAM_HOME_CHANNEL_NAME', path: at('home_channel_name'), kind: 'string' },
     { variable: 'GATEWAY_ALLOWED_USERS', path: ['gateway', 'allowed_users'], kind: 'list' },
     { variable: 'GATEWAY_ALLOW_ALL_USERS', path: ['gateway', 'allow_all_users'], kind: 'boolean' },
   ])

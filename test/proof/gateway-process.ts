@@ -29,7 +29,7 @@ base_url: ${modelUrl}
 api_key: none
 http: { port: 0 }
 streaming: { edit_interval: 0.005, buffer_threshold: 8 }
-display: { tool_progress: "off", busy_input_mode: queue, busy_ack_enabled: false }
+display: { tool_progress: "off", busy_input_mode: queue, busy_text_debounce_seconds: 0, busy_ack_enabled: false }
 agent: { drain_timeout: 5${agent === '' ? '' : `, ${agent}`} }
 terminal: { sandbox: "off" }
 platforms:

@@ -36,7 +36,7 @@ test('after a long pause a message begins a new conversation, and the user and t
   assert.equal(systems[0], systems[1])
   const of = (name: string) =>
     gateway.events.filter((event) => event.name === name).map(({ context }) => context['reason'])
-  assert.deepEqual([of('session:end'), of('session:start')], [['idle'], ['new', 'idle']])
+  assert.deepEqual([of('session:end'), of('session:start')], [['idle'], [undefined, 'idle']])
   assert.deepEqual(
     rowsIn(gateway.home, 'select end_reason from sessions order by created_at').map(({ end_reason }) => end_reason),
     ['idle', null],
