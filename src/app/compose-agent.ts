@@ -9,10 +9,8 @@ import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
 import { createPromptFreezer } from '../flows/session-prompt.ts'
 import { createAttachmentPreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
-import { displaySettings } from '../flows/turn/config.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
-import { showsFooter } from '../flows/turn/output.ts'
 import { createPostponement } from '../flows/turn/postpone.ts'
 import { createWithoutModel } from '../flows/turn/without-model.ts'
 import { recordFailedAttempt } from '../inbox/attempts.ts'
@@ -90,13 +88,10 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     emitsEvents: accountDirectory.emitsEvents,
     outages: createModelOutages({ store, notices: core.turnNotices, settings, clock, sleep, log }),
     adapter: platforms.adapter,
-    displayOf: ({ event, settings: chosen }) => displaySettings(settings(), event.source.platform, chosen),
-    hasFooter: ({ event, settings: chosen }) => showsFooter(settings().display, event.source.platform, chosen),
-    notifyIntervalMs: () => settings().agent.gateway_notify_interval * 1_000,
+    settings,
     isWaitingForUser: (key) => core.approvals.questions.isAsking(key),
     redact: context.redact,
     clock,
-    contextLength: () => settings().context_length,
     usageOf: ({ id, sessionId }) => store.run(() => usageOfTurn(sessionId, id, 0)),
     prepareMessage: composeAttachmentPreparation(context, core, journal),
     completeWithoutModel: createWithoutModel({

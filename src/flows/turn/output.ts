@@ -2,6 +2,7 @@
  * What the user sees of a turn: typing, the growing draft and the tools while it runs, and the reply that ends it.
  * Progress is not stored, and it must not delay or break the turn.
  */
+import type { AgentConfig } from '../../agent/config.ts'
 import type { AgentResult } from '../../agent/loop/agent-turn.ts'
 import type { ProgressListener } from '../../agent/loop/journal.ts'
 import { ModelError } from '../../agent/models/provider.ts'
@@ -23,7 +24,7 @@ import type { PlatformAdapter, TurnActivity } from '../../platforms/adapter.ts'
 import type { SessionSettings } from '../../sessions/session-state.ts'
 import type { TranscriptEntry } from '../../sessions/transcript.ts'
 import type { Turn } from './claim.ts'
-import type { DisplayConfig, DisplaySettings } from './config.ts'
+import { type DisplayConfig, type DisplaySettings, displaySettings } from './config.ts'
 import type { PrepareInterim, TurnCompletion } from './journal.ts'
 import { type ModelOutages, requestedWait, type TroubleWatch } from './model-outages.ts'
 import type { TurnStatusDisplay } from './turn-status.ts'
@@ -34,20 +35,17 @@ export interface TurnProgressDeps {
   /** Whether the platform has its gateway events emitted. */
   emitsEvents(source: SessionSource): boolean
   readonly outages: Pick<ModelOutages, 'watch'>
-  /** What the conversation of a turn shows. */
-  displayOf(turn: Pick<Turn, 'event' | 'settings'>): DisplaySettings
-  /** Whether the answers of a conversation have a line about their turn. */
-  hasFooter(turn: Pick<Turn, 'event' | 'settings'>): boolean
-  /** How long a turn works before the chat is told what it does, and between two such notices, ms; 0 for never. */
-  notifyIntervalMs(): number
+  readonly settings: () => DisplayConfig & {
+    readonly agent: Pick<AgentConfig['agent'], 'gateway_notify_interval'>
+    /** In tokens. */
+    readonly context_length: number
+  }
   /** Whether the turn waits for an answer of a person. */
   isWaitingForUser(key: SessionKey): boolean
   /** Takes secrets out of a text. */
   readonly redact: (text: string) => string
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly clock: () => number
-  /** In tokens. */
-  contextLength(): number
   /** Of the stored responses of a turn. Rejects `store/…`. */
   usageOf(turn: Pick<Turn, 'id' | 'sessionId'>): Promise<Usage>
   /** The adapter of a connected account. */
@@ -76,7 +74,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const turnId = turn.id
   const typing = linkAbortSignal(signal)
   const replyTo = messageId === undefined ? {} : { replyTo: messageId }
-  const showsInterim = () => turn.event.task === undefined && deps.displayOf(turn).interimMessages
+  const showsInterim = () => turn.event.task === undefined && displayOf(deps, turn).interimMessages
   const earlier = ownTexts(turn)
   /** The number of texts that were sent as messages of their own. Each text has a draft of its own. */
   let part = earlier.length > 0 && showsInterim() ? earlier.length : 0
@@ -182,7 +180,7 @@ function createStatus(deps: TurnProgressDeps, turn: Turn, target: Target, ended:
   const status: Status = {
     show(change) {
       if (!hasReader || !outbox.takesStatus(target)) return
-      const settings = deps.displayOf(turn)
+      const settings = displayOf(deps, turn)
       if (settings.toolProgress === 'off' && !settings.longRunningNotifications) return
       loading ??= import('./turn-status.ts').then(({ createTurnStatusDisplay }) =>
         createTurnStatusDisplay({ outbox, settings, target, turnId: turn.id, redact, log }),
@@ -197,18 +195,26 @@ function createStatus(deps: TurnProgressDeps, turn: Turn, target: Target, ended:
   }
   // A crash may have left messages that say that a tool runs.
   if (turn.resumed && outbox.leftStatuses(turn.id).length > 0) status.show(() => undefined)
-  if (hasReader && deps.notifyIntervalMs() > 0) void watchDuration()
+  // Before the chat is told what a turn does, and between two such notices; 0 for never.
+  const intervalMs = deps.settings().agent.gateway_notify_interval * 1_000
+  if (hasReader && intervalMs > 0) void watchDuration()
   return status
 
   async function watchDuration(): Promise<void> {
-    const intervalMs = deps.notifyIntervalMs()
     for (let elapsedMs = intervalMs; ; elapsedMs += intervalMs) {
       await sleep(intervalMs, ended)
       if (ended.aborted) return
-      const isDue = deps.displayOf(turn).longRunningNotifications && !deps.isWaitingForUser(turn.sessionKey)
+      const isDue = displayOf(deps, turn).longRunningNotifications && !deps.isWaitingForUser(turn.sessionKey)
       if (isDue) status.show((display) => display.stillWorking(elapsedMs))
     }
   }
+}
+
+function displayOf(
+  { settings }: Pick<TurnProgressDeps, 'settings'>,
+  { event, settings: chosen }: Turn,
+): DisplaySettings {
+  return displaySettings(settings(), event.source.platform, chosen)
 }
 
 /** A choice for the conversation takes precedence over the platform, and the platform over the rest. */
@@ -222,19 +228,21 @@ export function showsFooter(
 
 /** '' where none is shown. Never rejects. */
 async function footerOf(deps: TurnProgressDeps, turn: Turn, result: TurnRunResult, startedAt: number): Promise<string> {
-  const { clock, contextLength, displayOf, log, outbox, usageOf } = deps
+  const { clock, log, outbox, settings, usageOf } = deps
+  const { source } = turn.event
   const isAnswer = result.state === 'done' && !result.notice && result.model !== '' && turn.event.task === undefined
-  if (!isAnswer || !deps.hasFooter(turn) || !outbox.takesStatus(targetOf(turn.event.source))) return ''
+  if (!isAnswer || !showsFooter(settings().display, source.platform, turn.settings)) return ''
+  if (!outbox.takesStatus(targetOf(source))) return ''
   try {
     const duration = clock() - startedAt
     const [{ formatFooter }, earlierUsage] = await Promise.all([import('./footer.ts'), usageOf(turn)])
     const { model, usage } = result
-    return formatFooter(displayOf(turn).footerFields, {
+    return formatFooter(displayOf(deps, turn).footerFields, {
       model,
       usage,
       earlierUsage,
       duration,
-      contextLength: contextLength(),
+      contextLength: settings().context_length,
     })
   } catch (error) {
     log.warn({ event: 'turn.footer_failed', turn: turn.id, err: error }, 'an answer is sent without its footer')

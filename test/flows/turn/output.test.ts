@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import type { Turn } from '../../../src/flows/turn/claim.ts'
-import { displayConfig, displaySettings } from '../../../src/flows/turn/config.ts'
+import { displayConfig } from '../../../src/flows/turn/config.ts'
 import { startTurnProgress, type TurnProgressDeps } from '../../../src/flows/turn/output.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -36,6 +36,10 @@ function turnFor(messageId?: string): Turn {
   }
 }
 
+function settingsOf(display: object, gateway_notify_interval: number): ReturnType<TurnProgressDeps['settings']> {
+  return { ...z.object(displayConfig).parse({ display }), agent: { gateway_notify_interval }, context_length: 1_000 }
+}
+
 function depsFor(
   outbox: OutboxFixture['outbox'],
   seen: TurnActivity[],
@@ -48,14 +52,11 @@ function depsFor(
     outages: {
       watch: () => ({ begin: () => ({ failed: () => undefined, recovered: () => undefined }), close: () => undefined }),
     },
-    displayOf: () => displaySettings(z.object(displayConfig).parse({}), 'fake'),
-    hasFooter: () => false,
-    notifyIntervalMs: () => 0,
+    settings: () => settingsOf({}, 0),
     isWaitingForUser: () => false,
     redact: (text: string) => text,
     sleep,
     clock: () => 0,
-    contextLength: () => 1_000,
     usageOf: async () => noUsage,
     adapter: () => ({ activity: (_: Target, activity: TurnActivity) => void seen.push(activity) }),
     log: silentLog,
@@ -89,10 +90,9 @@ test('a turn that takes long says what it does, but not while it waits for a per
   const { outbox, sender, time } = openOutbox(t, { remove: true })
   let isWaitingForUser = true
   const deps = depsFor(outbox, [], {
-    notifyIntervalMs: () => 180_000,
     isWaitingForUser: () => isWaitingForUser,
     sleep: time.sleep,
-    displayOf: () => ({ ...displaySettings(z.object(displayConfig).parse({}), 'fake'), toolProgress: 'off' }),
+    settings: () => settingsOf({ tool_progress: 'off' }, 180),
   })
   const progress = startTurnProgress(deps, turnFor('m1'), new AbortController().signal)
   const advance = async (ms: number) => {
