@@ -5,11 +5,13 @@ import { Command, type Help } from 'commander'
 import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
 
+/** Options after a command belong to the command: `--profile` there may be a word of a message. */
 export function createRoot({ version, output, errors, docsDirectory: docs }: CliContext): Command {
   return new Command('hermes')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .option('-p, --profile <name>', 'use this profile, before or after the command')
+    .option('-p, --profile <name>', 'use this profile; before the command')
+    .enablePositionalOptions()
     .usage('<command> [options]')
     .addHelpCommand(
       new Command('help').argument('[command...]').description('show the help of a command').helpGroup('More:'),

@@ -24,18 +24,17 @@ export interface ProfileOption {
 }
 
 /**
- * Takes `-p <name>` and `--profile <name>` out of the arguments, before or after the command.
+ * Takes `-p <name>` and `--profile <name>` out of the arguments before the command. What follows the command is its own: it may
+ * be a word of a message.
  * Throws `cli/usage` when the name is missing, or when two different names are given.
  */
 export function takeProfileOption(args: readonly string[]): ProfileOption {
   const words: string[] = []
   const names: string[] = []
-  for (let index = 0; index < args.length; index++) {
+  let index = 0
+  for (; index < args.length; index++) {
     const word = args[index] ?? ''
-    if (word === '--') {
-      words.push(...args.slice(index))
-      break
-    }
+    if (word === '--' || !word.startsWith('-')) break
     const inline = /^(?:--profile=|-p=?(?=.))(.*)$/s.exec(word)?.[1]
     if (inline !== undefined) names.push(inline)
     else if (word === '-p' || word === '--profile') {
@@ -43,6 +42,7 @@ export function takeProfileOption(args: readonly string[]): ProfileOption {
       names.push(args[index] ?? '')
     } else words.push(word)
   }
+  words.push(...args.slice(index))
   const [profile] = names
   if (names.some((name) => name === '' || name.startsWith('-')))
     throw new HermesError('cli/usage', '--profile: expected the name of a profile.')

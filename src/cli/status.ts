@@ -3,6 +3,7 @@
  */
 import { pauseWarnings } from '../flows/status.ts'
 import { formatDuration } from '../lib/duration.ts'
+import { defaultProfile } from '../lib/profiles.ts'
 import { readPause } from '../sessions/pause-file.ts'
 import { describeAccess, readAccessReport } from './access-report.ts'
 import { configFindings } from './config-findings.ts'
@@ -26,13 +27,16 @@ export async function status(context: CliContext, { json }: { readonly json: boo
   else warnVersionMismatch(context, daemon)
   if (json) {
     const known = daemon === undefined ? homeStatus(context, settings) : daemonStatus(daemon, settings)
-    return display.json({ running: daemon !== undefined, ...known, waiting, access })
+    return display.json({ running: daemon !== undefined, profile: context.profile, ...known, waiting, access })
   }
   const attention = [...describeDeadLetters(waiting), ...describeAccess(access).attention].map(
     (line): Field => ['Needs you', { text: line, tone: 'warn' }],
   )
   const refused = describeAccess(access).refused.map((text): Field => ['Refused', { text, tone: 'dim' }])
-  const fields: Field[] = daemon === undefined ? homeFields(context) : daemonFields(daemon)
+  const fields: Field[] = [
+    ...profileFields(context),
+    ...(daemon === undefined ? homeFields(context) : daemonFields(daemon)),
+  ]
   const start: Field[] = daemon === undefined ? [['Start', 'npm start  (or hermes gateway run)']] : []
   const configuration = configFindings(settings, daemon).map(
     ({ kind, text }): Field => [configNames[kind], { text, tone: configTones[kind] }],
@@ -45,6 +49,11 @@ export async function status(context: CliContext, { json }: { readonly json: boo
 
 const configTones = { problem: 'bad', warning: 'warn', degraded: 'warn', note: 'dim' } as const
 const configNames = { problem: 'Problem', warning: 'Warning', degraded: 'Degraded', note: 'Note' } as const
+
+/** Most homes have one profile. */
+function profileFields({ profile }: CliContext): Field[] {
+  return profile === defaultProfile ? [] : [['Profile', profile]]
+}
 
 function homeFields({ home }: CliContext): Field[] {
   const paused = pauseWarnings(readPause(home.pauseFile))

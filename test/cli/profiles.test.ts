@@ -69,7 +69,10 @@ test('a new profile has a home of its own, and every profile sees all of them', 
   assert.equal((await run(root, 'profile create main')).code, 0)
   assert.deepEqual(await profileNames(root), ['default', 'coder', 'main'])
   assert.deepEqual(await profileNames(root, '-p coder profile list --json'), ['default', 'coder', 'main'])
-  assert.equal((await run(root, 'config path -p coder')).stdout.trim(), join(root, 'profiles', 'coder', 'config.yaml'))
+  assert.equal(
+    (await run(root, '--profile coder config path')).stdout.trim(),
+    join(root, 'profiles', 'coder', 'config.yaml'),
+  )
   assert.equal((await run(root, '--profile=coder config path')).stdout, (await run(root, '-pcoder config path')).stdout)
   assert.equal(statSync(join(root, 'profiles', 'coder')).mode & 0o777, 0o700)
 })
@@ -113,7 +116,7 @@ test('the profile in use applies to every command until another one is named', a
   const homeOf = async (line: string, environment = {}) =>
     (await run(root, line, environment)).stdout.trim().replace('/config.yaml', '')
   assert.equal(await homeOf('config path'), join(root, 'profiles', 'coder'))
-  assert.equal(await homeOf('config path -p default'), root)
+  assert.equal(await homeOf('-p default config path'), root)
   assert.equal(await homeOf('config path', { HERMES_PROFILE: 'other' }), join(root, 'profiles', 'other'))
   const other = { HERMES_HOME: join(root, 'profiles', 'other') }
   assert.equal(await homeOf('config path', other), join(root, 'profiles', 'other'))
@@ -200,14 +203,31 @@ test('an exported profile has no secret unless it is asked for', async (t) => {
   for (const name of ['default/.env', 'default/state.db', 'default/config.yaml']) assert.ok(all.includes(name), all)
 })
 
-test('the option of the profile is understood before and after the command by the program itself', async (t) => {
+test('the program itself understands the option of the profile, and status names the profile', async (t) => {
   const root = tempHome(t)
   await run(root, 'profile create coder')
-  const found = await hermes(t, ['-p', 'coder', 'config', 'path'], { home: root })
-  assert.deepEqual([found.code, found.stdout.trim()], [0, join(root, 'profiles', 'coder', 'config.yaml')])
-  const missing = await hermes(t, ['status', '--profile', 'absent'], { home: root })
-  assert.deepEqual([missing.code, missing.stdout], [1, ''])
-  assert.match(missing.stderr, /cli\/not-found/)
+  const found = await hermes(t, ['-p', 'coder', 'status'], { home: root })
+  assert.equal(found.code, 3)
+  assert.match(found.stdout, /Profile +coder\n/)
+  assert.equal(JSON.parse((await run(root, '-pcoder status --json')).stdout).profile, 'coder')
+  assert.equal(JSON.parse((await run(root, 'status --json')).stdout).profile, 'default')
+})
+
+test('a word after the command is no profile, also when it begins like the option', async (t) => {
+  const root = tempHome(t)
+  for (const words of [
+    ['chat', '-q', '-pretty'],
+    ['send', 'x', '--', '-p', 'absent'],
+    ['--', '-p', 'absent'],
+  ]) {
+    const option = takeProfileOption(words)
+    assert.deepEqual(option, { words, profile: undefined })
+    assert.equal(selectProfile(option, { HERMES_HOME: root }).profile, 'default')
+  }
+  assert.equal((await run(root, 'send nowhere:1 -- -p')).code, 3)
+  // Without a message that it could be part of, it is a mistake and not silently left out.
+  const misplaced = await run(root, 'status -p absent')
+  assert.deepEqual([misplaced.code, misplaced.stdout], [2, ''])
 })
 
 test('what the program starts runs in the same profile, also after another one was named in the environment', async (t) => {
