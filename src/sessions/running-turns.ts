@@ -54,16 +54,22 @@ export interface RunningTurn {
 export interface RunningTurns {
   /** Registers a turn. Its signal aborts on a stop request or with `outer`. */
   start(key: SessionKey, seq: number, outer: AbortSignal): RunningTurn
-  /** Stops the turn of a session. Resolves when it has ended, or after five seconds, with whether a turn was running. */
-  stop(key: SessionKey): Promise<boolean>
+  /**
+   * Stops the turn of a session. Resolves when it has ended, or after five seconds, with whether a turn was running.
+   * `claimed`: the event of the open turn. If that turn is not registered yet, it is stopped when it is.
+   */
+  stop(key: SessionKey, claimed?: number): Promise<boolean>
   /** Aborts the turn of a session as a shutdown does: the next start resumes it. */
   abort(key: SessionKey): void
-  /** Stops the turn that handles this event; false when it is not running. */
-  stopEvent(seq: number): boolean
-  /** Aborts the turn that handles the event `seq`, because of the newer message `by`; false when it is not running. */
+  /** Stops the turn that handles this event; false when it is not running. With `key`, it is stopped when it is registered. */
+  stopEvent(seq: number, key?: SessionKey): boolean
+  /**
+   * Aborts the turn that handles the event `seq`, because of the newer message `by`. False when it is not running; it is then
+   * aborted when it is registered: the claim of a turn may be stored together with the message that ends it.
+   */
   interrupt(key: SessionKey, seq: number, by: number): boolean
-  /** A message waits to be steered into the turn of this session; false when none is running. */
-  steer(key: SessionKey): boolean
+  /** A message waits to be steered into the turn that handles the event `seq`, also if it is not registered yet. */
+  steer(key: SessionKey, seq: number): void
   /** Whether the turn of this session must not be interrupted now. */
   isProtected(key: SessionKey): boolean
   isRunning(key: SessionKey): boolean
@@ -85,17 +91,41 @@ interface RunningEntry {
   readonly done: Promise<void>
 }
 
+/** What is due for a turn that was claimed and is not registered yet. */
+interface Pending {
+  readonly seq: number
+  readonly reason?: Error
+  readonly hasSteered?: true
+}
+
 export function createRunningTurns(): RunningTurns {
   const running = new Map<SessionKey, RunningEntry>()
+  /** The next turn of the session removes its entry, so that none is left of a turn that has ended meanwhile. */
+  const pending = new Map<SessionKey, Pending>()
   const held = new Set<SessionKey>()
   let pause: Pause | null = null
+
+  function remember(key: SessionKey, due: Pending): void {
+    const known = pending.get(key)
+    // The first reason counts, as it does for a signal.
+    pending.set(key, known?.seq === due.seq ? { ...due, ...known } : due)
+  }
+
+  function takePending(key: SessionKey, seq: number): Partial<Pending> {
+    const due = pending.get(key)
+    if (due === undefined) return {}
+    pending.delete(key)
+    return due.seq === seq ? due : {}
+  }
 
   return {
     start(key, seq, outer) {
       const linked = linkAbortSignal(outer)
       const { promise, resolve } = Promise.withResolvers<void>()
-      const entry: RunningEntry = { seq, hasSteered: false, isProtected: false, abort: linked.abort, done: promise }
+      const { reason, hasSteered = false } = takePending(key, seq)
+      const entry: RunningEntry = { seq, hasSteered, isProtected: false, abort: linked.abort, done: promise }
       running.set(key, entry)
+      if (reason !== undefined) linked.abort(reason)
       return {
         signal: linked.signal,
         checkpoint() {
@@ -122,9 +152,12 @@ export function createRunningTurns(): RunningTurns {
         },
       }
     },
-    async stop(key) {
+    async stop(key, claimed) {
       const entry = running.get(key)
-      if (entry === undefined) return false
+      if (entry === undefined) {
+        if (claimed !== undefined) remember(key, { seq: claimed, reason: new StopRequested() })
+        return false
+      }
       entry.abort(new StopRequested())
       await withTimeout(entry.done, 5_000)
       return true
@@ -132,25 +165,25 @@ export function createRunningTurns(): RunningTurns {
     abort(key) {
       running.get(key)?.abort(new Error('the gateway is stopping'))
     },
-    stopEvent(seq) {
+    stopEvent(seq, key) {
       for (const entry of running.values()) {
         if (entry.seq !== seq) continue
         entry.abort(new StopRequested())
         return true
       }
+      if (key !== undefined) remember(key, { seq, reason: new StopRequested() })
       return false
     },
     interrupt(key, seq, by) {
       const entry = running.get(key)
-      if (entry?.seq !== seq) return false
-      entry.abort(new TurnInterrupted(by))
-      return true
+      if (entry?.seq === seq) entry.abort(new TurnInterrupted(by))
+      else remember(key, { seq, reason: new TurnInterrupted(by) })
+      return entry?.seq === seq
     },
-    steer(key) {
+    steer(key, seq) {
       const entry = running.get(key)
-      if (entry === undefined) return false
-      entry.hasSteered = true
-      return true
+      if (entry?.seq === seq) entry.hasSteered = true
+      else remember(key, { seq, hasSteered: true })
     },
     isProtected: (key) => running.get(key)?.isProtected === true,
     isRunning: (key) => running.has(key),

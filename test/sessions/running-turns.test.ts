@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { brand } from '../../src/lib/ids.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
-import { createRunningTurns, StopRequested } from '../../src/sessions/running-turns.ts'
+import { createRunningTurns, StopRequested, TurnInterrupted } from '../../src/sessions/running-turns.ts'
 
 const a = brand<SessionKey>('a')
 const b = brand<SessionKey>('b')
@@ -71,4 +71,35 @@ test('the late end of a turn does not unregister its successor', () => {
   first.finish()
   assert.equal(turns.isRunning(a), true)
   assert.equal(turns.stopEvent(2), true)
+})
+
+test('what concerns a turn that was claimed and is not registered yet reaches it, and only it', () => {
+  const turns = createRunningTurns()
+  const outer = new AbortController().signal
+  assert.equal(turns.interrupt(a, 1, 2), false)
+  turns.steer(a, 1)
+  const interrupted = turns.start(a, 1, outer)
+  assert.ok(interrupted.signal.reason instanceof TurnInterrupted)
+  assert.equal(interrupted.signal.reason.by, 2)
+  assert.equal(interrupted.takeSteered(), true)
+  interrupted.finish()
+
+  turns.steer(a, 3)
+  assert.equal(turns.start(b, 4, outer).takeSteered(), false)
+  const later = turns.start(a, 5, outer)
+  assert.equal(later.signal.aborted, false)
+  assert.equal(later.takeSteered(), false)
+  later.finish()
+  assert.equal(turns.start(a, 3, outer).takeSteered(), false)
+})
+
+test('a turn that is stopped before it is registered is stopped when it is', async () => {
+  const turns = createRunningTurns()
+  const outer = new AbortController().signal
+  assert.equal(await turns.stop(a, 1), false)
+  // The first reason counts.
+  assert.equal(turns.interrupt(a, 1, 2), false)
+  assert.ok(turns.start(a, 1, outer).signal.reason instanceof StopRequested)
+  assert.equal(turns.stopEvent(6, b), false)
+  assert.ok(turns.start(b, 6, outer).signal.reason instanceof StopRequested)
 })

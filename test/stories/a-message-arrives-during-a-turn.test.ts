@@ -50,6 +50,25 @@ test('a new message ends a turn whose model is silent, and is answered next', as
   )
 })
 
+test('two messages that the platform delivers together: the second one ends the turn of the first', async (t) => {
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt' },
+    { model: ({ lastUserText }) => (lastUserText === 'first' ? silentModel : { text: `answer to ${lastUserText}` }) },
+  )
+  // Loads the code that is needed, so that nothing delays the second message.
+  await gateway.say('first', { chat: 'earlier' })
+  await gateway.modelRequest(0)
+  await gateway.say('second', { chat: 'earlier' })
+  await gateway.waitForReply('answer to second', 'earlier')
+  for (const chat of ['a', 'b', 'c']) {
+    // The adapter fetches the next two together while it handles this one.
+    const together = [gateway.say('hello', { chat: 'other' }), gateway.say('first', { chat })]
+    await Promise.all([...together, gateway.say('second', { chat })])
+    await gateway.waitForReply('answer to second', chat)
+  }
+})
+
 test('what an interrupted turn has said stays in the conversation, and its draft is completed', async (t) => {
   const gateway = await startWith(
     t,

@@ -141,7 +141,7 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
       // A turn between two attempts is not running. It ends when it is woken.
       if (!running.interrupt(key, open.seq, seq)) engine.wake(key, 'turn')
     }
-    if (decision.steers) running.steer(key)
+    if (decision.steers && open !== undefined) running.steer(key, open.seq)
     if (quietUntil !== undefined && quietUntil > clock()) engine.wakeLater(key, 'turn', quietUntil - clock())
     ack?.committed()
     if (ack !== undefined) acknowledgements.sent(key)
