@@ -20,7 +20,7 @@ import type { Store } from '../store/store.ts'
 
 export interface SessionServicesDeps {
   readonly store: Store
-  readonly engine: Engine
+  readonly engine: Pick<Engine, 'wake'>
   readonly runningTurns: RunningTurns
   readonly turnResults: EventResults
   readonly emit: HookEventListener
@@ -57,11 +57,11 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const { store, engine, runningTurns, turnResults, clock } = deps
 
   async function stopTurn(key: SessionKey): Promise<boolean> {
-    const stopRequested = await store.run(() => requestTurnStop(key))
-    const stopped = await runningTurns.stop(key)
+    const open = await store.run(() => requestStopOfOpenTurn(key))
+    const stopped = await runningTurns.stop(key, open?.seq)
     // A turn between two attempts is not running. It ends when it is woken and reads the stop request.
-    if (stopRequested !== undefined && !stopped) engine.wake(key, 'turn')
-    return stopRequested !== undefined || stopped
+    if (open !== undefined && !stopped) engine.wake(key, 'turn')
+    return open !== undefined || stopped
   }
 
   async function reset(key: SessionKey, source: SessionSource, title: string): Promise<SessionId> {
@@ -101,7 +101,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         turnResults.publish(seq, stoppedResult)
       }
       // A turn between two attempts is not running. It ends when it is woken and reads the stop request.
-      if (found.state === 'running' && !runningTurns.stopEvent(found.seq)) engine.wake(found.key, 'turn')
+      if (found.state === 'running' && !runningTurns.stopEvent(found.seq, found.key)) engine.wake(found.key, 'turn')
     },
 
     async resetSession(key, source, title) {
@@ -136,7 +136,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         goOn()
         throw error
       }
-      let abandoned: OpenTurn | undefined
+      let abandoned: AbandonedTurn | undefined
       return {
         *write(now) {
           abandoned = yield* abandonOpenTurn(key, now)
@@ -147,7 +147,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         },
         committed() {
           if (abandoned !== undefined) {
-            turnResults.publish(abandoned.seq, stoppedResult)
+            for (const seq of abandoned.seqs) turnResults.publish(seq, stoppedResult)
             if (deps.emitsEvents(parseStoredEvent(abandoned.payload).source)) emitAgentEnd(key, abandoned)
           }
           goOn()
@@ -168,6 +168,12 @@ const stoppedResult: TurnResult = {
   usage: { inputTokens: 0, outputTokens: 0 },
 }
 
+function* requestStopOfOpenTurn(key: SessionKey): Transaction<OpenTurn | undefined> {
+  const open = yield* findOpenTurn(key)
+  if (open !== undefined) yield* requestTurnStop(key)
+  return open
+}
+
 /** Withdraws a queued event. A running turn gets a stored stop request, so that a crash does not resume it. */
 function* withdrawEvent(
   seq: number,
@@ -185,11 +191,13 @@ function* withdrawEvent(
   return { state: 'running', key: brand<SessionKey>(event.session_key), seq: isOpen ? open.seq : seq }
 }
 
+interface AbandonedTurn extends OpenTurn {
+  /** All its events. */
+  readonly seqs: readonly number[]
+}
+
 /** Ends a turn that did not stop in time. The fence rejects its later writes. */
-function* abandonOpenTurn(
-  key: SessionKey,
-  now: number,
-): Transaction<(OpenTurn & { readonly seqs: readonly number[] }) | undefined> {
+function* abandonOpenTurn(key: SessionKey, now: number): Transaction<AbandonedTurn | undefined> {
   const open = yield* findOpenTurn(key)
   if (open === undefined) return undefined
   yield* endTurn(open.id, { state: 'stopped', reason: 'reset', model: '', provider: '' }, now)
