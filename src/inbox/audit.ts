@@ -6,6 +6,7 @@ import { isSilence } from '../message/silence.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { query, row, rows, type Transaction } from '../store/query.ts'
 import type { BusyMode, InboxState, TurnState } from '../store/schema.ts'
+import { isReplyStored } from './stored-replies.ts'
 
 /** `open`: it has not ended yet. `unaccounted`: the promise is broken, or the database was changed by hand. */
 export type Ending = 'answered' | 'failed' | 'silent' | 'absorbed' | 'open' | 'unaccounted'
@@ -84,7 +85,7 @@ export function* auditInbox(after: number, limit: number): Transaction<readonly 
 }
 
 function* auditEvent(event: AuditRow): Transaction<AuditedEvent> {
-  const { ending, reason } = classifyEvent(event)
+  const { ending, reason } = yield* withReply(event, classifyEvent(event))
   const { seq, session_key: sessionKey } = event
   const interrupter = interrupterOf(event)
   if (interrupter === undefined) {
@@ -124,6 +125,14 @@ function* auditEvent(event: AuditRow): Transaction<AuditedEvent> {
   }
 }
 
+/** An answer or a notice that was never stored for sending has not reached anybody. */
+function* withReply(event: AuditRow, classified: Classification): Transaction<Classification> {
+  const { ending, reason } = classified
+  if ((ending !== 'answered' && ending !== 'failed') || event.outcome === null) return classified
+  if (yield* isReplyStored(event, parseOutcome(event.outcome))) return classified
+  return unaccounted(`its result is that it ${reason}, but no reply is in the outbox`)
+}
+
 function isFinal(ending: Ending): boolean {
   return ending !== 'open' && ending !== 'unaccounted'
 }
@@ -140,7 +149,10 @@ interface Classification {
   readonly reason: string
 }
 
-/** How the event, or the turn that absorbed it, ended. Does not follow an interruption. */
+/**
+ * How the event, or the turn that absorbed it, ended by what is stored with both. Does not follow an interruption and does not
+ * look for the reply.
+ */
 export function classifyEvent(event: AuditRow): Classification {
   switch (event.state) {
     case 'queued':
