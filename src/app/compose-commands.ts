@@ -97,7 +97,7 @@ function composeCommandServices(
     outbox,
     approvals,
     commands,
-    quickCommandRuns,
+    commandDecisions,
     backgroundTasks,
     busyArrivals,
     engine,
@@ -135,7 +135,7 @@ function composeCommandServices(
     },
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),
-    runQuickCommand: composeQuickCommands(log, redact, quickCommandRuns, agentServices.openShell),
+    runQuickCommand: composeQuickCommands(log, redact, commandDecisions, agentServices.openShell),
     redact,
     async busyModes() {
       const [{ createBusyServices }, arrivals] = await Promise.all([
@@ -198,18 +198,15 @@ function configuredChoices(
 function composeQuickCommands(
   log: Log,
   redact: Redactor,
-  running: Core['quickCommandRuns'],
+  { untilSuperseded }: Core['commandDecisions'],
   openShell: AgentServices['openShell'],
 ): CommandServices['runQuickCommand'] {
   return async (command, context) => {
     const { runQuickCommand } = await import('../flows/quick-command.ts')
-    const stop = new AbortController()
-    running.set(context.sessionKey, stop)
-    try {
-      const signal = AbortSignal.any([context.signal, stop.signal])
-      return await runQuickCommand({ openShell, redact, log }, command, { ...context, signal })
-    } finally {
-      running.delete(context.sessionKey)
-    }
+    const { sessionKey: key, message } = context
+    return await untilSuperseded({ key, seq: message?.seq }, (superseded) => {
+      const signal = AbortSignal.any([context.signal, superseded])
+      return runQuickCommand({ openShell, redact, log }, command, { ...context, signal })
+    })
   }
 }

@@ -92,8 +92,6 @@ export interface Core {
   readonly events: GatewayEvents
   readonly engine: Engine
   readonly commands: CommandRegistry
-  /** The quick commands that run now. */
-  readonly quickCommandRuns: Map<SessionKey, AbortController>
   readonly turnResults: EventResults
   readonly runningTurns: RunningTurns
   readonly outbox: Outbox
@@ -132,7 +130,6 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     onSaturated: (isSaturated) => modelCalls.turnMustWait(concurrency(), isSaturated),
   })
   const commands = createCommandRegistry(undefined, () => settings().quick_commands)
-  const quickCommandRuns = new Map<SessionKey, AbortController>()
   const turnResults = createEventResults(store)
   const runningTurns = createRunningTurns()
   const outbox = composeOutbox(context, events)
@@ -201,11 +198,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
       runningTurns.stopEvent(seq)
       turnResults.publish(seq, result)
     },
-    onControlEvent(key, event) {
-      commandDecisions.onEnqueued(key, event)
-      // Commands run one after another, and `/stop` must not wait.
-      if (commands.bypassesHooks(event)) quickCommandRuns.get(key)?.abort()
-    },
+    onControlEvent: commandDecisions.onEnqueued,
     stopEvent: sessionServices.stopEvent,
     isBusy: (key) => engine.isBusy(key) || runningTurns.paused() !== null,
     arriveBusy: async (key, event) => (await busy()).arrive(key, event),
@@ -220,7 +213,6 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     events,
     engine,
     commands,
-    quickCommandRuns,
     turnResults,
     runningTurns,
     outbox,

@@ -1,6 +1,7 @@
 /**
  * Asks hooks for a decision about a command before it runs (contract §1.5), only while no turn of the session runs. Commands
- * that bypass hooks, such as `/stop`, cannot be delayed or denied.
+ * that bypass hooks, such as `/stop`, cannot be delayed or denied. Commands of a session run one after another: what one waits for
+ * ends when such a command was stored after it.
  */
 import type { CommandDefinition } from '../commands/command.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
@@ -27,48 +28,67 @@ export interface CommandDecisions {
    */
   decide(
     definition: CommandDefinition,
-    key: SessionKey,
+    of: CommandPosition,
     /** Undefined for a platform without gateway events. */
     context: HookEvents[`command:${string}`] | undefined,
   ): Promise<CommandDecision | { readonly kind: 'superseded' } | undefined>
   /** An event of the control queue of a session was stored. */
-  onEnqueued(key: SessionKey, event: MessageEvent): void
+  onEnqueued(key: SessionKey, event: MessageEvent, seq: number): void
+  /** Runs what may take long, with a signal that is aborted when a command that bypasses hooks is or was stored after this one. */
+  untilSuperseded<Result>(of: CommandPosition, run: (signal: AbortSignal) => Promise<Result>): Promise<Result>
+}
+
+/** The place of a command in the control queue of its session. */
+export interface CommandPosition {
+  readonly key: SessionKey
+  /** Undefined for a command of the agent, which is in no queue. */
+  readonly seq: number | undefined
 }
 
 export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisions {
   const { hooks, commands } = deps
-  const pending = new Map<SessionKey, AbortController>()
-  /** Commands that bypass hooks and have not run yet, by session. */
-  const bypassing = new Map<SessionKey, number>()
+  /** The last command of a session that bypasses hooks and may not have run yet. */
+  const lastBypassing = new Map<SessionKey, number>()
+  const running = new Set<{ readonly key: SessionKey; readonly abort: AbortController }>()
 
-  function countBypassing(key: SessionKey, more: 1 | -1): void {
-    const count = Math.max(0, (bypassing.get(key) ?? 0) + more)
-    if (count === 0) bypassing.delete(key)
-    else bypassing.set(key, count)
+  const isSuperseded = ({ key, seq }: CommandPosition) =>
+    seq !== undefined && seq < (lastBypassing.get(key) ?? Number.NEGATIVE_INFINITY)
+
+  async function untilSuperseded<Result>(
+    of: CommandPosition,
+    run: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const entry = { key: of.key, abort: new AbortController() }
+    if (isSuperseded(of)) entry.abort.abort()
+    running.add(entry)
+    try {
+      return await run(entry.abort.signal)
+    } finally {
+      running.delete(entry)
+    }
   }
 
   return {
-    async decide({ name, bypassesHooks }, key, context) {
-      if (bypassesHooks === true) countBypassing(key, -1)
+    untilSuperseded,
+
+    async decide({ name, bypassesHooks }, of, context) {
+      const { key, seq = Number.POSITIVE_INFINITY } = of
+      if (seq >= (lastBypassing.get(key) ?? Number.POSITIVE_INFINITY)) lastBypassing.delete(key)
       const event = `command:${name}` as const
       const isAsked = bypassesHooks !== true && context !== undefined && hooks?.hasListeners(event) === true
       if (!isAsked || deps.isRunning(key)) return undefined
-      if (bypassing.has(key)) return { kind: 'superseded' }
-      const superseded = new AbortController()
-      pending.set(key, superseded)
-      try {
-        const waitMs = deps.timeoutMs()
-        const answers = await withTimeout(hooks.emitCollect(event, context, waitMs), waitMs + 1_000, superseded.signal)
-        return answers.done ? firstDecision(answers.value) : { kind: 'superseded' }
-      } finally {
-        pending.delete(key)
-      }
+      if (isSuperseded(of)) return { kind: 'superseded' }
+      const waitMs = deps.timeoutMs()
+      const answers = await untilSuperseded(of, (signal) =>
+        withTimeout(hooks.emitCollect(event, context, waitMs), waitMs + 1_000, signal),
+      )
+      return answers.done ? firstDecision(answers.value) : { kind: 'superseded' }
     },
 
-    onEnqueued(key, event) {
+    onEnqueued(key, event, seq) {
       if (!commands.bypassesHooks(event)) return
-      countBypassing(key, 1)
-      pending.get(key)?.abort()
+      lastBypassing.set(key, Math.max(seq, lastBypassing.get(key) ?? seq))
+      for (const { key: busy, abort } of running) if (busy === key) abort.abort()
     },
   }
 }

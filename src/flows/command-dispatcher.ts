@@ -30,7 +30,7 @@ export interface CommandDispatcherDeps {
   readonly emit: HookEventListener
   /** As `emit`, without the hooks: those that decided about a command already know it. */
   readonly notifyListeners: HookEventListener
-  readonly commandDecisions: CommandDecisions
+  readonly commandDecisions: Pick<CommandDecisions, 'decide'>
   /** Notifies plugins of a command before hooks decide about it, where no turn of the session runs. Returns at once. */
   readonly onCommand?: (command: CommandContext) => void
   /** Whether a turn of this session runs. */
@@ -196,9 +196,9 @@ async function askHooks(
   typed: ResolvedCommand,
   signal: AbortSignal,
 ): Promise<HookDecision> {
-  const { definition, event, context } = typed
+  const { definition, event, message, context } = typed
   const eventContext = deps.emitsEvents(event.source) ? commandEventContext(event, context) : undefined
-  const decision = await deps.commandDecisions.decide(definition, key, eventContext)
+  const decision = await deps.commandDecisions.decide(definition, { key, seq: message.seq }, eventContext)
   if (decision === undefined) return { command: typed, hooksNotified: false }
   emitCommandEvent(deps.notifyListeners, deps, event, context)
   switch (decision.kind) {

@@ -25,6 +25,7 @@ export async function runQuickCommand(
   command: string,
   { name, authority, signal }: Pick<CommandContext, 'name' | 'authority' | 'signal'>,
 ): Promise<string> {
+  if (signal.aborted) return stoppedText(name)
   const { environment, commandPolicy } = await openShell()
   try {
     const limitsHermes = (await environment.isSandboxed?.()) === true
@@ -40,13 +41,17 @@ export async function runQuickCommand(
     const { exitCode, timedOut, aborted } = result
     log.info({ event: 'quick_command.ended', command: name, exitCode, timedOut, aborted }, 'a quick command ended')
     const output = formatOutput(redact(stripTerminalEscapes(result.output)))
-    if (aborted) return `⏹ \`/${name}\` was stopped.${output}`
+    if (aborted) return `${stoppedText(name)}${output}`
     if (timedOut) return `\`/${name}\` was ended after ${timeoutMs / 1_000} s.${output}`
     if (exitCode === 0) return output === '' ? '✓ Done.' : output.trimStart()
     return `\`/${name}\` failed with the exit code ${exitCode ?? 'of a signal'}.${output}`
   } finally {
     await environment.cleanup()
   }
+}
+
+function stoppedText(name: string): string {
+  return `⏹ \`/${name}\` was stopped.`
 }
 
 function formatOutput(output: string): string {

@@ -41,7 +41,7 @@ export interface InboxDeps {
   /** Called after the event was stored. */
   wake(key: SessionKey, queue: QueueKind): void
   /** Called after an event of the control queue was stored, before `wake`. */
-  onControlEvent?(key: SessionKey, event: MessageEvent): void
+  onControlEvent?(key: SessionKey, event: MessageEvent, seq: number): void
   /** Called after it was stored that a queued event will not be processed. */
   onWithdrawn(seq: number, result: TurnResult): void
   /** Ends the turn of an event that was deleted while it waited for its next attempt. Rejects `store/…`. */

@@ -118,7 +118,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     busy?.committed()
     log.info({ event: 'inbox.accepted', session: sessionKey, seq, lane }, 'message accepted')
     emitReceived(event, sessionKey)
-    if (lane === 'control') deps.onControlEvent?.(sessionKey, event)
+    if (lane === 'control') deps.onControlEvent?.(sessionKey, event, seq)
     deps.wake(sessionKey, lane)
     return { status: 'accepted', seq }
   }

@@ -2,8 +2,10 @@
  * What the control lane makes of the decisions of hooks, and when it tells of a command.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import type { CommandDefinition } from '../../src/commands/command.ts'
+import { type CommandDecisions, createCommandDecisions } from '../../src/flows/command-decision.ts'
 import { createCommandDispatcher } from '../../src/flows/command-dispatcher.ts'
 import type { CommandDecision } from '../../src/hooks/decision.ts'
 import { createEventResults } from '../../src/inbox/event-results.ts'
@@ -81,7 +83,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
     answerPlain: failIfCalled,
     emit: tell('told all:'),
     notifyListeners: tell('told within:'),
-    commandDecisions: { decide: async () => scene.decision, onEnqueued: failIfCalled },
+    commandDecisions: { decide: async () => scene.decision },
     authorityOf: failIfCalled,
     refuse: async () => undefined,
     isAllowed: ({ text: words }) => scene.mayWrite?.(words) ?? true,
@@ -140,4 +142,28 @@ test('a command that a hook rewrote is checked for access again, in its new form
   assert.deepEqual(seen, ['told within: command:one', 'says You may not use `/two`.', 'on its way'])
   const allowed = await runCommand(t, '/one y', { decision: { ...decision, args: undefined } })
   assert.deepEqual(allowed, ['told within: command:one', 'ran two y', 'says did two', 'on its way'])
+})
+
+const key = brand<SessionKey>('key:c')
+
+/** Whether what the command of this number waits for was aborted at once. */
+async function isAborted({ untilSuperseded }: CommandDecisions, session: SessionKey, seq: number): Promise<boolean> {
+  return await untilSuperseded({ key: session, seq }, async ({ aborted }) => aborted)
+}
+
+test('a command that bypasses hooks ends those before it, whether they have begun, and none after it', async () => {
+  const decisions = createCommandDecisions({
+    hooks: undefined,
+    commands: { bypassesHooks: ({ text }) => text === '/stop' },
+    isRunning: () => false,
+    timeoutMs: () => 1_000,
+  })
+  const running = decisions.untilSuperseded({ key, seq: 1 }, (signal) => once(signal, 'abort'))
+  decisions.onEnqueued(key, message('/other'), 3)
+  assert.equal(await isAborted(decisions, key, 2), false)
+  decisions.onEnqueued(key, message('/stop'), 4)
+  await running
+  assert.equal(await isAborted(decisions, key, 3), true)
+  assert.equal(await isAborted(decisions, brand<SessionKey>('key:other'), 3), false)
+  assert.equal(await isAborted(decisions, key, 5), false)
 })

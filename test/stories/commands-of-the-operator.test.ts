@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at, conversation, runCommand } from './support.ts'
@@ -17,7 +20,7 @@ test('a quick command runs a shell command and replies with its output, without 
       fails: { type: 'exec', command: 'echo why; exit 3' },
       open: { type: 'exec', command: 'echo for all', everybody: true },
     }),
-    gateway: { environment: { PATH: process.env['PATH'], HOME: '/tmp', FAKE_API_KEY: 'a-secret-of-the-gateway' } },
+    gateway: { environment: { PATH: process.env['PATH'], FAKE_API_KEY: 'a-secret-of-the-gateway' } },
   })
   const output = await runCommand(gateway, '/hello', ada)
   assert.match(output, /hi there/)
@@ -43,13 +46,25 @@ test('a quick command passes the command policy', async (t) => {
 
 test('/stop ends a quick command at once', async (t) => {
   const gateway = await startTestGateway(t, {
-    config: config({ wait: { type: 'exec', command: 'touch started; sleep 25' } }),
+    config: config({ wait: { type: 'exec', command: 'echo yes > started; sleep 25' } }),
   })
+  const started = join(gateway.home.root, 'started')
+  execFileSync('mkfifo', [started])
   await gateway.say('/wait', ada)
-  await gateway.waitForLog({ event: 'command.started', command: 'wait' })
+  // Resolves when the command writes to the pipe.
+  assert.equal(await readFile(started, 'utf8'), 'yes\n')
   await gateway.say('/stop', ada)
   await gateway.waitForReply('was stopped', 'ada-dm')
   await gateway.waitForReply('nothing to stop', 'ada-dm')
+})
+
+test('/stop in the same batch as a quick command ends it, too, and the next one runs', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: config({ wait: { type: 'exec', command: 'sleep 25' }, hello: { type: 'exec', command: 'echo hi' } }),
+  })
+  await Promise.all(['/wait', '/stop', '/hello'].map((text) => gateway.say(text, ada)))
+  await gateway.waitForReply('was stopped', 'ada-dm')
+  await gateway.waitForReply('hi', 'ada-dm')
 })
 
 test('an alias stands for a command with its arguments; built-in commands win, and a loop explains itself', async (t) => {
