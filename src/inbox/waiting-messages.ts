@@ -91,6 +91,23 @@ export function* delayNewestGroup(session_key: string, until: number, max: numbe
   return (yield* row(updateQuietTime, { session_key, until, max }))?.available_at
 }
 
+const countTurns = query((db, p: { session_key: string; until: number }) =>
+  db
+    .selectFrom('inbox')
+    .select((one) => one.fn.countAll<number>().as('count'))
+    .where('session_key', '=', p.session_key)
+    .where('lane', '=', 'turn')
+    .where(openCondition)
+    .where('state', '=', 'queued')
+    .where('joins', '=', 0)
+    .where('seq', '<=', p.until),
+)
+
+/** How many turns the waiting messages of a session begin, up to that of the message `until`. */
+export function* countTurnsUntil(session_key: string, until: number): Transaction<number> {
+  return (yield* row(countTurns, { session_key, until }))?.count ?? 0
+}
+
 const bind = query((db, p: { seq: number; turn_id: string }) =>
   db
     .updateTable('inbox')

@@ -293,6 +293,62 @@ test('/steer reaches the running turn, also where messages are queued', async (t
   assert.deepEqual(turnStates(gateway), ['done'])
 })
 
+test('/steer overtakes a message that /queue has put off', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'interrupt' }, { startNow: false })
+  const pipe = join(gateway.home.root, 'go')
+  execFileSync('mkfifo', [pipe])
+  gateway.model.enqueue(terminalCall(`echo ready > ${pipe}; cat ${pipe}`))
+  await (await gateway.start()).initialConnectsDone()
+  await gateway.say('work')
+  await readFile(pipe, 'utf8')
+  await runCommand(gateway, '/queue later')
+  assert.match(await runCommand(gateway, '/steer in blue'), /after the current step/)
+  execFileSync('sh', ['-c', `echo go > ${pipe}`])
+  await gateway.waitForReply('later')
+  assert.match(conversation(await gateway.modelRequest(1)).at(-1) ?? '', /in blue$/)
+  assert.equal(conversation(await gateway.modelRequest(2)).at(-1), 'user: later')
+  assert.deepEqual(turnStates(gateway), ['done', 'done'])
+})
+
+test('a text that interrupts keeps its place behind a message that waits, and its sender learns it', async (t) => {
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt', busy_ack_enabled: true },
+    { replies: [silentModel] },
+  )
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await runCommand(gateway, '/queue second')
+  await gateway.say('third')
+  const { text } = await gateway.until(({ key }) => key.startsWith('busy:'))
+  assert.match(text, /after those that wait/)
+  await gateway.waitForReply('You said: third')
+  const answers = gateway.replies().filter((reply) => reply.startsWith('You said'))
+  assert.deepEqual(answers, ['You said: second', 'You said: third'])
+  assert.deepEqual(turnStates(gateway), ['interrupted', 'done', 'done'])
+})
+
+test('in the mode steer a text does not overtake the photo that it is about', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'steer', busy_ack_enabled: true },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  const bytes = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+  await gateway.platform.attach({ kind: 'photo', mimeType: 'image/png', fileName: 'one.png', bytes })
+  await gateway.say('what is it?')
+  held.resolve()
+  await gateway.waitForReply('what is it?')
+  assert.ok(!gateway.replies().some((text) => text.startsWith('⏩')))
+  assert.deepEqual(
+    rowsIn(gateway.home, 'select busy_mode from inbox order by seq').map(({ busy_mode: mode }) => mode),
+    [null, 'media', 'queue'],
+  )
+})
+
 test('/busy chooses the mode of one conversation, and a restart keeps the choice', async (t) => {
   const gateway = await startWith(t, { busy_input_mode: 'queue' })
   assert.match(await runCommand(gateway, '/busy'), /\*\*queue\*\*/)

@@ -21,6 +21,8 @@ export interface Acknowledged {
   readonly tools: readonly string[]
   /** The turn must not be interrupted now. */
   readonly isProtected: boolean
+  /** Other messages that wait have their turns first. */
+  readonly isBehind: boolean
 }
 
 /** A burst of messages is acknowledged once. */
@@ -54,7 +56,7 @@ export function createAcknowledgements({ outbox, settings, clock }: Pick<BusyDep
         key: `busy:${seq}`,
         target: targetOf(event.source),
         kind: 'notice',
-        text: `${acknowledgementText(told.decision, told.isProtected)}${detailOf(told, now, settings().display.busy_ack_detail)}${tip}`,
+        text: `${acknowledgementText(told)}${detailOf(told, now, settings().display.busy_ack_detail)}${tip}`,
         ...(event.messageId === undefined ? {} : { replyTo: event.messageId }),
       })
     },
@@ -67,7 +69,8 @@ export function createAcknowledgements({ outbox, settings, clock }: Pick<BusyDep
   }
 }
 
-export function acknowledgementText({ interrupts, steers }: BusyDecision, isProtected: boolean): string {
+function acknowledgementText({ decision: { interrupts, steers }, isProtected, isBehind }: Acknowledged): string {
+  if (interrupts && isBehind) return '⚡ I interrupt what I am doing. I take your message after those that wait.'
   if (interrupts) return '⚡ I interrupt what I am doing and take your message next.'
   if (steers) return '⏩ I read your message after the current step.'
   if (isProtected) return '⏳ I must not be interrupted now. Your message is queued.'

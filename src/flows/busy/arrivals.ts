@@ -5,6 +5,7 @@
 import { countQueuedEvents } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import {
+  countTurnsUntil,
   delayNewestGroup,
   findPrecedingMessage,
   refuseMessage,
@@ -128,7 +129,8 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
     const quietUntil = isQuiet
       ? yield* delayNewestGroup(key, now + quietMs, config.display.busy_text_hard_cap_seconds * 1_000)
       : undefined
-    const told: Acknowledged = { key, event, seq, decision, open, tools, isProtected }
+    const isBehind = decision.interrupts && (yield* countTurnsUntil(key, seq)) > 1
+    const told: Acknowledged = { key, event, seq, decision, open, tools, isProtected, isBehind }
     const ack = isAcknowledged ? acknowledgements.prepare(told, now) : undefined
     if (ack !== undefined) yield* ack.write(now)
     return { seq, decision, open, ack, quietUntil }

@@ -62,7 +62,8 @@ export function decide(event: MessageEvent, mode: BusyInputMode, { open, previou
     }
     case 'steer':
       if (hasFiles) return { ...waits, mode: 'media', joins: joinable?.mode === 'media' }
-      return ownTurn === undefined ? waits : { ...waits, mode, steers: true }
+      // A text after files that wait is about them, so it does not overtake them.
+      return ownTurn === undefined || joinable?.mode === 'media' ? waits : { ...waits, mode, steers: true }
     case 'queue':
       if (hasFiles && !isOwnMode) return { ...waits, mode: 'media', joins: joinable?.mode === 'media' }
       return { ...waits, joins: joinable?.isBurst === true && !hasFiles && joinable.mode !== 'media' }

@@ -17,17 +17,18 @@ import { type ClaimRules, currentAuthority, type Turn } from './claim.ts'
 type SteerRules = Pick<ClaimRules, 'authorityOf' | 'lowerAuthority' | 'isShared'>
 
 /**
- * Takes the messages at the head of the queue that are to be steered into the transcript, from the ordinal `ord` on, and binds
- * them to the turn. A message of another author, or with less than the rights of the turn, stays in the queue, as does
- * everything behind it. Throws `store/fenced`.
+ * Takes the waiting messages that are to be steered into the transcript, from the ordinal `ord` on, and binds them to the turn.
+ * They overtake messages that wait for a turn of their own. A message of another author, or with less than the rights of the
+ * turn, stays in the queue. Throws `store/fenced`.
  */
 export function* takeSteered(rules: SteerRules, turn: Turn, ord: number, now: number): Transaction<ChatMessage[]> {
   yield* checkFence(turn.fence)
   const taken: ChatMessage[] = []
   for (const { seq, busy_mode, payload } of yield* listWaitingMessages(turn.sessionKey)) {
+    if (busy_mode !== 'steer') continue
     const event = parseStoredEvent(payload)
-    if (busy_mode !== 'steer' || event.attachments !== undefined) break
-    if (!isSameAuthority(turn.authority, currentAuthority(rules, event))) break
+    if (event.attachments !== undefined) continue
+    if (!isSameAuthority(turn.authority, currentAuthority(rules, event))) continue
     const message = { role: 'user' as const, content: steeredText(event, rules.isShared(event.source)) }
     yield* bindMessage(seq, turn.id)
     yield* addTurnInput(turn.id, seq, 'steered')
