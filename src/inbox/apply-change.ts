@@ -4,6 +4,7 @@
  */
 import type { Attachment, MessageEvent } from '../message/event.ts'
 import type { QueueKind } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { exec, query, row, type Transaction } from '../store/query.ts'
 import type { InboxState } from '../store/schema.ts'
@@ -123,6 +124,7 @@ function amendedEvent({ attachments, ...stored }: MessageEvent, edited: MessageE
   const { text, messageType, allowGatewayControl, authority } = edited
   return {
     ...before,
+    source: withAuthor(before.source, edited.source),
     // What `/queue` has put off is edited as the command that was typed.
     ...(busyMode === undefined && wasAllowed !== undefined ? { allowGatewayControl: wasAllowed } : {}),
     // The text is now that of the sender of the edit.
@@ -133,6 +135,18 @@ function amendedEvent({ attachments, ...stored }: MessageEvent, edited: MessageE
     ...(edited.attachments === undefined
       ? {}
       : { attachments: reuseFetchedFiles(edited.attachments, attachments ?? []) }),
+  }
+}
+
+/** Where others may edit a message, its text must not bear the name of its former author. */
+function withAuthor(source: SessionSource, { userId, userIdAlt, userName }: SessionSource): SessionSource {
+  if (userId === source.userId) return source
+  const { userId: _, userIdAlt: __, userName: ___, ...place } = source
+  return {
+    ...place,
+    ...(userId === undefined ? {} : { userId }),
+    ...(userIdAlt === undefined ? {} : { userIdAlt }),
+    ...(userName === undefined ? {} : { userName }),
   }
 }
 

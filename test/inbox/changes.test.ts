@@ -333,3 +333,15 @@ test('an edit has the authority of the person who edits, and an adapter brings n
   await inbox.change(edit('two', { authority: forged }), keys('k1:e:1'))
   assert.equal(storedRole(), 'guest')
 })
+
+test('a message that another person edits bears the name of that person', async (t) => {
+  const { inbox, stored } = await withMessage(t, {}, message('one', { source: author('ada', 'Ada') }))
+  await inbox.change(edit('two', { source: author('mia') }), keys('k1:e:1'))
+  const { source } = parseStoredEvent(stored()[0]?.payload ?? '{}')
+  assert.deepEqual([source.userId, source.userName], ['mia', undefined])
+})
+
+function author(userId: string, userName?: string): MessageEvent['source'] {
+  const { userName: _, ...source } = message('').source
+  return { ...source, userId, ...(userName === undefined ? {} : { userName }) }
+}
