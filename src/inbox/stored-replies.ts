@@ -74,7 +74,7 @@ export function* isReplyStored(event: RepliedEvent, outcome: TurnResult): Transa
   if (stored === undefined) return false
   const { source, task, busyMode, ...message } = parseStoredEvent(stored.payload)
   const chat = { platform: source.platform, account: source.account, chat_id: source.chatId }
-  // Nobody reads the result of a task without a target.
+  // The result of a task without a target is sent to no chat.
   if (task?.deliver === null) return true
   if (outcome.errorCode === 'inbox/queue-full') {
     // A program reads the result itself, and `/queue` has a reply of its own.

@@ -160,7 +160,7 @@ test('a message beyond the limit of its queue counts only with a notice of its b
   assert.equal(await endingOf(t, { outcome: full, payload }), 'failed', 'a program reads the result itself')
 })
 
-test('a task whose result nobody reads needs no reply', async (t) => {
+test('a task without a target needs no reply', async (t) => {
   const task = { id: 'x', deliver: null, toolsets: [], route: '' }
   assert.equal(await endingOf(t, { payload: payloadOf({ task }) }), 'answered')
 })
