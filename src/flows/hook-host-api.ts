@@ -17,7 +17,7 @@ import type { BackgroundTasks } from './background-tasks.ts'
 import type { ResolveTargetDeps } from './delivery/resolve-target.ts'
 
 export interface HookServicesDeps {
-  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'lookUpAuthority'>
+  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'authorityOf' | 'lookUpAuthority'>
   readonly adapter: ResolveTargetDeps['adapter']
   readonly home: HomeLayout
   /** Aborts when the gateway stops. */

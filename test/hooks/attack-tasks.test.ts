@@ -16,6 +16,7 @@ test('one hook can have at most fifty tasks, including those that are starting',
     accountDirectory: {
       list: () => [],
       access: () => assert.fail('no person'),
+      authorityOf: () => assert.fail('no person'),
       lookUpAuthority: () => assert.fail('no person'),
     },
     adapter: () => undefined,

@@ -23,6 +23,8 @@ export interface FakeUpdate {
   readonly user: string
   readonly text: string
   readonly thread?: string
+  /** The title of the chat. */
+  readonly title?: string
   readonly isBot?: boolean
   /** When it was written, ms; default: when it is received. */
   readonly at?: number
@@ -78,7 +80,7 @@ export function parseUpdate(
 }
 
 function sourceOf(update: FakeUpdate, platform: string, account: string): SessionSource {
-  const { chat: chatId, chatType, user, thread, isBot } = update
+  const { chat: chatId, chatType, user, thread, title, isBot } = update
   return {
     platform,
     account,
@@ -86,6 +88,7 @@ function sourceOf(update: FakeUpdate, platform: string, account: string): Sessio
     chatType,
     userId: user,
     userName: user,
+    ...(title === undefined ? {} : { chatName: title }),
     ...(thread === undefined ? {} : { threadId: thread }),
     ...(isBot === undefined ? {} : { isBot }),
   }

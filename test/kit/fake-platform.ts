@@ -25,6 +25,8 @@ export interface UserMessage {
   readonly chatType?: ChatType
   readonly user?: string
   readonly thread?: string
+  /** The title of the chat. */
+  readonly title?: string
   readonly isBot?: boolean
   /** When it was written, ms; default: when it is received. */
   readonly at?: number

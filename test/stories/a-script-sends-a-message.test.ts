@@ -40,6 +40,44 @@ test('a message to a platform, a chat, a thread or a name arrives, and the scrip
   )
 })
 
+test('a name is looked up on the platform, and otherwise among chats in which an owner has written', async (t) => {
+  const config = { ...withHome, roles: { owners: ['fake:boss'], members: ['fake:mia'] } }
+  const gateway = await startTestGateway(t, { config, capabilities: ['chats'] })
+  const group = { chatType: 'group' as const }
+  for (const [user, chat, title] of [
+    ['mia', 'trap', 'Ops'],
+    ['mia', 'trap-2', 'General'],
+    ['mia', 'Home', 'Garden'],
+    ['boss', 'team', 'Crew'],
+    ['boss', 'team-2', 'Twins'],
+    ['boss', 'team-3', 'Twins'],
+  ] as const) {
+    await gateway.say('hi', { ...group, user, chat, title })
+    await gateway.waitForReply('hi', chat)
+  }
+  gateway.platform.nameChats([{ chatId: 'C1', name: 'general' }])
+  const send = (name: string) => runInProcess(gateway.home.root, ['send', `fake:#${name}`, 'the plan', '--json'])
+  for (const [name, chat] of Object.entries({ general: 'C1', crew: 'team', garden: 'Home', 'the family': 'Home' })) {
+    const { stdout } = await send(name)
+    assert.equal(at(JSON.parse(stdout), 0, 'chat'), `fake:${chat}`)
+  }
+  const { code, stderr } = await send('ops')
+  assert.notEqual(code, 0)
+  assert.ok(!stderr.includes('trap'), stderr)
+  const ambiguous = await send('twins')
+  assert.notEqual(ambiguous.code, 0)
+  assert.ok(ambiguous.stderr.includes('fake:team-2') && ambiguous.stderr.includes('fake:team-3'), ambiguous.stderr)
+  assert.ok(!gateway.replies('trap').includes('the plan'))
+})
+
+test('a conversation of the web page or the terminal that never began takes no message', async (t) => {
+  const gateway = await startTestGateway(t)
+  for (const target of ['web:nonsense', 'cli:nonsense']) {
+    const { code, stdout } = await runInProcess(gateway.home.root, ['send', target, 'hello', '--json'])
+    assert.notEqual(code, 0, stdout)
+  }
+})
+
 test('the text comes from a file or from standard input, and files are attached', async (t) => {
   const gateway = await startTestGateway(t, { capabilities: ['files'] })
   const folder = gateway.home.workspace

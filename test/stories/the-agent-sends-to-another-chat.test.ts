@@ -60,6 +60,29 @@ test('for a member it sends to this chat, home channels and chats in which the m
   assert.deepEqual([...gateway.replies('board'), ...gateway.replies('elsewhere')], ['hello'])
 })
 
+test('for a member it sends only to threads from which a message of their chat came', async (t) => {
+  const gateway = await startTestGateway(t, { config, model })
+  await gateway.say('hi', { ...boss, chat: 'club', chatType: 'group', thread: 'plans' })
+  await gateway.waitForReply('hello', 'club')
+  await gateway.say('hi', { ...member, chat: 'club', chatType: 'group' })
+  await gateway.until(({ chat, thread, text }) => chat === 'club' && thread === undefined && text === 'hello')
+  const outcomeOf = async (target: string) => {
+    const chat = `dm-${target}`
+    await gateway.say(sending(target), { ...member, chat })
+    const { text } = await gateway.waitForReply(/result: /, chat)
+    return text.includes('"success":true')
+  }
+  assert.equal(await outcomeOf('fake:club:plans'), true)
+  assert.equal(await outcomeOf('fake:club:board'), false)
+  assert.equal(await outcomeOf('fake:Home:board'), false)
+  assert.equal(await outcomeOf('fake:dm-fake:club:board:board'), false)
+  await gateway.until(({ chat, thread, text }) => chat === 'club' && thread === 'plans' && text === 'good news')
+  assert.deepEqual(
+    gateway.platform.shown().filter(({ thread }) => thread === 'board'),
+    [],
+  )
+})
+
 test('the list of targets shows a person only the chats to which it may send for this person', async (t) => {
   const gateway = await startTestGateway(t, { config, model, capabilities: ['chats'] })
   gateway.platform.nameChats([{ chatId: 'C1', name: 'secret-plans' }])

@@ -26,7 +26,7 @@ import {
 } from './resolve-target.ts'
 
 export interface ChatMessagesDeps extends ResolveTargetDeps {
-  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access'>
+  readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'authorityOf'>
   readonly outbox: Pick<Outbox, 'prepare'>
   readonly settings: () => DeliveryConfig
   readonly home: HomeLayout
@@ -113,7 +113,10 @@ async function resolvePermitted(
   const named = /^[^:]+:[#@]/.test(wanted.trim())
   const found = named ? findByName(permitted, wanted) : await resolveTarget(deps, wanted, origin, signal)
   if (found === undefined || 'problem' in found) return found ?? { problem: refusal(wanted) }
-  return isPermitted(rules, permitted, found) ? found : { problem: refusal(wanted) }
+  if (found.kind === 'local') return rules.includes('local') ? found : { problem: refusal(wanted) }
+  if (!isPermittedChat(rules, permitted, found.target)) return { problem: refusal(wanted) }
+  const mayWrite = await isPermittedThread(deps, rules, permitted, found.target)
+  return mayWrite ? found : { problem: refusal(wanted) }
 }
 
 function refusal(wanted: string): string {
@@ -124,13 +127,34 @@ function rulesOf({ settings }: ChatMessagesDeps, { role }: Authority): readonly 
   return role === 'guest' ? [] : settings().send_message[role]
 }
 
-function isPermitted(rules: readonly string[], permitted: readonly PermittedChat[], destination: Destination): boolean {
-  if (destination.kind === 'local') return rules.includes('local')
-  const { platform, account, chatId } = destination.target
+function isPermittedChat(rules: readonly string[], permitted: readonly PermittedChat[], target: Target): boolean {
+  const { platform, chatId, threadId } = target
   if (rules.includes(platform) || rules.includes(`${platform}:${chatId}`)) return true
-  return permitted.some(
-    ({ target }) => target.platform === platform && target.account === account && target.chatId === chatId,
-  )
+  if (threadId !== undefined && rules.includes(`${platform}:${chatId}:${threadId}`)) return true
+  return permitted.some((one) => isSameChat(one.target, target))
+}
+
+/**
+ * The id of a thread may be that of any other chat (on Discord a thread is a channel), so that it must be known to belong to
+ * the chat: by its name in a rule, or by a message that came from it.
+ */
+async function isPermittedThread(
+  { store }: ChatMessagesDeps,
+  rules: readonly string[],
+  permitted: readonly PermittedChat[],
+  target: Target,
+): Promise<boolean> {
+  const { platform, account, chatId, threadId } = target
+  if (threadId === undefined || rules.includes(platform)) return true
+  if (rules.includes(`${platform}:${chatId}:${threadId}`)) return true
+  const isTarget = (one: { readonly target: Target }) =>
+    isSameChat(one.target, target) && one.target.threadId === threadId
+  if (permitted.some(isTarget)) return true
+  return (await store.run(() => findKnownChats({ platform, account }))).some(isTarget)
+}
+
+function isSameChat(one: Target, other: Target): boolean {
+  return one.platform === other.platform && one.account === other.account && one.chatId === other.chatId
 }
 
 function findByName(permitted: readonly PermittedChat[], wanted: string): Destination | undefined {

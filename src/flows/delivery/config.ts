@@ -12,7 +12,7 @@ export const deliveryConfig = {
       owner: targetsSchema
         .default(['*'])
         .describe(
-          'Where the tool send_message may send for owners: `origin` (the chat of the turn), `home` (home channels), `known` (chats in which the person has written), `<platform>`, `<platform>:<chat_id>`, or `*`.',
+          'Where the tool send_message may send for owners: `origin` (the chat of the turn), `home` (home channels), `known` (chats in which the person has written), `<platform>`, `<platform>:<chat_id>[:<thread_id>]`, or `*`.',
         ),
       member: targetsSchema
         .default(['origin', 'home', 'known'])

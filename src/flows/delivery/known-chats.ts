@@ -10,6 +10,8 @@ export interface KnownChat {
   readonly type: ChatType
   /** Of the newest message of the session, which may be another person's. */
   readonly source: SessionSource
+  /** One for each session of the chat: who has begun it, and who has written last. */
+  readonly people: readonly SessionSource[]
 }
 
 /** The newest sessions that are looked at, so that a large database is not read as a whole. */
@@ -40,16 +42,33 @@ export interface KnownChatsQuery {
 
 /** Each chat and thread once, the newest first. */
 export function* findKnownChats({ platform, account, userId }: KnownChatsQuery): Transaction<readonly KnownChat[]> {
-  const found = new Map<string, KnownChat>()
+  const found = new Map<string, KnownChat & { readonly people: SessionSource[] }>()
   for (const { source: json, user_id } of yield* rows(selectNewest, { platform, limit: maxSessions })) {
     const source: SessionSource = JSON.parse(json)
     if (account !== undefined && source.account !== account) continue
     if (userId !== undefined && source.userId !== userId && user_id !== userId) continue
     const target = targetOf(source)
     const key = `${target.account}\n${target.chatId}\n${target.threadId ?? ''}`
-    if (found.has(key)) continue
+    const people = user_id === '' || user_id === source.userId ? [source] : [source, withUser(source, user_id)]
+    const known = found.get(key)
+    if (known !== undefined) {
+      known.people.push(...people)
+      continue
+    }
     const name = source.chatName ?? (source.chatType === 'dm' ? source.userName : undefined)
-    found.set(key, { target, type: source.chatType, source, ...(name === undefined ? {} : { name }) })
+    found.set(key, { target, type: source.chatType, source, people, ...(name === undefined ? {} : { name }) })
   }
   return [...found.values()]
+}
+
+/** The chat of a source with another person, of whom nothing but the id is known. */
+function withUser({ platform, account, chatId, chatType, parentChatId }: SessionSource, userId: string): SessionSource {
+  return {
+    platform,
+    account,
+    chatId,
+    chatType,
+    userId,
+    ...(parentChatId === undefined ? {} : { parentChatId }),
+  }
 }

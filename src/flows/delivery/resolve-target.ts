@@ -4,7 +4,8 @@
  */
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { messageOf } from '../../lib/errors.ts'
-import type { Target } from '../../message/source.ts'
+import type { Authority } from '../../message/authority.ts'
+import type { SessionSource, Target } from '../../message/source.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import type { FoundChat, PlatformAdapter } from '../../platforms/adapter.ts'
 import type { Store } from '../../store/store.ts'
@@ -14,7 +15,7 @@ import { parseTarget } from './parse-target.ts'
 
 export interface ResolveTargetDeps {
   readonly store: Store
-  readonly accountDirectory: { list(): readonly PlatformAccount[] }
+  readonly accountDirectory: { list(): readonly PlatformAccount[]; authorityOf(source: SessionSource): Authority }
   /** Undefined while the account is not connected. */
   adapter(of: Pick<Target, 'platform' | 'account'>): Pick<PlatformAdapter, 'findChats'> | undefined
 }
@@ -47,7 +48,7 @@ export async function resolveTarget(
     case 'home':
       return await resolveHome(deps, parsed.accounts, parsed.platform)
     case 'chat':
-      return { kind: 'chat', target: toTarget(parsed.account, parsed.chatId, parsed.threadId) }
+      return await resolveChat(deps, parsed.account, toTarget(parsed.account, parsed.chatId, parsed.threadId))
     case 'name':
       return await resolveName(deps, parsed, signal)
   }
@@ -68,29 +69,62 @@ async function resolveHome(
   }
 }
 
+/** A chat of the web page or the terminal begins with its first message; nobody reads one that never began. */
+async function resolveChat(
+  { store }: ResolveTargetDeps,
+  { platform }: PlatformAccount,
+  target: Target,
+): Promise<Resolution> {
+  if (platform.access !== 'token') return { kind: 'chat', target }
+  const known = await store.run(() => findKnownChats(target))
+  if (known.some((one) => one.target.chatId === target.chatId)) return { kind: 'chat', target }
+  const shown = JSON.stringify(target.chatId.slice(0, 100))
+  return { problem: `${platform.name} has no conversation ${shown}: it begins with the first message of a person` }
+}
+
 interface NamedTarget {
   readonly account: PlatformAccount
   readonly name: string
   readonly threadId: string | undefined
 }
 
+/** What the platform lists has precedence: a title of a chat may have been chosen by anybody. */
 async function resolveName(deps: ResolveTargetDeps, named: NamedTarget, signal: AbortSignal): Promise<Resolution> {
   const { account, name, threadId } = named
   const platform = account.platform.name
   const of = { platform, account: account.account }
-  const known = (await deps.store.run(() => findKnownChats(of))).flatMap(
-    ({ target, type, name: chatName }): FoundChat[] =>
-      chatName === undefined || type === 'dm' || target.threadId !== undefined
-        ? []
-        : [{ chatId: target.chatId, name: chatName }],
-  )
   const listed = await listChats(deps, of, name, signal)
-  const candidates = distinct([...listed.chats, ...known])
-  const matches = candidates.filter((chat) => normalized(chat.name) === normalized(name))
+  const known = await trustedChats(deps, account)
+  const isNamed = (chat: FoundChat) => normalized(chat.name) === normalized(name)
+  const inList = distinct(listed.chats).filter(isNamed)
+  const matches = inList.length > 0 ? inList : distinct(known.filter(isNamed))
   const [match, ...others] = matches
-  if (match === undefined) return { problem: unknownName(platform, name, candidates, listed.problem) }
+  if (match === undefined)
+    return { problem: unknownName(platform, name, distinct([...listed.chats, ...known]), listed.problem) }
   if (others.length > 0) return { problem: ambiguousName(platform, name, matches) }
   return { kind: 'chat', target: toTarget(account, match.chatId, threadId), name: match.name }
+}
+
+/** Chats with a title that are home channels, or in which an owner has written. */
+async function trustedChats(
+  { store, accountDirectory }: ResolveTargetDeps,
+  account: PlatformAccount,
+): Promise<FoundChat[]> {
+  const of = { platform: account.platform.name, account: account.account }
+  const { homes, known } = await store.run(function* () {
+    return { homes: yield* findHomeChannels([account]), known: yield* findKnownChats(of) }
+  })
+  const isHome = (chatId: string) => homes.some(({ target }) => target.chatId === chatId)
+  const isOwners = (people: readonly SessionSource[]) =>
+    people.some((source) => accountDirectory.authorityOf(source).role === 'owner')
+  const trusted = new Set(
+    known.flatMap(({ target: { chatId }, people }) => (isHome(chatId) || isOwners(people) ? [chatId] : [])),
+  )
+  const titled = known.flatMap(({ target: { chatId, threadId }, type, name }): FoundChat[] =>
+    name === undefined || type === 'dm' || threadId !== undefined || !trusted.has(chatId) ? [] : [{ chatId, name }],
+  )
+  const homeNames = homes.flatMap(({ target: { chatId }, name }) => (name === undefined ? [] : [{ chatId, name }]))
+  return [...titled, ...homeNames]
 }
 
 async function listChats(
