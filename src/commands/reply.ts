@@ -12,3 +12,16 @@ export interface CommandReply {
   /** Called after the transaction has failed permanently. */
   abandoned(): void
 }
+
+/** A reply that is stored with `write` and needs nothing else. */
+export function storedReply(write: CommandReply['write']): CommandReply {
+  return { write, committed: () => undefined, abandoned: () => undefined }
+}
+
+/** A reply that changes nothing. */
+export function textReply(text: string): CommandReply {
+  // biome-ignore lint/correctness/useYield: a transaction without a query
+  return storedReply(function* () {
+    return text
+  })
+}

@@ -5,6 +5,7 @@ import { isConfirmed, type SlashConfirm } from '../approvals/slash-confirm.ts'
 import type { TypedMessage } from '../commands/busy.ts'
 import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../commands/command.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
+import { textReply } from '../commands/reply.ts'
 import { attemptsExhausted } from '../inbox/attempts.ts'
 import type { EventResults } from '../inbox/event-results.ts'
 import { claimEvent, findQueueHead, finishEvent, markEventDead, type QueueHead } from '../inbox/queries.ts'
@@ -67,7 +68,7 @@ export function createCommandDispatcher(
       const event = parseStoredEvent(head.payload)
       const isDead = attemptsExhausted(head)
       const message = { seq: head.seq, event }
-      const result = isDead ? textResult(deadText(event)) : await runCommand(deps, key, message, signal)
+      const result = isDead ? textReply(deadText(event)) : await runCommand(deps, key, message, signal)
       deps.failpoint('command:done')
       await storeResult(deps, key, head, event, result, isDead)
     }
@@ -90,17 +91,6 @@ interface CommandResult extends CommandReply {
 function deadText({ text }: MessageEvent): string {
   const command = text.trim().split(/\s/, 1)[0]?.slice(0, 40).toWellFormed() ?? ''
   return `\`${command}\` failed: the gateway ended each time while it ran. Send it again if it is still needed.`
-}
-
-function textResult(text: string): CommandResult {
-  return {
-    // biome-ignore lint/correctness/useYield: a transaction without a query
-    *write() {
-      return text
-    },
-    committed: () => undefined,
-    abandoned: () => undefined,
-  }
 }
 
 /** A command with its definition and context. */
@@ -144,7 +134,7 @@ async function runCommand(
   // What is no command is in this queue because it answers a question.
   if (parseCommand(event) === null && event.internal !== true) return deps.answerPlain(key, event)
   const typedCommand = resolveCommand(deps, key, message, signal)
-  if (typedCommand === undefined) return textResult('')
+  if (typedCommand === undefined) return textReply('')
   const { name, rawCommand } = typedCommand.context
   const emitEvent = () => emitCommandEvent(deps.emit, deps, event, typedCommand.context)
   let hooksNotified = false
@@ -156,7 +146,7 @@ async function runCommand(
     const decision = wereHooksNotified(event)
       ? { command: typedCommand, hooksNotified: true }
       : await askHooks(deps, key, typedCommand, signal)
-    if ('reply' in decision) return textResult(decision.reply)
+    if ('reply' in decision) return textReply(decision.reply)
     hooksNotified = decision.hooksNotified
     const { definition, context } = decision.command
     // Hooks may have replaced the command.
@@ -166,19 +156,19 @@ async function runCommand(
     const question = await askConfirmation(deps, decision, key)
     if (question !== undefined) return question
     const reply = await definition.run(context, deps.services)
-    const result = typeof reply === 'string' ? textResult(reply) : reply
+    const result = typeof reply === 'string' ? textReply(reply) : reply
     return hooksNotified ? result : { ...result, emitEvent }
   } catch (error) {
     deps.log.error({ event: 'command.failed', session: key, command: name, err: error }, 'a command failed')
     const hint = error instanceof HermesError ? ` ${error.hint}` : ''
-    const result = textResult(`\`/${rawCommand}\` failed: ${messageOf(error)}${hint}`)
+    const result = textReply(`\`/${rawCommand}\` failed: ${messageOf(error)}${hint}`)
     return hooksNotified ? result : { ...result, emitEvent }
   }
 }
 
 function refusedResult({ log }: CommandDispatcherDeps, session: SessionKey, command: string, text: string) {
   log.info({ event: 'command.not_permitted', session, command }, 'a command is not permitted to this person')
-  return textResult(text)
+  return textReply(text)
 }
 
 /** A command that may run. */

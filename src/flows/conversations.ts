@@ -5,6 +5,7 @@
 import { dropSessionGrants } from '../approvals/queries.ts'
 import type { CommandReply } from '../commands/command.ts'
 import type { ConversationCaller, ConversationServices, RetryResult } from '../commands/conversation.ts'
+import { textReply } from '../commands/reply.ts'
 import { acceptEvent, countQueuedEvents } from '../inbox/queries.ts'
 import { parseStoredEvent, serializeEvent } from '../inbox/stored-event.ts'
 import { brand, sessionIdAt, uuid7 } from '../lib/ids.ts'
@@ -94,7 +95,7 @@ export function createConversationServices(deps: ConversationDeps): Conversation
     async retry({ sessionKey, source }, say) {
       const key = `retry:${uuid7(clock())}`
       // Stopping the running turn for nothing would lose it.
-      if ((await store.run(() => countQueuedEvents(sessionKey))) > 0) return readOnlyReply(say({ kind: 'queued' }))
+      if ((await store.run(() => countQueuedEvents(sessionKey))) > 0) return textReply(say({ kind: 'queued' }))
       return deps.changeConversation(sessionKey, function* (now) {
         return say(yield* retryLastMessage(sessionKey, source, key, now))
       })
@@ -192,17 +193,6 @@ async function changeSession(
 function epochOptions(source: SessionSource, key: SessionKey, newSessionId: string, now: number): EpochOptions {
   const { platform, userId = '' } = source
   return { key, source: JSON.stringify(source), platform, userId, newSessionId, now }
-}
-
-function readOnlyReply(text: string): CommandReply {
-  return {
-    // biome-ignore lint/correctness/useYield: a transaction without a query
-    *write() {
-      return text
-    },
-    committed: () => undefined,
-    abandoned: () => undefined,
-  }
 }
 
 /** Takes the last exchange back and queues its message again. Changes nothing unless it returns `again`. */

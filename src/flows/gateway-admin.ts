@@ -1,7 +1,8 @@
 /**
  * What owners do to the gateway with a command: choose the home channel, and restart. Loaded with the first such command.
  */
-import type { CommandReply, GatewayAdmin } from '../commands/command.ts'
+import type { GatewayAdmin } from '../commands/command.ts'
+import { storedReply, textReply } from '../commands/reply.ts'
 import { type SessionSource, targetOf } from '../message/source.ts'
 import { clearHomeChannel, setHomeChannel } from './delivery/home-channels.ts'
 import { prepareRestart, type RestartDeps } from './restart.ts'
@@ -16,12 +17,12 @@ export interface GatewayAdminDeps extends RestartDeps {
 export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
   return {
     setHome: (source) =>
-      reply(function* (now) {
+      storedReply(function* (now) {
         yield* setHomeChannel(targetOf(source), nameOf(source), now)
         return `🏠 This chat is now the home channel of ${source.platform}. Messages that belong to no other chat come here. \`/sethome off\` ends it.`
       }),
     clearHome: (source) =>
-      reply(function* () {
+      storedReply(function* () {
         const found = yield* clearHomeChannel(targetOf(source))
         return found
           ? `${source.platform} has the home channel of the configuration again, if there is one.`
@@ -30,10 +31,10 @@ export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
     restart(source, sentAt) {
       const { restart, startedAt } = deps
       if (restart === undefined)
-        return answer('This gateway belongs to a terminal and ends with it. Nothing is restarted.')
+        return textReply('This gateway belongs to a terminal and ends with it. Nothing is restarted.')
       // A platform delivers a command again that arrived while the last process stopped.
       if (sentAt !== undefined && sentAt < startedAt)
-        return answer('The gateway has started since you wrote this. Send `/restart` again to restart it once more.')
+        return textReply('The gateway has started since you wrote this. Send `/restart` again to restart it once more.')
       const request = prepareRestart(deps, targetOf(source))
       return {
         *write(now) {
@@ -48,17 +49,6 @@ export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
       }
     },
   }
-}
-
-function reply(write: CommandReply['write']): CommandReply {
-  return { write, committed: () => undefined, abandoned: () => undefined }
-}
-
-function answer(text: string): CommandReply {
-  // biome-ignore lint/correctness/useYield: a transaction without a query
-  return reply(function* () {
-    return text
-  })
 }
 
 function nameOf({ chatName, chatType, userName = '' }: SessionSource): string {
