@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { AskUser, UserQuestion, UserResponse } from '../agent/tools/tool.ts'
+import { shorten } from '../lib/shorten.ts'
 import { onAbort } from '../lib/timers.ts'
 import { hasWaitingUser } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
@@ -125,7 +126,7 @@ function questionFor(
 
 function choiceOf(text: string, index: number): Choice {
   const flat = text.replace(/\s+/g, ' ')
-  const label = flat.length > maxLabelChars ? `${flat.slice(0, maxLabelChars - 1).toWellFormed()}…` : flat
+  const label = shorten(flat, maxLabelChars)
   return { answer: `choice-${index}`, label, typed: [], effect: { says: 'Thank you.' } }
 }
 

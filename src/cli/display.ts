@@ -6,6 +6,7 @@
 import { styleText } from 'node:util'
 import type { ProcessEnvironment } from '../config/environment.ts'
 import { escapeJsonLine } from '../lib/json.ts'
+import { shorten } from '../lib/shorten.ts'
 import { toVisibleText } from '../lib/visible-text.ts'
 import type { Output } from './context.ts'
 
@@ -83,7 +84,7 @@ function columnWidths(rows: readonly (readonly string[])[]): number[] {
 function padRow(cells: readonly string[], widths: readonly number[], width: number): string[] {
   const before = widths.slice(0, -1).reduce((sum, column) => sum + column + columnGap.length, 0)
   return cells.map((cell, column) =>
-    column < widths.length - 1 ? cell.padEnd(widths[column] ?? 0) : truncate(cell, Math.max(20, width - before)),
+    column < widths.length - 1 ? cell.padEnd(widths[column] ?? 0) : shorten(cell, Math.max(20, width - before)),
   )
 }
 
@@ -97,12 +98,6 @@ export function reportEmptyList(
 ): void {
   const target = output.isTTY === true ? output : errors
   target.write(`${text}\n`)
-}
-
-/** At most `limit` characters; a truncated text ends with an ellipsis. */
-export function truncate(text: string, limit: number): string {
-  const characters = [...text.slice(0, limit * 2 + 2)]
-  return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`
 }
 
 /** An untrusted text as one line, in which characters that cannot be seen are escapes. */

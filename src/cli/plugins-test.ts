@@ -11,6 +11,7 @@ import { HermesError, messageOf } from '../lib/errors.ts'
 import { ensureDirectory, writeFileAtomic } from '../lib/files.ts'
 import { createHomeLayout, type HomeLayout } from '../lib/home.ts'
 import { createRedactor, type Redactor } from '../lib/redact.ts'
+import { shorten } from '../lib/shorten.ts'
 import type { CallbackTrace } from '../plugins/callback-trace.ts'
 import { matchesPluginId } from '../plugins/catalogue.ts'
 import type { PluginReport } from '../plugins/plugin-report.ts'
@@ -213,7 +214,9 @@ function printTestRun(
   display.line(`${display.tone('good', '✓')} ${id} loaded in ${Math.round(loadMs ?? 0)} ms`)
   display.line(`  asked: ${toSingleLine(message)}`)
   display.line(
-    failure === '' ? `  answer: ${truncateLine(answer)}` : `  ${display.tone('bad', '✗')} ${toSingleLine(failure)}`,
+    failure === ''
+      ? `  answer: ${shorten(toSingleLine(answer), 200)}`
+      : `  ${display.tone('bad', '✗')} ${toSingleLine(failure)}`,
   )
   display.line()
   const calls = countCalls(registered, firings)
@@ -228,11 +231,6 @@ function printTestRun(
     ]),
   )
   for (const warning of warnings) display.line(`${display.tone('warn', '!')} ${toSingleLine(warning)}`)
-}
-
-function truncateLine(text: string): string {
-  const line = toSingleLine(text)
-  return line.length <= 200 ? line : `${line.slice(0, 199)}…`
 }
 
 interface CallStats {

@@ -2,12 +2,13 @@
  * `hermes sessions`: lists, shows and searches stored conversations.
  */
 import { HermesError } from '../lib/errors.ts'
+import { shorten } from '../lib/shorten.ts'
 import { messagesOfSession, recentSessions, sessionById, sessionByKey } from '../sessions/session-queries.ts'
 import { query } from '../store/query.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
 import { stripControlCharacters } from './chat-printer.ts'
 import type { CliContext } from './context.ts'
-import { createDisplay, type Display, reportEmptyList, toSingleLine, truncate } from './display.ts'
+import { createDisplay, type Display, reportEmptyList, toSingleLine } from './display.ts'
 import { readHomeStore } from './home-store.ts'
 import { assertHomeUsable } from './settings.ts'
 
@@ -44,7 +45,7 @@ function listSessions(reader: StoreReader, limit: number) {
   return reader.rows(recentSessions, { limit }).map((session) => {
     const opening =
       session.title === '' ? reader.rows(selectFirstUserMessage, { session_id: session.id })[0]?.content : undefined
-    return { ...session, about: truncate(opening ?? session.title, 200) }
+    return { ...session, about: shorten(opening ?? session.title, 200) }
   })
 }
 
@@ -106,7 +107,7 @@ function showMessage(display: Display, message: StoredMessage): void {
   const note = superseded === 0 ? '' : '  (not sent to the model any more)'
   display.line()
   display.line(`${display.tone('strong', who)}  ${display.tone('dim', `${display.formatTime(created_at)}${note}`)}`)
-  const text = stripControlCharacters(role === 'tool' ? truncate(content, maxResultChars) : content).trimEnd()
+  const text = stripControlCharacters(role === 'tool' ? shorten(content, maxResultChars) : content).trimEnd()
   if (text !== '') display.line(role === 'tool' ? display.tone('dim', text) : text)
   for (const call of formatToolCalls(tool_calls)) display.line(display.tone('dim', `→ ${toSingleLine(call)}`))
 }

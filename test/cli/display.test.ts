@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { createDisplay, type Display, toSingleLine, truncate } from '../../src/cli/display.ts'
+import { createDisplay, type Display, toSingleLine } from '../../src/cli/display.ts'
 import type { ProcessEnvironment } from '../../src/config/environment.ts'
 import { formatDuration } from '../../src/lib/duration.ts'
 
@@ -69,12 +69,6 @@ test('a time is shown in local time on a terminal and as ISO 8601 to scripts', (
     shown((display) => display.line(display.formatTime(at))),
     `${new Date(at).toISOString()}\n`,
   )
-})
-
-test('a text is truncated between characters', () => {
-  assert.equal(truncate('abcdef', 6), 'abcdef')
-  assert.equal(truncate('abcdefg', 6), 'abcde…')
-  assert.equal(truncate('😀😀😀', 2), '😀…')
 })
 
 test('a duration is shown in its two largest units', () => {

@@ -2,6 +2,7 @@
  * Delegates parts of a task to sub-agents and returns their summaries (contract §4.9).
  */
 import { z } from 'zod'
+import { shorten } from '../../lib/shorten.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { toErrorJson, truncateMiddle } from './support/result-json.ts'
 import { defineTool, type SubagentTask } from './tool.ts'
@@ -60,5 +61,5 @@ function childTasksOf({ goal, context = '', tasks }: Arguments): readonly Subage
 
 function firstLine({ goal }: SubagentTask): string {
   const [line = ''] = goal.trim().split('\n', 1)
-  return line.length > 60 ? `${line.slice(0, 59).toWellFormed()}…` : line
+  return shorten(line, 60)
 }

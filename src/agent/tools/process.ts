@@ -3,6 +3,7 @@
  */
 
 import { z } from 'zod'
+import { shorten } from '../../lib/shorten.ts'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { sleep } from '../../lib/timers.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
@@ -128,7 +129,7 @@ function summarizeProcess(entry: ProcessEntry) {
   const exit = entry.exit()
   return {
     id: entry.id,
-    command: entry.command.length > 200 ? `${entry.command.slice(0, 199)}…` : entry.command,
+    command: shorten(entry.command, 200),
     status: exit === undefined ? 'running' : 'ended',
     ...(exit !== undefined && { exit_code: exit.exitCode }),
   }

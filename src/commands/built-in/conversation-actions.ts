@@ -1,6 +1,7 @@
 /**
  * What the commands for conversations do and reply.
  */
+import { shorten } from '../../lib/shorten.ts'
 import type { CommandContext, CommandReply, CommandServices } from '../command.ts'
 import type { ConversationEntry, RetryResult, UndoResult } from '../conversation.ts'
 import { toTitle } from './title.ts'
@@ -159,7 +160,7 @@ function labelOf({ label }: ConversationEntry): string {
 /** One line of bounded length, without characters that change how the rest is read. */
 function excerpt(text: string, maxChars: number): string {
   const flat = toTitle(text.slice(0, maxChars * 4), maxChars * 4).replace(/[`*_~|[\]]/g, '')
-  return flat.length <= maxChars ? flat : `${flat.slice(0, maxChars - 1).toWellFormed()}…`
+  return shorten(flat, maxChars)
 }
 
 /** `2026-11-23 14:05` in local time. */

@@ -2,6 +2,7 @@
  * What `/background`, `/agents` and `/stop <task>` do.
  */
 import { formatDuration } from '../../lib/duration.ts'
+import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { CommandContext, CommandServices } from '../command.ts'
 
 const previewChars = 80
@@ -12,14 +13,15 @@ export async function background(context: CommandContext, services: CommandServi
   const result = await (await services.tasks()).start(context, prompt)
   if (result.status === 'too-many')
     return `You have ${result.limit} tasks in the background, the maximum. \`/agents\` lists them, and \`/stop <task>\` ends one.`
-  return `🔄 Background task started: “${preview(prompt)}”\nTask ID: \`${result.id}\`\nThe result comes to this chat. The task knows nothing of our conversation, and cannot ask you.`
+  return `🔄 Background task started: ${toMarkdownLabel(prompt, previewChars)}\nTask ID: \`${result.id}\`\nThe result comes to this chat. The task knows nothing of our conversation, and cannot ask you.`
 }
 
 export async function agents(context: CommandContext, services: CommandServices): Promise<string> {
   const open = (await services.tasks()).list(context)
   if (open.length === 0) return 'No task runs in the background. `/background <prompt>` starts one.'
   const lines = open.map(
-    ({ id, by, ageMs, prompt }) => `- \`${id}\` · ${by} · ${formatDuration(ageMs)} · ${preview(prompt)}`,
+    ({ id, by, ageMs, prompt }) =>
+      `- \`${id}\` · ${by} · ${formatDuration(ageMs)} · ${toMarkdownLabel(prompt, previewChars)}`,
   )
   return `**In the background**\n\n${lines.join('\n')}\n\n\`/stop <task>\` ends one.`
 }
@@ -28,11 +30,4 @@ export async function stopTask(context: CommandContext, services: CommandService
   const id = context.args.trim()
   if (await (await services.tasks()).stop(context, id)) return `⏹ Stopped the task \`${id}\`.`
   return 'I know no such task of yours. `/agents` lists them; `/stop` alone ends what I do in this chat.'
-}
-
-/** One line; a prompt is the text of a person. */
-function preview(prompt: string): string {
-  const line = prompt.replace(/\s+/g, ' ').replaceAll('`', "'")
-  const characters = [...line.slice(0, previewChars * 2)]
-  return characters.length <= previewChars ? line : `${characters.slice(0, previewChars - 1).join('')}…`
 }

@@ -1,6 +1,7 @@
 /**
  * The lines that show the tools of a turn in a chat, as Markdown.
  */
+import { shortenLine } from '../../lib/shorten.ts'
 import type { ToolProgressMode } from './config.ts'
 
 export interface StartedTool {
@@ -45,7 +46,7 @@ const maxVerboseChars = 150
 export function createToolLines(mode: Exclude<ToolProgressMode, 'off'>, redact: (text: string) => string): ToolLines {
   const lines: Line[] = []
   const isVerbose = mode === 'verbose'
-  const shorten = (text: string) => shortenText(redact(text), isVerbose ? maxVerboseChars : maxDetailChars)
+  const shorten = (text: string) => shortenLine(redact(text), isVerbose ? maxVerboseChars : maxDetailChars)
 
   return {
     start({ callId, tool, label, arguments: args }) {
@@ -95,14 +96,4 @@ export function formatTool(tool: string): string {
 /** The text of a tool is shown as code, so that none of it is taken for markup or a mention. */
 export function formatCode(text: string): string {
   return `\`${text.replaceAll('`', "'")}\``
-}
-
-/** One line without control and format characters. */
-export function shortenText(text: string, maxChars: number): string {
-  const line = text
-    .slice(0, maxChars * 4)
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
-    .trim()
-  const characters = [...line]
-  return characters.length <= maxChars ? line : `${characters.slice(0, maxChars - 1).join('')}…`
 }

@@ -4,10 +4,11 @@
  */
 import { formatDuration } from '../../lib/duration.ts'
 import type { Logger } from '../../lib/log.ts'
+import { shortenLine } from '../../lib/shorten.ts'
 import type { Target } from '../../message/source.ts'
 import type { Outbox, StatusMessage, StatusOptions } from '../../outbox/outbox.ts'
 import type { DisplaySettings } from './config.ts'
-import { createToolLines, formatCode, formatTool, type StartedTool, shortenText, type ToolLines } from './tool-lines.ts'
+import { createToolLines, formatCode, formatTool, type StartedTool, type ToolLines } from './tool-lines.ts'
 
 export interface TurnStatusDeps {
   readonly outbox: Pick<Outbox, 'openStatus' | 'leftStatuses'>
@@ -80,7 +81,7 @@ export function createTurnStatusDisplay(deps: TurnStatusDeps): TurnStatusDisplay
 }
 
 function describeTool({ tool, label }: StartedTool, redact: (text: string) => string): string {
-  const subject = shortenText(redact(label), maxActivityChars)
+  const subject = shortenLine(redact(label), maxActivityChars)
   return `${formatTool(tool)}${subject === '' ? '' : ` ${formatCode(subject)}`}`
 }
 
