@@ -4,7 +4,13 @@
 import type { CommandReply, CommandServices, SessionStatus } from '../commands/command.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EventResults } from '../inbox/event-results.ts'
-import { countQueuedEvents, findEventState, finishEvent, finishEventsOfTurn } from '../inbox/queries.ts'
+import {
+  countQueuedEvents,
+  detachFollowing,
+  findEventState,
+  finishEvent,
+  finishEventsOfTurn,
+} from '../inbox/queries.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { brand, sessionIdAt } from '../lib/ids.ts'
 import { createAgentContext, type HookEventListener } from '../message/hook-events.ts'
@@ -42,8 +48,8 @@ export interface ReplacedSession {
 }
 
 export interface SessionServices extends Pick<CommandServices, 'stopTurn' | 'resetSession' | 'sessionStatus'> {
-  /** Withdraws a queued event, or stops the turn that processes it. */
-  stopEvent(seq: number): Promise<void>
+  /** Withdraws a queued event together with the events that `joined` its turn, or stops the turn that processes it. */
+  stopEvent(seq: number, joined?: readonly number[]): Promise<void>
   /**
    * Prepares a change of the conversation: the running turn is stopped, and no other begins before the change is stored.
    * The transaction of the reply runs `change`, which returns the reply.
@@ -93,12 +99,12 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   return {
     stopTurn,
 
-    async stopEvent(seq) {
-      const found = await store.run(() => withdrawEvent(seq))
+    async stopEvent(seq, joined = []) {
+      const found = await store.run(() => withdrawEvent(seq, joined))
       if (found.state === 'withdrawn') {
         // Its files may be on their way.
         runningTurns.stopEvent(seq)
-        turnResults.publish(seq, stoppedResult)
+        for (const one of found.seqs) turnResults.publish(one, stoppedResult)
       }
       // A turn between two attempts is not running. It ends when it is woken and reads the stop request.
       if (found.state === 'running' && !runningTurns.stopEvent(found.seq, found.key)) engine.wake(found.key, 'turn')
@@ -177,11 +183,19 @@ function* requestStopOfOpenTurn(key: SessionKey): Transaction<OpenTurn | undefin
 /** Withdraws a queued event. A running turn gets a stored stop request, so that a crash does not resume it. */
 function* withdrawEvent(
   seq: number,
-): Transaction<{ state: 'withdrawn' | 'ended' } | { state: 'running'; key: SessionKey; seq: number }> {
+  joined: readonly number[],
+): Transaction<
+  | { state: 'ended' }
+  | { state: 'withdrawn'; seqs: readonly number[] }
+  | { state: 'running'; key: SessionKey; seq: number }
+> {
   const event = yield* findEventState(seq)
   if (event?.state === 'queued') {
-    yield* finishEvent(seq, stoppedResult)
-    return { state: 'withdrawn' }
+    const seqs = [seq]
+    for (const one of joined) if ((yield* findEventState(one))?.state === 'queued') seqs.push(one)
+    for (const one of seqs) yield* finishEvent(one, stoppedResult)
+    for (const one of seqs) yield* detachFollowing(one, event.session_key)
+    return { state: 'withdrawn', seqs }
   }
   if (event?.state !== 'claimed') return { state: 'ended' }
   const open = yield* findOpenTurn(event.session_key)

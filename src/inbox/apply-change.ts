@@ -8,7 +8,7 @@ import type { SessionSource } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { exec, query, row, type Transaction } from '../store/query.ts'
 import type { InboxState } from '../store/schema.ts'
-import { addKeys, findSeqByKeys, insertEvent } from './queries.ts'
+import { addKeys, detachFollowing, findSeqByKeys, insertEvent } from './queries.ts'
 import { parseStoredEvent } from './stored-event.ts'
 import { addTraceEntry } from './trace.ts'
 
@@ -174,7 +174,7 @@ export function* attachFiles(seq: number, files: readonly Attachment[]): Transac
 
 /** An edit turned a text into a command, or the reverse: the event moves to the end of the other queue. */
 function* replaceRow(found: InboxRow, event: MessageEvent, edit: Edit, now: number): Transaction<EditResult> {
-  yield* withdrawRow(found.seq, 'an edit moved it to another queue', edit.withdrawnResult)
+  yield* withdrawRow(found, 'an edit moved it to another queue', edit.withdrawnResult)
   return { ...(yield* appendRow(found, event, edit, now)), withdrawn: found.seq }
 }
 
@@ -215,7 +215,7 @@ export function* applyDeletion(
   const { seq, state } = found
   yield* addKeys(keys, seq)
   const isQueued = state === 'queued'
-  if (isQueued) yield* withdrawRow(seq, 'it was deleted before its processing began', withdrawnResult)
+  if (isQueued) yield* withdrawRow(found, 'it was deleted before its processing began', withdrawnResult)
   const when = isQueued ? 'before its processing began; it is not answered' : 'after its processing began'
   yield* addTraceEntry(found, 'message:deleted', `message ${seq} was deleted ${when}`, now)
   if (isQueued) return { kind: 'withdrawn', seq }
@@ -230,6 +230,7 @@ const markWithdrawn = query((db, p: { seq: number; reason: string; outcome: stri
     .where('state', '=', 'queued'),
 )
 
-function* withdrawRow(seq: number, reason: string, result: TurnResult): Transaction<void> {
+function* withdrawRow({ seq, session_key }: InboxRow, reason: string, result: TurnResult): Transaction<void> {
+  yield* detachFollowing(seq, session_key)
   yield* exec(markWithdrawn, { seq, reason, outcome: JSON.stringify(result) })
 }

@@ -148,6 +148,30 @@ export function* finishEvent(seq: number, result: TurnResult): Transaction<void>
   yield* exec(updateState, { seq, state: 'done', reason: null, outcome: JSON.stringify(result) })
 }
 
+const detachNext = query((db, p: { seq: number; session_key: string }) =>
+  db
+    .updateTable('inbox')
+    .set({ joins: 0 })
+    .where('seq', '=', (next) =>
+      next
+        .selectFrom('inbox')
+        .select((one) => one.fn.min<number>('seq').as('seq'))
+        .where('session_key', '=', p.session_key)
+        .where('lane', '=', 'turn')
+        .where(openCondition)
+        .where('seq', '>', p.seq),
+    )
+    .where((gone) => gone.selectFrom('inbox').select('joins').where('seq', '=', p.seq), '=', 0),
+)
+
+/**
+ * For a queued event that will not begin a turn: the next event, which may join it, begins the turn of the others that do. It
+ * would otherwise join an earlier one.
+ */
+export function* detachFollowing(seq: number, session_key: string): Transaction<void> {
+  yield* exec(detachNext, { seq, session_key })
+}
+
 const updateInputsOfTurn = query((db, p: { turn_id: string; outcome: string }) =>
   db
     .updateTable('inbox')

@@ -481,6 +481,28 @@ test('photos that arrive during a turn interrupt nothing and become one turn wit
   assert.deepEqual(turnStates(gateway), ['done', 'done'])
 })
 
+test('a photo whose first companion was deleted joins no other message', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt' },
+    { replies: [{ text: 'done', gate: () => held.promise }] },
+  )
+  const bytes = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+  const photo = { kind: 'photo', mimeType: 'image/png', bytes } as const
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await runCommand(gateway, '/queue later')
+  await gateway.platform.attach({ ...photo, fileName: 'one.png' }, { id: 'm1' })
+  await gateway.platform.attach({ ...photo, fileName: 'two.png' })
+  await gateway.platform.attach({ ...photo, fileName: 'three.png' })
+  await gateway.platform.remove('m1')
+  held.resolve()
+  await gateway.waitForReply(/two\.png.*three\.png/s)
+  assert.equal(conversation(await gateway.modelRequest(1)).at(-1), 'user: later')
+  assert.deepEqual(turnStates(gateway), ['done', 'done', 'done'])
+})
+
 test('a burst of messages of one person costs another conversation nothing', async (t) => {
   const gateway = await startWith(t, { busy_input_mode: 'queue' }, { replies: [silentModel] })
   await gateway.say('first')

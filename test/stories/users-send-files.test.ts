@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { conversation, rowsIn, waitForCommandReply } from './support.ts'
 
@@ -51,6 +51,38 @@ test('/stop cancels a download, and the next message is answered', async (t) => 
   await gateway.waitForReply('You said: never mind')
   assert.equal(gateway.model.requestCount, 1)
   assert.deepEqual(filesIn(gateway), [])
+})
+
+/** Two photos that become one turn, whose files are being fetched. The first message is answered. */
+async function withTwoPhotos(t: TestContext) {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startTestGateway(t, { replies: [{ text: 'done', gate: () => held.promise }] })
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  const files = gateway.platform.holdFiles()
+  await gateway.platform.attach({ ...photo, fileName: 'one.jpg' }, { id: 'm1' })
+  await gateway.platform.attach({ ...photo, fileName: 'two.jpg' }, { id: 'm2' })
+  held.resolve()
+  await files.asked
+  return { gateway, files }
+}
+
+test('/stop during the download of photos that belong together withdraws all of them', async (t) => {
+  const { gateway } = await withTwoPhotos(t)
+  await gateway.say('/stop')
+  await waitForCommandReply(gateway)
+  await gateway.say('never mind')
+  await gateway.waitForReply('You said: never mind')
+  assert.equal(gateway.model.requestCount, 2)
+  assert.deepEqual(filesIn(gateway), [])
+})
+
+test('the deletion of a photo during its download leaves the photo that belongs to it', async (t) => {
+  const { gateway, files } = await withTwoPhotos(t)
+  await gateway.platform.remove('m1')
+  files.release()
+  const { text } = await gateway.waitForReply('two.jpg')
+  assert.ok(!text.includes('one.jpg'))
 })
 
 test('the download of a deleted message does not delay other messages', async (t) => {

@@ -14,8 +14,8 @@ export interface AttachmentsDeps {
   download(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
   /** Waits without keeping other turns from running. Resolves or rejects as `wait`. */
   waitOutside<T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
-  /** Takes a waiting message out of the queue. */
-  withdraw(seq: number): Promise<void>
+  /** Takes a waiting message out of the queue, with those that join its turn. */
+  withdraw(seq: number, joined: readonly number[]): Promise<void>
   isDraining(): boolean
   failpoint(point: string): void
 }
@@ -25,7 +25,7 @@ export type PrepareMessage = (key: SessionKey, message: UnpreparedMessage, stopS
 /** The attempt began with the claim of the message. Nothing is claimed meanwhile: after a stop of the gateway the message is still queued. */
 export function createAttachmentPreparation(deps: AttachmentsDeps): PrepareMessage {
   const { journal, running, failpoint } = deps
-  return async (key, { seq, event }, stopSignal) => {
+  return async (key, { seq, event, joined = [] }, stopSignal) => {
     const download = running.start(key, seq, stopSignal)
     try {
       const fetch = () => deps.download(event, `${seq}`, download.signal)
@@ -34,7 +34,8 @@ export function createAttachmentPreparation(deps: AttachmentsDeps): PrepareMessa
     } catch (error) {
       if (stopSignal.aborted || deps.isDraining()) return
       if (!(download.signal.reason instanceof StopRequested)) throw error
-      await deps.withdraw(seq)
+      // Of a message that was deleted meanwhile, nothing more is withdrawn.
+      await deps.withdraw(seq, joined)
     } finally {
       download.finish()
     }

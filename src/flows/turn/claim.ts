@@ -85,6 +85,8 @@ export interface UnpreparedMessage {
   readonly kind: 'unprepared'
   readonly seq: number
   readonly event: MessageEvent
+  /** The other messages of its turn. */
+  readonly joined?: readonly number[]
 }
 
 /** The interrupted turn or the next message must not be processed yet. Nothing has been claimed. */
@@ -109,7 +111,7 @@ export type Claim = ModelTurn | TurnWithoutModel | UnpreparedMessage | Postponed
 export interface MergedMessage {
   readonly event: MessageEvent
   /** A message whose files must be downloaded first. */
-  readonly unprepared?: { readonly seq: number; readonly event: MessageEvent }
+  readonly unprepared?: Omit<UnpreparedMessage, 'kind'>
   /** Binds the joined messages to their turn. */
   bind(turnId: string): Transaction<void>
 }

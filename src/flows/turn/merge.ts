@@ -35,7 +35,7 @@ export function createMerge(rules: AuthorityRules): MergeFollowing {
     const joined = group.slice(1)
     return {
       event,
-      ...(unprepared === undefined ? {} : { unprepared }),
+      ...(unprepared === undefined ? {} : { unprepared: { ...unprepared, joined: othersOf(group, unprepared) } }),
       *bind(turnId) {
         if (joined.length === 0) return
         // A later attempt, and a dead letter, must have the whole text.
@@ -47,6 +47,10 @@ export function createMerge(rules: AuthorityRules): MergeFollowing {
       },
     }
   }
+}
+
+function othersOf(group: readonly QueuedEvent[], { seq }: QueuedEvent): number[] {
+  return group.flatMap((one) => (one.seq === seq ? [] : [one.seq]))
 }
 
 function belongsTo(rules: AuthorityRules, group: readonly QueuedEvent[], event: MessageEvent): boolean {
