@@ -87,7 +87,10 @@ interface ConnectionState {
   readonly account: PlatformAccount
   readonly deps: ConnectionDeps
   readonly log: Logger
+  /** Aborted when no further attempt may begin. */
   readonly stopping: AbortController
+  /** Why the account has failed, until its health says so. */
+  failure: string | undefined
   readonly firstAttempt: PromiseWithResolvers<void>
   health: ConnectionHealth
   receivedAt: number | undefined
@@ -103,6 +106,7 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
     deps,
     log: deps.log.child({ platform: account.platform.name, account: account.account }),
     stopping: new AbortController(),
+    failure: undefined,
     firstAttempt: Promise.withResolvers<void>(),
     health: { state: 'connecting' },
     receivedAt: undefined,
@@ -122,8 +126,10 @@ export function createConnection(account: PlatformAccount, deps: ConnectionDeps)
     },
     fail(reason) {
       if (stopping.signal.aborted) return
-      if (running === undefined) markFailed(state, reason)
-      else state.end({ kind: 'refused', reason })
+      stopping.abort()
+      if (running === undefined) return markFailed(state, reason)
+      state.failure = reason
+      state.end({ kind: 'refused', reason })
     },
     async stop() {
       stopping.abort()
@@ -138,11 +144,13 @@ async function keepConnected(state: ConnectionState, module: PlatformModule): Pr
   // Held between attempts, too: in an outage two gateways would otherwise take the token from each other.
   const lock = await acquireCredentials(state)
   try {
-    // A stop during the wait found nothing to end.
+    // A stop or a failure during the wait found nothing to end.
     if (lock !== undefined && !state.stopping.signal.aborted) await reconnect(state, module)
   } finally {
     lock?.release()
   }
+  // It failed while no adapter ran: during the wait for its token, or between two attempts.
+  if (state.failure !== undefined) markFailed(state, state.failure)
 }
 
 /** Waits until no other gateway uses the credentials. Undefined when the connection was stopped or cannot be locked. */
@@ -323,6 +331,7 @@ function currentHealth({ health, receivedAt, connected, deps }: ConnectionState)
 
 function markFailed(state: ConnectionState, reason: string): void {
   state.log.error({ event: 'platform.failed', reason }, 'platform failed; a change of its configuration retries it')
+  state.failure = undefined
   setHealth(state, { state: 'failed', reason })
   state.firstAttempt.resolve()
 }

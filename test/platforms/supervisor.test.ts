@@ -616,3 +616,29 @@ test('an account waits for its token without connecting, and releases it after t
   await supervisor.stop()
   assert.deepEqual(log, ['released'])
 })
+
+test('an account whose credentials are rejected while no adapter runs does not connect any more', async (t) => {
+  let free = false
+  const { supervisor, time, events } = supervise(
+    t,
+    [accountOf('waits'), accountOf('retries')],
+    { retries: { connect: () => Promise.reject(new Error('no route to host')) } },
+    {
+      async lockCredentials({ platform }) {
+        if (platform.name === 'waits' && !free) throw new HermesError('platform/token-in-use', 'held elsewhere')
+        return { release: () => undefined }
+      },
+    },
+  )
+  supervisor.start()
+  await time.flush()
+  for (const platform of ['waits', 'retries']) supervisor.failAccount(platform, 'default', 'the token was revoked')
+  await time.flush()
+  const failed = { state: 'failed', reason: 'the token was revoked' }
+  assert.deepEqual(supervisor.health(), { waits: failed, retries: failed })
+  const before = [...events]
+  free = true
+  await time.advance(3_600_000)
+  assert.deepEqual(events, before)
+  assert.deepEqual(supervisor.health(), { waits: failed, retries: failed })
+})
