@@ -23,8 +23,10 @@ export interface Draft {
   readonly showsProvisionalText: boolean
   /** Takes the whole text so far; only the newest text is shown. Returns at once and never throws. */
   update(fullText: string): void
-  /** Ends the draft. Resolves after the last call in flight; `null` when nothing was shown. May be called twice. */
+  /** Ends the draft. Resolves after the last call in flight; `null` when no message is in the chat. May be called twice. */
   close(): Promise<DraftAddress | null>
+  /** Whether the chat has shown a part of the text, also as a native draft, of which no message is left. */
+  wasShown(): boolean
 }
 
 export interface DraftOptions {

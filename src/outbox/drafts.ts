@@ -62,6 +62,7 @@ export function createDrafts(context: OutboxContext, isBusy: (chat: Chat) => boo
         showsProvisionalText: false,
         update: () => undefined,
         close: async () => addressOf(turnId, part) ?? lostAddress(options),
+        wasShown: () => addressOf(turnId, part) !== null,
       }
     },
     restore(stored) {
@@ -216,6 +217,7 @@ function createDraft(
       }
       return mayBeLost(state) ? lostAddress(options) : null
     },
+    wasShown: () => state.shownSince !== undefined || registry.addresses.has(draftKey(options)),
   }
   return draft
 }

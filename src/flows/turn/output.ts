@@ -143,7 +143,8 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
       }
     },
     async prepareReply(result) {
-      const built = buildReply(turn, result, (await draft?.close()) ?? null)
+      const address = (await draft?.close()) ?? null
+      const built = buildReply(turn, result, address, draft?.wasShown() === true)
       const footer = await footerOf(deps, turn, result, startedAt)
       const reply = footer === '' ? built : { ...built, text: `${built.text}${footer}` }
       // The key of a text that was sent before tool calls, so that it is not sent again.
@@ -341,7 +342,7 @@ export function stoppedResult(turn: Turn, visibleText: string) {
   return { ...stopped, message: { role: 'assistant' as const, content } }
 }
 
-/** A newer message ended the turn. Only a draft that the user has seen is completed; nothing else is sent. */
+/** A newer message ended the turn. Only a text of which the chat has shown a part is sent, in place of its draft. */
 export function interruptedResult(turn: Turn, visibleText: string, interruptedBy: number) {
   const text = visibleText === '' ? '' : `${visibleText}\n\n${interruptedMark}`
   const reason = `message ${interruptedBy} interrupted it`
@@ -447,7 +448,7 @@ function toInterimReply(
 }
 
 /** The reply that ends a turn. A blank text sends nothing. */
-function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | null): Reply {
+function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | null, wasShown: boolean): Reply {
   const { event } = turn
   const { task, messageId } = event
   return {
@@ -457,7 +458,7 @@ function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | nul
     turnId: turn.id,
     authority: turn.authority,
     kind: content.notice ? 'notice' : 'reply',
-    text: task === undefined ? replyText(content, draft) : taskReplyText(task, event, content),
+    text: task === undefined ? replyText(content, wasShown) : taskReplyText(task, event, content),
     ...(task === undefined ? {} : { isUnsolicited: true }),
     ...(messageId === undefined ? {} : { replyTo: messageId }),
     ...(draft === null ? {} : { draft }),
@@ -471,11 +472,10 @@ const cutOffTexts: Readonly<Record<CutOffReason, string>> = {
 }
 
 /** A turn that is stopped between two attempts has no text of its own, but may still show the draft of the last attempt. */
-function replyText({ state, text, cutOff }: ReplyContent, draft: DraftAddress | null): string {
+function replyText({ state, text, cutOff }: ReplyContent, wasShown: boolean): string {
   if (cutOff !== undefined) return `${text}\n\n*(${cutOffTexts[cutOff]})*`
-  const isShown = draft !== null && draft.deliveryId === undefined
-  if (state === 'interrupted') return isShown ? text || interruptedMark : ''
-  return state === 'stopped' && text === '' && isShown ? stoppedMark : text
+  if (state === 'interrupted') return wasShown ? text || interruptedMark : ''
+  return state === 'stopped' && text === '' && wasShown ? stoppedMark : text
 }
 
 /** A failure names the task, because no user followed it. */

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import type { Turn } from '../../../src/flows/turn/claim.ts'
 import { displayConfig } from '../../../src/flows/turn/config.ts'
-import { startTurnProgress, type TurnProgressDeps } from '../../../src/flows/turn/output.ts'
+import { interruptedResult, startTurnProgress, type TurnProgressDeps } from '../../../src/flows/turn/output.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { sleep } from '../../../src/lib/timers.ts'
@@ -113,4 +113,21 @@ test('a turn that takes long says what it does, but not while it waits for a per
   await advance(1_000)
   assert.equal(sender.shown.size, 0)
   assert.deepEqual(time.pendingSleeps(), [])
+})
+
+test('what a native draft has shown of an interrupted turn is sent, and nothing that nobody saw', async (t) => {
+  for (const shows of [true, false]) {
+    const { outbox, sender, store } = openOutbox(t, { nativeDrafts: true })
+    const turn = turnFor('m1')
+    const progress = startTurnProgress(depsFor(outbox, []), turn, new AbortController().signal)
+    if (shows) progress.listener.onText('One, two', false)
+    await flushEventLoop()
+    const ended = { ord: 0, usage: noUsage, model: '', provider: '', iterations: 0, announced: true }
+    const reply = await progress.prepareReply({ ...ended, ...interruptedResult(turn, 'One, two', 2) })
+    await store.run(() => reply.write(1))
+    reply.committed()
+    await outbox.whenIdle()
+    progress.close()
+    assert.deepEqual(sender.texts(), shows ? ['One, two\n\n*(interrupted)*'] : [])
+  }
 })
