@@ -6,7 +6,7 @@ import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { formatDuration } from '../lib/duration.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Target } from '../message/source.ts'
-import type { Outbox, PreparedReply } from '../outbox/outbox.ts'
+import type { Outbox, PreparedReply, Reply } from '../outbox/outbox.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
 import { exec, query, rows, sql, type Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
@@ -49,29 +49,22 @@ const selectInterrupted = query((db, _: Record<never, never>) =>
  * @param requester the chat that asked and is told by its caller; null for a signal
  */
 export function prepareRestart(deps: RestartDeps, requester: Target | null): PreparedReply {
-  let notices: readonly PreparedReply[] = []
+  const notices = createNotices(deps)
   return {
     *write(now) {
-      for (const notice of notices) notice.rolledBack()
+      notices.rolledBack()
       yield* exec(insertRequest, { target: requester === null ? null : JSON.stringify(requester), now })
-      notices = yield* homeNotices(
-        deps,
-        requester === null ? [] : [requester],
-        `restart:${now}:before`,
-        startsText,
-        now,
-      )
+      const told = requester === null ? [] : [requester]
+      yield* notices.writeToHomes({ told, key: `restart:${now}:before`, text: startsText, now })
     },
     committed() {
-      for (const notice of notices) notice.committed()
+      notices.committed()
       deps.log.info(
         { event: 'gateway.restart_requested', platform: requester?.platform ?? '' },
         'a restart is requested',
       )
     },
-    rolledBack() {
-      for (const notice of notices) notice.rolledBack()
-    },
+    rolledBack: notices.rolledBack,
   }
 }
 
@@ -89,69 +82,97 @@ export async function requestRestart(deps: RestartDeps): Promise<void> {
 
 const startsText = '🔄 The gateway restarts.'
 
-/** Reports restarts of the last process, once: to who asked, to the home channels and to interrupted conversations. */
+/** A later start is not what was asked for: another stop came between, and the gateway was off. */
+const maxReportDelayMs = 3_600_000
+
+/**
+ * Reports restarts of the last process, once: to who asked, to the home channels and to interrupted conversations. A request
+ * that is older than an hour is forgotten. Rejects `store/…`.
+ */
 export async function reportRestart(
   deps: RestartDeps & { readonly notices: Pick<TurnNotices, 'resumed'> },
 ): Promise<void> {
   const { store, clock, log } = deps
-  let notices: readonly PreparedReply[] = []
-  const requested = await store.run(function* () {
-    const requests = yield* rows(selectRequests, {})
-    const last = requests.at(-1)
-    if (last === undefined) return false
-    notices = yield* reportNotices(deps, requests, clock())
-    yield* exec(deleteRequests, { id: last.id })
-    return true
-  })
-  if (!requested) return
-  for (const notice of notices) notice.committed()
+  const notices = createNotices(deps)
+  let reported: boolean
+  try {
+    reported = await store.run(function* () {
+      notices.rolledBack()
+      const requests = yield* rows(selectRequests, {})
+      const now = clock()
+      const recent = requests.filter(({ requested_at }) => now - requested_at <= maxReportDelayMs)
+      yield* writeReport(notices, recent, now)
+      yield* exec(deleteRequests, { id: requests.at(-1)?.id ?? 0 })
+      return recent.length > 0
+    })
+  } catch (error) {
+    notices.rolledBack()
+    throw error
+  }
+  if (!reported) return
+  notices.committed()
   log.info({ event: 'gateway.restarted' }, 'the gateway was restarted')
   for (const { id, payload } of await store.run(() => rows(selectInterrupted, {})))
     await deps.notices.resumed(parseStoredEvent(payload), id)
 }
 
 interface RestartRequest {
-  readonly id: number
   readonly target: string | null
   readonly requested_at: number
 }
 
-function* reportNotices(
-  deps: RestartDeps,
-  requests: readonly RestartRequest[],
-  now: number,
-): Transaction<readonly PreparedReply[]> {
-  const since = requests[0]?.requested_at ?? now
+function* writeReport(notices: Notices, requests: readonly RestartRequest[], now: number): Transaction<void> {
+  const since = requests[0]?.requested_at
+  if (since === undefined) return
   const text = `✅ The gateway was restarted (${formatDuration(Math.max(0, now - since))}).`
-  const requesters = requests.flatMap(({ target }): Target[] => (target === null ? [] : [JSON.parse(target)]))
-  const notices: PreparedReply[] = []
-  for (const target of distinct(requesters)) {
-    const key = `restart:${since}:after:${keyOf(target)}`
-    const notice = deps.outbox.prepare({ key, target, kind: 'notice', text })
-    yield* notice.write(now)
-    notices.push(notice)
-  }
-  return [...notices, ...(yield* homeNotices(deps, requesters, `restart:${since}:after`, text, now))]
+  const key = `restart:${since}:after`
+  const told = distinct(requests.flatMap(({ target }): Target[] => (target === null ? [] : [JSON.parse(target)])))
+  for (const target of told) yield* notices.write({ key: `${key}:${keyOf(target)}`, target, kind: 'notice', text }, now)
+  yield* notices.writeToHomes({ told, key, text, now })
 }
 
-/** A notice to each home channel that wants it, except to those who are told anyway. */
-function* homeNotices(
-  { outbox, accountDirectory }: RestartDeps,
-  told: readonly Target[],
-  key: string,
-  text: string,
-  now: number,
-): Transaction<readonly PreparedReply[]> {
-  const accounts = accountDirectory.list().filter(({ silentRestarts }) => silentRestarts !== true)
-  const homes = (yield* findHomeChannels(accounts)).map(({ target }) => target)
-  const notices: PreparedReply[] = []
-  for (const target of distinct(homes)) {
-    if (told.some((one) => keyOf(one) === keyOf(target))) continue
-    const notice = outbox.prepare({ key: `${key}:${keyOf(target)}`, target, kind: 'notice', text, isUnsolicited: true })
+interface HomeNotice {
+  /** Those who are told anyway. */
+  readonly told: readonly Target[]
+  readonly key: string
+  readonly text: string
+  readonly now: number
+}
+
+/** The notices of one transaction, also of one that fails before its end. */
+interface Notices {
+  write(reply: Reply, now: number): Transaction<void>
+  /** To each home channel that wants it. */
+  writeToHomes(notice: HomeNotice): Transaction<void>
+  committed(): void
+  /** May be called twice. */
+  rolledBack(): void
+}
+
+function createNotices({ outbox, accountDirectory }: RestartDeps): Notices {
+  const prepared: PreparedReply[] = []
+  function* write(reply: Reply, now: number): Transaction<void> {
+    const notice = outbox.prepare(reply)
+    prepared.push(notice)
     yield* notice.write(now)
-    notices.push(notice)
   }
-  return notices
+  return {
+    write,
+    *writeToHomes({ told, key, text, now }) {
+      const accounts = accountDirectory.list().filter(({ silentRestarts }) => silentRestarts !== true)
+      const homes = (yield* findHomeChannels(accounts)).map(({ target }) => target)
+      for (const target of distinct(homes)) {
+        if (told.some((one) => keyOf(one) === keyOf(target))) continue
+        yield* write({ key: `${key}:${keyOf(target)}`, target, kind: 'notice', text, isUnsolicited: true }, now)
+      }
+    },
+    committed() {
+      for (const notice of prepared.splice(0)) notice.committed()
+    },
+    rolledBack() {
+      for (const notice of prepared.splice(0)) notice.rolledBack()
+    },
+  }
 }
 
 function distinct(targets: readonly Target[]): readonly Target[] {

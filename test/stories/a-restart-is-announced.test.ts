@@ -1,8 +1,10 @@
 /**
  * An owner restarts the gateway from a chat: nothing is lost, and who asked, the home channels and interrupted conversations
- * are told once. The process is replaced in test/cli/restart.test.ts; here the gateway is stopped and started again.
+ * are told once. The process is replaced in test/cli/restart-process.test.ts; here the gateway is stopped and started again.
  */
 import assert from 'node:assert/strict'
+import { renameSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { rowsIn, waitForCommandReply } from './support.ts'
@@ -121,5 +123,44 @@ test('a /restart that was written before the start does not restart again', asyn
   await gateway.start({ onRestartRequest: () => assert.fail('restarted again') })
   await second
   await gateway.until(({ chat, key }) => chat === 'office' && key.startsWith('command:') && key !== 'command:1:1')
+  assert.deepEqual(rowsIn(gateway.home, 'select * from restart_requests'), [])
+})
+
+/** Stops the gateway, and gives its home the database of the moment at which it was called, as after a kill. */
+async function kill(gateway: TestGateway, change = ''): Promise<void> {
+  const { databaseFile } = gateway.home
+  const moment = `${databaseFile}.moment`
+  const db = new DatabaseSync(databaseFile)
+  db.prepare('vacuum into ?').run(moment)
+  db.close()
+  await gateway.stop(AbortSignal.abort())
+  for (const suffix of ['-wal', '-shm']) rmSync(`${databaseFile}${suffix}`, { force: true })
+  const left = new DatabaseSync(moment)
+  left.exec(change)
+  left.close()
+  renameSync(moment, databaseFile)
+}
+
+test('a restart is reported after a kill between the command and the stop, and it is not repeated', async (t) => {
+  const { gateway, requested } = await startRestartable(t)
+  await gateway.say('/restart', boss)
+  await requested
+  await kill(gateway)
+  await gateway.start({ onRestartRequest: () => assert.fail('restarted again') })
+  await gateway.waitForReply('✅', 'office')
+  await gateway.waitForReply('✅', 'home')
+  assert.deepEqual(rowsIn(gateway.home, 'select * from restart_requests'), [])
+})
+
+test('a restart that another stop has overtaken is not reported days later', async (t) => {
+  const { gateway, requested } = await startRestartable(t)
+  await gateway.say('/restart', boss)
+  await requested
+  await gateway.waitForReply('🔄', 'home')
+  await kill(gateway, 'update restart_requests set requested_at = requested_at - 86400000')
+  await gateway.start()
+  await gateway.say('/whoami', boss)
+  await waitForCommandReply(gateway, 'Role', 'office')
+  assert.ok(![...gateway.replies('office'), ...gateway.replies('home')].some((text) => text.startsWith('✅')))
   assert.deepEqual(rowsIn(gateway.home, 'select * from restart_requests'), [])
 })

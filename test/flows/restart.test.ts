@@ -1,0 +1,41 @@
+/**
+ * The report of a restart when it cannot be stored. The stories are in test/stories/a-restart-is-announced.test.ts.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { prepareRestart, reportRestart } from '../../src/flows/restart.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { inboxFor } from '../inbox/support.ts'
+
+test('a report that cannot be stored takes all of its notices back, and the next start repeats it', async (t) => {
+  const { store } = inboxFor(t)
+  const seen: string[] = []
+  let isDiskFull = false
+  const deps = {
+    store,
+    accountDirectory: { list: () => [] },
+    outbox: {
+      prepare: ({ target: { chatId } }: { readonly target: { readonly chatId: string } }) => ({
+        // biome-ignore lint/correctness/useYield: a transaction without a query
+        *write() {
+          if (isDiskFull && chatId === 'b') throw new Error('the disk is full')
+        },
+        committed: () => void seen.push(`sends ${chatId}`),
+        rolledBack: () => void seen.push(`takes back ${chatId}`),
+      }),
+    },
+    clock: () => 1_000,
+    log: silentLog,
+    notices: { resumed: () => assert.fail('no turn was interrupted') },
+  }
+  for (const chatId of ['a', 'b']) {
+    const request = prepareRestart(deps, { platform: 'irc', account: 'default', chatId })
+    await store.run(() => request.write(1_000))
+  }
+  isDiskFull = true
+  await assert.rejects(reportRestart(deps), /the disk is full/)
+  assert.deepEqual(seen.splice(0), ['takes back a', 'takes back b'])
+  isDiskFull = false
+  await reportRestart(deps)
+  assert.deepEqual(seen, ['sends a', 'sends b'])
+})
