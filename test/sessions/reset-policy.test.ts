@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import process from 'node:process'
 import { test } from 'node:test'
-import { promisify } from 'node:util'
 import { z } from 'zod'
 import { sessionsConfig } from '../../src/sessions/config.ts'
 import { dueReset, resetPolicyFor } from '../../src/sessions/reset-policy.ts'
@@ -57,25 +56,23 @@ test('an override for a platform wins over one for the type of chat, value by va
   assert.equal(of('slack', 'thread'), 'both 100')
 })
 
-/** Prints whether a session is due at each of these local moments, in the time zone of its process. */
-const zoneScript = `
-import { dueReset } from ${JSON.stringify(new URL('../../src/sessions/reset-policy.ts', import.meta.url).href)}
-const due = (hour, last, now) =>
-  dueReset({ mode: 'daily', at_hour: hour, idle_minutes: 1 }, new Date(last).getTime(), new Date(now).getTime())
-console.log(JSON.stringify([
-  due(4, '2026-03-28T12:00:00', '2026-03-29T03:59:00'),
-  due(4, '2026-03-28T12:00:00', '2026-03-29T04:00:00'),
-  due(2, '2026-03-29T01:59:00', '2026-03-29T03:00:00'),
-  due(2, '2026-03-29T03:00:00', '2026-03-29T23:00:00'),
-  due(2, '2026-03-29T12:00:00', '2026-03-30T01:59:00'),
-  due(4, '2026-10-24T12:00:00', '2026-10-25T03:59:00'),
-  due(4, '2026-10-24T12:00:00', '2026-10-25T04:00:00'),
-  due(4, '2026-10-25T04:00:00', '2026-10-26T03:59:00'),
-]))`
-
-test('the daily hour is that of the clock on the wall, also on days of 23 and 25 hours', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', zoneScript], {
-    env: { PATH: process.env['PATH'], TZ: 'Europe/Berlin', NODE_NO_WARNINGS: '1' },
+test('the daily hour is that of the clock on the wall, also on days of 23 and 25 hours', (t) => {
+  const zone = process.env['TZ']
+  t.after(() => {
+    if (zone === undefined) delete process.env['TZ']
+    else process.env['TZ'] = zone
   })
-  assert.deepEqual(JSON.parse(stdout), [null, 'daily', 'daily', null, null, null, 'daily', null])
+  process.env['TZ'] = 'Europe/Berlin'
+  const due = (hour: number, last: string, now: string) =>
+    dueReset({ mode: 'daily', at_hour: hour, idle_minutes: 1 }, new Date(last).getTime(), new Date(now).getTime())
+  assert.equal(due(4, '2026-03-28T12:00:00', '2026-03-29T03:59:00'), null)
+  assert.equal(due(4, '2026-03-28T12:00:00', '2026-03-29T04:00:00'), 'daily')
+  assert.equal(due(2, '2026-03-29T01:59:00', '2026-03-29T03:00:00'), 'daily')
+  assert.equal(due(2, '2026-03-29T03:00:00', '2026-03-29T23:00:00'), null)
+  assert.equal(due(2, '2026-03-29T12:00:00', '2026-03-30T01:59:00'), null)
+  assert.equal(due(4, '2026-10-24T12:00:00', '2026-10-25T03:59:00'), null)
+  assert.equal(due(4, '2026-10-24T12:00:00', '2026-10-25T04:00:00'), 'daily')
+  assert.equal(due(4, '2026-10-25T04:00:00', '2026-10-26T03:59:00'), null)
+  // The zone is that of the test: this hour comes twice there.
+  assert.equal(new Date('2026-10-25T02:30:00').getTimezoneOffset(), -120)
 })

@@ -2,6 +2,8 @@
  * Helpers of the stories: model requests, database rows and JSON responses.
  */
 import { execFileSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import type { UserMessage } from '../kit/fake-platform.ts'
@@ -54,6 +56,13 @@ function waitForKey(gateway: TestGateway, prefix: string, text: string, chat?: s
     (message) =>
       message.key.startsWith(prefix) && message.text.includes(text) && (chat === undefined || message.chat === chat),
   )
+}
+
+/** A command that runs until the test releases it. */
+export function createHeldCommand({ root }: HomeLayout): { readonly command: string; release(): Promise<void> } {
+  const pipe = join(root, 'release')
+  execFileSync('mkfifo', [pipe])
+  return { command: `cat ${pipe}`, release: () => writeFile(pipe, '') }
 }
 
 /** A model response that calls the tool `terminal`. */

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { hasResult, rowsIn, runCommand, terminalCall } from './support.ts'
+import { createHeldCommand, hasResult, rowsIn, runCommand, terminalCall } from './support.ts'
 
 const display = { tool_progress: 'all' }
 
@@ -13,14 +13,17 @@ test('the tools of a turn are shown between its texts, and each keeps its result
   const gateway = await startTestGateway(t, {
     capabilities: ['edit'],
     config: { display },
-    replies: [{ ...terminalCall('sleep 0.6'), text: 'I look first.' }, { text: 'All is well.' }],
   })
+  const held = createHeldCommand(gateway.home)
+  gateway.model.enqueue({ ...terminalCall(held.command), text: 'I look first.' }, { text: 'All is well.' })
   await gateway.say('check')
+  await gateway.until(({ text }) => text.startsWith('⏳ **terminal**'))
+  await held.release()
   await gateway.until(({ text }) => text === 'All is well.')
   await gateway.until(({ text }) => text.startsWith('✓ **terminal**'))
   const [first, tools, last] = gateway.replies()
   assert.deepEqual([first, last], ['I look first.', 'All is well.'])
-  assert.match(tools ?? '', /sleep 0\.6/)
+  assert.match(tools ?? '', /cat/)
   await gateway.waitForEvent('agent:end')
 })
 
@@ -28,9 +31,14 @@ test('a platform can be left out', async (t) => {
   const gateway = await startTestGateway(t, {
     capabilities: ['edit'],
     config: { display: { ...display, platforms: { fake: { tool_progress: 'off' } } } },
-    replies: [terminalCall('sleep 0.6'), { text: 'All is well.' }],
   })
+  const held = createHeldCommand(gateway.home)
+  gateway.model.enqueue(terminalCall(held.command), { text: 'All is well.' })
   await gateway.say('check')
+  await gateway.modelRequest(0)
+  // More than the time after which a tool is shown elsewhere.
+  await pause(900)
+  await held.release()
   await gateway.until(({ text }) => text === 'All is well.')
   assert.deepEqual(gateway.replies(), ['All is well.'])
 })
@@ -39,11 +47,14 @@ test('/verbose changes what a conversation shows of its tools, if the operator p
   const gateway = await startTestGateway(t, {
     capabilities: ['edit'],
     config: { display: { tool_progress: 'off', tool_progress_command: true } },
-    replies: [terminalCall('sleep 0.6'), { text: 'All is well.' }],
   })
+  const held = createHeldCommand(gateway.home)
+  gateway.model.enqueue(terminalCall(held.command), { text: 'All is well.' })
   for (const mode of ['new', 'all', 'verbose', 'off', 'new'])
     assert.match(await runCommand(gateway, '/verbose'), new RegExp(`\\*\\*${mode}\\*\\*`))
   await gateway.say('check')
+  await gateway.until(({ text }) => text === '⏳ **terminal**')
+  await held.release()
   await gateway.until(({ text }) => text === '✓ **terminal**')
 })
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fixedReplies } from '../../../platforms/slack/inbound/ingest.ts'
 import { displayed, startSlackServer } from '../../kit/servers/slack/slack-server.ts'
-import { terminalCall } from '../../stories/support.ts'
+import { createHeldCommand, terminalCall } from '../../stories/support.ts'
 import { createGate } from './gate.ts'
 import { mention, startSlackGateway } from './gateway-support.ts'
 import { ada, bob, channel, direct, populateWorkspace, tokensOf } from './support.ts'
@@ -38,14 +38,15 @@ test('a mention in a channel is answered in a thread that is one conversation', 
 })
 
 test('in a thread of Slack the tools are shown between the question and the answer', async (t) => {
-  const { server, shown } = await startSlackGateway(t, {
-    config: { display: { tool_progress: 'all' } },
-    replies: [terminalCall('sleep 0.6'), { text: 'It works.' }],
-  })
+  const { server, gateway, shown } = await startSlackGateway(t, { config: { display: { tool_progress: 'all' } } })
+  const held = createHeldCommand(gateway.home)
+  gateway.model.enqueue(terminalCall(held.command), { text: 'It works.' })
   const { ts } = await server.say(channel, ada, `${mention} check it`)
+  await shown(channel, /^⏳/)
+  await held.release()
   assert.equal((await shown(channel, 'It works.')).thread_ts, ts)
   const ended = await shown(channel, /^✓/)
-  assert.match(displayed(ended), /terminal.*sleep 0\.6/)
+  assert.match(displayed(ended), /terminal.*cat/)
   assert.equal(ended.thread_ts, ts)
   assert.equal(server.posts(channel).length, 2)
 })
