@@ -105,6 +105,7 @@ declare module 'hermes-gateway:agent/models/provider' {
      * The loop, the middleware and the tests use only these plain values.
      */
     import type { JsonObject } from 'hermes-gateway:lib/json';
+    import type { ReasoningEffort } from 'hermes-gateway:message/conversation-choices';
     import type { ChatMessage, ToolCall, Usage } from 'hermes-gateway:message/transcript';
     import type { ChunkCollector } from 'hermes-gateway:middleware/managed-call';
     export type { JsonObject } from 'hermes-gateway:lib/json';
@@ -128,8 +129,6 @@ declare module 'hermes-gateway:agent/models/provider' {
         /** JSON Schema of the arguments. */
         readonly parameters: JsonObject;
     }
-    export const reasoningEfforts: readonly ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
-    export type ReasoningEffort = (typeof reasoningEfforts)[number];
     export interface RequestInput {
         readonly model: string;
         readonly system: string;
@@ -1617,6 +1616,22 @@ declare module 'hermes-gateway:message/change' {
         /** The message that carries the button. */
         readonly messageId: string;
     }
+}
+
+declare module 'hermes-gateway:message/conversation-choices' {
+    /**
+     * The values of the settings that a person may choose for one conversation. The configuration, the commands and their menus
+     * offer the same.
+     */
+    /** What a message does that arrives while the agent works. */
+    export const busyInputModes: readonly ['interrupt', 'queue', 'steer', 'collect'];
+    export type BusyInputMode = (typeof busyInputModes)[number];
+    /** Which tools of a turn a chat shows. */
+    export const toolProgressModes: readonly ['off', 'new', 'all', 'verbose'];
+    export type ToolProgressMode = (typeof toolProgressModes)[number];
+    /** How much the model reasons before it answers. */
+    export const reasoningEfforts: readonly ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
+    export type ReasoningEffort = (typeof reasoningEfforts)[number];
 }
 
 declare module 'hermes-gateway:message/earlier-messages' {

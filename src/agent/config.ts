@@ -3,8 +3,8 @@
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
+import { reasoningEfforts } from '../message/conversation-choices.ts'
 import { compressionConfig } from './compression/config.ts'
-import { reasoningEfforts } from './models/provider.ts'
 
 const seconds = z.number().positive()
 

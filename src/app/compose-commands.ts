@@ -8,7 +8,7 @@ import type { CommandServices, ConfiguredChoices } from '../commands/command.ts'
 import type { AgentCommandDeps } from '../flows/agent-commands.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
 import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/command-dispatcher.ts'
-import { displaySettings, toolProgressModes } from '../flows/turn/config.ts'
+import { displaySettings } from '../flows/turn/config.ts'
 import { showsFooter } from '../flows/turn/output.ts'
 import type { RunAgentCommand } from '../flows/turn-access.ts'
 import type { Log } from '../lib/log.ts'
@@ -131,7 +131,7 @@ function composeCommandServices(
       const { toolProgress } = displaySettings(settings(), platform, chosen)
       const hasFooter = showsFooter(settings().display, platform, chosen)
       const permitsVerbose = settings().display.tool_progress_command
-      return { toolProgress, toolProgressModes, permitsVerbose, hasFooter }
+      return { toolProgress, permitsVerbose, hasFooter }
     },
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),

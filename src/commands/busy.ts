@@ -26,6 +26,4 @@ export interface BusyServices {
   modeOf(key: SessionKey): Promise<{ readonly mode: string; readonly isChosen: boolean }>
   /** Stores the choice of a conversation; null removes it. False when there is no such mode. */
   choose(key: SessionKey, mode: string | null): Promise<boolean>
-  /** In the order of display. */
-  readonly modes: readonly string[]
 }

@@ -2,6 +2,7 @@
  * The contract of a slash command, which the gateway handles without the model.
  */
 import type { Authority, Role } from '../message/authority.ts'
+import type { ToolProgressMode } from '../message/conversation-choices.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { BusyServices, TypedMessage } from './busy.ts'
@@ -121,10 +122,7 @@ export interface ConfiguredChoices {
 }
 
 export interface ConversationDisplay {
-  /** One of `toolProgressModes`. */
-  readonly toolProgress: string
-  /** In the order in which `/verbose` goes through them. */
-  readonly toolProgressModes: readonly string[]
+  readonly toolProgress: ToolProgressMode
   /** `display.tool_progress_command` */
   readonly permitsVerbose: boolean
   readonly hasFooter: boolean

@@ -3,6 +3,8 @@
  * or the iteration limit is reached. It uses neither a platform nor a database: the journal persists its progress, and
  * the listener publishes it.
  */
+
+import { reasoningEfforts } from '../../message/conversation-choices.ts'
 import {
   type AssistantMessage,
   addUsage,
@@ -13,7 +15,7 @@ import {
 } from '../../message/transcript.ts'
 import type { TurnInfo } from '../agent-hooks.ts'
 import type { AgentConfig } from '../config.ts'
-import { ModelError, type ModelOutput, type Provider, type RequestInput, reasoningEfforts } from '../models/provider.ts'
+import { ModelError, type ModelOutput, type Provider, type RequestInput } from '../models/provider.ts'
 import { type RequestModelDeps, type RequestModelResult, requestModel } from '../models/request-model.ts'
 import { retryRulesOf, unattendedLocalRefusalWindowMs } from '../models/retry-policy.ts'
 import type { ToolContext } from '../tools/tool.ts'

@@ -6,6 +6,7 @@
  */
 
 import type { JsonObject } from '../../lib/json.ts'
+import type { ReasoningEffort } from '../../message/conversation-choices.ts'
 import type { ChatMessage, ToolCall, Usage } from '../../message/transcript.ts'
 import type { ChunkCollector } from '../../middleware/managed-call.ts'
 
@@ -33,10 +34,6 @@ export interface ToolSchema {
   /** JSON Schema of the arguments. */
   readonly parameters: JsonObject
 }
-
-export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
-
-export type ReasoningEffort = (typeof reasoningEfforts)[number]
 
 export interface RequestInput {
   readonly model: string

@@ -1,6 +1,7 @@
 /**
  * What `/queue`, `/steer` and `/busy` do. Loaded with the first of these commands.
  */
+import { type BusyInputMode, busyInputModes } from '../../message/conversation-choices.ts'
 import type { EnqueueResult } from '../busy.ts'
 import type { CommandContext, CommandReply, CommandServices } from '../command.ts'
 
@@ -46,10 +47,14 @@ export async function chooseBusyMode({ sessionKey, args }: CommandContext, servi
   return `While I work, your messages now use the mode **${mode}** in this conversation.`
 }
 
+const modeTexts: Readonly<Record<BusyInputMode, string>> = {
+  interrupt: 'I stop and take your message next.',
+  queue: 'each message waits for its turn.',
+  steer: 'I read your message after the current step.',
+  collect: 'I answer all waiting messages together.',
+}
+
 const modeList = [
-  '`/busy interrupt`: I stop and take your message next.',
-  '`/busy queue`: each message waits for its turn.',
-  '`/busy steer`: I read your message after the current step.',
-  '`/busy collect`: I answer all waiting messages together.',
+  ...busyInputModes.map((mode) => `\`/busy ${mode}\`: ${modeTexts[mode]}`),
   '`/busy default`: the setting of the gateway.',
 ].join('\n')

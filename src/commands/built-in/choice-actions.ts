@@ -1,9 +1,10 @@
 /**
  * What `/reasoning` and `/personality` do: choices for one conversation, which outlast `/new`.
  */
+import { reasoningEfforts } from '../../message/conversation-choices.ts'
 import type { CommandContext, CommandServices } from '../command.ts'
 
-const efforts: ReadonlySet<string> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
+const efforts: ReadonlySet<string> = new Set(reasoningEfforts)
 const reasoningUsage = `Write \`/reasoning\` with one of ${[...efforts].join(', ')}, \`reset\`, \`show\` or \`hide\`.`
 
 export async function reasoning({ sessionKey, args }: CommandContext, services: CommandServices): Promise<string> {

@@ -2,6 +2,7 @@
  * The built-in commands for conversations: `/title`, `/sessions`, `/resume`, `/retry`, `/undo`, `/branch`, `/usage`,
  * `/insights`, `/reasoning` and `/personality`. Their code is loaded with the first of them.
  */
+import { reasoningEfforts } from '../../message/conversation-choices.ts'
 import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../command.ts'
 
 type Action = (context: CommandContext, services: CommandServices) => Promise<string | CommandReply>
@@ -88,12 +89,14 @@ export const insightsCommand: CommandDefinition = {
   run: lazily('insights'),
 }
 
+const reasoningChoices = [...reasoningEfforts, 'reset', 'show', 'hide']
+
 export const reasoningCommand: CommandDefinition = {
   name: 'reasoning',
   aliases: [],
   description: 'Choose how much the model reasons here, and whether you see it',
-  argsHint: '[none|minimal|low|medium|high|xhigh|reset|show|hide]',
-  choices: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'reset', 'show', 'hide'],
+  argsHint: `[${reasoningChoices.join('|')}]`,
+  choices: reasoningChoices,
   queue: 'control',
   run: lazyChoice('reasoning'),
 }

@@ -1,9 +1,10 @@
 /**
  * The code of `/verbose` and `/footer`. Loaded with the first of them.
  */
+import { type ToolProgressMode, toolProgressModes } from '../../message/conversation-choices.ts'
 import type { CommandContext, CommandServices } from '../command.ts'
 
-const explanations: Readonly<Record<string, string>> = {
+const explanations: Readonly<Record<ToolProgressMode, string>> = {
   off: 'tools are not shown.',
   new: 'a line when another tool begins.',
   all: 'a line for each call of a tool.',
@@ -15,15 +16,18 @@ export async function verbose(
   services: CommandServices,
 ): Promise<string> {
   const chosen = await services.settings(sessionKey)
-  const { permitsVerbose, toolProgress, toolProgressModes: modes } = services.display(source.platform, chosen)
+  const { permitsVerbose, toolProgress } = services.display(source.platform, chosen)
   if (!permitsVerbose)
     return 'The operator has not enabled this command (`display.tool_progress_command: true` in config.yaml).'
   const typed = args.trim().toLowerCase()
-  if (typed !== '' && !modes.includes(typed)) return `Write \`/verbose\`, or add \`${modes.join('`, `')}\`.`
-  const next = typed === '' ? modes[(modes.indexOf(toolProgress) + 1) % modes.length] : typed
-  const mode = next ?? 'off'
+  const at = toolProgressModes.indexOf(toolProgress)
+  const mode =
+    typed === ''
+      ? (toolProgressModes[(at + 1) % toolProgressModes.length] ?? 'off')
+      : toolProgressModes.find((one) => one === typed)
+  if (mode === undefined) return `Write \`/verbose\`, or add \`${toolProgressModes.join('`, `')}\`.`
   await services.changeSetting(sessionKey, 'tool_progress', mode)
-  return `Tools in this conversation: **${mode}**, ${explanations[mode] ?? ''}`
+  return `Tools in this conversation: **${mode}**, ${explanations[mode]}`
 }
 
 export async function footer({ sessionKey, source, args }: CommandContext, services: CommandServices): Promise<string> {

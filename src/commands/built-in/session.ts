@@ -2,6 +2,7 @@
  * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/queue`, `/steer`, `/approve`, `/deny`,
  * `/yolo`, the choices for a conversation (`/busy`, `/verbose`, `/footer`); and `/pause`.
  */
+import { busyInputModes, toolProgressModes } from '../../message/conversation-choices.ts'
 import type { CommandDefinition } from '../command.ts'
 import { toTitle } from './title.ts'
 
@@ -51,12 +52,14 @@ export const steerCommand: CommandDefinition = {
   run: async (context, services) => (await import('./busy-actions.ts')).enqueue('steer', context, services),
 }
 
+const busyChoices = [...busyInputModes, 'default']
+
 export const busyCommand: CommandDefinition = {
   name: 'busy',
   aliases: [],
   description: 'Choose what your messages do while I work',
-  argsHint: '[interrupt|queue|steer|collect|default]',
-  choices: ['interrupt', 'queue', 'steer', 'collect', 'default'],
+  argsHint: `[${busyChoices.join('|')}]`,
+  choices: busyChoices,
   queue: 'control',
   run: async (context, services) => (await import('./busy-actions.ts')).chooseBusyMode(context, services),
 }
@@ -148,8 +151,8 @@ export const verboseCommand: CommandDefinition = {
   name: 'verbose',
   aliases: [],
   description: 'Show more or less of the tools that I use',
-  argsHint: '[off|new|all|verbose]',
-  choices: ['off', 'new', 'all', 'verbose'],
+  argsHint: `[${toolProgressModes.join('|')}]`,
+  choices: toolProgressModes,
   queue: 'control',
   run: async (context, services) => (await import('./display-actions.ts')).verbose(context, services),
 }

@@ -6,9 +6,10 @@ import type { Engine } from '../../engine/engine.ts'
 import { moveEventKeys } from '../../inbox/apply-change.ts'
 import { insertEvent } from '../../inbox/queries.ts'
 import { serializeEvent } from '../../inbox/stored-event.ts'
+import { busyInputModes } from '../../message/conversation-choices.ts'
 import { changeSessionSetting, readSessionSettings } from '../../sessions/session-state.ts'
 import type { Store } from '../../store/store.ts'
-import { busyInputModes, type DisplayConfig } from '../turn/config.ts'
+import type { DisplayConfig } from '../turn/config.ts'
 import type { BusyArrivals } from './arrivals.ts'
 
 export interface BusyServicesDeps {
@@ -27,8 +28,6 @@ export function createBusyServices({
   maxMessageBytes,
 }: BusyServicesDeps): BusyServices {
   return {
-    modes: busyInputModes,
-
     enqueue(key, { seq: commandSeq, event: typed }, { mode, text }, say) {
       const files = typed.attachments?.[0]
       const event = {

@@ -4,10 +4,11 @@
  */
 
 import { isSameAuthority } from '../../message/authority.ts'
+import { type BusyInputMode, busyInputModes } from '../../message/conversation-choices.ts'
 import { hasWaitingUser, type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { SessionSettings } from '../../sessions/session-state.ts'
 import type { BusyMode } from '../../store/schema.ts'
-import { type BusyInputMode, busyInputModes, type DisplayConfig } from '../turn/config.ts'
+import type { DisplayConfig } from '../turn/config.ts'
 
 export interface BusyState {
   /** The turn that is open, with the event that began it. */

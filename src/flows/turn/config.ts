@@ -3,10 +3,8 @@
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../../config/section.ts'
+import { busyInputModes, type ToolProgressMode, toolProgressModes } from '../../message/conversation-choices.ts'
 import type { SessionSettings } from '../../sessions/session-state.ts'
-
-export const toolProgressModes = ['off', 'new', 'all', 'verbose'] as const
-export type ToolProgressMode = (typeof toolProgressModes)[number]
 
 const footerFields = ['model', 'tokens', 'duration', 'context_pct'] as const
 export type FooterField = (typeof footerFields)[number]
@@ -21,10 +19,6 @@ const keys = {
 }
 
 const footer = { enabled: z.boolean(), fields: z.array(z.enum(footerFields)) }
-
-/** What a message does that arrives while the agent works. */
-export const busyInputModes = ['interrupt', 'queue', 'steer', 'collect'] as const
-export type BusyInputMode = (typeof busyInputModes)[number]
 
 export const displayConfig = {
   display: z

@@ -2,7 +2,7 @@
  * The lines that show the tools of a turn in a chat, as Markdown.
  */
 import { shortenLine } from '../../lib/shorten.ts'
-import type { ToolProgressMode } from './config.ts'
+import type { ToolProgressMode } from '../../message/conversation-choices.ts'
 
 export interface StartedTool {
   readonly callId: string
