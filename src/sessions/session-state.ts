@@ -52,6 +52,8 @@ export type SessionSetting =
   | 'reasoning_effort'
   | 'show_reasoning'
   | 'personality'
+  /** Not a choice: the tip about `/busy` was given. */
+  | 'busy_tip'
 
 const selectSettings = query((db, p: { key: string }) =>
   db.selectFrom('session_settings').select('settings').where('session_key', '=', p.key),

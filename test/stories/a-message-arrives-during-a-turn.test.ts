@@ -349,6 +349,26 @@ test('in the mode steer a text does not overtake the photo that it is about', as
   )
 })
 
+test('the tip about /busy is given once for a conversation, also over a restart', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'interrupt', busy_ack_enabled: true })
+  const acknowledged = async (text: string) => {
+    const sent = gateway.model.requestCount
+    gateway.model.enqueue(silentModel)
+    await gateway.say(text)
+    await gateway.modelRequest(sent)
+    await gateway.say(`${text} again`)
+    const { text: shown } = await gateway.until(({ key, text: ack }) => key.startsWith('busy:') && !acks.includes(ack))
+    acks.push(shown)
+    await gateway.waitForReply(`You said: ${text} again`)
+    return shown
+  }
+  const acks: string[] = []
+  assert.match(await acknowledged('one'), /`\/busy queue`/)
+  await gateway.stop()
+  await (await gateway.start()).initialConnectsDone()
+  assert.doesNotMatch(await acknowledged('two'), /\/busy/)
+})
+
 test('/busy chooses the mode of one conversation, and a restart keeps the choice', async (t) => {
   const gateway = await startWith(t, { busy_input_mode: 'queue' })
   assert.match(await runCommand(gateway, '/busy'), /\*\*queue\*\*/)

@@ -6,6 +6,7 @@ import { hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { targetOf } from '../../message/source.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
+import type { SessionSettings } from '../../sessions/session-state.ts'
 import type { OpenTurn } from '../../sessions/turns.ts'
 import type { BusyDecision } from './decide.ts'
 import type { BusyDeps } from './deps.ts'
@@ -23,6 +24,13 @@ export interface Acknowledged {
   readonly isProtected: boolean
   /** Other messages that wait have their turns first. */
   readonly isBehind: boolean
+  /** What people have chosen for the conversation. */
+  readonly chosen: SessionSettings
+}
+
+/** A conversation gets the tip about `/busy` once, unless its people know the command. */
+export function needsTip({ chosen }: Acknowledged): boolean {
+  return chosen.busy_tip === undefined && chosen.busy_input_mode === undefined
 }
 
 /** A burst of messages is acknowledged once. */
@@ -34,7 +42,6 @@ const minDetailMs = 60_000
 
 export function createAcknowledgements({ outbox, settings, clock }: Pick<BusyDeps, 'outbox' | 'settings' | 'clock'>) {
   const sentAt = new Map<SessionKey, number>()
-  let isTipGiven = false
 
   function isWanted({ key, event, decision, open }: Acknowledged, now: number): boolean {
     const { display } = settings()
@@ -51,7 +58,7 @@ export function createAcknowledgements({ outbox, settings, clock }: Pick<BusyDep
     prepare(told: Acknowledged, now: number): PreparedReply | undefined {
       if (!isWanted(told, now)) return undefined
       const { event, seq } = told
-      const tip = isTipGiven ? '' : `\n\n${tipText}`
+      const tip = needsTip(told) ? `\n\n${tipText}` : ''
       return outbox.prepare({
         key: `busy:${seq}`,
         target: targetOf(event.source),
@@ -61,7 +68,6 @@ export function createAcknowledgements({ outbox, settings, clock }: Pick<BusyDep
       })
     },
     sent(key: SessionKey): void {
-      isTipGiven = true
       sentAt.delete(key)
       sentAt.set(key, clock())
       for (const oldest of sentAt.keys()) if (sentAt.size > maxRemembered) sentAt.delete(oldest)

@@ -15,11 +15,11 @@ import {
 import type { MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
-import { readSessionSettings } from '../../sessions/session-state.ts'
+import { changeSessionSetting, readSessionSettings } from '../../sessions/session-state.ts'
 import { findOpenTurn, interruptTurn, listRunningTools, type OpenTurn } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { DisplayConfig } from '../turn/config.ts'
-import { type Acknowledged, createAcknowledgements } from './acknowledgements.ts'
+import { type Acknowledged, createAcknowledgements, needsTip } from './acknowledgements.ts'
 import { type BusyDecision, chosenMode, decide, isInteractive } from './decide.ts'
 import type { BusyDeps } from './deps.ts'
 import { createRefusals, refusedResult } from './refusals.ts'
@@ -113,7 +113,8 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
     isAcknowledged: boolean,
   ): Transaction<WrittenArrival> {
     const config = settings()
-    const mode = chosenMode(event, yield* readSessionSettings(key), config)
+    const chosen = yield* readSessionSettings(key)
+    const mode = chosenMode(event, chosen, config)
     const open = yield* findOpenTurn(key)
     const tools = open === undefined ? [] : yield* listRunningTools(open.id)
     const isProtected = tools.includes(delegatingTool) || running.isProtected(key)
@@ -130,9 +131,12 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
       ? yield* delayNewestGroup(key, now + quietMs, config.display.busy_text_hard_cap_seconds * 1_000)
       : undefined
     const isBehind = decision.interrupts && (yield* countTurnsUntil(key, seq)) > 1
-    const told: Acknowledged = { key, event, seq, decision, open, tools, isProtected, isBehind }
+    const told: Acknowledged = { key, event, seq, decision, open, tools, isProtected, isBehind, chosen }
     const ack = isAcknowledged ? acknowledgements.prepare(told, now) : undefined
-    if (ack !== undefined) yield* ack.write(now)
+    if (ack !== undefined) {
+      yield* ack.write(now)
+      if (needsTip(told)) yield* changeSessionSetting(key, 'busy_tip', 'given')
+    }
     return { seq, decision, open, ack, quietUntil }
   }
 
