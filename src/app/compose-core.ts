@@ -181,6 +181,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
   const pairing = composePairing(context, outbox)
   const busy = composeBusyArrivals(context, { engine, runningTurns, turnResults, outbox })
   const inbox = composeInbox(context, {
+    onClosed: composeDrainNotices(context, { engine, outbox }),
     onRefused: pairing.refused,
     emit: events.emit,
     preDispatchHooks: gatewayHooks,
@@ -256,6 +257,23 @@ function composeBusyArrivals(
       }),
     )
     return arrivals
+  }
+}
+
+/** Only while turns end: a stop without them is short. */
+function composeDrainNotices(
+  { accountDirectory, settings, store, isDraining, clock, log }: AppContext,
+  { engine, outbox }: Pick<Core, 'engine' | 'outbox'>,
+): (event: MessageEvent) => void {
+  const { access: checkAccess, sessionKey: sessionKeyOf } = accountDirectory
+  const deps = { store, outbox, checkAccess, sessionKeyOf, settings, clock, log }
+  let loading: Promise<(event: MessageEvent) => Promise<void>> | undefined
+  return (event) => {
+    if (!isDraining() || engine.load().running === 0) return
+    loading ??= import('../flows/busy/drain-notices.ts').then(({ createDrainNotices }) => createDrainNotices(deps))
+    loading
+      .then((announce) => announce(event))
+      .catch((error) => log.error({ event: 'inbox.drain_not_announced', err: error }, 'a notice could not be created'))
   }
 }
 
@@ -433,6 +451,7 @@ function withResetTrigger(event: MessageEvent, triggers: readonly string[]): Mes
 type InboxParts = Required<
   Pick<
     InboxDeps,
+    | 'onClosed'
     | 'onRefused'
     | 'emit'
     | 'preDispatchHooks'

@@ -19,6 +19,8 @@ export interface InboxDeps {
   readonly maxMessageBytes: () => number
   /** False while the daemon starts or stops: events are rejected, and platforms deliver them again later. */
   isOpen(): boolean
+  /** Called for a message that is rejected because the gateway starts or stops. Returns at once and never throws. */
+  onClosed?(event: MessageEvent): void
   /** Whether the user may talk to the agent in this chat (contract §3.10). */
   checkAccess(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
   /** Called for a message whose sender has no access, before the platform is told. Rejects `store/…`. */

@@ -42,7 +42,10 @@ export function createInbox(deps: InboxDeps): Inbox {
 
   return {
     async accept(received, keys, cursor) {
-      if (!deps.isOpen()) throw new HermesError('http/starting')
+      if (!deps.isOpen()) {
+        deps.onClosed?.(received)
+        throw new HermesError('http/starting')
+      }
       const isObserved = received.internal !== true && preDispatchHooks?.hasPreDispatchHooks() === true
       const dispatched = isObserved ? await preDispatch?.(received, keys, cursor) : undefined
       if (dispatched !== undefined && 'result' in dispatched) return dispatched.result

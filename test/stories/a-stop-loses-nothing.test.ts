@@ -78,3 +78,27 @@ test('a second signal ends the process at once, and the turn resumes at the next
   next.signal('SIGTERM')
   assert.equal(await next.exit(), 0)
 })
+
+test('who writes while the gateway finishes its turns is told once that the message waits, and is answered later', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startTestGateway(t, {
+    config: { display: { busy_ack_enabled: true } },
+    replies: [{ text: 'done', gate: () => held.promise }],
+  })
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  const stopped = gateway.stop()
+  await gateway.waitForLog({ event: 'gateway.stopping' })
+  const said = Promise.all([gateway.say('second'), gateway.say('third', { chat: 'other' })])
+  await gateway.until(({ key }) => key.startsWith('drain:'))
+  held.resolve()
+  await stopped
+  await (await gateway.start()).initialConnectsDone()
+  await said
+  await gateway.waitForReply('You said: second')
+  await gateway.waitForReply('You said: third', 'other')
+  assert.deepEqual(
+    gateway.platform.shown('chat').map(({ key }) => key.split(':')[0]),
+    ['drain', 'turn', 'turn'],
+  )
+})

@@ -1,0 +1,54 @@
+/**
+ * Tells people who write while the gateway finishes its turns before it stops that their message waits. Nothing of the message
+ * is stored: its platform delivers it again to the next process. Loaded with the first such message.
+ */
+import type { Logger } from '../../lib/log.ts'
+import type { MessageEvent } from '../../message/event.ts'
+import type { SessionKey } from '../../message/ids.ts'
+import { type SessionSource, targetOf } from '../../message/source.ts'
+import type { Outbox, PreparedReply } from '../../outbox/outbox.ts'
+import type { Store } from '../../store/store.ts'
+import type { DisplayConfig } from '../turn/config.ts'
+import { isInteractive } from './decide.ts'
+
+export interface DrainNoticesDeps {
+  readonly store: Store
+  readonly outbox: Pick<Outbox, 'prepare' | 'takesStatus'>
+  checkAccess(event: MessageEvent): { readonly allowed: boolean }
+  sessionKeyOf(source: SessionSource): SessionKey
+  readonly settings: () => DisplayConfig
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+/** A platform delivers its message again and again, so each conversation is told once. Never rejects. */
+export function createDrainNotices(deps: DrainNoticesDeps): (event: MessageEvent) => Promise<void> {
+  const { store, outbox, settings, clock, log } = deps
+  const told = new Set<SessionKey>()
+
+  return async (event) => {
+    const target = targetOf(event.source)
+    // Pages and clients show that the request was refused.
+    const hasReader = isInteractive(event) && outbox.takesStatus(target)
+    if (!hasReader || !settings().display.busy_ack_enabled || !deps.checkAccess(event).allowed) return
+    const key = deps.sessionKeyOf(event.source)
+    if (told.has(key)) return
+    told.add(key)
+    let notice: PreparedReply | undefined
+    try {
+      await store.run(function* () {
+        notice?.rolledBack()
+        const now = clock()
+        notice = outbox.prepare({ key: `drain:${now}:${key}`, target, kind: 'notice', text: drainText })
+        yield* notice.write(now)
+      })
+      notice?.committed()
+    } catch (error) {
+      notice?.rolledBack()
+      log.error({ event: 'inbox.drain_not_announced', session: key, err: error }, 'a notice could not be stored')
+    }
+  }
+}
+
+const drainText =
+  '⏳ The gateway is about to stop and takes no further messages. Yours is not lost: I read it when the gateway runs again.'
