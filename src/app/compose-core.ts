@@ -273,7 +273,7 @@ function composeDrainNotices(
     loading ??= import('../flows/busy/drain-notices.ts').then(({ createDrainNotices }) => createDrainNotices(deps))
     loading
       .then((announce) => announce(event))
-      .catch((error) => log.error({ event: 'inbox.drain_not_announced', err: error }, 'a notice could not be created'))
+      .catch((error) => log.error({ event: 'inbox.drain_not_announced', err: error }, 'a notice could not be stored'))
   }
 }
 

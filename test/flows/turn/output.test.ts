@@ -115,7 +115,7 @@ test('a turn that takes long says what it does, but not while it waits for a per
   assert.deepEqual(time.pendingSleeps(), [])
 })
 
-test('what a native draft has shown of an interrupted turn is sent, and nothing that nobody saw', async (t) => {
+test('what a native draft has shown of an interrupted turn is sent, and nothing that no one saw', async (t) => {
   for (const shows of [true, false]) {
     const { outbox, sender, store } = openOutbox(t, { nativeDrafts: true })
     const turn = turnFor('m1')
