@@ -23,15 +23,12 @@ import type { TurnJournal } from './flows/turn/journal.ts'
 import type { ModelOutages } from './flows/turn/model-outages.ts'
 import {
   completedResult,
-  failedResult,
-  interruptedResult,
-  noteFailure,
   startTurnProgress,
-  stoppedResult,
   type TurnProgress,
   type TurnProgressDeps,
   type TurnRunResult,
 } from './flows/turn/output.ts'
+import { failedResult, interruptedResult, noteFailure, stoppedResult } from './flows/turn/without-answer.ts'
 import type { CompleteWithoutModel } from './flows/turn/without-model.ts'
 import type { EventResults } from './inbox/event-results.ts'
 import { isHermesError, isTransientError, messageOf } from './lib/errors.ts'
@@ -179,7 +176,8 @@ async function runModelTurn(
     })
     const model = { model: chosen.model, provider: chosen.provider.name }
     const { thinking = '' } = result
-    return noteFailure(turn, { ...initial, ...completedResult(result), ...model, thinking, ord: journal.nextOrd() })
+    const ended = { ...initial, ...completedResult(result), ...model, thinking, ord: journal.nextOrd() }
+    return ended.state === 'failed' ? noteFailure(turn, ended) : ended
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
       return { ...initial, ...stoppedResult(turn, progress.visibleText()), ord: journal.nextOrd() }

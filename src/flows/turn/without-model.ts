@@ -6,7 +6,8 @@ import { HermesError } from '../../lib/errors.ts'
 import { noUsage } from '../../message/transcript.ts'
 import { StopRequested } from '../../sessions/running-turns.ts'
 import type { ChosenModel, Turn, TurnWithoutModel } from './claim.ts'
-import { interruptedResult, stoppedResult, type TurnRunResult } from './output.ts'
+import type { TurnRunResult } from './output.ts'
+import { interruptedResult, stoppedResult } from './without-answer.ts'
 
 export interface WithoutModelDeps {
   /** Resolves with the text for the user. */
