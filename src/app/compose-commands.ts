@@ -12,7 +12,7 @@ import { displaySettings } from '../flows/turn/config.ts'
 import { showsFooter } from '../flows/turn/output.ts'
 import type { RunAgentCommand } from '../flows/turn-access.ts'
 import type { Log } from '../lib/log.ts'
-import type { Redactor } from '../lib/redact.ts'
+import { type Redactor, toShortLine } from '../lib/redact.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { changeSessionSetting, readSessionSettings } from '../sessions/session-state.ts'
 import type { AgentRuntime } from './compose-agent.ts'
@@ -65,7 +65,7 @@ export function composeCommandRuntime(context: AppContext, core: Core, agentRunt
 
 function composeAgentCommands(
   { options, log }: AppContext,
-  { commands, hooks }: Core,
+  { commands, hooks, outbox }: Core,
   {
     services,
     refuse,
@@ -81,7 +81,10 @@ function composeAgentCommands(
       commands,
       runSlashCommand: (definition, command) => definition.run(command, services),
       refuse,
-      readSessions: (request, stop) => readVisibleSessions({ ...request, database: options.home.databaseFile }, stop),
+      async readSessions(request, stop) {
+        const rows = await readVisibleSessions({ ...request, database: options.home.databaseFile }, stop)
+        return rows.map((row) => ({ ...row, text: toShortLine(row.text, maxRowChars, outbox.withhold) }))
+      },
       plugins: async () => (await plugins.list()).map(({ id, state }) => `${id}  ${state}`),
       hooks: () => hooks.list().map(({ name, state }) => `${name}  ${state}`),
       log,
@@ -137,6 +140,7 @@ function composeCommandServices(
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),
     runQuickCommand: composeQuickCommands(log, redact, commandDecisions, agentServices.openShell),
     redact,
+    withhold: outbox.withhold,
     async busyModes() {
       const [{ createBusyServices }, arrivals] = await Promise.all([
         import('../flows/busy/commands.ts'),
@@ -178,6 +182,9 @@ function composeCommandServices(
     resumeAgent: pause.resume,
   }
 }
+
+/** Of a session or message that is listed for the agent. */
+const maxRowChars = 200
 
 function configuredChoices(
   { personalities, personality, reasoning_effort }: AgentConfig,

@@ -13,8 +13,6 @@ const isShellSyntax = (found: string) => /[\s$`;|&<>(){}'"\\]/.test(found)
 const maxValueChars = 400
 const maxArguments = 12
 const maxCommandChars = 4_000
-/** Bounds the search for secrets. */
-const maxHashedChars = 16_000
 
 /** One line for each argument; a single one-line text is shown without its name. */
 export function formatToolCall(args: JsonObject, redact: Redact): string {
@@ -39,15 +37,11 @@ const maxWholeChars = 1_400
  * spaces and of empty lines, which could move a part out of sight, are counted.
  */
 export function formatWholeCommand(command: string, redact: Redact): string {
-  const shown = redact(command.slice(0, maxHashedChars), isShellSyntax)
-  if (shown.length <= maxWholeChars && command.length <= maxHashedChars) return showLayout(shown)
+  const shown = redact(command, isShellSyntax)
+  if (shown.length <= maxWholeChars) return showLayout(shown)
   const hash = createHash('sha256').update(command).digest('hex')
   const head = showLayout(shown.slice(0, (maxWholeChars / 3) * 2).toWellFormed())
-  const tail = showLayout(
-    redact(command.slice(-maxHashedChars), isShellSyntax)
-      .slice(-maxWholeChars / 3)
-      .toWellFormed(),
-  )
+  const tail = showLayout(shown.slice(-maxWholeChars / 3).toWellFormed())
   return `${head}\n… (${command.length} characters in all, sha256 ${hash}) …\n${tail}`
 }
 
@@ -63,12 +57,12 @@ function showLayout(text: string): string {
 export function formatCommand(toolName: string, args: JsonObject, redact: Redact): string {
   const { command } = args
   const whole = typeof command === 'string' ? command : `${toolName} ${JSON.stringify(args)}`
-  return truncateMiddle(redact(truncateMiddle(whole, maxCommandChars * 2)), maxCommandChars)
+  return truncateMiddle(redact(whole), maxCommandChars)
 }
 
 /** The reason that a plugin gives, on one line. */
 export function formatReason(message: string, redact: Redact): string {
-  return escapeInvisible(redactAndTruncate(message.replace(/\s+/g, ' ').trim(), redact))
+  return escapeInvisible(truncateMiddle(redact(message).replace(/\s+/g, ' ').trim(), maxValueChars))
 }
 
 /** A line break inside a value could make one argument look like two. */
@@ -76,9 +70,9 @@ function formatValue(value: unknown): string {
   return typeof value === 'string' && !value.includes('\n') ? value : (JSON.stringify(value) ?? '')
 }
 
-/** Redacts before truncating, so that no part of a secret remains. Long texts are truncated first to bound the work. */
+/** Redacts before truncating, so that no part of a secret remains. */
 function redactAndTruncate(text: string, redact: Redact): string {
-  return truncateMiddle(redact(truncateMiddle(text, maxValueChars * 10)), maxValueChars)
+  return truncateMiddle(redact(text), maxValueChars)
 }
 
 /** Keeps both ends, because the end of a command often matters most. */

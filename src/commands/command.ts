@@ -53,6 +53,8 @@ export interface CommandServices {
   runQuickCommand(command: string, context: CommandContext): Promise<string>
   /** Takes known secrets, and what looks like one, out of a text. */
   redact(text: string): string
+  /** Takes known secrets out of a text, as replies do. A command that shortens or rewrites a text does this first. */
+  withhold(text: string): string
   /** Queues a compression of the session; its turn reports the result. `says` is the reply until then. */
   compressSession(
     key: SessionKey,

@@ -11,6 +11,7 @@ import {
   type SecretMatcher,
   type TextRange,
 } from './find-secrets.ts'
+import { toVisibleText } from './visible-text.ts'
 
 /**
  * Returns the text without its secrets. Never throws. A JSON line usually stays JSON. What only looks like a secret stays if
@@ -116,6 +117,19 @@ export function createSecretFilter(secrets: () => readonly string[]): SecretFilt
       }
     },
   }
+}
+
+/**
+ * The beginning of a text as one line for people, with hidden characters made visible. Secrets leave the whole text first: a
+ * search could not find one that was cut or rewritten.
+ * @param maxChars in code points, with the ellipsis
+ * @param withhold takes the secrets out of a text
+ */
+export function toShortLine(text: string, maxChars: number, withhold: (text: string) => string): string {
+  const line = withhold(text).replace(/\s+/g, ' ').trim()
+  const characters = [...toVisibleText(line.slice(0, maxChars * 4).toWellFormed())]
+  if (characters.length <= maxChars && line.length <= maxChars * 4) return characters.join('')
+  return `${characters.slice(0, maxChars - 1).join('')}…`
 }
 
 /** Compiles the secrets again when they have changed. */

@@ -176,6 +176,7 @@ export type TurnActivity =
       readonly turnId: string
       readonly callId: string
       readonly tool: string
+      /** One line without secrets. */
       readonly label: string
     }
   | {
@@ -184,6 +185,7 @@ export type TurnActivity =
       readonly callId: string
       readonly tool: string
       readonly ok: boolean
+      /** One line without secrets. */
       readonly summary: string
     }
   | {

@@ -66,6 +66,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     display: () => assert.fail('unexpected use'),
     installation: () => assert.fail('unexpected use'),
     redact: () => assert.fail('unexpected use'),
+    withhold: (text) => text,
     busyModes: () => assert.fail('unexpected use of busyModes'),
     runQuickCommand: () => assert.fail('unexpected use'),
     compressSession: () => assert.fail('unexpected compression'),

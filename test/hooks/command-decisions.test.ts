@@ -74,6 +74,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       display: failIfCalled,
       installation: failIfCalled,
       redact: failIfCalled,
+      withhold: failIfCalled,
       busyModes: failIfCalled,
       runQuickCommand: failIfCalled,
       compressSession: failIfCalled,

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createRedactor, createSecretFilter } from '../../src/lib/redact.ts'
+import { createRedactor, createSecretFilter, toShortLine } from '../../src/lib/redact.ts'
 
 const letters = 'AbCdEfGhIjKlMnOpQrStUvWxYz0123456789'
 const telegram = `123456789:${letters.slice(0, 35)}`
@@ -232,4 +232,18 @@ describe('what leaves the gateway', () => {
     assert.equal(withholdPartial('We staple papers.'), 'We staple papers.')
     assert.equal(withholdPartial('We staple-0'), 'We ')
   })
+})
+
+it('a text is shortened to one line after its secrets have left it', () => {
+  const secret = 'Kx9_mPq2-Lw7_vRt5Zb'
+  const { withhold } = createSecretFilter(() => [secret])
+  assert.equal(toShortLine('one\n\t two  ', 80, withhold), 'one two')
+  assert.equal(toShortLine('one\u202etwo', 80, withhold), 'one\\u202etwo')
+  assert.equal(toShortLine('😀'.repeat(90), 80, withhold), `${'😀'.repeat(79)}…`)
+  assert.equal(toShortLine(`${' '.repeat(1_000)}x`, 80, withhold), 'x')
+  for (let before = 0; before < 400; before += 1) {
+    const line = toShortLine(`${'a '.repeat(before)}${secret}`, 80, withhold)
+    assert.ok([...line].length <= 80)
+    assert.doesNotMatch(line, /Kx9/)
+  }
 })

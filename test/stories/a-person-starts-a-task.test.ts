@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { conversation, hasResult, rowsIn, terminalCall } from './support.ts'
+import { conversation, hasResult, rowsIn, runCommand, terminalCall } from './support.ts'
 
 const idPattern = /bg_\d{6}_[0-9a-f]{8}/
 
@@ -98,4 +98,19 @@ test('a task that fails says so in the chat with its id', async (t) => {
   const id = await startTask(gateway, '/background look around')
   const { text } = await gateway.waitForReply('provider/auth')
   assert.ok(text.includes(id))
+})
+
+test('what others wrote is listed as data: no link, no mention, nothing hidden, and no part of a secret', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { roles: { owners: ['fake:boss'], members: ['fake:mia'] } },
+    model: () => ({ hang: 'headers' }),
+  })
+  const token = gateway.current().token()
+  const mia = { user: 'mia', chat: 'm' }
+  await runCommand(gateway, '/bg [Approve](https://evil.example) **bold** @everyone \u202eabc', mia)
+  const started = await runCommand(gateway, `/bg ${'y'.repeat(45)} ${token}`, mia)
+  const list = await runCommand(gateway, '/agents', { user: 'boss', chat: 'b' })
+  assert.match(list, /`Approve \(https:\/\/evil\.example\) \*\*bold\*\* @everyone \\u202eabc`/)
+  for (const text of [started, list]) assert.ok(!text.includes(token.slice(0, 8)), text)
+  await runCommand(gateway, '/stop', mia)
 })

@@ -36,6 +36,29 @@ test('/resume continues an earlier conversation with everything that was said in
   assert.deepEqual(ends, ['new', 'resume', 'resume'])
 })
 
+test('what a reply withholds is withheld when the conversation is listed, continued and taken back', async (t) => {
+  let token = ''
+  const gateway = await startTestGateway(t, {
+    model: ({ lastUserText }) => ({ text: `${lastUserText} ${'y'.repeat(150)} ${token}` }),
+  })
+  token = gateway.current().token()
+  const shown: string[] = []
+  const run = async (text: string) => void shown.push(await runCommand(gateway, text))
+  for (const before of ['', 'z'.repeat(60), 'z'.repeat(260)]) {
+    await gateway.say(`${before} ${token}`)
+    await gateway.waitForReply(/\[withheld/)
+    await run(`/title ${'t'.repeat(170)}${token}`)
+    for (const command of ['/branch', '/sessions', '/undo', '/resume 1', '/new']) await run(command)
+  }
+  assert.match(shown.join('\n'), /withheld: a secret of this gateway/)
+  const pieces = Array.from({ length: token.length - 7 }, (_, at) => token.slice(at, at + 8))
+  for (const text of shown)
+    for (const piece of pieces) {
+      assert.ok(!text.includes(piece), text)
+      assert.ok(!text.includes(piece.replace(/_/g, '')) || piece.replace(/_/g, '').length < 6, text)
+    }
+})
+
 test('a person neither sees nor opens the conversations of another person, also not by id', async (t) => {
   const gateway = await startTestGateway(t)
   const ada = { user: 'ada', chat: 'ada-dm' }

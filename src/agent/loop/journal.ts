@@ -27,6 +27,7 @@ export interface Journal {
 export interface ProgressListener {
   /** Receives the text of the current response so far. `isProvisional`: a plugin may still replace it. */
   onText(text: string, isProvisional: boolean): void
+  /** The label and the summary are whole and may hold secrets. */
   onToolStart(call: ToolCall, label: string): void
   onToolEnd(call: ToolCall, ok: boolean, summary: string): void
   /** Called at the start of an iteration. Counts from 1 and continues after a resume. `tools` are those of the previous iteration. */

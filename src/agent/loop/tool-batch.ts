@@ -53,7 +53,7 @@ async function runAndRecordToolCall(deps: ToolCallDeps, call: ToolCall, signal: 
   await journal.recordToolResult(call, result, status, write)
   failpoint('tool:recorded')
   log.debug({ event: 'tool.completed', tool: call.name, call: call.id, ok }, 'tool completed')
-  if (status === 'done') listener.onToolEnd(call, ok, truncateSummary(summary))
+  if (status === 'done') listener.onToolEnd(call, ok, summary)
   return result
 }
 
@@ -72,10 +72,6 @@ async function recordLateResult(
       'tool completed after its turn',
     )
   }
-}
-
-function truncateSummary(summary: string): string {
-  return summary.length <= 200 ? summary : `${summary.slice(0, 200).toWellFormed()}…`
 }
 
 /** Identifies a repeated call. The hash protects no secret. */

@@ -102,7 +102,7 @@ export function failureToModelError(
   const { status, type, code, message } = failure
   const reason = message || [type, code].filter((part) => part !== '').join(', ') || 'no reason given'
   const reported = status === undefined ? 'reported an error' : `answered ${status}`
-  const text = redactKeys(`${context.host} ${reported}: ${truncateText(reason, 500)}`, context.secrets)
+  const text = `${context.host} ${reported}: ${truncateText(redactKeys(reason, context.secrets), 500)}`
   return new ModelError(classifyFailure(failure), text, { status, retryAfterMs })
 }
 
@@ -118,7 +118,7 @@ export function mapProviderError(thrown: unknown, context: ProviderErrorContext)
   const root = findRootCause(thrown)
   const code = systemCode(root) ?? ''
   // The cause is dropped: errors of the SDKs and of `fetch` can contain headers and addresses with keys.
-  const message = redactKeys(truncateText(root.message, 300), context.secrets)
+  const message = truncateText(redactKeys(root.message, context.secrets), 300)
   const detail = code === '' || message.includes(code) ? message : `${message} (${code})`
   if (/TIMEOUT|ETIMEDOUT/i.test(code)) return new ModelError('timeout', `${context.host} did not answer: ${detail}`)
   if (isInvalidRequestError(root)) return new ModelError('invalid-request', `The request cannot be sent: ${detail}`)

@@ -2,7 +2,6 @@
  * Asks the user a question and waits for the answer (contract S4).
  */
 import { z } from 'zod'
-import { shorten } from '../../lib/shorten.ts'
 import { toErrorJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
@@ -20,7 +19,7 @@ export default defineTool({
   parameters,
   // The question is stored under the call, so that a turn that is resumed finds it and its answer.
   mode: 'pure',
-  label: ({ question }) => shorten(question, 80),
+  label: ({ question }) => question,
 
   async run({ question, choices = [], multi_select: multiSelect = false }, { askUser, signal }) {
     const answer = await askUser?.({ question, choices, multiSelect }, signal)

@@ -2,7 +2,6 @@
  * Delegates parts of a task to sub-agents and returns their summaries (contract §4.9).
  */
 import { z } from 'zod'
-import { shorten } from '../../lib/shorten.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { toErrorJson, truncateMiddle } from './support/result-json.ts'
 import { defineTool, type SubagentTask } from './tool.ts'
@@ -23,7 +22,10 @@ export default ({ maxChildren }: Pick<BuiltInToolDeps, 'maxChildren'>) =>
     description: `Let sub-agents (at most ${maxChildren} at once) do separate pieces of work with your tools. They know nothing but goal and context; you get a summary of each.`,
     parameters,
     mode: 'effect',
-    label: (args) => childTasksOf(args).map(firstLine).join(' · '),
+    label: (args) =>
+      childTasksOf(args)
+        .map(({ goal }) => goal)
+        .join(' · '),
 
     async run(args, { delegate, signal, limits }) {
       if (delegate === undefined)
@@ -57,9 +59,4 @@ export default ({ maxChildren }: Pick<BuiltInToolDeps, 'maxChildren'>) =>
 function childTasksOf({ goal, context = '', tasks }: Arguments): readonly SubagentTask[] {
   if (tasks !== undefined) return tasks.map((one) => ({ goal: one.goal, context: one.context ?? '' }))
   return goal === undefined ? [] : [{ goal, context }]
-}
-
-function firstLine({ goal }: SubagentTask): string {
-  const [line = ''] = goal.trim().split('\n', 1)
-  return shorten(line, 60)
 }

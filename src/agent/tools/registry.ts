@@ -165,7 +165,7 @@ export interface ParsedToolCall {
   /** The arguments as JSON, for plugins; they can be parsed again. */
   readonly jsonArguments: JsonObject
   readonly mode: ToolMode
-  /** One short line shown to the user; '' when the name is enough. */
+  /** See `ToolDefinition.label`; '' when the name is enough. */
   readonly label: string
   /** Messages about arguments that were ignored. */
   readonly warnings: readonly string[]

@@ -25,7 +25,7 @@ export default defineTool({
   parameters,
   // The message is stored with the result: a call that a crash interrupted has sent nothing.
   mode: 'idempotent',
-  label: ({ action, target = '' }) => (action === 'list' ? 'list' : target.slice(0, 80)),
+  label: ({ action, target = '' }) => (action === 'list' ? 'list' : target),
 
   async run({ action = 'send', target = '', message = '', media = [] }, { chatMessages, writeWithResult, signal }) {
     if (chatMessages === undefined || writeWithResult === undefined)

@@ -31,7 +31,7 @@ export default (deps: BuiltInToolDeps) =>
     description: 'Run a bash command. It gets no input; stdout and stderr come back together, long output is cut.',
     parameters,
     mode: 'effect',
-    label: ({ command }) => firstLine(command),
+    label: ({ command }) => command,
 
     async approval(args, context) {
       const { command, outside_sandbox: outside = false } = args
@@ -172,9 +172,4 @@ async function startInBackground(args: Arguments, cwd: string, context: ToolCont
   const options = { cwd, exposed: await context.attachments(), ...outsideOption(args) }
   const entry = processes.add(command, await environment.spawn(command, options), options)
   return toResultJson({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
-}
-
-function firstLine(command: string): string {
-  const [line = ''] = command.trim().split('\n', 1)
-  return line.length > 80 ? `${line.slice(0, 79)}…` : line
 }

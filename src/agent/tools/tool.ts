@@ -169,7 +169,10 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly mode: ToolMode | ((args: z.output<Schema>) => ToolMode)
   /** Whether the tool is available (a program is installed, a key is set). `false` hides it from the model. */
   check?(): boolean | Promise<boolean>
-  /** One short line shown to the user: `ls -la`, `README.md`. Without it only the name is shown. */
+  /**
+   * What the call works on, for the user: `ls -la`, `README.md`. Without it only the name is shown. Return the whole text: the
+   * gateway takes secrets out of it before it makes one short line of it.
+   */
   label?(args: z.output<Schema>): string
   /**
    * Whether a user must allow this call; undefined lets it run. Judged on the arguments with which the tool would run, and

@@ -1,7 +1,7 @@
 /**
  * What the commands for conversations do and reply.
  */
-import { shorten } from '../../lib/shorten.ts'
+import { toShortLine } from '../../lib/redact.ts'
 import type { CommandContext, CommandReply, CommandServices } from '../command.ts'
 import type { ConversationEntry, RetryResult, UndoResult } from '../conversation.ts'
 import { toTitle } from './title.ts'
@@ -11,7 +11,7 @@ type Reply = Promise<string | CommandReply>
 const notBegun = 'This conversation has not begun yet. Write to me first.'
 
 export async function title({ sessionKey, args }: CommandContext, services: CommandServices): Reply {
-  const name = toTitle(args)
+  const name = toTitle(services.withhold(args))
   if (name === '') {
     const { sessionId, title: current } = await services.sessionStatus(sessionKey)
     if (sessionId === null) return notBegun
@@ -30,6 +30,7 @@ export async function sessions(context: CommandContext, services: CommandService
   const { list } = await services.conversations()
   const { title: current, sessionId } = await services.sessionStatus(context.sessionKey)
   const entries = await list(context, maxShown)
+  const labelOf = labelsFor(services)
   if (entries.length === 0) return 'There are no earlier conversations here. `/new` starts another one.'
   const here = sessionId === null ? [] : [`**Now** ${current === '' ? 'without a name' : current} (\`${sessionId}\`)`]
   const lines = entries.map((entry, index) => `${index + 1}. ${labelOf(entry)} · ${formatDay(entry.at)}`)
@@ -44,6 +45,7 @@ export async function resume(context: CommandContext, services: CommandServices)
   const found = findConversation(entries, wanted)
   if (found.length === 0) return 'There is no such conversation here. `/sessions` lists those that you can continue.'
   const [entry, ...others] = found
+  const labelOf = labelsFor(services)
   if (entry === undefined || others.length > 0) {
     const choices = found.slice(0, maxShown).map((one) => `- \`${one.id}\` ${labelOf(one)} · ${formatDay(one.at)}`)
     return `Several conversations match. Use the id of one:\n\n${choices.join('\n')}`
@@ -51,7 +53,7 @@ export async function resume(context: CommandContext, services: CommandServices)
   return conversations.open(context, entry, (result) =>
     result.kind === 'in-use'
       ? `Another chat is in the conversation **${labelOf(entry)}** now. Write there, or start another conversation there first.`
-      : `Continues: **${labelOf(entry)}** (${result.messages} messages).${result.last === '' ? '' : ` The last one:\n\n> ${excerpt(result.last, 300)}`}`,
+      : `Continues: **${labelOf(entry)}** (${result.messages} messages).${result.last === '' ? '' : ` The last one:\n\n> ${excerpt(services, result.last, 300)}`}`,
   )
 }
 
@@ -86,20 +88,24 @@ export async function undo(context: CommandContext, services: CommandServices): 
   if (!Number.isInteger(count) || count < 1 || count > maxUndo)
     return `Write \`/undo\`, or \`/undo <number>\` with a number from 1 to ${maxUndo}.`
   const conversations = await services.conversations()
-  return conversations.undo(context, count, (result) => undoText(result, count))
+  return conversations.undo(context, count, (result) => undoText(services, result, count))
 }
 
-function undoText({ count, text, usedTools, reachesSummary }: UndoResult, requested: number): string {
+function undoText(
+  services: CommandServices,
+  { count, text, usedTools, reachesSummary }: UndoResult,
+  requested: number,
+): string {
   const limit = reachesSummary ? ' What was said before is summarised, and a summary cannot be taken back.' : ''
   if (count === 0) return reachesSummary ? `I can take nothing back.${limit}` : 'There is nothing to take back.'
   const what = count === 1 ? 'your last message and its answer' : `your last ${count} messages and their answers`
   const fewer = count < requested && !reachesSummary ? ' That was everything.' : limit
   const effects = usedTools ? ' What I did with tools meanwhile stays done.' : ''
-  return `↩️ Took back ${what}, from “${excerpt(text, 100)}” on.${fewer}${effects}`
+  return `↩️ Took back ${what}, from “${excerpt(services, text, 100)}” on.${fewer}${effects}`
 }
 
 export async function branch(context: CommandContext, services: CommandServices): Reply {
-  const name = toTitle(context.args)
+  const name = toTitle(services.withhold(context.args))
   const conversations = await services.conversations()
   return conversations.branch(context, name, (result) =>
     result.kind === 'nothing'
@@ -153,14 +159,13 @@ export async function insights(context: CommandContext, services: CommandService
   return `${lines.join('  \n')}\n\n${perDay.join('\n')}`
 }
 
-function labelOf({ label }: ConversationEntry): string {
-  return excerpt(label, maxLabelChars)
+function labelsFor(services: CommandServices): (entry: ConversationEntry) => string {
+  return ({ label }) => excerpt(services, label, maxLabelChars)
 }
 
 /** One line of bounded length, without characters that change how the rest is read. */
-function excerpt(text: string, maxChars: number): string {
-  const flat = toTitle(text.slice(0, maxChars * 4), maxChars * 4).replace(/[`*_~|[\]]/g, '')
-  return shorten(flat, maxChars)
+function excerpt({ withhold }: CommandServices, text: string, maxChars: number): string {
+  return toShortLine(text, maxChars, withhold).replace(/[`*_~|[\]]/g, '')
 }
 
 /** `2026-11-23 14:05` in local time. */

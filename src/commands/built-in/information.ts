@@ -71,7 +71,7 @@ export const statusCommand: CommandDefinition = {
     const lines = [
       `**Session** \`${session.sessionId ?? 'not begun'}\`${session.title === '' ? '' : ` · ${session.title}`}`,
       `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
-      ...(waiting === undefined ? [] : [`**Waits for your answer** ${firstLine(waiting.text)}`]),
+      ...(waiting === undefined ? [] : [`**Waits for your answer** ${firstLine(services.withhold(waiting.text))}`]),
       ...(yolo ? ['⚠️ **Runs commands of owners without asking** (`/yolo` ends it)'] : []),
       `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out`,
       `**Model** ${gateway.model === '' ? gateway.provider : `${gateway.model} (${gateway.provider})`}`,

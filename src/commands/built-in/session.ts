@@ -14,7 +14,7 @@ export const newCommand: CommandDefinition = {
   queue: 'control',
   destructiveEffect: 'ends this conversation: I will not remember it in the next one.',
   async run({ sessionKey, source, args }, services) {
-    const title = toTitle(args)
+    const title = toTitle(services.withhold(args))
     await services.resetSession(sessionKey, source, title)
     return title === '' ? '✨ New conversation. What can I do for you?' : `✨ New conversation: ${title}`
   },

@@ -2,6 +2,7 @@
  * What `/background`, `/agents` and `/stop <task>` do.
  */
 import { formatDuration } from '../../lib/duration.ts'
+import { toShortLine } from '../../lib/redact.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { CommandContext, CommandServices } from '../command.ts'
 
@@ -13,7 +14,7 @@ export async function background(context: CommandContext, services: CommandServi
   const result = await (await services.tasks()).start(context, prompt)
   if (result.status === 'too-many')
     return `You have ${result.limit} tasks in the background, the maximum. \`/agents\` lists them, and \`/stop <task>\` ends one.`
-  return `🔄 Background task started: ${toMarkdownLabel(prompt, previewChars)}\nTask ID: \`${result.id}\`\nThe result comes to this chat. The task knows nothing of our conversation, and cannot ask you.`
+  return `🔄 Background task started: ${preview(services, prompt)}\nTask ID: \`${result.id}\`\nThe result comes to this chat. The task knows nothing of our conversation, and cannot ask you.`
 }
 
 export async function agents(context: CommandContext, services: CommandServices): Promise<string> {
@@ -21,7 +22,7 @@ export async function agents(context: CommandContext, services: CommandServices)
   if (open.length === 0) return 'No task runs in the background. `/background <prompt>` starts one.'
   const lines = open.map(
     ({ id, by, ageMs, prompt }) =>
-      `- \`${id}\` · ${by} · ${formatDuration(ageMs)} · ${toMarkdownLabel(prompt, previewChars)}`,
+      `- \`${id}\` · ${toMarkdownLabel(by)} · ${formatDuration(ageMs)} · ${preview(services, prompt)}`,
   )
   return `**In the background**\n\n${lines.join('\n')}\n\n\`/stop <task>\` ends one.`
 }
@@ -30,4 +31,9 @@ export async function stopTask(context: CommandContext, services: CommandService
   const id = context.args.trim()
   if (await (await services.tasks()).stop(context, id)) return `⏹ Stopped the task \`${id}\`.`
   return 'I know no such task of yours. `/agents` lists them; `/stop` alone ends what I do in this chat.'
+}
+
+/** One line; a prompt is the text of a person. */
+function preview({ withhold }: CommandServices, prompt: string): string {
+  return toMarkdownLabel(toShortLine(prompt, previewChars, withhold), previewChars * 2)
 }

@@ -8,6 +8,7 @@ import type { ProgressListener } from '../../agent/loop/journal.ts'
 import { ModelError } from '../../agent/models/provider.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
+import { toShortLine } from '../../lib/redact.ts'
 import { linkAbortSignal } from '../../lib/timers.ts'
 import { type BackgroundTask, hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import type { HookEventListener } from '../../message/hook-events.ts'
@@ -83,6 +84,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   let draft = outbox.openDraft({ target, turnId, part, resumed: turn.resumed, ...replyTo })
   const answered = messageId === undefined ? {} : { messageId }
   let trouble: TroubleWatch | undefined
+  const withhold = withholdingBy(deps)
   const publish = (activity: TurnActivity) => publishActivity(deps, target, activity)
   const status = createStatus(deps, turn, target, typing.signal)
   let text = ''
@@ -104,13 +106,13 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
         return trouble.begin()
       },
       onToolStart(call, label) {
-        const tool = { callId: call.id, tool: call.name, label: outbox.withhold(label) }
-        publish({ kind: 'tool-started', turnId, ...tool })
-        status.show((display) => display.toolStarted({ ...tool, arguments: call.arguments }))
+        const tool = { callId: call.id, tool: call.name }
+        publish({ kind: 'tool-started', turnId, ...tool, label: toShortLine(label, maxActivityChars, withhold) })
+        status.show((display) => display.toolStarted({ ...tool, label, arguments: call.arguments }))
       },
-      onToolEnd(call, ok, full) {
-        const summary = outbox.withhold(full)
-        publish({ kind: 'tool-ended', turnId, callId: call.id, tool: call.name, ok, summary })
+      onToolEnd(call, ok, summary) {
+        const shown = toShortLine(summary, maxActivityChars, withhold)
+        publish({ kind: 'tool-ended', turnId, callId: call.id, tool: call.name, ok, summary: shown })
         status.show((display) => display.toolEnded(call.id, ok, summary))
       },
       onIteration(iteration, tools) {
@@ -165,6 +167,14 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   }
 }
 
+/** Of a label and of a result, for platforms that show tools live. */
+const maxActivityChars = 200
+
+/** Takes out known secrets, and what looks like one. */
+function withholdingBy({ outbox, redact }: Pick<TurnProgressDeps, 'outbox' | 'redact'>): (text: string) => string {
+  return (text) => redact(outbox.withhold(text))
+}
+
 interface Status {
   /** Loads the display if the conversation shows something. */
   show(change: (display: TurnStatusDisplay) => void): void
@@ -174,7 +184,8 @@ interface Status {
 
 /** The messages that show what the turn does. They neither delay nor break it. */
 function createStatus(deps: TurnProgressDeps, turn: Turn, target: Target, ended: AbortSignal): Status {
-  const { outbox, redact, sleep, log } = deps
+  const { outbox, sleep, log } = deps
+  const redact = withholdingBy(deps)
   const hasReader = turn.event.task === undefined && hasWaitingUser(turn.event)
   let loading: Promise<TurnStatusDisplay> | undefined
 

@@ -1,7 +1,7 @@
 /**
  * The lines that show the tools of a turn in a chat, as Markdown.
  */
-import { shortenLine } from '../../lib/shorten.ts'
+import { toShortLine } from '../../lib/redact.ts'
 import type { ToolProgressMode } from '../../message/conversation-choices.ts'
 
 export interface StartedTool {
@@ -46,7 +46,7 @@ const maxVerboseChars = 150
 export function createToolLines(mode: Exclude<ToolProgressMode, 'off'>, redact: (text: string) => string): ToolLines {
   const lines: Line[] = []
   const isVerbose = mode === 'verbose'
-  const shorten = (text: string) => shortenLine(redact(text), isVerbose ? maxVerboseChars : maxDetailChars)
+  const shorten = (text: string) => toShortLine(text, isVerbose ? maxVerboseChars : maxDetailChars, redact)
 
   return {
     start({ callId, tool, label, arguments: args }) {

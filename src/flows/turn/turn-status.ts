@@ -4,7 +4,7 @@
  */
 import { formatDuration } from '../../lib/duration.ts'
 import type { Logger } from '../../lib/log.ts'
-import { shortenLine } from '../../lib/shorten.ts'
+import { toShortLine } from '../../lib/redact.ts'
 import type { Target } from '../../message/source.ts'
 import type { Outbox, StatusMessage, StatusOptions } from '../../outbox/outbox.ts'
 import type { DisplaySettings } from './config.ts'
@@ -81,7 +81,7 @@ export function createTurnStatusDisplay(deps: TurnStatusDeps): TurnStatusDisplay
 }
 
 function describeTool({ tool, label }: StartedTool, redact: (text: string) => string): string {
-  const subject = shortenLine(redact(label), maxActivityChars)
+  const subject = toShortLine(label, maxActivityChars, redact)
   return `${formatTool(tool)}${subject === '' ? '' : ` ${formatCode(subject)}`}`
 }
 

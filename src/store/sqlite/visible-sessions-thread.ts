@@ -11,7 +11,7 @@ const visibleKeys = `select session_key from lanes where session_key = :key or (
   and json_extract(source, '$.chatType') = 'dm' and json_extract(source, '$.userId') = :user)`
 
 const listSessions = `select id as session, updated_at as at, '' as role,
-  coalesce(nullif(title, ''), (select substr(content, 1, 200) from messages
+  coalesce(nullif(title, ''), (select substr(content, 1, 2000) from messages
     where session_id = sessions.id and role = 'user' order by ord limit 1), '') as text
   from sessions where session_key in (${visibleKeys}) order by updated_at desc limit :limit`
 

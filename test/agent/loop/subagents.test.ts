@@ -225,7 +225,7 @@ test('the progress of a turn shows the tools of its sub-agents', async () => {
   assert.deepEqual(listener.tools.slice(1, 3), ['begin d.0.x label of {}', 'ok d.0.x nothing'])
   const parsed = bound.parse({ tasks: [{ goal: 'look\naround' }, { goal: 'x'.repeat(100) }] })
   assert.ok(parsed.ok)
-  assert.equal(parsed.call.label, `look · ${'x'.repeat(59)}…`)
+  assert.equal(parsed.call.label, `look\naround · ${'x'.repeat(100)}`)
   assert.equal(parsed.call.mode, 'effect', 'after a crash its outcome is unknown')
 })
 

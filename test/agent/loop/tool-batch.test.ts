@@ -105,7 +105,7 @@ test('a call is recorded as started before it runs, and its result before the ne
   assert.deepEqual(journal.events, ['start a', 'end a done'])
 })
 
-test('the listener receives the start and the end of each tool, with truncated results', async () => {
+test('the listener receives the start and the end of each tool, with its whole result', async () => {
   const tools = createTestTools({
     long: async () => 'x'.repeat(300),
     bad: async () => '{"error":"no"}',
@@ -122,7 +122,7 @@ test('the listener receives the start and the end of each tool, with truncated r
     'begin c label of {}',
     'failed b {"error":"no"}',
     'failed c {"error":"boom"}',
-    `ok a ${'x'.repeat(200)}…`,
+    `ok a ${'x'.repeat(300)}`,
   ])
 })
 

@@ -102,10 +102,22 @@ test('the mode of a call is known before it runs', async () => {
   assert.equal(modeOf('todo', {}), 'idempotent')
 })
 
-test('a call has one short line to show to the user', async () => {
+test('what a call works on is complete, so that secrets are found in it before it is shortened', async () => {
   await using setup = await registryWith({ directory: toolsDirectory })
-  const parsed = (await setup.registry.load()).parse('terminal', { command: '  ls -la\nrm x' })
-  assert.equal(parsed.ok && parsed.call.label, 'ls -la')
+  const loaded = await setup.registry.load()
+  const text = `${'x'.repeat(70)} first\n${'y'.repeat(300)}`
+  const calls: readonly [string, Readonly<Record<string, unknown>>][] = [
+    ['terminal', { command: text }],
+    ['delegate_task', { goal: text }],
+    ['clarify', { question: text }],
+    ['send_message', { target: text, message: 'hello' }],
+    ['search_files', { pattern: text }],
+    ['read_file', { path: text }],
+  ]
+  for (const [name, args] of calls) {
+    const parsed = loaded.parse(name, args)
+    assert.ok(parsed.ok && parsed.call.label.includes(text), name)
+  }
 })
 
 test('ignored arguments are logged once, and the call still runs', async () => {

@@ -87,11 +87,35 @@ test('the notifications of a turn without a platform message name none', (t) => 
   ])
 })
 
+test('a platform that shows the tools gets one line without secrets, wherever a secret stands', (t) => {
+  const seen: TurnActivity[] = []
+  const secret = 'hunter2-and-much-more'
+  const redact = (text: string) => text.replaceAll(secret, '***')
+  for (let start = 0; start <= 200; start += 1) {
+    const progress = startTurnProgress(
+      depsFor(openOutbox(t).outbox, seen, { redact }),
+      turnFor('m1'),
+      new AbortController().signal,
+    )
+    const call = { id: 'c1', name: 'terminal', arguments: '{}' }
+    const text = `${'x'.repeat(start)}${secret}\n${'y'.repeat(300)}`
+    progress.listener.onToolStart(call, text)
+    progress.listener.onToolEnd(call, true, text)
+    progress.close()
+  }
+  const shown = seen.flatMap((one) =>
+    one.kind === 'tool-started' ? [one.label] : one.kind === 'tool-ended' ? [one.summary] : [],
+  )
+  assert.equal(shown.length, 402)
+  for (const text of shown) assert.match(text, /^x*\*{0,3} ?y*…$/)
+})
+
 test('a turn that takes long says what it does, but not while it waits for a person', async (t) => {
   const { outbox, sender, time } = openOutbox(t, { remove: true })
   let isWaitingForUser = true
   const deps = depsFor(outbox, [], {
     isWaitingForUser: () => isWaitingForUser,
+    redact: (text) => text.replaceAll('hunter2', '***'),
     sleep: time.sleep,
     settings: () => settingsOf({ tool_progress: 'off' }, 180),
   })
@@ -107,9 +131,9 @@ test('a turn that takes long says what it does, but not while it waits for a per
   await advance(180_000)
   assert.deepEqual(sender.texts(), [])
   isWaitingForUser = false
-  progress.listener.onToolStart({ id: 'c1', name: 'terminal', arguments: '{}' }, 'npm test')
+  progress.listener.onToolStart({ id: 'c1', name: 'terminal', arguments: '{}' }, 'npm test\nhunter2')
   await advance(180_000)
-  assert.deepEqual(sender.texts(), ['⏳ Still working (6 min): **terminal** `npm test`'])
+  assert.deepEqual(sender.texts(), ['⏳ Still working (6 min): **terminal** `npm test ***`'])
   progress.close()
   await advance(1_000)
   assert.equal(sender.shown.size, 0)

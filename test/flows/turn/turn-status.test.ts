@@ -65,7 +65,7 @@ test('lines are short, show no secret and contain no markup of a tool', () => {
   const lines = createToolLines('all', redact)
   lines.start(call('1', 'term`inal**', `echo hunter2 \`@everyone\`\u202e ${'x'.repeat(500)}`))
   const text = lines.text()
-  assert.ok(text.startsWith("⏳ **terminal** `echo *** '@everyone' xxx"))
+  assert.ok(text.startsWith("⏳ **terminal** `echo *** '@everyone'\\u202e xxx"))
   assert.ok(text.length < 100)
   for (let id = 2; id < 100; id += 1) lines.start(call(String(id)))
   assert.ok(lines.text().length < 1_900)
