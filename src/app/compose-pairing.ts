@@ -1,8 +1,9 @@
 /**
  * Composes pairing. Its code and its files are loaded with the first refused message, or with the first request of an owner.
  */
+
+import type { HandleRefusal } from '../flows/access-refusals.ts'
 import type { PairingAdmin } from '../flows/pairing-admin.ts'
-import type { HandleRefusal } from '../flows/refusals.ts'
 import { isHermesError } from '../lib/errors.ts'
 import { defaultProfile, locateProfile } from '../lib/profiles.ts'
 import type { Outbox } from '../outbox/outbox.ts'
@@ -21,7 +22,7 @@ export function composePairing(context: AppContext, outbox: Pick<Outbox, 'prepar
 
   async function open() {
     const { createPairingAdmin } = await import('../flows/pairing-admin.ts')
-    const { createRefusals } = await import('../flows/refusals.ts')
+    const { createAccessRefusals } = await import('../flows/access-refusals.ts')
     const admin = createPairingAdmin({
       home: options.home,
       environment: config.environment,
@@ -36,7 +37,7 @@ export function composePairing(context: AppContext, outbox: Pick<Outbox, 'prepar
     const { pairing } = admin
     const { profile } = locateProfile(options.home.root)
     const command = profile === defaultProfile ? 'hermes' : `hermes -p ${profile}`
-    const refused = createRefusals({ store, outbox, pairing, command, policyOf, clock, log, failpoint })
+    const refused = createAccessRefusals({ store, outbox, pairing, command, policyOf, clock, log, failpoint })
     return { admin, refused }
   }
 

@@ -210,15 +210,16 @@ export function* findEventState(seq: number): Transaction<
 
 const selectKind = query((db, p: { seq: number }) => db.selectFrom('inbox').select('kind').where('seq', '=', p.seq))
 
-/** The kind of a stored event. */
 const selectPayload = query((db, p: { seq: number }) =>
   db.selectFrom('inbox').select('payload').where('seq', '=', p.seq),
 )
 
+/** A stored event as JSON. */
 export function* findEventPayload(seq: number): Transaction<string | undefined> {
   return (yield* row(selectPayload, { seq }))?.payload
 }
 
+/** The kind of a stored event. */
 export function* findEventKind(seq: number): Transaction<string | undefined> {
   return (yield* row(selectKind, { seq }))?.kind
 }

@@ -1,6 +1,6 @@
 /**
  * Chats that no longer take messages (contract §3.11): the platform has answered that the chat does not exist, or that the bot
- * was blocked or removed. what no one in the chat has asked for is not sent there, until a message from the chat or a
+ * was blocked or removed. What no one in the chat has asked for is not sent there, until a message from the chat or a
  * delivered message shows that it works again, or a person asks for another try.
  */
 import { exec, query, row, type Transaction } from '../store/query.ts'

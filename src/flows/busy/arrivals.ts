@@ -22,7 +22,7 @@ import type { DisplayConfig } from '../turn/config.ts'
 import { type Acknowledged, createAcknowledgements, needsTip } from './acknowledgements.ts'
 import { type BusyDecision, chosenMode, decide, isInteractive } from './decide.ts'
 import type { BusyDeps } from './deps.ts'
-import { createRefusals, refusedResult } from './refusals.ts'
+import { createFullQueueNotices, refusedResult } from './full-queue.ts'
 
 /** What happened to a message. */
 export type ArrivalResult = 'waits' | 'interrupts' | 'steers' | 'refused'
@@ -63,7 +63,7 @@ interface WrittenArrival {
 export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
   const { engine, running, settings, clock, log } = deps
   const acknowledgements = createAcknowledgements(deps)
-  const refusals = createRefusals(deps)
+  const fullQueue = createFullQueueNotices(deps)
 
   function arrive(
     key: SessionKey,
@@ -93,7 +93,7 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
           deps.turnResults.publish(refused, refusedResult(settings().display.busy_queue_limit))
           const isDue = isInteractive(event) && isAcknowledged
           // A burst is reported once.
-          if (!isDue || refusals.schedule(key))
+          if (!isDue || fullQueue.schedule(key))
             log.warn(
               { event: 'inbox.queue_full', session: key, seq: refused },
               'a message was not taken: the queue is full',
@@ -153,7 +153,7 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
     if (ack !== undefined) acknowledgements.sent(key)
   }
 
-  return { arrive, announceRefused: refusals.announce }
+  return { arrive, announceRefused: fullQueue.announce }
 }
 
 function toPrevious({ payload, busy_mode: mode, accepted_at }: WaitingMessage, now: number, quietMs: number) {

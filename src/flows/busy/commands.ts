@@ -29,11 +29,11 @@ export function createBusyServices({
 }: BusyServicesDeps): BusyServices {
   return {
     enqueue(key, { seq: commandSeq, event: typed }, { mode, text }, say) {
-      const files = typed.attachments?.[0]
+      const file = typed.attachments?.[0]
       const event = {
         ...typed,
         text,
-        messageType: files?.kind ?? ('text' as const),
+        messageType: file?.kind ?? ('text' as const),
         busyMode: mode,
         // The text after the command is never a command itself.
         allowGatewayControl: false,

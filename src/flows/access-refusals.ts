@@ -42,7 +42,7 @@ const keyPrefix = 'pairing:'
 
 type Outcome = RequestResult['status'] | 'waiting' | 'none' | 'failed'
 
-export function createRefusals(deps: RefusalsDeps): HandleRefusal {
+export function createAccessRefusals(deps: RefusalsDeps): HandleRefusal {
   const { store, outbox, pairing, clock, log, failpoint } = deps
   const handledAt = createLruCache<number>(maxPeople)
   const running = new Map<string, Promise<void>>()

@@ -30,7 +30,7 @@ export function refusedResult(limit: number): TurnResult {
 
 type RefusalDeps = Pick<BusyDeps, 'store' | 'outbox' | 'settings' | 'stopping' | 'clock' | 'log'>
 
-export function createRefusals({ store, outbox, settings, stopping, clock, log }: RefusalDeps) {
+export function createFullQueueNotices({ store, outbox, settings, stopping, clock, log }: RefusalDeps) {
   const bursts = new Map<SessionKey, { readonly since: number; timer: NodeJS.Timeout }>()
 
   async function announce(key: SessionKey): Promise<void> {
