@@ -106,17 +106,6 @@ test('a command of a tool ends with the turn that a new message interrupts', asy
   )
 })
 
-test('hooks learn that a turn was interrupted and not completed', async (t) => {
-  const gateway = await startWith(t, { busy_input_mode: 'interrupt' }, { replies: [silentModel] })
-  await gateway.say('first')
-  await gateway.modelRequest(0)
-  await gateway.say('second')
-  await gateway.waitForReply('second')
-  const end = await gateway.waitForEvent('agent:end')
-  assert.equal(end.context['message'], 'first')
-  assert.equal(end.context['response'], '')
-})
-
 test('in the mode queue each message gets a turn of its own, in order', async (t) => {
   const held = Promise.withResolvers<void>()
   const gateway = await startWith(
@@ -405,25 +394,6 @@ test('an edit and a deletion change a message that /queue has put off', async (t
   assert.ok(!texts.some((text) => text.includes('secnd') || text.includes('You said: third')), JSON.stringify(texts))
 })
 
-test('a message that was deleted after it interrupted a turn leaves nothing without an end', async (t) => {
-  const gateway = await startWith(t, { busy_input_mode: 'interrupt' }, { startNow: false })
-  const pipe = join(gateway.home.root, 'pid')
-  execFileSync('mkfifo', [pipe])
-  // The tool ends late, so that the message still waits when it is deleted.
-  gateway.model.enqueue(terminalCall(`trap 'sleep 0.3' TERM; echo ready > ${pipe}; sleep 60 & wait`))
-  await (await gateway.start()).initialConnectsDone()
-  await gateway.say('work')
-  await readFile(pipe, 'utf8')
-  await gateway.say('second', { id: 'm2' })
-  await gateway.platform.remove('m2', {})
-  await gateway.waitForEvent('agent:end')
-  const audit = await auditOf(t, gateway)
-  assert.ok(
-    audit.every(({ finally: final }) => final === 'silent' || final === 'answered'),
-    JSON.stringify(audit),
-  )
-})
-
 test('texts of one person that follow each other at once become one turn where that is configured', async (t) => {
   const held = Promise.withResolvers<void>()
   const gateway = await startWith(
@@ -523,16 +493,31 @@ test('a photo whose first companion was deleted joins no other message', async (
   assert.deepEqual(turnStates(gateway), ['done', 'done', 'done'])
 })
 
-test('a burst of messages of one person costs another conversation nothing', async (t) => {
-  const gateway = await startWith(t, { busy_input_mode: 'queue' }, { replies: [silentModel] })
+test('a message that was deleted after it interrupted a turn leaves nothing without an end', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt' },
+    { replies: [silentModel, { text: 'done later', gate: () => held.promise }] },
+  )
   await gateway.say('first')
   await gateway.modelRequest(0)
-  const flood = Promise.all(Array.from({ length: 200 }, (_, index) => gateway.platform.say(`flood ${index}`)))
-  await gateway.say('hello', { chat: 'other' })
-  await gateway.waitForReply('hello', 'other')
-  await flood
-  await gateway.until(({ key }) => key.startsWith('refused:'))
-  assert.equal(rowsIn(gateway.home, "select seq from inbox where state = 'queued'").length, 32)
-  // Only the first message of each conversation has a turn.
-  assert.equal(rowsIn(gateway.home, 'select id from turns').length, 2)
+  await runCommand(gateway, '/queue later')
+  await gateway.say('second', { id: 'm2' })
+  // The message that interrupted waits behind the one that /queue has put off.
+  await gateway.modelRequest(1)
+  await gateway.platform.remove('m2', {})
+  held.resolve()
+  await gateway.waitForReply('done later')
+  const audit = await auditOf(t, gateway)
+  assert.deepEqual(turnStates(gateway), ['interrupted', 'done'])
+  assert.deepEqual(
+    audit.map(({ ending, finally: final }) => [ending, final]),
+    [
+      ['silent', 'silent'],
+      ['answered', 'answered'],
+      ['answered', 'answered'],
+      ['silent', 'silent'],
+    ],
+  )
 })

@@ -15,18 +15,25 @@ test('at 50 messages per second over 200 conversations each one is answered once
     model: ({ lastUserText }) => ({ text: `re ${lastUserText}` }),
     gateway: { log: { pretty: false, level: 'error' } },
   })
+  // Of each ten messages that are sent together, three are of one conversation, so that they wait for each other.
+  const chatOf = (index: number) => (index % 10 < 3 ? `busy ${Math.floor(index / 10)}` : `chat ${index}`)
+  const texts = Map.groupBy(
+    Array.from({ length: count }, (_, index) => index),
+    chatOf,
+  )
+  assert.equal(texts.size, 200)
   const begun = performance.now()
   const sent: Promise<void>[] = []
   for (let index = 0; index < count; index++) {
-    await wait(Math.max(0, begun + (index * 1_000) / perSecond - performance.now()))
-    sent.push(gateway.say(`${index}`, { chat: `chat ${index % 200}` }))
+    const due = begun + (Math.floor(index / 10) * 10_000) / perSecond
+    if (due > performance.now()) await wait(due - performance.now())
+    sent.push(gateway.say(`${index}`, { chat: chatOf(index) }))
   }
   await Promise.all(sent)
-  for (let chat = 0; chat < 200; chat++) {
-    const expected = Array.from({ length: count }, (_, index) => index).filter((index) => index % 200 === chat)
-    await gateway.waitForReply(`re ${expected.at(-1)}`, `chat ${chat}`)
+  for (const [chat, expected] of texts) {
+    await gateway.waitForReply(`re ${expected.at(-1)}`, chat)
     assert.deepEqual(
-      gateway.replies(`chat ${chat}`),
+      gateway.replies(chat),
       expected.map((index) => `re ${index}`),
     )
   }

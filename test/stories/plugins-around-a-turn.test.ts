@@ -78,6 +78,34 @@ test('a turn interrupted by the gateway calls on_session_end, and its session do
   ])
 })
 
+test('hooks learn that a newer message interrupted a turn, which is not completed', async (t) => {
+  const gateway = await withPlugin(t, turnHooks, {
+    config: { plugins: { enabled: ['witness'] }, display: { busy_input_mode: 'interrupt' } },
+    replies: [{ hang: 'headers' }, { text: 'two' }],
+  })
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.say('second')
+  await gateway.waitForReply('two')
+  await gateway.stop()
+  assert.deepEqual(called(gateway), [
+    'on_session_start fake fake_dm',
+    'pre_llm_call true first',
+    'on_session_end false true',
+    'pre_llm_call false second',
+    'post_llm_call two',
+    'on_session_end true false',
+  ])
+  const ends = gateway.events.filter(({ name }) => name === 'agent:end')
+  assert.deepEqual(
+    ends.map(({ context: { message, response } }) => [message, response]),
+    [
+      ['first', ''],
+      ['second', 'two'],
+    ],
+  )
+})
+
 test('a forced stop during a turn calls on_session_end', async (t) => {
   const gateway = await withPlugin(t, turnHooks, { replies: [{ text: 'one two three', hang: 'stream', hangAfter: 2 }] })
   await gateway.say('tell me')
