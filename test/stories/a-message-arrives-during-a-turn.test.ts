@@ -181,6 +181,23 @@ test('in the mode steer a message reaches the model after the tool that runs', a
   )
 })
 
+test('long messages that do not fit after one tool wait instead of filling the window of the model', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'steer' }, { startNow: false })
+  const pipe = join(gateway.home.root, 'go')
+  execFileSync('mkfifo', [pipe])
+  gateway.model.enqueue(terminalCall(`echo ready > ${pipe}; cat ${pipe}`))
+  await (await gateway.start()).initialConnectsDone()
+  await gateway.say('work')
+  await readFile(pipe, 'utf8')
+  await gateway.say(`first ${'x'.repeat(40_000)}`)
+  await gateway.say(`second ${'y'.repeat(40_000)}`)
+  execFileSync('sh', ['-c', `echo go > ${pipe}`])
+  await gateway.waitForReply('second')
+  const inTurn = conversation(await gateway.modelRequest(1)).join('')
+  assert.deepEqual([inTurn.includes('first x'), inTurn.includes('second y')], [true, false])
+  assert.deepEqual(turnStates(gateway), ['done', 'done'])
+})
+
 test('a message that is steered into a turn without further tools becomes the next turn', async (t) => {
   const held = Promise.withResolvers<void>()
   const gateway = await startWith(

@@ -24,12 +24,15 @@ type SteerRules = Pick<ClaimRules, 'authorityOf' | 'lowerAuthority' | 'isShared'
 export function* takeSteered(rules: SteerRules, turn: Turn, ord: number, now: number): Transaction<ChatMessage[]> {
   yield* checkFence(turn.fence)
   const taken: ChatMessage[] = []
+  let chars = 0
   for (const { seq, busy_mode, payload } of yield* listWaitingMessages(turn.sessionKey)) {
     if (busy_mode !== 'steer') continue
     const event = parseStoredEvent(payload)
     if (event.attachments !== undefined) continue
     if (!isSameAuthority(turn.authority, currentAuthority(rules, event))) continue
     const message = { role: 'user' as const, content: steeredText(event, rules.isShared(event.source)) }
+    chars += message.content.length
+    if (taken.length > 0 && chars > maxChars) break
     yield* bindMessage(seq, turn.id)
     yield* addTurnInput(turn.id, seq, 'steered')
     yield* appendMessage({ sessionId: turn.sessionId, turnId: turn.id, ord: ord + taken.length, message }, now)
@@ -39,6 +42,8 @@ export function* takeSteered(rules: SteerRules, turn: Turn, ord: number, now: nu
 }
 
 const maxNameChars = 64
+/** What does not fit waits for the next tool. */
+const maxChars = 64_000
 
 /** The origin is data for the model; it gives no rights. */
 function steeredText(event: MessageEvent, isShared: boolean): string {
