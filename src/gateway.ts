@@ -166,6 +166,7 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
       engine,
       backgroundTasks,
       announceRefused,
+      endRevoked: core.endRevoked,
       onlyPlatforms,
       failpoint,
     })
@@ -257,10 +258,17 @@ function followConfiguration(parts: Parts): void {
     if (options.onlyPlatforms === undefined) void checkSandbox(parts)
     core.hooks.applyConfig()
     agentRuntime.plugins.reconfigured(changed)
+    const before = accountDirectory.list()
     endpoints.supervisor
       .apply(accountDirectory.refresh())
       .catch((error) =>
         log.error({ event: 'platform.reconfigure_failed', err: error }, 'platforms were not reconfigured'),
+      )
+    if (!changed.some((path) => /^(?:platforms|gateway|environment)\b/.test(path))) return
+    core
+      .endRevoked(before)
+      .catch((error) =>
+        log.error({ event: 'access.messages_not_ended', err: error }, 'messages of revoked people were not ended'),
       )
   })
 }

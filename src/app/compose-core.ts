@@ -32,6 +32,7 @@ import type { SessionKey } from '../message/ids.ts'
 import type { Middleware } from '../middleware/managed-call.ts'
 import { createMiddleware } from '../middleware/middleware.ts'
 import { createOutbox, type Outbox } from '../outbox/outbox.ts'
+import type { PlatformAccount } from '../platforms/accounts.ts'
 import { createAgentHooks } from '../plugins/agent-hooks.ts'
 import { createDaemons, type Daemons } from '../plugins/daemons/daemons.ts'
 import {
@@ -100,6 +101,8 @@ export interface Core {
   readonly pluginRegistries: PluginRegistries
   readonly approvals: Approvals
   readonly sessionServices: SessionServices
+  /** Ends the messages of people who had access by these accounts, and have none now. Rejects `store/…`. */
+  endRevoked(before?: readonly PlatformAccount[]): Promise<void>
   readonly inbox: Inbox
   readonly backgroundTasks: BackgroundTasks
   readonly pause: PauseControl
@@ -178,7 +181,12 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
       void approvals.questions.turnEnded(replaced.sessionKey)
     },
   })
-  const pairing = composePairing(context, outbox)
+  async function endRevoked(before?: readonly PlatformAccount[]): Promise<void> {
+    const after = accountDirectory.list()
+    const { endRevokedMessages } = await import('../flows/revoked-access.ts')
+    await endRevokedMessages({ store, stopEvent: sessionServices.stopEvent, clock, log }, after, before)
+  }
+  const pairing = composePairing(context, outbox, endRevoked)
   const busy = composeBusyArrivals(context, { engine, runningTurns, turnResults, outbox })
   const inbox = composeInbox(context, {
     onClosed: composeDrainNotices(context, { engine, outbox }),
@@ -222,6 +230,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     pluginRegistries,
     approvals,
     sessionServices,
+    endRevoked,
     inbox,
     backgroundTasks,
     busyArrivals: busy,

@@ -7,6 +7,7 @@ import type { PairingAdmin } from '../flows/pairing-admin.ts'
 import { isHermesError } from '../lib/errors.ts'
 import { defaultProfile, locateProfile } from '../lib/profiles.ts'
 import type { Outbox } from '../outbox/outbox.ts'
+import type { PlatformAccount } from '../platforms/accounts.ts'
 import type { AppContext } from './context.ts'
 
 export interface PairingControl {
@@ -16,7 +17,12 @@ export interface PairingControl {
   readonly refused: HandleRefusal
 }
 
-export function composePairing(context: AppContext, outbox: Pick<Outbox, 'prepare'>): PairingControl {
+/** @param endRevoked ends the messages of people who had access by these accounts, and have none now */
+export function composePairing(
+  context: AppContext,
+  outbox: Pick<Outbox, 'prepare'>,
+  endRevoked: (before: readonly PlatformAccount[]) => Promise<void>,
+): PairingControl {
   const { options, config, accountDirectory, store, clock, log, failpoint } = context
   let opened: Promise<{ readonly admin: PairingAdmin; readonly refused: HandleRefusal }> | undefined
 
@@ -25,9 +31,17 @@ export function composePairing(context: AppContext, outbox: Pick<Outbox, 'prepar
     const { createAccessRefusals } = await import('../flows/access-refusals.ts')
     const admin = createPairingAdmin({
       home: options.home,
-      environment: config.environment,
+      environment() {
+        // `.env` may have changed a moment ago.
+        config.reload()
+        return config.environment()
+      },
       onChange(people) {
+        const before = accountDirectory.list()
         accountDirectory.setPaired(people)
+        endRevoked(before).catch((error: unknown) =>
+          log.error({ event: 'access.messages_not_ended', err: error }, 'messages of revoked people were not ended'),
+        )
         config.reload()
       },
       clock,

@@ -2,12 +2,11 @@
  * Selects the profile of a command: `--profile`, then HERMES_PROFILE, then a HERMES_HOME that is a profile, then the profile
  * that `hermes profile use` has set.
  */
-import { existsSync } from 'node:fs'
 import { homeDirectory, type ProcessEnvironment, processEnvironment } from '../config/environment.ts'
 import { HermesError, messageOf, systemCode } from '../lib/errors.ts'
 import { readTextIfExists } from '../lib/files.ts'
 import { createHomeLayout } from '../lib/home.ts'
-import { defaultProfile, findProfileNameProblem, locateProfile, profileHome } from '../lib/profiles.ts'
+import { defaultProfile, findProfileNameProblem, isProfileHome, locateProfile, profileHome } from '../lib/profiles.ts'
 
 export interface SelectedProfile {
   /** The home of `default`, below which the others are. */
@@ -64,7 +63,7 @@ export function selectProfile(
   const profile = named ?? (located === defaultProfile ? readStickyProfile(rootHome) : located)
   assertProfileName(profile)
   const home = profileHome(rootHome, profile)
-  if (profile === defaultProfile || existsSync(home)) return { rootHome, profile, home }
+  if (profile === defaultProfile || isProfileHome(home)) return { rootHome, profile, home }
   if (option === undefined && worksWithoutProfile(words)) return { rootHome, profile: defaultProfile, home: rootHome }
   throw profileNotFound(profile, rootHome)
 }

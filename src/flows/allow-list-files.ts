@@ -1,6 +1,7 @@
 /**
  * Adds a person who was approved to an allow list that exists, and removes one whose access was revoked (contract §3.10): the
- * variable `<PLATFORM>_ALLOWED_USERS` in `.env`, or `allow_from` in config.yaml. A list is never created.
+ * variable `<PLATFORM>_ALLOWED_USERS` in `.env`, or `allow_from` in config.yaml. A list is never created. A person is removed
+ * from the lists for groups and those of all accounts, too.
  */
 
 import { replaceDotenvList } from '../config/dotenv-lists.ts'
@@ -20,57 +21,92 @@ export interface AllowListFiles {
 type Path = readonly [string, ...string[]]
 
 /** A list that lets a person in. */
-type AllowList =
-  | { readonly kind: 'variable'; readonly name: string; readonly isEditable: boolean; readonly ids: readonly string[] }
+type AllowList = {
+  readonly ids: readonly string[]
+  /** `direct`: the list to which approvals are added. `gateway`: it counts on every platform. */
+  readonly scope: 'direct' | 'other' | 'gateway'
+} & (
+  | { readonly kind: 'variable'; readonly name: string; readonly isEditable: boolean }
   | {
       readonly kind: 'setting'
       readonly path: Path
-      readonly ids: readonly string[]
       /** The whole list as one text with commas. */
       readonly joined?: string
     }
+)
 
 /** Throws `config/unreadable`. */
 export function addToAllowList(files: AllowListFiles, platform: string, userId: string): void {
-  const [list] = allowListsOf(files, platform)
+  const list = allowListsOf(files, platform).find(({ scope }) => scope === 'direct')
   if (list === undefined || list.ids.includes('*') || list.ids.includes(userId)) return
-  if (list.kind === 'setting') editSetting(files, list, [...list.ids, userId])
-  else if (list.isEditable) replaceDotenvList(files.home.envFile, list.name, [...list.ids, userId])
+  replaceList(files, list, [...list.ids, userId])
 }
 
-/** Throws `config/unreadable`, and `pairing/listed` for a list that cannot be edited. */
-export function removeFromAllowLists(files: AllowListFiles, platform: string, userId: string): void {
-  for (const list of allowListsOf(files, platform)) {
-    if (!list.ids.includes(userId)) continue
-    const remaining = list.ids.filter((id) => id !== userId)
-    if (list.kind === 'setting') editSetting(files, list, remaining)
-    else if (list.isEditable) replaceDotenvList(files.home.envFile, list.name, remaining)
-    else throw new HermesError('pairing/listed', `The environment variable ${list.name} names ${userId}.`)
+/**
+ * Throws `config/unreadable`, and `pairing/listed` for lists that cannot be edited; nothing has changed then. A list of all
+ * platforms is edited only with `fromEveryPlatform`, because it may mean another person there.
+ */
+export function removeFromAllowLists(
+  files: AllowListFiles,
+  platform: string,
+  userId: string,
+  fromEveryPlatform = false,
+): void {
+  const lists = allowListsOf(files, platform).filter(({ ids }) => ids.includes(userId))
+  const others = lists.filter(
+    (list) => (list.scope === 'gateway' && !fromEveryPlatform) || (list.kind === 'variable' && !list.isEditable),
+  )
+  if (others.length > 0) {
+    const places = others.map((list) =>
+      list.kind === 'variable' ? `the variable ${list.name}` : `${list.path.join('.')} in config.yaml`,
+    )
+    throw new HermesError('pairing/listed', `${userId} is named by ${places.join(' and ')}.`)
   }
+  for (const list of lists) {
+    const remaining = list.ids.filter((id) => id !== userId)
+    replaceList(files, list, remaining)
+  }
+}
+
+function replaceList(files: AllowListFiles, list: AllowList, ids: readonly string[]): void {
+  if (list.kind === 'setting') editSetting(files, list, ids)
+  else if (list.isEditable) replaceDotenvList(files.home.envFile, list.name, ids)
 }
 
 /** The list in effect first. Empty lists are left out. */
 function allowListsOf({ home, environment }: AllowListFiles, platform: string): AllowList[] {
   const { values, originOf } = environment()
-  const name = `${platform.toUpperCase().replaceAll('-', '_')}_ALLOWED_USERS`
-  const value = Object.hasOwn(values, name) ? values[name] : undefined
-  const variable: AllowList[] =
-    value === undefined
-      ? []
-      : [{ kind: 'variable', name, isEditable: originOf(name)?.file !== 'environment', ids: splitIds(value) }]
-  const paths: readonly Path[] = [
-    ['platforms', platform, 'allow_from'],
-    ['gateway', 'platforms', platform, 'allow_from'],
-    [platform, 'allow_from'],
-  ]
+  const prefix = platform.toUpperCase().replaceAll('-', '_')
+  const variable = (name: string, scope: AllowList['scope']): AllowList[] => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    const isEditable = originOf(name)?.file !== 'environment'
+    return value === undefined ? [] : [{ kind: 'variable', name, scope, isEditable, ids: splitIds(value) }]
+  }
   const config = readConfig(home.configFile)
-  const settings = paths.flatMap((path): AllowList[] => {
-    const found = path.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), config)
-    if (Array.isArray(found)) return [{ kind: 'setting', path, ids: found.map(String) }]
+  const setting = (path: Path, scope: AllowList['scope']): AllowList[] => {
+    const found = valueAt(config, path)
+    if (Array.isArray(found)) return [{ kind: 'setting', path, scope, ids: found.map(String) }]
     if (typeof found !== 'string' && typeof found !== 'number') return []
-    return [{ kind: 'setting', path, ids: splitIds(String(found)), joined: String(found) }]
+    return [{ kind: 'setting', path, scope, ids: splitIds(String(found)), joined: String(found) }]
+  }
+  const sections: readonly Path[] = [['platforms', platform], ['gateway', 'platforms', platform], [platform]]
+  const accounts = sections.flatMap((section): Path[] => {
+    const found = valueAt(config, [...section, 'accounts'])
+    return isRecord(found) ? Object.keys(found).map((name): Path => [...section, 'accounts', name]) : []
   })
-  return [...variable, ...settings].filter(({ ids }) => ids.length > 0)
+  return [
+    ...variable(`${prefix}_ALLOWED_USERS`, 'direct'),
+    ...sections.flatMap((section) => setting([...section, 'allow_from'], 'direct')),
+    ...accounts.flatMap((section) => setting([...section, 'allow_from'], 'other')),
+    ...variable(`${prefix}_GROUP_ALLOWED_USERS`, 'other'),
+    ...[...sections, ...accounts].flatMap((section) => setting([...section, 'group_allow_from'], 'other')),
+    ...variable('GATEWAY_ALLOWED_USERS', 'gateway'),
+    ...setting(['gateway', 'allowed_users'], 'gateway'),
+  ].filter(({ ids }) => ids.length > 0)
+}
+
+function valueAt(config: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), config)
 }
 
 function editSetting(
@@ -85,7 +121,11 @@ function editSetting(
 
 function readConfig(path: string): unknown {
   try {
-    return parseYaml(readTextIfExists(path) ?? '', 'config.yaml').value
+    const { value, issues } = parseYaml(readTextIfExists(path) ?? '', 'config.yaml')
+    const [issue] = issues
+    // Whom a list names is unknown then.
+    if (issue !== undefined) throw new Error(`line ${issue.line}, column ${issue.column}: ${issue.message}`)
+    return value
   } catch (error) {
     throw new HermesError('config/unreadable', `${path}: ${messageOf(error)}`, { cause: error })
   }

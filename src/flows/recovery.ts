@@ -23,6 +23,8 @@ export interface RecoveryDeps {
   readonly backgroundTasks: Pick<BackgroundTasks, 'recover'>
   /** Tells the senders of a conversation that the queue had no room. Never rejects. */
   announceRefused(key: SessionKey): Promise<void>
+  /** Ends the messages of people who have lost their access meanwhile. */
+  endRevoked(): Promise<void>
   /** Only these platforms: a terminal with its own gateway leaves the work of the others to the daemon. */
   readonly onlyPlatforms: readonly string[] | undefined
   failpoint(point: string): void
@@ -37,11 +39,12 @@ export async function recover(deps: RecoveryDeps): Promise<void> {
   const now = deps.clock()
   const attempts = await store.run(() => assessCrash(isOwn, now))
   if (attempts > 0) log.warn({ event: 'recovery.crash_found', attempts }, 'the last process ended unexpectedly')
+  const queues = await store.run(listOpenQueues)
+  if (queues.length > 0) await deps.endRevoked()
   // Woken before the others, and one at a time: if one of them ends the gateway again, it is known which.
   const suspects = (await store.run(listSuspectSessions)).filter(isOwn).map((key) => brand<SessionKey>(key))
   engine.runOneAtATime(suspects)
   for (const key of suspects) engine.wake(key, 'turn')
-  const queues = await store.run(listOpenQueues)
   const interrupted = await store.run(sessionsWithOpenTurns)
   for (const { session_key, lane } of queues) if (isOwn(session_key)) engine.wake(brand<SessionKey>(session_key), lane)
   for (const key of interrupted) if (isOwn(key)) engine.wake(brand<SessionKey>(key), 'turn')

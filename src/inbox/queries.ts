@@ -242,6 +242,27 @@ export function* listSessionsWithRefused(): Transaction<readonly string[]> {
   return (yield* rows(selectRefused, {})).map(({ session_key }) => session_key)
 }
 
+const selectOpenTurnEvents = query((db, _: Record<never, never>) =>
+  db
+    .selectFrom('inbox')
+    .select(['seq', 'session_key', 'turn_id', 'payload'])
+    .where('lane', '=', 'turn')
+    .where(openCondition)
+    .orderBy('seq'),
+)
+
+/** The open events that begin turns or belong to them, the oldest first. */
+export function* listOpenTurnEvents(): Transaction<
+  readonly {
+    readonly seq: number
+    readonly session_key: string
+    readonly turn_id: string | null
+    readonly payload: string
+  }[]
+> {
+  return yield* rows(selectOpenTurnEvents, {})
+}
+
 const selectOpenEvents = query((db, p: { platform: string }) =>
   db
     .selectFrom('inbox')

@@ -2,7 +2,7 @@
  * Profiles: separate homes below one root home (seed 004). The profile `default` is the root home itself; every other one has
  * its whole tree in `<root home>/profiles/<name>`.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 export const defaultProfile = 'default'
@@ -26,6 +26,11 @@ export function findProfileNameProblem(name: string): string | undefined {
 /** @param name a valid name */
 export function profileHome(rootHome: string, name: string): string {
   return name === defaultProfile ? rootHome : join(rootHome, profilesDirectoryName, name)
+}
+
+/** Whether a profile has this home. A link is no home of a profile: a command could change what lies elsewhere. */
+export function isProfileHome(home: string): boolean {
+  return lstatSync(home, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 export interface ProfileLocation {

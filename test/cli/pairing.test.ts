@@ -116,6 +116,26 @@ test('a person whom a variable of the process names is not revoked by half', asy
   assert.equal(listOf(home).approved.length, 1)
 })
 
+test('a person whom a list of every platform names is not revoked by half', async (t) => {
+  const home = homeWith(t, `${quietConfig}gateway: { allowed_users: ['42'] }\ntelegram: { allow_from: [1] }\n`)
+  await runInProcess(home.root, ['pairing', 'approve', 'telegram', codeFor(home, '42')])
+  const before = readFileSync(home.configFile, 'utf8')
+  const revoked = await runInProcess(home.root, ['pairing', 'revoke', 'telegram', '42'])
+  assertFailed(revoked, 'pairing/listed', 'gateway.allowed_users')
+  assert.equal(listOf(home).approved.length, 1)
+  assert.equal(readFileSync(home.configFile, 'utf8'), before)
+})
+
+test('a revocation removes the person from the lists for groups and of all accounts', async (t) => {
+  const accounts = "platforms: { telegram: { group_allow_from: ['42'], accounts: { two: { allow_from: [42, 5] } } } }\n"
+  const home = homeWith(t, quietConfig + accounts)
+  writeFileSync(home.envFile, 'TELEGRAM_GROUP_ALLOWED_USERS=42,6\n')
+  await runInProcess(home.root, ['pairing', 'approve', 'telegram', codeFor(home, '42')])
+  assert.equal((await runInProcess(home.root, ['pairing', 'revoke', 'telegram', '42'])).code, 0)
+  const after = readFileSync(home.configFile, 'utf8') + readFileSync(home.envFile, 'utf8')
+  assert.ok(!after.includes('42') && after.includes('5') && after.includes('=6'), after)
+})
+
 test('doctor reports a damaged file until it is deleted', async (t) => {
   const home = homeWith(t)
   const code = codeFor(home, '42')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runCommand } from '../../src/cli/main.ts'
@@ -176,6 +176,43 @@ test('a profile whose gateway runs is neither renamed nor deleted, and a deletio
   assert.deepEqual([shown.name, shown.default, shown.session_namespace], ['writer', true, 'coder'])
   assert.equal((await run(root, 'profile delete writer --yes')).code, 0)
   assert.deepEqual(await profileNames(root), ['default'])
+})
+
+test('a person who was approved in one profile has no access in its clone', async (t) => {
+  const root = tempHome(t)
+  const lists =
+    "platforms:\n  telegram:\n    allow_from: ['111', '222']\n    accounts: {two: {allow_from: ['222', '7']}}\n"
+  writeFileSync(join(root, 'config.yaml'), lists)
+  writeFileSync(join(root, '.env'), 'GATEWAY_ALLOWED_USERS=222,8\nDISCORD_ALLOWED_USERS=9,333\n')
+  const pairing = join(root, 'platforms', 'pairing')
+  mkdirSync(pairing, { recursive: true })
+  const approved = (name: string, ids: readonly string[]) =>
+    writeFileSync(
+      join(pairing, `${name}-approved.json`),
+      JSON.stringify(Object.fromEntries(ids.map((id) => [id, { user_name: 'x', approved_at: 1 }]))),
+    )
+  approved('telegram', ['222'])
+  approved('discord', ['333'])
+  const { stdout } = await run(root, 'profile create twin --clone')
+  const twin = createHomeLayout(join(root, 'profiles', 'twin'))
+  const copied = readFileSync(twin.configFile, 'utf8') + readFileSync(twin.envFile, 'utf8')
+  assert.doesNotMatch(copied, /222|333/)
+  for (const kept of ['111', '7', '=8', '=9']) assert.ok(copied.includes(kept), copied)
+  assert.match(stdout, /222 \(telegram\)/)
+  writeFileSync(join(pairing, 'slack-approved.json.damaged-1'), '{')
+  assert.notEqual((await run(root, 'profile create other --clone')).code, 0)
+  assert.deepEqual(await profileNames(root), ['default', 'twin'])
+})
+
+test('a link is no home of a profile', async (t) => {
+  const root = tempHome(t)
+  const elsewhere = tempHome(t)
+  mkdirSync(join(root, 'profiles'))
+  symlinkSync(elsewhere, join(root, 'profiles', 'evil'))
+  assert.deepEqual(await profileNames(root), ['default'])
+  for (const line of ['-p evil config path', 'profile show evil', 'profile delete evil --yes', 'profile create evil'])
+    assert.notEqual((await run(root, line)).code, 0, line)
+  assert.deepEqual(readdirSync(elsewhere), [])
 })
 
 test('an exported profile has no secret unless it is asked for', async (t) => {

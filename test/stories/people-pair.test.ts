@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { rowsIn } from './support.ts'
+import { rowsIn, runCommand } from './support.ts'
 
 const friendsOnly = { platforms: { fake: { allow_from: ['friend'] } } }
 const codePattern = /`(?<code>[A-HJ-NP-Z2-9]{8})`/
@@ -54,6 +55,69 @@ test('a stranger gets a code, and is served after an owner has approved it', asy
   const requests = gateway.model.requestCount
   await gateway.say('and now?', { user: 'stranger', chat: 'his' })
   assert.equal(gateway.model.requestCount, requests)
+})
+
+for (const [mistake, text] of Object.entries({
+  'no YAML': '\nplatforms: [\n',
+  'a key that exists twice': '\nmodel: other\nmodel: other\n',
+}))
+  test(`with ${mistake} in config.yaml, a revocation is refused and makes no one an owner`, async (t) => {
+    const gateway = await startTestGateway(t, { config: friendsOnly })
+    await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+    await approve(gateway, await codeFor(gateway, 'his'))
+    appendFileSync(gateway.home.configFile, text)
+    const refused = await gateway.post('/api/pairing/revoke', { platform: 'fake', user_id: 'stranger' })
+    assert.notEqual(refused.status, 200)
+    await gateway.say('/whoami', { user: 'stranger', chat: 'new' })
+    await gateway.waitForReply(/member/, 'new')
+  })
+
+test('a revocation reads lists that were changed a moment ago', async (t) => {
+  const gateway = await startTestGateway(t, { config: friendsOnly })
+  await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+  await approve(gateway, await codeFor(gateway, 'his'))
+  writeFileSync(gateway.home.envFile, 'FAKE_ALLOWED_USERS=friend,stranger\n', { mode: 0o600 })
+  await gateway.post('/api/pairing/revoke', { platform: 'fake', user_id: 'stranger' })
+  assert.equal(readFileSync(gateway.home.envFile, 'utf8'), 'FAKE_ALLOWED_USERS=friend\n')
+})
+
+test('a revocation ends what waits and runs for the person, without an answer', async (t) => {
+  const isHeld = ({ lastUserText }: RecordedRequest) => /one|three/.test(lastUserText)
+  const gateway = await startTestGateway(t, {
+    config: { ...friendsOnly, display: { busy_input_mode: 'queue' } },
+    model: (request) => (isHeld(request) ? { hang: 'headers' } : { text: 'an answer' }),
+  })
+  await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+  await approve(gateway, await codeFor(gateway, 'his'))
+  await gateway.say('one', { user: 'stranger', chat: 'his' })
+  await gateway.modelRequest(0)
+  await gateway.say('two', { user: 'stranger', chat: 'his' })
+  await runCommand(gateway, '/bg three', { user: 'stranger', chat: 'other' })
+  await gateway.modelRequest(1)
+  const revoked = await gateway.post('/api/pairing/revoke', { platform: 'fake', user_id: 'stranger' })
+  assert.equal(revoked.status, 200)
+  await gateway.waitForLogLine(3, { event: 'access.message_ended' })
+  await gateway.waitForLog({ event: 'task.ended' })
+  await gateway.waitForEvent('agent:end')
+  await gateway.say('hello', { user: 'friend', chat: 'hers' })
+  await gateway.waitForReply('an answer', 'hers')
+  assert.deepEqual(rowsIn(gateway.home, "select seq from inbox where state in ('queued', 'claimed')"), [])
+  assert.equal(gateway.model.requestCount, 3)
+  assert.ok(![...gateway.replies('his'), ...gateway.replies('other')].includes('an answer'))
+  assert.equal(rowsIn(gateway.home, "select id from trace where event = 'access:revoked'").length, 3)
+})
+
+test('a message that waits over a restart is not answered when its sender has lost the access meanwhile', async (t) => {
+  const config = { platforms: { fake: { allow_from: ['friend', 'former'] } } }
+  const gateway = await startTestGateway(t, { config, model: () => ({ hang: 'headers' }) })
+  await gateway.say('one', { user: 'former', chat: 'his' })
+  await gateway.modelRequest(0)
+  await gateway.stop(AbortSignal.abort())
+  gateway.configure(friendsOnly)
+  await gateway.start()
+  assert.deepEqual(rowsIn(gateway.home, "select seq from inbox where state = 'queued'"), [])
+  assert.equal(rowsIn(gateway.home, "select id from trace where event = 'access:revoked'").length, 1)
+  assert.equal(gateway.model.requestCount, 1)
 })
 
 test('a group and a bot get no code, and every stranger leaves one entry in the trace', async (t) => {

@@ -1,24 +1,29 @@
 /**
  * `hermes profile create`: a new home below the root home, empty or with the settings of another profile.
  */
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { renameSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { gatewayVariables } from '../../app/config.ts'
 import { type ProfileFacts, writeProfileFacts } from '../../app/profile-facts.ts'
 import { removeVariables } from '../../config/edit-dotenv.ts'
+import { readEnvironment } from '../../config/environment.ts'
 import { pathOf } from '../../config/overrides.ts'
 import { isSecretName } from '../../config/secrets.ts'
-import { HermesError, messageOf } from '../../lib/errors.ts'
+import { removeFromAllowLists } from '../../flows/allow-list-files.ts'
+import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../../lib/files.ts'
 import { createHomeLayout, type HomeLayout, prepareHome } from '../../lib/home.ts'
 import { defaultProfile, profileHome } from '../../lib/profiles.ts'
 import { editYamlValues } from '../../lib/yaml-values.ts'
+import type { PairedPerson } from '../../pairing/pairing.ts'
 import type { InstalledPlatform } from '../../platforms/registry.ts'
+import { readPairingList } from '../access-report.ts'
 import type { CliContext } from '../context.ts'
+import { toSingleLine } from '../display.ts'
 import { assertProfileName } from '../profile-selection.ts'
 import { readSettings } from '../settings.ts'
-import { findProfile, listProfileNames } from './profile-homes.ts'
+import { findProfile, isTaken, listProfileNames } from './profile-homes.ts'
 
 export interface ProfileCreateOptions {
   readonly clone: boolean
@@ -30,12 +35,14 @@ export async function profileCreate(context: CliContext, name: string, options: 
   const { rootHome, output } = context
   assertProfileName(name)
   const home = createHomeLayout(profileHome(rootHome, name))
-  if (name === defaultProfile || existsSync(home.root))
+  if (name === defaultProfile || isTaken(home.root))
     throw new HermesError('cli/usage', `The profile ${name} already exists (${home.root}).`)
   const clonedFrom = options.cloneFrom ?? (options.clone ? context.profile : '')
   const source = clonedFrom === '' ? undefined : findProfile(rootHome, clonedFrom)
   const files =
-    source === undefined ? { config: '', left: [] } : await copiedFiles({ ...context, home: source }, source)
+    source === undefined
+      ? { config: '', left: [], paired: [] }
+      : await copiedFiles({ ...context, home: source }, source)
   const port = await findFreePort(await usedPorts(context))
   writeHome(
     home,
@@ -46,6 +53,10 @@ export async function profileCreate(context: CliContext, name: string, options: 
   if (files.left.length > 0) {
     output.write(`Not copied from ${clonedFrom}, because each profile needs its own: ${files.left.join(', ')}.\n`)
   }
+  if (files.paired.length > 0) {
+    const people = files.paired.map(({ platform, userId }) => `${toSingleLine(userId)} (${platform})`)
+    output.write(`Not copied, because an approval is valid in one profile: the access of ${people.join(', ')}.\n`)
+  }
   output.write(`Start it: hermes -p ${name} gateway run\nUse it by default: hermes profile use ${name}\n`)
 }
 
@@ -55,10 +66,18 @@ interface ProfileFiles {
   readonly soul?: string
   /** Keys and variables that were not copied. */
   readonly left: readonly string[]
+  /** People who have access by an approval. On an allow list without it, they could be owners. */
+  readonly paired: readonly PairedPerson[]
 }
 
 /** Two profiles with the token of one bot would take the messages from each other. */
 async function copiedFiles(context: CliContext, source: HomeLayout): Promise<ProfileFiles> {
+  const { approved: paired, damaged } = readPairingList({ home: source })
+  if (damaged.length > 0) {
+    throw new HermesError('pairing/files-unusable', `${source.root}: ${damaged.join(', ')} is damaged.`, {
+      hint: 'It is not known who of the allow lists was approved. Check who has access, delete the file, and try again.',
+    })
+  }
   const { catalogue } = await readSettings(context)
   const { platforms } = catalogue
   const isOwn = (path: readonly string[]) => isOwnSetting(path, platforms)
@@ -79,6 +98,7 @@ async function copiedFiles(context: CliContext, source: HomeLayout): Promise<Pro
     config,
     ...(withoutOwn === undefined ? {} : { env: withoutOwn.text }),
     ...(soul === undefined ? {} : { soul }),
+    paired,
     left: [
       ...removed.map(({ path }) => path.join('.')),
       ...(withoutOwn?.removed ?? []).map((variable) => `${variable} (.env)`),
@@ -112,7 +132,7 @@ function setPort(config: string, port: number): string {
 }
 
 /** The home appears with all its files, or not at all. */
-function writeHome(home: HomeLayout, { config, env, soul }: ProfileFiles, facts: ProfileFacts): void {
+function writeHome(home: HomeLayout, { config, env, soul, paired }: ProfileFiles, facts: ProfileFacts): void {
   ensureDirectory(dirname(home.root))
   const unfinished = createHomeLayout(join(dirname(home.root), `.new-${process.pid}`))
   try {
@@ -120,10 +140,13 @@ function writeHome(home: HomeLayout, { config, env, soul }: ProfileFiles, facts:
     writeFileAtomic(unfinished.configFile, config)
     if (env !== undefined) writeFileAtomic(unfinished.envFile, env)
     if (soul !== undefined) writeFileAtomic(unfinished.soulFile, soul)
+    const files = { home: unfinished, environment: () => readEnvironment(unfinished.envFile, {}) }
+    for (const { platform, userId } of paired) removeFromAllowLists(files, platform, userId, true)
     writeProfileFacts(unfinished, facts)
     renameSync(unfinished.root, home.root)
   } catch (error) {
     rmSync(unfinished.root, { recursive: true, force: true })
+    if (isHermesError(error, 'config/unreadable')) throw error
     throw new HermesError('home/unusable', `${home.root}: ${messageOf(error)}`, { cause: error })
   }
 }

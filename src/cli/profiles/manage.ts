@@ -1,7 +1,7 @@
 /**
  * `hermes profile list`, `use`, `show`, `rename` and `delete`. They work on the root home, whichever profile is selected.
  */
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { readProfileFacts } from '../../app/profile-facts.ts'
@@ -16,7 +16,7 @@ import type { CliContext } from '../context.ts'
 import { createDisplay } from '../display.ts'
 import { assertProfileName, readStickyProfile } from '../profile-selection.ts'
 import { readSettings } from '../settings.ts'
-import { findProfile, listProfileNames, runningDaemonOf } from './profile-homes.ts'
+import { findProfile, isTaken, listProfileNames, runningDaemonOf } from './profile-homes.ts'
 
 interface JsonOption {
   readonly json: boolean
@@ -112,7 +112,7 @@ export async function profileRename(context: CliContext, name: string, newName: 
   const home = findProfile(rootHome, name)
   assertProfileName(newName)
   const target = profileHome(rootHome, newName)
-  if (newName === defaultProfile || existsSync(target))
+  if (newName === defaultProfile || isTaken(target))
     throw new HermesError('cli/usage', `The profile ${newName} already exists (${target}).`)
   changeUnderLock(name, home, () => renameSync(home.root, target))
   if (readStickyProfile(rootHome) === name) writeStickyProfile(rootHome, newName)

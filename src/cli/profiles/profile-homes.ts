@@ -1,10 +1,10 @@
 /**
  * The homes of the profiles on disk: which exist, which are in use, and what their `profile.json` says.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { createHomeLayout, type HomeLayout } from '../../lib/home.ts'
-import { defaultProfile, findProfileNameProblem, profileHome } from '../../lib/profiles.ts'
+import { defaultProfile, findProfileNameProblem, isProfileHome, profileHome } from '../../lib/profiles.ts'
 import { isProcessAlive, readPidFile } from '../daemon.ts'
 import { assertProfileName, profileNotFound } from '../profile-selection.ts'
 
@@ -17,7 +17,7 @@ export function listProfileNames(rootHome: string): string[] {
       (name) =>
         name !== defaultProfile &&
         findProfileNameProblem(name) === undefined &&
-        statSync(profileHome(rootHome, name), { throwIfNoEntry: false })?.isDirectory() === true,
+        isProfileHome(profileHome(rootHome, name)),
     )
     return [defaultProfile, ...names.sort()]
   } catch (error) {
@@ -30,6 +30,11 @@ export function findProfile(rootHome: string, name: string): HomeLayout {
   assertProfileName(name)
   if (!listProfileNames(rootHome).includes(name)) throw profileNotFound(name, rootHome)
   return createHomeLayout(profileHome(rootHome, name))
+}
+
+/** Whether something has this path, also a link to nothing. */
+export function isTaken(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 /** The process that the pid file of the home names, if it exists. */

@@ -69,7 +69,7 @@ async function resolveHome(
   }
 }
 
-/** A chat of the web page or the terminal begins with its first message; nobody reads one that never began. */
+/** A chat of the web page or the terminal begins with its first message; one that never began has no reader. */
 async function resolveChat(
   { store }: ResolveTargetDeps,
   { platform }: PlatformAccount,
