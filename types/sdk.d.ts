@@ -712,7 +712,10 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly mode: ToolMode | ((args: z.output<Schema>) => ToolMode);
         /** Whether the tool is available (a program is installed, a key is set). `false` hides it from the model. */
         check?(): boolean | Promise<boolean>;
-        /** One short line shown to the user: `ls -la`, `README.md`. Without it only the name is shown. */
+        /**
+         * What the call works on, for the user: `ls -la`, `README.md`. Without it only the name is shown. Return the whole text: the
+         * gateway takes secrets out of it before it makes one short line of it.
+         */
         label?(args: z.output<Schema>): string;
         /**
          * Whether a user must allow this call; undefined lets it run. Judged on the arguments with which the tool would run, and
@@ -1423,6 +1426,13 @@ declare module 'hermes-gateway:lib/redact' {
     }
     /** @param secrets see `RedactorOptions` and `SecretRegistry.distinctive` */
     export function createSecretFilter(secrets: () => readonly string[]): SecretFilter;
+    /**
+     * The beginning of a text as one line for people, with hidden characters made visible. Secrets leave the whole text first: a
+     * search could not find one that was cut or rewritten.
+     * @param maxChars in code points, with the ellipsis
+     * @param withhold takes the secrets out of a text
+     */
+    export function toShortLine(text: string, maxChars: number, withhold: (text: string) => string): string;
     /** Replaces each group of overlapping ranges. */
     export function replaceRanges(text: string, ranges: readonly TextRange[], replacement: (secret: string) => string): string;
     /** Sorted ranges without overlaps. */
@@ -2883,6 +2893,7 @@ declare module 'hermes-gateway:platforms/adapter' {
         readonly turnId: string;
         readonly callId: string;
         readonly tool: string;
+        /** One line without secrets. */
         readonly label: string;
     } | {
         readonly kind: 'tool-ended';
@@ -2890,6 +2901,7 @@ declare module 'hermes-gateway:platforms/adapter' {
         readonly callId: string;
         readonly tool: string;
         readonly ok: boolean;
+        /** One line without secrets. */
         readonly summary: string;
     } | {
         readonly kind: 'turn-ended';
