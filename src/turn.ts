@@ -216,7 +216,7 @@ async function commitTurn(
     const { result: stored, seqs } = await retryUntilStored(deps, signal, () =>
       deps.journal.finish(turn, { ...result, writeReply: reply.write }),
     )
-    deps.failpoint('turn:finished')
+    deps.failpoint(result.state === 'interrupted' ? 'turn:interrupted' : 'turn:finished')
     emitTurnEnd(deps, turn, result)
     progress.publishEnd(result.state)
     reply.committed()

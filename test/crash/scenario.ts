@@ -62,6 +62,7 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'pairing:requested', hits: 1, stranger: true },
   { name: 'pairing:replied', hits: 1, stranger: true },
   { name: 'turn:interrupting', hits: 1, busy: 'interrupt' },
+  { name: 'turn:interrupted', hits: 1, busy: 'interrupt' },
   { name: 'turn:merged', hits: 1, busy: 'collect' },
   { name: 'turn:steered', hits: 1, busy: 'steer' },
   { name: 'send:prepared', hits: 1, sends: true },
