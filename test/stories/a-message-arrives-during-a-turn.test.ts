@@ -428,6 +428,29 @@ test('texts of one person that follow each other at once become one turn where t
   assert.equal(conversation(await gateway.modelRequest(1)).at(-1), 'user: one\ntwo')
 })
 
+test('texts of two people that follow each other at once keep their order, and only those of one person are merged', async (t) => {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'queue', busy_text_debounce_seconds: 5, busy_text_hard_cap_seconds: 0.3 },
+    { replies: [{ text: 'done', gate: () => held.promise }], config: { group_sessions_per_user: false } },
+  )
+  const say = (user: string, text: string) => gateway.say(text, { chat: 'g', chatType: 'group', user })
+  await say('ada', 'first')
+  await gateway.modelRequest(0)
+  await say('ada', 'a1')
+  await say('bob', 'b1')
+  await say('ada', 'a2')
+  await say('ada', 'a3')
+  held.resolve()
+  await gateway.until(({ text }) => text.includes('a3'))
+  const asked = conversation(await gateway.modelRequest(3)).filter((text) => text.startsWith('user'))
+  assert.deepEqual(
+    asked.map((text) => text.match(/[ab]\d/g)),
+    [null, ['a1'], ['b1'], ['a2', 'a3']],
+  )
+})
+
 test('the API queues whatever the mode is', async (t) => {
   const held = Promise.withResolvers<void>()
   const gateway = await startWith(
