@@ -3,6 +3,7 @@
  */
 
 import { createModelCallMonitor } from './agent/models/model-call-monitor.ts'
+import { createCommandMenus } from './app/command-menus.ts'
 import { type AgentRuntime, composeAgent } from './app/compose-agent.ts'
 import { type CommandRuntime, composeCommandRuntime } from './app/compose-commands.ts'
 import { type Core, composeCore } from './app/compose-core.ts'
@@ -250,9 +251,11 @@ async function checkSandbox({ context }: Parts): Promise<void> {
 }
 
 function followConfiguration(parts: Parts): void {
-  const { context, core, agentRuntime, endpoints } = parts
+  const { context, core, agentRuntime, endpoints, stopping } = parts
   const { options, config, accountDirectory, log } = context
+  const updateMenus = createCommandMenus({ supervisor: endpoints.supervisor, sleep, stopping: stopping.signal, log })
   config.onChange((value, changed) => {
+    updateMenus(changed)
     if (options.log.level === undefined) log.setLevel(value.log.level)
     agentRuntime.agentServices.reconfigured()
     if (options.onlyPlatforms === undefined) void checkSandbox(parts)

@@ -2785,6 +2785,11 @@ declare module 'hermes-gateway:platforms/adapter' {
          * chats by id.
          */
         findChats?(name: string, signal: AbortSignal): Promise<readonly FoundChat[]>;
+        /**
+         * `PlatformContext.commands` has changed while the adapter is connected: updates the native menu in the background. Returns at
+         * once. Without it the menu changes when the adapter connects again.
+         */
+        commandsChanged?(): void;
         /** Shows the activity of the agent (tools). Without it tools run silently. */
         activity?(target: Target, activity: TurnActivity): void;
         /**

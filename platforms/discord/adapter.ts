@@ -46,6 +46,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
         'no thread could be opened; the reply goes to the channel',
       ),
   })
+  let menu = Promise.resolve()
   const sender = createSender({ api, threads, options, botId })
   const ingest = createIngest({
     context,
@@ -88,7 +89,7 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
     showsButtons: true,
     async connect(signal) {
       await gateway.open(signal)
-      void registerSlashCommands()
+      updateMenu()
     },
     async disconnect() {
       closing.abort()
@@ -109,13 +110,19 @@ export function createAdapter(context: PlatformContext, timing: Partial<AdapterT
       return names.filter((name) => roles.some((role) => name === `role:${role}`))
     },
     findChats: async () => guildCache.writableChannels(),
+    commandsChanged: updateMenu,
     ...(options.reactions ? { activity: react } : {}),
+  }
+
+  /** One update at a time, so that the newest list wins. */
+  function updateMenu(): void {
+    menu = menu.then(registerSlashCommands)
   }
 
   /** Never rejects: commands that are not registered can still be typed. */
   async function registerSlashCommands(): Promise<void> {
     const application = guildCache.botUser()?.applicationId
-    if (application === undefined) return
+    if (application === undefined || closing.signal.aborted) return
     try {
       await context.commandsComplete()
       const isChanged = await retryAfterRateLimit(closing.signal, () =>

@@ -48,6 +48,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   let poll: Polling | undefined
   /** Background work that `disconnect` awaits. */
   const tasks: Promise<void>[] = []
+  let menu = Promise.resolve()
 
   return {
     limits: { maxChars: maxTextChars, unit: 'utf16', fits: fitsEntities },
@@ -65,13 +66,14 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       const ingest = createIngestFor(username)
       if (options.webhook === undefined) await startPolling(ingest, until)
       else await startWebhook(options.webhook, ingest, until)
-      tasks.push(registerCommands())
+      updateMenu()
     },
     async disconnect() {
       stopping.abort()
       await poll?.stop()
-      await Promise.all(tasks)
+      await Promise.all([...tasks, menu])
     },
+    commandsChanged: updateMenu,
     locate: (attachment, signal) => locate(attachment, signal),
     async heldRoles({ chatId, chatType, userId }, names, signal) {
       const role = `administrators:${chatId}`
@@ -148,8 +150,14 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     return deleteOwnWebhook(api, options.webhookPath, until).catch(throwConnectError)
   }
 
+  /** One update at a time, so that the newest list wins. */
+  function updateMenu(): void {
+    menu = menu.then(registerCommands)
+  }
+
   /** Runs in the background, because a bot works without a command menu. Never rejects. */
   async function registerCommands(): Promise<void> {
+    if (stopping.signal.aborted) return
     try {
       await context.commandsComplete()
       const changed = await setBotCommands(api, context.commands(), stopping.signal)

@@ -2,6 +2,7 @@
  * Helpers of the stories: model requests, database rows and JSON responses.
  */
 import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -56,6 +57,13 @@ function waitForKey(gateway: TestGateway, prefix: string, text: string, chat?: s
     (message) =>
       message.key.startsWith(prefix) && message.text.includes(text) && (chat === undefined || message.chat === chat),
   )
+}
+
+/** Adds quick commands to the configuration of a running gateway. */
+export function addQuickCommands({ home, current }: TestGateway, quick: Readonly<Record<string, unknown>>): void {
+  const config: object = JSON.parse(readFileSync(home.configFile, 'utf8'))
+  writeFileSync(home.configFile, JSON.stringify({ ...config, quick_commands: quick }))
+  current().config.reload()
 }
 
 /** A command that runs until the test releases it. */

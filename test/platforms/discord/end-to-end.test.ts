@@ -10,7 +10,7 @@ import { type DiscordServer, type DiscordServerOptions, startDiscordServer } fro
 import type { Message } from '../../kit/servers/discord/world.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../kit/start-gateway.ts'
 import { tempHome } from '../../kit/temp-home.ts'
-import { at, hasResult } from '../../stories/support.ts'
+import { addQuickCommands, at, hasResult } from '../../stories/support.ts'
 import { optionsFor, until } from './support.ts'
 
 interface EndToEndTest {
@@ -99,6 +99,21 @@ describe('Discord with the whole gateway', { concurrency: 4 }, () => {
     const { messages } = Object((await gateway.modelRequest(1)).body)
     assert.match(JSON.stringify(messages), /how do I oil it\?.*And how often\?/)
     assert.deepEqual(discord.sent(discord.general.id), [])
+  })
+
+  test('the slash commands of Discord follow the quick commands of the operator, also after a failure', async (t) => {
+    const { discord, gateway } = await startEndToEnd(t)
+    await gateway.waitForLog('discord.commands_registered')
+    discord.faults.respond('PUT /applications/:id/commands', {
+      status: 403,
+      body: { code: 50001, message: 'Missing Access' },
+    })
+    addQuickCommands(gateway, { broken: { type: 'exec', command: 'true' } })
+    await gateway.waitForLog('discord.commands_failed')
+    addQuickCommands(gateway, { disk: { type: 'exec', command: 'df' } })
+    await gateway.waitForLogLine(2, 'discord.commands_registered')
+    assert.ok(discord.commandsOf().some(({ name }) => name === 'disk'))
+    assert.equal(Object(await (await gateway.http('/readyz')).json()).platforms.discord.state, 'connected')
   })
 
   test('a long reply grows in one message and ends in it', async (t) => {

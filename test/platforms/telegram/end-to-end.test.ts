@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { defaultUser, startTelegramServer, type TelegramServerOptions } from '../../kit/servers/telegram-server.ts'
 import { startTestGateway, type TestGatewayOptions } from '../../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../../plugins/loader-support.ts'
+import { addQuickCommands } from '../../stories/support.ts'
 
 async function gatewayOnTelegram(
   t: TestContext,
@@ -204,4 +205,12 @@ test('a received image is stored before the model is called', async (t) => {
   const [, path = ''] = /\[Attached photo: (\S+)/.exec(lastUserText) ?? []
   assert.ok(path.startsWith(join(gateway.home.root, 'media')), lastUserText)
   assert.deepEqual(readFileSync(path), dot)
+})
+
+test('the command menu of Telegram follows the quick commands of the operator', async (t) => {
+  const { bot, gateway } = await gatewayOnTelegram(t)
+  await gateway.waitForLog('telegram.commands_updated')
+  addQuickCommands(gateway, { disk: { type: 'exec', command: 'df' } })
+  await gateway.waitForLogLine(2, 'telegram.commands_updated')
+  assert.match(JSON.stringify(bot.menu()), /"disk"/)
 })

@@ -1,0 +1,46 @@
+/**
+ * Keeps the native command menus of the platforms up to date while the operator edits `quick_commands`.
+ */
+import type { Logger } from '../lib/log.ts'
+import type { Supervisor } from '../platforms/supervisor.ts'
+
+export interface CommandMenusDeps {
+  readonly supervisor: Pick<Supervisor, 'accounts' | 'adapter'>
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly stopping: AbortSignal
+  readonly log: Logger
+}
+
+/** A file is often saved several times in a row, and platforms limit how often a menu may change. */
+const quietMs = 1_000
+
+/**
+ * The returned function takes the paths of the configuration that have changed. Returns at once; a menu that cannot be updated
+ * stays as it is.
+ */
+export function createCommandMenus({
+  supervisor,
+  sleep,
+  stopping,
+  log,
+}: CommandMenusDeps): (changed: readonly string[]) => void {
+  let newest = 0
+
+  async function updateAfter(change: number): Promise<void> {
+    await sleep(quietMs, stopping)
+    if (change !== newest || stopping.aborted) return
+    for (const { platform, account } of supervisor.accounts()) {
+      try {
+        supervisor.adapter(platform, account)?.commandsChanged?.()
+      } catch (error) {
+        log.warn({ event: 'platform.menu_failed', platform, account, err: error }, 'a command menu was not updated')
+      }
+    }
+  }
+
+  return (changed) => {
+    if (!changed.some((path) => path === 'quick_commands' || path.startsWith('quick_commands.'))) return
+    newest += 1
+    void updateAfter(newest)
+  }
+}
