@@ -10,6 +10,8 @@ export interface YamlValueEdits {
   /** Whether to remove the value at this path, and its key. Items of lists have their index in the path. */
   readonly remove?: (path: readonly string[], value: unknown) => boolean
   readonly set?: readonly { readonly path: YamlPath; readonly value: string | number | boolean }[]
+  /** A comment may hold a value that was removed. */
+  readonly removesComments?: boolean
 }
 
 export interface EditedYaml {
@@ -18,7 +20,10 @@ export interface EditedYaml {
 }
 
 /** Throws if the text is not valid YAML, or if a value on a path of `set` is not a mapping. */
-export function editYamlValues(text: string, { remove = () => false, set = [] }: YamlValueEdits): EditedYaml {
+export function editYamlValues(
+  text: string,
+  { remove = () => false, set = [], removesComments = false }: YamlValueEdits,
+): EditedYaml {
   const document = parseDocument(text, { schema: 'core', keepSourceTokens: true, uniqueKeys: false })
   const [error] = document.errors
   if (error !== undefined) throw error
@@ -41,8 +46,18 @@ export function editYamlValues(text: string, { remove = () => false, set = [] }:
     },
   })
   for (const { path, value } of set) setValue(document, path, value)
-  if (removed.length === 0 && set.length === 0) return { text, removed }
+  if (removesComments) dropComments(document)
+  else if (removed.length === 0 && set.length === 0) return { text, removed }
   return { text: document.toString({ lineWidth: 0, flowCollectionPadding: false }), removed }
+}
+
+function dropComments(document: Document): void {
+  const drop = (node: Document | Node) => {
+    node.comment = null
+    node.commentBefore = null
+  }
+  drop(document)
+  visit(document, { Node: (_key, node) => drop(node) })
 }
 
 type Ancestors = Parameters<Extract<NonNullable<Parameters<typeof visit>[1]>, (...args: never[]) => unknown>>[2]

@@ -240,6 +240,48 @@ test('an exported profile has no secret unless it is asked for', async (t) => {
   for (const name of ['default/.env', 'default/state.db', 'default/config.yaml']) assert.ok(all.includes(name), all)
 })
 
+test('an exported profile has nothing of the people of the profile', async (t) => {
+  const root = homeWithSecrets(t)
+  const config = `# old token: 999:in-a-comment
+platforms: {telegram: {allow_from: [42, 222]}, discord: {allow_from: "7, 222"}}
+quick_commands:
+  deploy: {type: exec, command: 'curl -H sk-openai-0123456789 x'} # secret-comment
+  date: {type: exec, command: date}
+`
+  writeFileSync(join(root, 'config.yaml'), config)
+  for (const path of [
+    'memories/USER.md',
+    'cron/output/misc/x.md',
+    'platforms/pairing/telegram-pending.json',
+    'pairing/x.json',
+  ]) {
+    mkdirSync(join(root, path, '..'), { recursive: true })
+    writeFileSync(join(root, path), '{}')
+  }
+  writeFileSync(join(root, 'cron', 'jobs.json'), '{}')
+  const approved = JSON.stringify({ 222: { user_name: 'Ada', approved_at: 1 } })
+  writeFileSync(join(root, 'platforms', 'pairing', 'telegram-approved.json'), approved)
+  const archive = join(root, 'plain.tar.gz')
+  const { stdout } = await run(root, `profile export default ${archive}`)
+  const names = execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' })
+  assert.doesNotMatch(names, /memories|output|pairing/)
+  assert.ok(names.includes('default/cron/jobs.json'), names)
+  const text = execFileSync('tar', ['-xzOf', archive, 'default/config.yaml'], { encoding: 'utf8' })
+  assert.doesNotMatch(text, /comment|deploy|sk-|\[ ?42, 222/)
+  assert.match(text, /42.*7, 222.*command: date/s)
+  assert.match(stdout, /contains config\.yaml.*\n.*quick_commands\.deploy/)
+  const full = join(root, 'full.tar.gz')
+  await run(root, `profile export default ${full} --with-secrets`)
+  const all = execFileSync('tar', ['-tzf', full], { encoding: 'utf8' })
+  for (const name of [
+    'memories/USER.md',
+    'cron/output/misc/x.md',
+    'platforms/pairing/telegram-approved.json',
+    'default/pairing/x.json',
+  ])
+    assert.ok(all.includes(name), all)
+})
+
 test('the program itself understands the option of the profile, and status names the profile', async (t) => {
   const root = tempHome(t)
   await run(root, 'profile create coder')

@@ -1,5 +1,6 @@
 /**
- * `hermes profile export`: one compressed tar archive of a profile. Without `--with-secrets` it can be given to others.
+ * `hermes profile export`: one compressed tar archive of a profile. Without `--with-secrets` it can be given to others: it has
+ * neither secrets nor what belongs to the people of the profile.
  */
 import {
   closeSync,
@@ -18,25 +19,33 @@ import { isSecretName } from '../../config/secrets.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { readTextIfExists } from '../../lib/files.ts'
 import type { HomeLayout } from '../../lib/home.ts'
+import { isRecord } from '../../lib/json.ts'
 import { createRedactor } from '../../lib/redact.ts'
 import { type TarEntry, tarArchive } from '../../lib/tar.ts'
 import { editYamlValues } from '../../lib/yaml-values.ts'
 import { copyDatabase } from '../../store/sqlite/backup.ts'
+import { readPairingList } from '../access-report.ts'
 import type { CliContext } from '../context.ts'
 import { readSettings } from '../settings.ts'
-import { findProfile } from './profile-homes.ts'
+import { findProfile, isTaken } from './profile-homes.ts'
 
 export interface ProfileExportOptions {
   readonly withSecrets: boolean
 }
 
-/** What a person has written: settings and extensions. */
+/** Settings and extensions. */
 const sharedNames = [
   ...['config.yaml', 'profile.json', 'SOUL.md', 'BOOT.md'],
-  ...['hooks', 'plugins', 'platforms', 'skills', 'memories', 'cron'],
+  ...['hooks', 'plugins', 'platforms', 'skills', 'cron'],
 ]
 /** What belongs to the people of the profile. The database is copied apart. */
-const secretNames = ['.env', 'gateway.token', 'auth.json', 'shell-hooks-allowlist.json', 'plugin-state', 'media']
+const secretNames = [
+  ...['.env', 'gateway.token', 'auth.json', 'shell-hooks-allowlist.json', 'plugin-state', 'media'],
+  ...['memories', 'pairing'],
+]
+/** The same, inside of a shared folder. */
+const secretFolders = new Set(['platforms/pairing', 'cron/output'])
+const listKeys: ReadonlySet<string> = new Set(['allow_from', 'group_allow_from', 'allowed_users'])
 /** Not part of a profile, wherever they are. */
 const skippedNames = new Set(['node_modules', '.git', '__pycache__'])
 
@@ -54,9 +63,10 @@ export async function profileExport(
   const removed: string[] = []
   const config = withSecrets ? undefined : await configWithoutSecrets(context, home, removed)
   const skipped: string[] = []
+  const included: string[] = []
   const unfinished = `${target}.${process.pid}.tmp`
   try {
-    await writeArchive(unfinished, entriesOf({ home, name, withSecrets, config, skipped }))
+    await writeArchive(unfinished, entriesOf({ home, name, withSecrets, config, skipped, included }))
     renameSync(unfinished, target)
   } catch (error) {
     rmSync(unfinished, { force: true })
@@ -64,8 +74,9 @@ export async function profileExport(
   }
   const { output, errors } = context
   output.write(`Wrote ${target}. Unpack it in the folder profiles of a root home: tar -xzf <file>\n`)
+  output.write(`It contains ${included.join(', ')}.\n`)
   if (withSecrets) errors.write('hermes: the archive contains keys, tokens and conversations. Keep it private.\n')
-  else if (removed.length > 0) output.write(`Left out of config.yaml: ${removed.join(', ')}.\n`)
+  else output.write(`Left out of config.yaml: ${['comments', ...removed].join(', ')}.\n`)
   if (skipped.length > 0) output.write(`Left out, because they are no regular files: ${skipped.join(', ')}.\n`)
 }
 
@@ -77,18 +88,23 @@ interface ExportedProfile {
   readonly config: string | undefined
   /** Filled with the links and other entries that are no files. */
   readonly skipped: string[]
+  /** Filled with the names at the top of the home that the archive contains. */
+  readonly included: string[]
 }
 
 function* entriesOf(profile: ExportedProfile): Generator<TarEntry> {
-  const { home, name, withSecrets, config } = profile
+  const { home, name, withSecrets, config, included } = profile
   yield directoryEntry(name, Date.now())
   for (const top of withSecrets ? [...sharedNames, ...secretNames] : sharedNames) {
+    if (isTaken(join(home.root, top))) included.push(top)
     if (top === 'config.yaml' && config !== undefined) yield fileEntry(`${name}/${top}`, Buffer.from(config), 0o600)
     else yield* entriesBelow(profile, top)
   }
   if (!withSecrets) return
   const database = readDatabase(home)
-  if (database !== undefined) yield fileEntry(`${name}/state.db`, database, 0o600)
+  if (database === undefined) return
+  included.push('state.db')
+  yield fileEntry(`${name}/state.db`, database, 0o600)
 }
 
 function* entriesBelow(profile: ExportedProfile, relative: string): Generator<TarEntry> {
@@ -106,8 +122,9 @@ function* entriesBelow(profile: ExportedProfile, relative: string): Generator<Ta
   }
   yield directoryEntry(`${name}/${relative}`, found.modifiedAt)
   for (const inner of readdirSync(path).sort()) {
-    const isSecretFile = /^\.env\b/.test(inner) && !withSecrets
-    if (!skippedNames.has(inner) && !isSecretFile) yield* entriesBelow(profile, `${relative}/${inner}`)
+    const below = `${relative}/${inner}`
+    const isSecret = !withSecrets && (/^\.env\b/.test(inner) || secretFolders.has(below))
+    if (!skippedNames.has(inner) && !isSecret) yield* entriesBelow(profile, below)
   }
 }
 
@@ -126,17 +143,35 @@ function fileEntry(path: string, content: Uint8Array, mode: number): TarEntry {
   return { path, content, mode, modifiedAt: Date.now() }
 }
 
-/** References to variables stay: they are no secrets. Values that contain one are removed, and named in `removed`. */
+/**
+ * References to variables stay: they are no secrets. Values that contain one are removed, and named in `removed`; so are
+ * people with an approval, who could be owners without it, and a command that would be incomplete.
+ */
 async function configWithoutSecrets(context: CliContext, home: HomeLayout, removed: string[]): Promise<string> {
   const { secrets } = await readSettings({ ...context, home })
   const redact = createRedactor({ secrets: secrets.all })
+  const { approved } = readPairingList({ home })
+  const isPaired = (path: readonly string[], value: unknown) =>
+    path.some((key) => listKeys.has(key)) &&
+    approved.some(
+      ({ platform, userId }) =>
+        (path.includes(platform) || path.includes('allowed_users')) &&
+        String(value)
+          .split(/[\s,]+/)
+          .includes(userId),
+    )
   const isSecret = (path: readonly string[], value: unknown) => {
+    if (path.length === 2 && path[0] === 'quick_commands' && isRecord(value))
+      return Object.values(value).some((one) => typeof one === 'string' && redact(one) !== one)
     if (value === '' || value === null || (typeof value === 'string' && /^\$\{\w+\}$/.test(value))) return false
     if (typeof value === 'object') return false
-    return path.some(isSecretName) || redact(String(value)) !== String(value)
+    return path.some(isSecretName) || isPaired(path, value) || redact(String(value)) !== String(value)
   }
   try {
-    const edited = editYamlValues(readTextIfExists(home.configFile) ?? '', { remove: isSecret })
+    const edited = editYamlValues(readTextIfExists(home.configFile) ?? '', {
+      remove: isSecret,
+      removesComments: true,
+    })
     removed.push(...edited.removed.map(({ path }) => path.join('.')))
     return edited.text
   } catch (error) {
