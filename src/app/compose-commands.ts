@@ -120,7 +120,16 @@ function composeCommandServices(
       const { changeConversation, sessionReplaced } = sessionServices
       const contextLength = () => settings().context_length
       const database = options.home.databaseFile
-      return createConversationServices({ store, database, changeConversation, sessionReplaced, contextLength, clock })
+      const { isShared } = accountDirectory
+      return createConversationServices({
+        store,
+        database,
+        changeConversation,
+        sessionReplaced,
+        isShared,
+        contextLength,
+        clock,
+      })
     },
     tasks() {
       requestedTasks ??= import('../flows/requested-tasks.ts').then(({ createRequestedTasks }) =>

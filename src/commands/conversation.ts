@@ -5,6 +5,7 @@
 import type { Authority } from '../message/authority.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
+import type { TypedMessage } from './busy.ts'
 import type { CommandReply } from './reply.ts'
 
 /** Who asks, and where. */
@@ -12,6 +13,8 @@ export interface ConversationCaller {
   readonly sessionKey: SessionKey
   readonly source: SessionSource
   readonly authority: Authority
+  /** The message in which the command was typed. */
+  readonly message?: TypedMessage
   readonly signal: AbortSignal
 }
 
@@ -28,9 +31,9 @@ export interface ConversationServices {
   list(caller: ConversationCaller, limit: number): Promise<readonly ConversationEntry[]>
   /** Makes an entry of `list` the current conversation. `say` words the reply. */
   open(caller: ConversationCaller, entry: ConversationEntry, say: (result: OpenResult) => string): Promise<CommandReply>
-  /** Takes the last exchanges back. */
+  /** Takes the last exchanges back. In a shared conversation these are one's own; those of others only for an owner. */
   undo(caller: ConversationCaller, count: number, say: (result: UndoResult) => string): Promise<CommandReply>
-  /** Takes the last answer back and lets the agent answer the same message again. */
+  /** Takes the last answer back and lets the agent answer the same message again, to the message with the command. */
   retry(caller: ConversationCaller, say: (result: RetryResult) => string): Promise<CommandReply>
   /** Continues with a copy of the conversation. */
   branch(caller: ConversationCaller, title: string, say: (result: BranchResult) => string): Promise<CommandReply>
@@ -56,6 +59,10 @@ export interface UndoResult {
   readonly usedTools: boolean
   /** What came before is summarised, so it cannot be taken back. */
   readonly reachesSummary: boolean
+  /** The names of other people whose messages were taken back; '' for an unknown author. */
+  readonly others: readonly string[]
+  /** The author of the message before, which only this person or an owner can take back; '' for an unknown one. */
+  readonly keptOf?: string
 }
 
 export type RetryResult =
@@ -65,6 +72,8 @@ export type RetryResult =
   | { readonly kind: 'summarised' }
   /** In a shared conversation, the last message is another person's. */
   | { readonly kind: 'not-yours' }
+  /** In a shared conversation, the author of the last message is not stored any more, or it is not a person. */
+  | { readonly kind: 'unknown-author' }
   /** Other messages wait for an answer. */
   | { readonly kind: 'queued' }
 

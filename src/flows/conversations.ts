@@ -4,8 +4,7 @@
  */
 import { dropSessionGrants } from '../approvals/queries.ts'
 import type { CommandReply } from '../commands/command.ts'
-import type { ConversationCaller, ConversationServices, RetryResult } from '../commands/conversation.ts'
-import { textReply } from '../commands/reply.ts'
+import type { ConversationCaller, ConversationServices, RetryResult, UndoResult } from '../commands/conversation.ts'
 import { acceptEvent, countQueuedEvents } from '../inbox/queries.ts'
 import { parseStoredEvent, serializeEvent } from '../inbox/stored-event.ts'
 import { brand, sessionIdAt, uuid7 } from '../lib/ids.ts'
@@ -14,6 +13,7 @@ import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import {
   branchSession,
+  type Exchange,
   findKeyOfSession,
   latestUsage,
   listExchanges,
@@ -31,7 +31,7 @@ import { row, type Transaction } from '../store/query.ts'
 import { readVisibleInsights, readVisibleSessions } from '../store/sqlite/visible-sessions.ts'
 import type { Store } from '../store/store.ts'
 import { sessionScopeOf } from './session-scope.ts'
-import type { ReplacedSession, SessionServices } from './session-services.ts'
+import type { ConversationChange, ReplacedSession, SessionServices } from './session-services.ts'
 
 export interface ConversationDeps {
   readonly store: Store
@@ -40,6 +40,8 @@ export interface ConversationDeps {
   readonly changeConversation: SessionServices['changeConversation']
   /** Notifies hooks and plugins once another session is the current one. */
   sessionReplaced(replaced: ReplacedSession): void
+  /** Whether several people write in the conversation. */
+  isShared(source: SessionSource): boolean
   contextLength(): number
   readonly clock: () => number
 }
@@ -64,9 +66,10 @@ export function createConversationServices(deps: ConversationDeps): Conversation
 
     open(caller, entry, say) {
       const { sessionKey } = caller
-      return changeSession(deps, caller, 'resume', function* (now) {
-        const owner = yield* findKeyOfSession(entry.id)
-        if (owner !== undefined) return { text: say({ kind: 'in-use' }) }
+      const refusal = function* () {
+        return (yield* findKeyOfSession(entry.id)) === undefined ? undefined : say({ kind: 'in-use' })
+      }
+      return changeSession(deps, caller, 'resume', refusal, function* (now) {
         yield* switchSession(epochOptions(caller.source, sessionKey, entry.id, now), 'resume')
         yield* dropSessionGrants(entry.id)
         const entries = yield* readTranscript(entry.id)
@@ -76,37 +79,45 @@ export function createConversationServices(deps: ConversationDeps): Conversation
       })
     },
 
-    undo({ sessionKey }, count, say) {
-      return deps.changeConversation(sessionKey, function* () {
-        const current = yield* readConversation(sessionKey)
-        const { exchanges, followsSummary } = listExchanges(current?.entries ?? [])
-        const taken = exchanges.slice(-count)
-        const [first] = taken
-        if (current !== undefined && first !== undefined) yield* withdrawFrom(current.sessionId, first.ord)
-        return say({
-          count: taken.length,
-          text: first?.text ?? '',
-          usedTools: taken.some(({ usesTools }) => usesTools),
-          reachesSummary: followsSummary && taken.length < count,
-        })
+    undo(caller, count, say) {
+      return deps.changeConversation(caller.sessionKey, {
+        *refusal() {
+          const { first, result } = yield* planUndo(deps, caller, count)
+          return first === undefined ? say(result) : undefined
+        },
+        *run() {
+          const { first, result } = yield* planUndo(deps, caller, count)
+          if (first !== undefined) yield* withdrawFrom(first.sessionId, first.ord)
+          return say(result)
+        },
       })
     },
 
-    async retry({ sessionKey, source }, say) {
+    retry(caller, say) {
       const key = `retry:${uuid7(clock())}`
-      // Stopping the running turn for nothing would lose it.
-      if ((await store.run(() => countQueuedEvents(sessionKey))) > 0) return textReply(say({ kind: 'queued' }))
-      return deps.changeConversation(sessionKey, function* (now) {
-        return say(yield* retryLastMessage(sessionKey, source, key, now))
+      return deps.changeConversation(caller.sessionKey, {
+        *refusal() {
+          const plan = yield* planRetry(deps, caller)
+          return plan.kind === 'again' ? undefined : say(plan)
+        },
+        *run(now) {
+          const plan = yield* planRetry(deps, caller)
+          if (plan.kind === 'again') yield* queueAgain(caller, plan, key, now)
+          return say({ kind: plan.kind })
+        },
       })
     },
 
     branch(caller, title, say) {
       const { sessionKey, source } = caller
       const id = sessionIdAt(clock())
-      return changeSession(deps, caller, 'branch', function* (now) {
+      const refusal = function* () {
         const current = yield* readConversation(sessionKey)
-        if (current === undefined || current.entries.length === 0) return { text: say({ kind: 'nothing' }) }
+        return current === undefined || current.entries.length === 0 ? say({ kind: 'nothing' }) : undefined
+      }
+      return changeSession(deps, caller, 'branch', refusal, function* (now) {
+        const current = yield* readConversation(sessionKey)
+        if (current === undefined) return { text: say({ kind: 'nothing' }) }
         const parent = yield* row(sessionById, { id: current.sessionId })
         const name = title !== '' || parent === undefined || parent.title === '' ? title : `${parent.title} (branch)`
         yield* branchSession(epochOptions(source, sessionKey, id, now), current.sessionId, name)
@@ -170,15 +181,22 @@ async function changeSession(
   deps: ConversationDeps,
   { sessionKey, source }: ConversationCaller,
   reason: ReplacedSession['reason'],
+  refusal: ConversationChange['refusal'],
   change: (now: number) => Transaction<{ readonly text: string; readonly newSessionId?: string }>,
 ): Promise<CommandReply> {
   let replaced: ReplacedSession | undefined
-  const reply = await deps.changeConversation(sessionKey, function* (now) {
-    const before = yield* findSessionState(sessionKey)
-    const { text, newSessionId } = yield* change(now)
-    const oldSessionId = before?.session_id ?? null
-    replaced = newSessionId === undefined ? undefined : { sessionKey, source, oldSessionId, newSessionId, reason }
-    return text
+  const reply = await deps.changeConversation(sessionKey, {
+    *refusal() {
+      replaced = undefined
+      return yield* refusal()
+    },
+    *run(now) {
+      const before = yield* findSessionState(sessionKey)
+      const { text, newSessionId } = yield* change(now)
+      const oldSessionId = before?.session_id ?? null
+      replaced = newSessionId === undefined ? undefined : { sessionKey, source, oldSessionId, newSessionId, reason }
+      return text
+    },
   })
   return {
     write: reply.write,
@@ -195,31 +213,111 @@ function epochOptions(source: SessionSource, key: SessionKey, newSessionId: stri
   return { key, source: JSON.stringify(source), platform, userId, newSessionId, now }
 }
 
-/** Takes the last exchange back and queues its message again. Changes nothing unless it returns `again`. */
-function* retryLastMessage(
-  key: SessionKey,
-  source: SessionSource,
-  eventKey: string,
-  now: number,
-): Transaction<RetryResult> {
-  if ((yield* countQueuedEvents(key)) > 0) return { kind: 'queued' }
-  const current = yield* readConversation(key)
+type UndoDeps = Pick<ConversationDeps, 'isShared'>
+
+interface UndoPlan {
+  /** Where to take back from; absent when nothing can be taken back. */
+  readonly first?: { readonly sessionId: string; readonly ord: number }
+  readonly result: UndoResult
+}
+
+/** In a shared conversation, people take back what they wrote themselves, up to a message of another person. */
+function* planUndo(
+  { isShared }: UndoDeps,
+  { sessionKey, source, authority }: ConversationCaller,
+  count: number,
+): Transaction<UndoPlan> {
+  const current = yield* readConversation(sessionKey)
+  const { exchanges, followsSummary } = listExchanges(current?.entries ?? [])
+  const taken: Exchange[] = []
+  const others = new Set<string>()
+  let keptOf: string | undefined
+  for (const exchange of exchanges.slice(-count).reverse()) {
+    const other = isShared(source) ? yield* findOtherAuthor(exchange, source) : undefined
+    if (other !== undefined && authority.role !== 'owner') {
+      keptOf = other
+      break
+    }
+    if (other !== undefined) others.add(other)
+    taken.unshift(exchange)
+  }
+  const [first] = taken
+  const result = {
+    count: taken.length,
+    text: first?.text ?? '',
+    usedTools: taken.some(({ usesTools }) => usesTools),
+    reachesSummary: followsSummary && keptOf === undefined && taken.length < count,
+    others: [...others],
+    ...(keptOf === undefined ? {} : { keptOf }),
+  }
+  if (current === undefined || first === undefined) return { result }
+  return { first: { sessionId: current.sessionId, ord: first.ord }, result }
+}
+
+/** The name of another author of an exchange; '' when it is not known who wrote it; undefined when `source` did. */
+function* findOtherAuthor({ turnId }: Exchange, source: SessionSource): Transaction<string | undefined> {
+  const inputs = turnId === null ? [] : yield* listTurnInputs(turnId)
+  const events = inputs.map(({ payload }) => parseStoredEvent(payload))
+  if (events.length === 0) return ''
+  const other = events.find((event) => !isAuthor(event, source))
+  return other === undefined ? undefined : (other.source.userName ?? other.source.userId ?? '')
+}
+
+/** False for a message whose author is not known. */
+function isAuthor({ internal, source: { userId } }: MessageEvent, { userId: asking }: SessionSource): boolean {
+  return internal !== true && userId !== undefined && userId !== '' && userId === asking
+}
+
+type RetryPlan =
+  | Exclude<RetryResult, { kind: 'again' }>
+  | {
+      readonly kind: 'again'
+      readonly event: Pick<MessageEvent, 'text' | 'messageType' | 'messageId' | 'busyMode'>
+      /** What to take back. */
+      readonly from?: { readonly sessionId: string; readonly ord: number }
+    }
+
+/** Only reads. */
+function* planRetry({ isShared }: UndoDeps, { sessionKey, source }: ConversationCaller): Transaction<RetryPlan> {
+  if ((yield* countQueuedEvents(sessionKey)) > 0) return { kind: 'queued' }
+  const current = yield* readConversation(sessionKey)
   if (current === undefined) return { kind: 'nothing' }
   const failed = yield* findFailedMessage(current)
   const { exchanges, followsSummary } = listExchanges(current.entries)
   const last = failed === undefined ? exchanges.at(-1) : undefined
   if (failed === undefined && last === undefined) return { kind: followsSummary ? 'summarised' : 'nothing' }
-  const original = failed ?? (last === undefined ? undefined : yield* originalMessage(last.turnId)) ?? undefined
+  const original = failed ?? (last === undefined ? undefined : yield* originalMessage(last.turnId))
+  // The message runs with the rights of the person who asks, so this person must be its author.
+  if (original?.internal === true || (original === undefined && isShared(source))) return { kind: 'unknown-author' }
+  if (original !== undefined && (original.source.userId ?? '') !== (source.userId ?? '')) return { kind: 'not-yours' }
+  if (isShared(source) && (source.userId ?? '') === '') return { kind: 'unknown-author' }
   // The event of an old message is no longer stored.
-  const event = original ?? textMessage(source, last?.text ?? '', now)
-  // The message runs again with the rights of its author.
-  if ((event.source.userId ?? '') !== (source.userId ?? '')) return { kind: 'not-yours' }
-  if (last !== undefined) yield* withdrawFrom(current.sessionId, last.ord)
-  const { platform, account, chatId } = event.source
-  const payload = serializeEvent({ ...event, timestamp: now }, Number.POSITIVE_INFINITY)
-  const row = { sessionKey: key, lane: 'turn', kind: event.messageType, platform, account, chatId, payload } as const
+  const event = original ?? { text: last?.text ?? '', messageType: 'text' }
+  return { kind: 'again', event, ...(last && { from: { sessionId: current.sessionId, ord: last.ord } }) }
+}
+
+/** Takes the last exchange back and queues its message again, as a message of the chat in which the command was typed. */
+function* queueAgain(
+  { sessionKey, source, authority, message }: ConversationCaller,
+  { event: original, from }: Extract<RetryPlan, { kind: 'again' }>,
+  eventKey: string,
+  now: number,
+): Transaction<void> {
+  if (from !== undefined) yield* withdrawFrom(from.sessionId, from.ord)
+  const { messageId: _, busyMode, ...content } = original
+  const messageId = message?.event.messageId
+  const event: MessageEvent = {
+    allowGatewayControl: false,
+    ...content,
+    source,
+    authority,
+    timestamp: now,
+    ...(messageId === undefined ? {} : { messageId }),
+  }
+  const { platform, account, chatId } = source
+  const payload = serializeEvent(event, Number.POSITIVE_INFINITY)
+  const row = { sessionKey, lane: 'turn', kind: event.messageType, platform, account, chatId, payload } as const
   yield* acceptEvent(row, [eventKey], now)
-  return { kind: 'again' }
 }
 
 /** The newest message, if its turn failed and left nothing in the conversation. */
@@ -243,8 +341,4 @@ function* originalMessage(turnId: string | null): Transaction<MessageEvent | und
   // The stored head contains what was merged into it.
   const steered = events.filter(({ how, event }) => how === 'steered' && event.source.userId === head.source.userId)
   return { ...head, text: [head.text, ...steered.map(({ event }) => event.text)].join('\n') }
-}
-
-function textMessage(source: SessionSource, text: string, timestamp: number): MessageEvent {
-  return { source, text, messageType: 'text', timestamp, allowGatewayControl: false }
 }

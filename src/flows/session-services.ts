@@ -2,6 +2,7 @@
  * The operations of commands and platforms on a session: stop its turn, start a new session, read its status.
  */
 import type { CommandReply, CommandServices, SessionStatus } from '../commands/command.ts'
+import { textReply } from '../commands/reply.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EventResults } from '../inbox/event-results.ts'
 import {
@@ -47,14 +48,21 @@ export interface ReplacedSession {
   readonly reason: 'new' | 'resume' | 'branch' | 'daily' | 'idle'
 }
 
+export interface ConversationChange {
+  /** Why the change cannot be made, as the reply; undefined if it can. It only reads. Runs before the turn is stopped, and again with `run`. */
+  refusal(): Transaction<string | undefined>
+  /** Returns the reply. Runs in the transaction of the reply. */
+  run(now: number): Transaction<string>
+}
+
 export interface SessionServices extends Pick<CommandServices, 'stopTurn' | 'resetSession' | 'sessionStatus'> {
   /** Withdraws a queued event together with the events that `joined` its turn, or stops the turn that processes it. */
   stopEvent(seq: number, joined?: readonly number[]): Promise<void>
   /**
-   * Prepares a change of the conversation: the running turn is stopped, and no other begins before the change is stored.
-   * The transaction of the reply runs `change`, which returns the reply.
+   * Prepares a change of the conversation: the running turn is stopped, and no other begins before the change is stored. A
+   * change that is refused stops nothing.
    */
-  changeConversation(key: SessionKey, change: (now: number) => Transaction<string>): Promise<CommandReply>
+  changeConversation(key: SessionKey, change: ConversationChange): Promise<CommandReply>
   /** Notifies hooks and plugins of a replaced session after it is stored. */
   sessionReplaced(replaced: ReplacedSession): void
 }
@@ -137,6 +145,11 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         engine.wake(key, 'turn')
       }
       try {
+        const refusal = await store.run(change.refusal)
+        if (refusal !== undefined) {
+          goOn()
+          return textReply(refusal)
+        }
         await stopTurn(key)
       } catch (error) {
         goOn()
@@ -145,11 +158,14 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       let abandoned: AbandonedTurn | undefined
       return {
         *write(now) {
+          abandoned = undefined
+          const refusal = yield* change.refusal()
+          if (refusal !== undefined) return refusal
           abandoned = yield* abandonOpenTurn(key, now)
           const state = yield* findSessionState(key)
           if (abandoned !== undefined && state !== undefined)
             yield* revokeEpoch({ sessionKey: key, epoch: state.epoch })
-          return yield* change(now)
+          return yield* change.run(now)
         },
         committed() {
           if (abandoned !== undefined) {

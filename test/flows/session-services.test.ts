@@ -51,9 +51,15 @@ test('everybody who waits for an abandoned turn learns that it was stopped, also
   const waiting = [head, joined].map((seq) => turnResults.wait(seq, t.signal))
   // Both are registered, and no result is stored.
   await Promise.all([head, joined].map((seq) => store.run(() => findEventState(seq))))
-  // biome-ignore lint/correctness/useYield: a change without a query
-  const reply = await services.changeConversation(key, function* () {
-    return 'changed'
+  const reply = await services.changeConversation(key, {
+    // biome-ignore lint/correctness/useYield: a check without a query
+    *refusal() {
+      return undefined
+    },
+    // biome-ignore lint/correctness/useYield: a change without a query
+    *run() {
+      return 'changed'
+    },
   })
   await store.run(() => reply.write(2))
   reply.committed?.()

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at, conversation, rowsIn, runCommand } from './support.ts'
@@ -11,6 +12,9 @@ async function exchange(gateway: TestGateway, text: string, options = {}): Promi
 function lastRequest(gateway: TestGateway): string[] {
   return conversation(gateway.model.requests.at(-1))
 }
+
+const roles = { owners: ['fake:boss'], members: ['fake:mia'] }
+const room = { chat: 'room', chatType: 'group' as const }
 
 const sessionIds = (gateway: TestGateway) =>
   rowsIn(gateway.home, 'select id from sessions order by created_at, id').map(({ id }) => String(id))
@@ -142,6 +146,87 @@ test('in a shared conversation only the author of a message can have it answered
   assert.equal(gateway.model.requests.length, 1)
   assert.match(await runCommand(gateway, '/retry', { ...group, user: 'ada' }), /Once more/)
   await gateway.modelRequest(1)
+})
+
+test('a message whose author is not stored any more runs with the rights of no other person', async (t) => {
+  const gateway = await startTestGateway(t, { config: { roles, group_sessions_per_user: false } })
+  await gateway.say('delete everything', { ...room, user: 'mia' })
+  await gateway.waitForReply('delete everything')
+  await gateway.stop()
+  const database = new DatabaseSync(gateway.home.databaseFile)
+  // As the retention does.
+  database.exec('pragma foreign_keys = off; delete from turn_inputs; delete from inbox_keys; delete from inbox')
+  database.close()
+  await gateway.start()
+  assert.match(await runCommand(gateway, '/retry', { ...room, user: 'boss' }), /who wrote/)
+  assert.match(await runCommand(gateway, '/undo', { ...room, user: 'mia' }), /unknown person/)
+  assert.equal(gateway.model.requests.length, 1)
+  assert.match(await runCommand(gateway, '/undo', { ...room, user: 'boss' }), /message of an unknown person,/)
+})
+
+test('/retry answers in the chat in which it is written, also after /resume', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { roles },
+    replies: [{ text: 'a' }, { text: 'b' }, { text: 'c' }],
+  })
+  const one = { user: 'mia', chat: 'one' }
+  const two = { user: 'mia', chat: 'two' }
+  await gateway.say('first question', one)
+  await gateway.waitForReply('a', 'one')
+  await runCommand(gateway, '/new', one)
+  await gateway.say('hi', two)
+  await gateway.waitForReply('b', 'two')
+  await runCommand(gateway, '/resume first', two)
+  await gateway.say('/retry', { ...two, id: 'asked-here' })
+  await gateway.waitForReply('c', 'two')
+  const [row] = rowsIn(gateway.home, "select chat_id, payload from inbox where lane = 'turn' order by seq desc limit 1")
+  const { source, authority, messageId } = JSON.parse(String(row?.['payload']))
+  assert.deepEqual([row?.['chat_id'], source.chatId, authority.chatId, messageId], ['two', 'two', 'two', 'asked-here'])
+})
+
+test('in a shared conversation people take back their own messages, and an owner those of others', async (t) => {
+  const gateway = await startTestGateway(t, { config: { roles, group_sessions_per_user: false } })
+  const say = async (user: string, text: string) => {
+    await gateway.say(text, { ...room, user })
+    await gateway.waitForReply(text)
+  }
+  await say('mia', 'early')
+  await say('boss', 'the plan')
+  assert.match(await runCommand(gateway, '/undo 5', { ...room, user: 'mia' }), /from \*\*boss\*\*/)
+  await say('mia', 'late')
+  const reply = await runCommand(gateway, '/undo 5', { ...room, user: 'mia' })
+  assert.match(reply, /your last message and its answer.*late.*before is from \*\*boss\*\*/)
+  const taken = () =>
+    rowsIn(gateway.home, "select content from messages where superseded = -2 and role = 'user' order by id").map(
+      ({ content }) => content,
+    )
+  assert.deepEqual(taken(), ['[mia] late'])
+  assert.match(await runCommand(gateway, '/undo 2', { ...room, user: 'boss' }), /2 messages, also of \*\*mia\*\*, and/)
+  assert.deepEqual(taken(), ['[mia] early', '[boss] the plan', '[mia] late'])
+})
+
+test('a command that is refused does not stop the running turn', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { roles, group_sessions_per_user: false },
+    model: ({ lastUserText }) => (lastUserText.includes('long') ? { hang: 'headers' } : { text: 'done' }),
+  })
+  const mia = { user: 'mia', chat: 'one' }
+  await gateway.say('alpha', mia)
+  await gateway.waitForReply('done', 'one')
+  await gateway.say('long work', { ...room, user: 'boss' })
+  await gateway.say('long talk', { ...mia, chat: 'two' })
+  await gateway.modelRequest(2)
+  for (const command of ['/retry', '/undo'])
+    assert.match(await runCommand(gateway, command, { ...room, user: 'mia' }), /nly its author/)
+  assert.match(await runCommand(gateway, '/resume alpha', { ...mia, chat: 'two' }), /Another chat/)
+  assert.deepEqual(
+    rowsIn(gateway.home, 'select state, stop_requested from turns order by started_at').map(Object.values),
+    [
+      ['done', 0],
+      ['open', 0],
+      ['open', 0],
+    ],
+  )
 })
 
 test('/branch continues with a copy, and the original stays as it is', async (t) => {

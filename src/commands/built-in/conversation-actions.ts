@@ -2,6 +2,7 @@
  * What the commands for conversations do and reply.
  */
 import { toShortLine } from '../../lib/redact.ts'
+import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { CommandContext, CommandReply, CommandServices } from '../command.ts'
 import type { ConversationEntry, RetryResult, UndoResult } from '../conversation.ts'
 import { toTitle } from './title.ts'
@@ -76,6 +77,8 @@ const retryTexts: Readonly<Record<RetryResult['kind'], string>> = {
   again: '🔁 Once more.',
   nothing: 'There is nothing to answer again.',
   summarised: 'The last message is part of a summary now, so I cannot answer it again. Send it once more.',
+  'unknown-author':
+    'I do not know any more who wrote the last message, so I cannot answer it again. Send it once more.',
   'not-yours': 'Another person wrote the last message. Only its author can have it answered again.',
   queued: 'Other messages wait for an answer. Use `/retry` when they are answered.',
 }
@@ -93,15 +96,28 @@ export async function undo(context: CommandContext, services: CommandServices): 
 
 function undoText(
   services: CommandServices,
-  { count, text, usedTools, reachesSummary }: UndoResult,
+  { count, text, usedTools, reachesSummary, others, keptOf }: UndoResult,
   requested: number,
 ): string {
   const limit = reachesSummary ? ' What was said before is summarised, and a summary cannot be taken back.' : ''
+  const kept =
+    keptOf === undefined
+      ? ''
+      : ` The message before is from ${authorName(keptOf)}. Only its author or an owner can take it back.`
+  if (count === 0 && keptOf !== undefined)
+    return `The last message is from ${authorName(keptOf)}. Only its author or an owner can take it back.`
   if (count === 0) return reachesSummary ? `I can take nothing back.${limit}` : 'There is nothing to take back.'
-  const what = count === 1 ? 'your last message and its answer' : `your last ${count} messages and their answers`
-  const fewer = count < requested && !reachesSummary ? ' That was everything.' : limit
+  const whose = others.length === 0 ? 'your last' : 'the last'
+  const of = others.length === 0 ? '' : `${count === 1 ? ' of' : ', also of'} ${others.map(authorName).join(' and ')},`
+  const what =
+    count === 1 ? `${whose} message${of} and its answer` : `${whose} ${count} messages${of} and their answers`
+  const fewer = count < requested && !reachesSummary && kept === '' ? ' That was everything.' : `${limit}${kept}`
   const effects = usedTools ? ' What I did with tools meanwhile stays done.' : ''
   return `↩️ Took back ${what}, from “${excerpt(services, text, 100)}” on.${fewer}${effects}`
+}
+
+function authorName(name: string): string {
+  return name === '' ? 'an unknown person' : `**${toMarkdownLabel(name)}**`
 }
 
 export async function branch(context: CommandContext, services: CommandServices): Reply {
