@@ -223,8 +223,8 @@ test('a command that is refused does not stop the running turn', async (t) => {
     rowsIn(gateway.home, 'select state, stop_requested from turns order by started_at').map(Object.values),
     [
       ['done', 0],
-      ['open', 0],
-      ['open', 0],
+      ['running', 0],
+      ['running', 0],
     ],
   )
 })
