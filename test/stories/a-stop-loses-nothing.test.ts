@@ -82,7 +82,7 @@ test('a second signal ends the process at once, and the turn resumes at the next
 test('who writes while the gateway finishes its turns is told once that the message waits, and is answered later', async (t) => {
   const held = Promise.withResolvers<void>()
   const gateway = await startTestGateway(t, {
-    config: { display: { busy_ack_enabled: true } },
+    config: { display: { busy_ack_enabled: true }, agent: { drain_timeout: 60 } },
     replies: [{ text: 'done', gate: () => held.promise }],
   })
   await gateway.say('first')
