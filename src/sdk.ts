@@ -192,6 +192,7 @@ export { createRotatingFile, type RotatingFile, type RotatingFileOptions } from 
 export { formatTable, type TableStyle, tableWidth } from './lib/text-table.ts'
 export { backoffMs, type LinkedSignal, linkAbortSignal, sleep, withTimeout } from './lib/timers.ts'
 export { type EarlierMessage, formatEarlierMessages } from './message/earlier-messages.ts'
+export { createLineFilter, type ReservedLines } from './message/untrusted-text.ts'
 
 // Deprecated names
 

@@ -2191,6 +2191,36 @@ declare module 'hermes-gateway:message/turn-result' {
     }
 }
 
+declare module 'hermes-gateway:message/untrusted-text' {
+    /**
+     * A name, a title, a quote or a file name as one line without brackets.
+     * @param limitChars in UTF-16 units; an ellipsis follows
+     */
+    export function toLabel(text: string, limitChars: number): string;
+    /** A name as Markdown. Plain words stay unchanged; any other text becomes a code span, in which nothing is a link. */
+    export function toMarkdownLabel(text: string, limitChars?: number): string;
+    /** The lines by which a text says where it comes from, and which its author must not imitate. Texts, in any case. */
+    export interface ReservedLines {
+        /** How lines in brackets begin, without the bracket. */
+        readonly brackets?: readonly string[];
+        /** How other lines begin. */
+        readonly headings?: readonly string[];
+    }
+    /**
+     * Creates a filter for texts of people. Brackets of a reserved line become parentheses, and a reserved heading is quoted with
+     * `> `. An adapter filters what people wrote before it adds such lines of its own. Linear time.
+     */
+    export function createLineFilter({ brackets: inBrackets, headings, }: ReservedLines): (text: string) => string;
+    export interface MessageTextOptions {
+        /** Several people write in the session: every line in brackets looks like a message of another person. */
+        readonly shared: boolean;
+        /** The text does not begin a line: it follows the name of its author. */
+        readonly followsName: boolean;
+    }
+    /** The text of a message. Brackets that imitate a line of the gateway become parentheses. */
+    export function toMessageText(text: string, { shared, followsName }: MessageTextOptions): string;
+}
+
 declare module 'hermes-gateway:middleware/contract' {
     /**
      * The types of managed calls: the callbacks that may be registered, what they receive and what they return.
@@ -3794,6 +3824,7 @@ declare module 'hermes-gateway:sdk' {
     export { formatTable, type TableStyle, tableWidth } from 'hermes-gateway:lib/text-table';
     export { backoffMs, type LinkedSignal, linkAbortSignal, sleep, withTimeout } from 'hermes-gateway:lib/timers';
     export { type EarlierMessage, formatEarlierMessages } from 'hermes-gateway:message/earlier-messages';
+    export { createLineFilter, type ReservedLines } from 'hermes-gateway:message/untrusted-text';
     export * from 'hermes-gateway:sdk-deprecated';
 }
 

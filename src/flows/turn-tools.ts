@@ -10,6 +10,7 @@ import type { LoadedTools, ParsedToolCall } from '../agent/tools/registry.ts'
 import { toErrorJson, truncateMiddle } from '../agent/tools/support/result-json.ts'
 import type { ToolContext } from '../agent/tools/tool.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
+import { toVisibleText } from '../lib/visible-text.ts'
 import type { Authority } from '../message/authority.ts'
 import type { RoleSettings } from '../platforms/config.ts'
 
@@ -46,11 +47,20 @@ export function createAgentTools(
       const parsed = loaded.parse(call.name, call.arguments)
       if (!parsed.ok) return { kind: 'invalid', error: parsed.error }
       const { call: ready } = parsed
-      // A key in the output of a command or in a file must not travel to the model's vendor.
-      return { ...ready, kind: 'ready', run: async (context) => redact(await run(ready, context)) }
+      return {
+        ...ready,
+        kind: 'ready',
+        // A key in the output of a command or in a file must not travel to the model's vendor.
+        run: async (context) => showHidden(ready, redact(await run(ready, context))),
+      }
     },
     sanitizeForModel: (result) => truncateMiddle(redact(result), settings().agent.max_tool_result_chars),
   }
+}
+
+/** What a file contains stays exact, so that a patch of it matches. The result is JSON, or the text of a plugin. */
+function showHidden({ toolset }: ParsedToolCall, result: string): string {
+  return toolset === 'file' ? result : toVisibleText(result, { keepsMarks: true, asJson: true })
 }
 
 /** Tools with which a person acts on the machine itself where no sandbox stands between. */

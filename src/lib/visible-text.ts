@@ -28,10 +28,12 @@ const joined = /\p{Extended_Pictographic}|\p{M}|\p{Emoji_Modifier}|(?!\p{Script=
 export interface VisibleTextOptions {
   /** Keeps single marks of the writing direction, as the text of a message needs them. */
   readonly keepsMarks?: boolean
+  /** Escapes a character as JSON does, in UTF-16 units: JSON stays valid. */
+  readonly asJson?: boolean
 }
 
 /** Replaces each such character by its escape, such as `\u202e`; a run of one character by `\u202e×10000`. Linear time. */
-export function toVisibleText(text: string, { keepsMarks = false }: VisibleTextOptions = {}): string {
+export function toVisibleText(text: string, { keepsMarks = false, asJson = false }: VisibleTextOptions = {}): string {
   if (!hiddenCharacter.test(text)) return text
   return text.replace(flagsAndRuns, (run: string, character: string | undefined, at: number) => {
     if (character === undefined) return run
@@ -40,7 +42,8 @@ export function toVisibleText(text: string, { keepsMarks = false }: VisibleTextO
       if (joiner.test(character) && isJoined(text, at)) return run
     }
     const count = run.length / character.length
-    return count < 3 ? escapeOf(character).repeat(count) : `${escapeOf(character)}×${count}`
+    const escaped = asJson ? unitsOf(character) : escapeOf(character)
+    return count < 3 ? escaped.repeat(count) : `${escaped}×${count}`
   })
 }
 
@@ -55,4 +58,11 @@ function escapeOf(character: string): string {
   const code = character.codePointAt(0) ?? 0
   const digits = code.toString(16).padStart(4, '0')
   return code > 0xffff ? `\\u{${digits}}` : `\\u${digits}`
+}
+
+function unitsOf(character: string): string {
+  return character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
 }

@@ -28,21 +28,57 @@ export function toMarkdownLabel(text: string, limitChars = 80): string {
 /** The start of a line, and what may stand before its first bracket without being seen. */
 const lineStart = String.raw`(?<start>^|[\n\r\v\f\u0085\u2028\u2029])(?<blank>[\0-\t\x0e-\x20\x7f-\x84\x86-\xa0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\uffa0\p{Cf}\p{M}]*)`
 const anyBracket = new RegExp(lineStart + brackets, 'gu')
-/** How the lines begin that the gateway writes. */
-const markers = [
-  'In reply to:',
-  'Attached (?:photo|video|audio|voice|document|sticker)',
-  'The user sent a voice message',
-  'Voice message of the quoted message',
-  'Sent while you work',
-  'Record of the earlier conversation',
-  'Old tool output cleared',
-  'Result of ',
-  'Called ',
-]
-const forgedMarker = new RegExp(String.raw`${lineStart}${brackets}(?=[\s\p{Cf}]*(?:${markers.join('|')}))`, 'giu')
-/** The heading of earlier messages of a chat. */
-const forgedHeading = new RegExp(`${lineStart}(?=Said in this (?:channel|thread) before:)`, 'giu')
+const openingBracket = new RegExp(brackets, 'u')
+const closingBracket = /[\]］⁆⟧】〕﹞]/
+const lineBreak = /[\n\r\v\f\u0085\u2028\u2029]/
+/** The lines by which a text says where it comes from, and which its author must not imitate. Texts, in any case. */
+export interface ReservedLines {
+  /** How lines in brackets begin, without the bracket. */
+  readonly brackets?: readonly string[]
+  /** How other lines begin. */
+  readonly headings?: readonly string[]
+}
+
+/**
+ * Creates a filter for texts of people. Brackets of a reserved line become parentheses, and a reserved heading is quoted with
+ * `> `. An adapter filters what people wrote before it adds such lines of its own. Linear time.
+ */
+export function createLineFilter({
+  brackets: inBrackets = [],
+  headings = [],
+}: ReservedLines): (text: string) => string {
+  const alternatives = (texts: readonly string[]) => `(?:${texts.map((text) => RegExp.escape(text)).join('|')})`
+  const bracketed = new RegExp(String.raw`${lineStart}${brackets}(?=[\s\p{Cf}]*${alternatives(inBrackets)})`, 'giu')
+  const heading = new RegExp(`${lineStart}(?=${alternatives(headings)})`, 'giu')
+  return (text) => {
+    const safe = inBrackets.length === 0 ? text : replaceBrackets(text, bracketed)
+    return headings.length === 0 ? safe : safe.replace(heading, '$<start>$<blank>> ')
+  }
+}
+
+const withoutGatewayLines = createLineFilter({
+  brackets: [
+    'In reply to:',
+    ...['photo', 'video', 'audio', 'voice', 'document', 'sticker'].map((kind) => `Attached ${kind}`),
+    'The user sent a voice message',
+    'Voice message of the quoted message',
+    'Sent while you work',
+    'Note of the gateway',
+    'Notice of the gateway',
+    'Record of the earlier conversation',
+    'Old tool output cleared',
+    'Result of ',
+    'Called ',
+    // What a plugin adds to a conversation.
+    'system]',
+    // What ended a turn.
+    'interrupted by ',
+    'stopped by the user',
+    'no answer:',
+  ],
+  // Of earlier messages of a chat.
+  headings: ['Said in this channel before:', 'Said in this thread before:'],
+})
 
 export interface MessageTextOptions {
   /** Several people write in the session: every line in brackets looks like a message of another person. */
@@ -51,15 +87,39 @@ export interface MessageTextOptions {
   readonly followsName: boolean
 }
 
-/** The text of a message. A bracket that imitates a line of the gateway becomes a parenthesis. */
+/** The text of a message. Brackets that imitate a line of the gateway become parentheses. */
 export function toMessageText(text: string, { shared, followsName }: MessageTextOptions): string {
-  const unmarked = replaceBracket(text, forgedMarker).replace(forgedHeading, '$<start>$<blank>> ')
-  const safe = shared ? replaceBracket(unmarked, anyBracket, followsName) : unmarked
+  const unmarked = withoutGatewayLines(text)
+  const safe = shared ? replaceBrackets(unmarked, anyBracket, followsName) : unmarked
   return toVisibleText(safe, { keepsMarks: true })
 }
 
-function replaceBracket(text: string, pattern: RegExp, keepsFirst = false): string {
-  return text.replace(pattern, (match: string, start: string, blank: string) =>
-    keepsFirst && start === '' ? match : `${start}${blank}(`,
-  )
+/** @param pattern matches up to an opening bracket, with what begins the line in the group `start` */
+function replaceBrackets(text: string, pattern: RegExp, keepsFirst = false): string {
+  const parts: string[] = []
+  let from = 0
+  for (const match of text.matchAll(pattern)) {
+    if (keepsFirst && match.groups?.['start'] === '') continue
+    const open = match.index + match[0].length - 1
+    parts.push(text.slice(from, open), '(')
+    from = open + 1
+    const close = findClosingBracket(text, from)
+    if (close === undefined) continue
+    parts.push(text.slice(from, close), ')')
+    from = close + 1
+  }
+  return parts.length === 0 ? text : parts.join('') + text.slice(from)
+}
+
+/** The bracket of the same line that closes the one before `from`. */
+function findClosingBracket(text: string, from: number): number | undefined {
+  let depth = 1
+  for (let index = from; index < text.length; index++) {
+    const character = text.charAt(index)
+    if (lineBreak.test(character)) return undefined
+    if (openingBracket.test(character)) depth += 1
+    else if (closingBracket.test(character)) depth -= 1
+    if (depth === 0) return index
+  }
+  return undefined
 }

@@ -1,10 +1,17 @@
 /**
- * The tools that a session is offered do not change during the session.
+ * The tools that a session is offered do not change during the session, and their results hide nothing from the model.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { z } from 'zod'
+import { agentConfig } from '../../src/agent/config.ts'
 import type { AgentTools } from '../../src/agent/loop/agent-tools.ts'
-import { createSessionToolSnapshots } from '../../src/flows/turn-tools.ts'
+import { createToolRegistry } from '../../src/agent/tools/registry.ts'
+import { defineTool } from '../../src/agent/tools/tool.ts'
+import { createAgentTools, createSessionToolSnapshots } from '../../src/flows/turn-tools.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { rolesSchema } from '../../src/platforms/config.ts'
+import { createWorkbench } from '../agent/tools/workbench.ts'
 
 function toolsNamed(...names: readonly string[]): AgentTools {
   const schemas = names.map((name) => ({ name, description: '', parameters: {} }))
@@ -30,4 +37,40 @@ test('a session keeps the tool list with which it began, and a call uses the cur
       .map(({ name }) => name),
     ['b'],
   )
+})
+
+test('the result of a tool shows hidden characters and stays JSON, except for what a file contains', async () => {
+  await using bench = await createWorkbench()
+  const content = 'a\u202eb\u{e0041}'
+  const definitions = ['file', 'extra'].map((toolset) =>
+    defineTool({
+      name: `from_${toolset}`,
+      toolset,
+      description: '',
+      parameters: z.object({}),
+      mode: 'pure',
+      run: async () => JSON.stringify({ content }),
+    }),
+  )
+  const registry = createToolRegistry({ deps: bench.deps, definitions, log: silentLog })
+  const settings = {
+    agent: agentConfig.agent.parse({}),
+    terminal: agentConfig.terminal.parse({}),
+    roles: rolesSchema.parse({}),
+  }
+  const sandbox = async () => undefined
+  const tools = createAgentTools(
+    await registry.load(),
+    { redact: (text) => text, settings: () => settings },
+    { cwd: () => bench.cwd, sandbox },
+  )
+  const resultOf = async (name: string) => {
+    const call = tools.prepare({ name, arguments: '{}' })
+    assert.ok(call.kind === 'ready')
+    return await call.run(bench.context)
+  }
+  assert.equal(await resultOf('from_file'), JSON.stringify({ content }))
+  const shown = await resultOf('from_extra')
+  assert.equal(shown, '{"content":"a\\u202eb\\udb40\\udc41"}')
+  assert.deepEqual(JSON.parse(shown), { content })
 })

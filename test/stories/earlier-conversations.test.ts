@@ -22,6 +22,7 @@ const sessionIds = (gateway: TestGateway) =>
 test('/resume continues an earlier conversation with everything that was said in it', async (t) => {
   const gateway = await startTestGateway(t)
   await exchange(gateway, 'my name is Ada')
+  assert.match(await runCommand(gateway, '/title a\u202eb'), /a\\u202eb/)
   assert.match(await runCommand(gateway, '/title Names'), /Names/)
   await runCommand(gateway, '/new')
   await exchange(gateway, 'something else')

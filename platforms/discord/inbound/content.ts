@@ -1,7 +1,7 @@
 /**
  * The text of a message, with names in place of Discord's codes, and its attachments. Pure.
  */
-import type { Attachment } from '#sdk'
+import { type Attachment, createLineFilter } from '#sdk'
 import {
   asRecord,
   hasFlag,
@@ -37,9 +37,9 @@ const forwardReferenceType = 1
 /** The text of a message, including polls, forwarded messages, and the embeds and components of bots. '' without text. */
 export function messageText(message: JsonRecord, names: NameResolver): string {
   const parts = [
-    bodyText(message, isBotMessage(message), names),
+    withoutForgedHeading(bodyText(message, isBotMessage(message), names)),
     ...forwardsOf(message).map((one) => forwardText(one, names)),
-    pollText(message),
+    withoutForgedHeading(pollText(message)),
   ]
   return parts.filter((part) => part !== '').join('\n\n')
 }
@@ -92,8 +92,13 @@ function forwardsOf(message: JsonRecord): readonly JsonRecord[] {
 /** A forward has no author. An embed that is not a preview shows that a bot wrote it. */
 function forwardText(message: JsonRecord, names: NameResolver): string {
   const text = bodyText(message, true, names)
-  return text === '' ? '' : `Forwarded message:\n${text.replace(/^/gm, '> ')}`
+  return text === '' ? '' : `${forwardHeading}\n${text.replace(/^/gm, '> ')}`
 }
+
+const forwardHeading = 'Forwarded message:'
+
+/** Only the adapter says that a text is another person's. */
+const withoutForgedHeading = createLineFilter({ headings: [forwardHeading] })
 
 function pollText(message: JsonRecord): string {
   const poll = recordAt(message, 'poll')

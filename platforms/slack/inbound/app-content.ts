@@ -2,6 +2,7 @@
  * Reads what other apps write into blocks and attachments as text in Slack's markup. Slack shows the blocks of a message
  * instead of its text.
  */
+import { createLineFilter } from '#sdk'
 import { isTrueAt, type JsonRecord, recordAt, recordsAt, textAt } from './payload.ts'
 
 /** Deeper than any real message. */
@@ -17,21 +18,25 @@ export function shownText(message: JsonRecord): string {
   return joinLines(blocks.map((block) => blockText(block))) || text
 }
 
-/** A message that was passed on, with the name of its author. */
-export function sharedMessageText(attachment: JsonRecord): string {
-  const text = textAt(attachment, 'text') ?? messageBlocksText(attachment) ?? textAt(attachment, 'fallback') ?? ''
-  const inner = joinLines([text, ...recordsAt(attachment, 'attachments').map((one) => appAttachmentText(one))])
-  if (inner === '' && recordsAt(attachment, 'files').length === 0) return ''
+/** A message that was passed on. Both parts are in Slack's markup. */
+export interface SharedMessage {
+  /** A line that says whose message it is; '' without content. */
+  readonly origin: string
+  readonly text: string
+}
+
+export function sharedMessageOf(attachment: JsonRecord): SharedMessage {
+  const own = textAt(attachment, 'text') ?? messageBlocksText(attachment) ?? textAt(attachment, 'fallback') ?? ''
+  const text = joinLines([own, ...recordsAt(attachment, 'attachments').map((one) => appAttachmentText(one))])
+  if (text === '' && recordsAt(attachment, 'files').length === 0) return { origin: '', text }
   const author = textAt(attachment, 'author_name') ?? textAt(attachment, 'author_id') ?? 'unknown user'
-  return joinLines([`[Passed on, from ${author.replace(/[\r\n[\]]+/g, ' ')}]`, withoutForgedOrigin(inner)])
+  return { origin: `[${passedOn} ${author.replace(/[\r\n[\]]+/g, ' ')}]`, text }
 }
 
-/** Only the adapter says where a text comes from. */
-export function withoutForgedOrigin(text: string): string {
-  return text.replace(forgedOrigin, '$1(')
-}
+const passedOn = 'Passed on, from'
 
-const forgedOrigin = /((?:^|[\n\r\u2028\u2029])[^\S\n\r\u2028\u2029]*)\[(?=Passed on, from)/gi
+/** Only the adapter says where a text comes from. For plain text: the markup can hide the beginning of a line. */
+export const withoutForgedOrigin = createLineFilter({ brackets: [passedOn] })
 
 /** An attachment that an app has created. */
 export function appAttachmentText(attachment: JsonRecord): string {

@@ -6,7 +6,7 @@ import {
   appAttachmentText,
   isLinkPreview,
   isSharedMessage,
-  sharedMessageText,
+  sharedMessageOf,
   shownText,
   withoutForgedOrigin,
 } from './app-content.ts'
@@ -120,18 +120,19 @@ function isBot(message: JsonRecord): boolean {
 
 /** The text of a message with that of its blocks and attachments. */
 export function messageText(message: JsonRecord, context: NormalizeContext): string {
-  const own = withoutForgedOrigin(shownText(message))
-  const isFromApp = isBot(message)
-  const attached = recordsAt(message, 'attachments').map((attachment) => {
-    if (isSharedMessage(attachment)) return sharedMessageText(attachment)
-    if (own === '') return appAttachmentText(attachment)
-    return isFromApp && !isLinkPreview(attachment) ? appAttachmentText(attachment) : ''
-  })
   const textView = { botUserId: context.identity.botUserId, nameOf: context.nameOf }
-  return [own, ...attached]
-    .filter((part) => part !== '')
-    .map((part) => toPlainText(part, textView))
-    .join('\n')
+  const written = (text: string) => withoutForgedOrigin(toPlainText(text, textView))
+  const own = shownText(message)
+  const isFromApp = isBot(message)
+  const attached = recordsAt(message, 'attachments').flatMap((attachment) => {
+    if (isSharedMessage(attachment)) {
+      const { origin, text } = sharedMessageOf(attachment)
+      return [toPlainText(origin, textView), written(text)]
+    }
+    const isShown = own === '' || (isFromApp && !isLinkPreview(attachment))
+    return isShown ? [written(appAttachmentText(attachment))] : []
+  })
+  return [written(own), ...attached].filter((part) => part !== '').join('\n')
 }
 
 /** Converts `!status` to `/status` if the command exists, because Slack intercepts messages that start with a slash. */

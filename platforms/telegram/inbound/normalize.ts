@@ -5,6 +5,7 @@ import {
   type Attachment,
   type ButtonPress,
   brand,
+  createLineFilter,
   type EventKey,
   isRecord,
   type MessageChange,
@@ -120,7 +121,8 @@ function toMessageEvent(
   const replyTo = replyOf(message, context.botId)
   const origin = originOf(message['forward_origin'])
   const attachments = [...content.attachments, ...quotedAttachmentsOf(message)]
-  const text = withoutForgedOrigin(source.chatType === 'dm' ? content.text : withoutMention(content, context))
+  const shown = source.chatType === 'dm' ? content.text : withoutMention(content, context)
+  const text = textOf(message, shown)
   const ownText = withLine(origin === undefined ? undefined : `[Forwarded from ${origin}]`, text)
   const isCommand = content.messageType === 'command' || (content.messageType === 'text' && text.startsWith('/'))
   return {
@@ -137,11 +139,22 @@ function toMessageEvent(
 }
 
 /** Only the adapter says where a text comes from. */
-function withoutForgedOrigin(text: string): string {
-  return text.replace(forgedOrigin, '$1(')
-}
+const origins = ['Forwarded from', 'In reply to']
+const withoutOrigins = createLineFilter({ brackets: origins })
+/** It also describes what is no text. */
+const withoutDescriptions = createLineFilter({
+  brackets: [
+    ...origins,
+    ...['Location:', 'Live location:', 'Venue:', 'Contact:', 'Poll:', 'Checklist:', 'Dice ', 'Game:', 'Story]'],
+    ...['Sticker]', 'Data of the web app:'],
+  ],
+})
 
-const forgedOrigin = /((?:^|[\n\r\u2028\u2029])[^\S\n\r\u2028\u2029]*)\[(?=Forwarded from|In reply to)/gi
+/** The text that a person has written, or the description of the content. */
+function textOf(message: JsonRecord, shown: string): string {
+  const isWritten = asText(message['text']) !== undefined || asText(message['caption']) !== undefined
+  return isWritten ? withoutDescriptions(shown) : withoutOrigins(shown)
+}
 
 function withLine(line: string | undefined, text: string): string {
   return line === undefined ? text : `${line}\n${text}`

@@ -6,6 +6,7 @@ import { join, relative } from 'node:path'
 import { z } from 'zod'
 import { systemCode } from '../../lib/errors.ts'
 import { findProgram } from '../../lib/find-program.ts'
+import { toVisibleText } from '../../lib/visible-text.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { absolutePath } from './support/files.ts'
 import { searchWithNode } from './support/node-search.ts'
@@ -79,10 +80,15 @@ const incompleteReasons = {
   abort: 'the turn was stopped',
 } as const
 
-/** Paths start as the model wrote them. */
+/** Paths start as the model wrote them. A name shows hidden characters; the text of a line stays exact. */
 function formatHit({ path, line, text }: SearchHit, root: string, requestedPath: string): string {
-  const name = join(requestedPath, relative(root, path))
+  const name = toVisibleText(join(requestedPath, relative(root, path))).replace(/[\n\t]/g, escapeBlank)
   return line === 0 ? name : `${name}:${line}:${text}`
+}
+
+/** A name with a line break would look like two hits. */
+function escapeBlank(character: string): string {
+  return character === '\n' ? '\\n' : '\\t'
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -8,6 +8,7 @@ import type { HomeLayout } from '../../lib/home.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import { type Target, targetOf } from '../../message/source.ts'
+import { toLabel } from '../../message/untrusted-text.ts'
 import { findDeadTarget } from '../../outbox/dead-targets.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { chatOf } from '../../outbox/queries.ts'
@@ -39,6 +40,7 @@ export interface ChatMessagesDeps extends ResolveTargetDeps {
 export type SendingTurn = Pick<Turn, 'id' | 'authority'> & Partial<Pick<Turn, 'sessionKey' | 'event'>>
 
 const maxListed = 100
+const maxNameChars = 200
 
 interface PermittedChat {
   readonly target: Target
@@ -85,7 +87,7 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
       return {
         write: { ...message, committed },
         target: formatTarget(target),
-        ...(found.name === undefined ? {} : { name: found.name }),
+        ...named(found.name),
         ...note,
       }
     },
@@ -222,7 +224,7 @@ async function listTargets(
   const listed = new Map<string, MessageTarget>()
   for (const { target, name, kind } of chats) {
     const text = formatTarget(target)
-    if (!listed.has(text)) listed.set(text, { target: text, kind, ...(name === undefined ? {} : { name }) })
+    if (!listed.has(text)) listed.set(text, { target: text, kind, ...named(name) })
   }
   if (rulesOf(deps, authority).includes('*')) await addChannels(deps, listed, signal)
   return [...listed.values()].slice(0, maxListed)
@@ -245,9 +247,14 @@ async function addChannels(
         .catch(() => [])) ?? []
     for (const { chatId, name } of found) {
       const target = formatTarget({ ...of, chatId })
-      if (!listed.has(target)) listed.set(target, { target, kind: 'channel', name: `#${name}` })
+      if (!listed.has(target)) listed.set(target, { target, kind: 'channel', ...named(`#${name}`) })
     }
   }
+}
+
+/** People choose these names. */
+function named(name: string | undefined): { readonly name?: string } {
+  return name === undefined ? {} : { name: toLabel(name, maxNameChars) }
 }
 
 function saveLocally({ home, clock }: ChatMessagesDeps, text: string, media: readonly string[]) {

@@ -6,6 +6,7 @@ import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { SessionSource, Target } from '../../message/source.ts'
+import { toLabel } from '../../message/untrusted-text.ts'
 import type { PlatformAccount } from '../../platforms/accounts.ts'
 import type { FoundChat, PlatformAdapter } from '../../platforms/adapter.ts'
 import type { Store } from '../../store/store.ts'
@@ -173,7 +174,8 @@ function ambiguousName(platform: string, name: string, matches: readonly FoundCh
 }
 
 function describe(platform: string, { chatId, name, place }: FoundChat): string {
-  return `${name}${place === undefined ? '' : ` in ${place}`} (${platform}:${chatId})`
+  const where = place === undefined ? '' : ` in ${toLabel(place, 80)}`
+  return `${toLabel(name, 80)}${where} (${platform}:${chatId})`
 }
 
 function distinct(chats: readonly FoundChat[]): FoundChat[] {

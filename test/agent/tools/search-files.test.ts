@@ -86,6 +86,15 @@ for (const [name, path] of [
   })
 }
 
+test('the name of a file shows hidden characters and is one line; the text of a line is exact', async () => {
+  await using bench = await createWorkbench({ searchPath: '' })
+  await writeFile(join(bench.cwd, 'a\u202eb\nkey.txt'), 'a\u200bneedle\n')
+  const { matches } = await bench.run('search_files', { pattern: 'needle' })
+  assert.equal(matches, 'a\\u202eb\\nkey.txt:1:a\u200bneedle')
+  const { files } = await bench.run('search_files', { pattern: '*', target: 'files' })
+  assert.equal(files, 'a\\u202eb\\nkey.txt')
+})
+
 test('a pattern that backtracks excessively cannot block the gateway', async () => {
   await using bench = await createWorkbench({ searchPath: '' })
   await writeFile(join(bench.cwd, 'a.txt'), `${'a'.repeat(50)}!`)
