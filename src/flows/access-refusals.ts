@@ -13,7 +13,7 @@ import { type SessionSource, targetOf } from '../message/source.ts'
 import { toLabel } from '../message/untrusted-text.ts'
 import { forgetSentTexts, isReplyStored } from '../outbox/one-time-notices.ts'
 import type { Outbox } from '../outbox/outbox.ts'
-import type { Pairing, RequestResult } from '../pairing/pairing.ts'
+import { codeSeconds, type Pairing, type PairingRequest, type RequestResult } from '../pairing/pairing.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { Store } from '../store/store.ts'
 
@@ -65,10 +65,10 @@ export function createAccessRefusals(deps: RefusalsDeps): HandleRefusal {
     if (!mayPair(source) || deps.policyOf(source).unauthorizedDm !== 'pair') return 'none'
     const result = tryRequest(platform, userId, userName)
     if (result === undefined) return 'failed'
-    if (result.status === 'waiting') return await renew(event, result.requestId)
+    if (result.status === 'waiting') return await renew(event, result.request)
     if (result.status === 'created') {
       failpoint('pairing:requested')
-      await send(event, result.requestId, codeText(deps.command, platform, result.code))
+      await send(event, result.requestId, codeText(deps.command, platform, result.code, clock(), clock()))
     } else if (result.status !== 'limited' && busyNotices.take(platform) !== undefined) {
       await send(event, randomBytes(8).toString('hex'), busyText)
     }
@@ -80,7 +80,7 @@ export function createAccessRefusals(deps: RefusalsDeps): HandleRefusal {
   function tryRequest(platform: string, userId: string, userName: string) {
     try {
       const waiting = pairing.pendingOf(platform, userId)
-      if (waiting !== undefined) return { status: 'waiting' as const, requestId: waiting.requestId }
+      if (waiting !== undefined) return { status: 'waiting' as const, request: waiting }
       return pairing.request({ platform, userId, userName: toLabel(userName, 80) })
     } catch (error) {
       log.error(
@@ -91,12 +91,16 @@ export function createAccessRefusals(deps: RefusalsDeps): HandleRefusal {
     }
   }
 
-  /** A crash between the request and its reply has lost the code, which only the person may know. */
-  async function renew(event: MessageEvent, requestId: string): Promise<Outcome> {
-    if (await store.run(() => isReplyStored(`${keyPrefix}${requestId}`))) return 'waiting'
-    const { platform } = event.source
-    const code = pairing.renew(platform, requestId)
-    if (code !== undefined) await send(event, requestId, codeText(deps.command, platform, code))
+  /**
+   * Only the person may know the code. A crash between the request and its reply has lost it; later, the person may have lost
+   * it, and gets another one after ten minutes.
+   */
+  async function renew(event: MessageEvent, { platform, requestId, createdAt }: PairingRequest): Promise<Outcome> {
+    const isStored = await store.run(() => isReplyStored(`${keyPrefix}${requestId}`))
+    const code = isStored ? pairing.replaceCode(platform, requestId) : pairing.renew(platform, requestId)
+    if (code === undefined) return 'waiting'
+    const id = isStored ? `${requestId}:${randomBytes(8).toString('hex')}` : requestId
+    await send(event, id, codeText(deps.command, platform, code, createdAt, clock()))
     return 'created'
   }
 
@@ -160,8 +164,10 @@ function createWindow(limit: number, clock: () => number) {
   }
 }
 
-function codeText(command: string, platform: string, code: string): string {
-  return `Hi! I don't recognize you yet.\n\nHere's your pairing code: \`${code}\`\n\nAsk the owner of this bot to run:\n\`${command} pairing approve ${platform} ${code}\`\n\nThe code is valid for one hour. After that, or after ten minutes, write again for a new one.`
+/** @param requestedAt ms; the code ends one hour later */
+function codeText(command: string, platform: string, code: string, requestedAt: number, now: number): string {
+  const minutes = Math.min(60, Math.max(1, Math.floor((requestedAt + codeSeconds * 1_000 - now) / 60_000)))
+  return `Hi! I don't recognize you yet.\n\nHere's your pairing code: \`${code}\`\n\nAsk the owner of this bot to run:\n\`${command} pairing approve ${platform} ${code}\`\n\nThe code is valid for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. If you lose it, write again after ten minutes: you get a new one, and this one ends.`
 }
 
 const busyText = 'Too many people ask for access right now. Please try again later.'

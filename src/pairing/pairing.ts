@@ -18,7 +18,7 @@ import {
 } from './pairing-limits.ts'
 
 /** Seconds, as in the files. */
-const codeSeconds = 3_600
+export const codeSeconds = 3_600
 const maxPendingRequests = 3
 const maxNameChars = 200
 
@@ -81,6 +81,11 @@ export interface Pairing {
   request(person: { readonly platform: string; readonly userId: string; readonly userName: string }): RequestResult
   /** A new code for a request whose first code was never sent. Undefined when the request has ended. */
   renew(platform: string, requestId: string): string | undefined
+  /**
+   * A new code for a request whose code the person may have lost, at most once in ten minutes. The request ends when it would
+   * have ended. Undefined within ten minutes, while codes are locked, and when the request has ended.
+   */
+  replaceCode(platform: string, requestId: string): string | undefined
   /** @param text a code, or the id of a request */
   approve(platform: string, text: string): ApprovalResult
   /** False if the person is not paired. */
@@ -120,6 +125,11 @@ export function createPairing({ files, clock, randomBytes }: PairingDeps): Pairi
     return live
   }
 
+  function isLimited(platform: string, userId: string, limits: Entries): boolean {
+    const last = limits.get(`${platform}:${userId}`)
+    return last !== undefined && Math.abs(seconds() - asNumber(last)) < requestIntervalSeconds
+  }
+
   function finishApproval(platform: string, requestId: string, limits: Entries): ApprovalResult {
     const pending = pendingIn(platform)
     const request = pending.get(requestId)
@@ -149,8 +159,7 @@ export function createPairing({ files, clock, randomBytes }: PairingDeps): Pairi
       const limits = files.read(limitsFile)
       const now = seconds()
       if (lockedUntil(platform, limits) !== undefined) return { status: 'locked' }
-      const last = limits.get(`${platform}:${userId}`)
-      if (last !== undefined && Math.abs(now - asNumber(last)) < requestIntervalSeconds) return { status: 'limited' }
+      if (isLimited(platform, userId, limits)) return { status: 'limited' }
       const pending = pendingIn(platform)
       if (pending.size >= maxPendingRequests) return { status: 'full' }
       // Before the request: a person who is limited without a request only waits.
@@ -165,6 +174,16 @@ export function createPairing({ files, clock, randomBytes }: PairingDeps): Pairi
       const request = pendingIn(platform).get(requestId)
       if (request === undefined) return undefined
       const { user_id, user_name, created_at } = request
+      return storeRequest(platform, requestId, { user_id, user_name, created_at })
+    },
+    replaceCode(platform, requestId) {
+      const request = pendingIn(platform).get(requestId)
+      const limits = files.read(limitsFile)
+      if (request === undefined || lockedUntil(platform, limits) !== undefined) return undefined
+      const { user_id, user_name, created_at } = request
+      if (isLimited(platform, user_id, limits)) return undefined
+      limits.set(`${platform}:${user_id}`, seconds())
+      writeLimits(limits)
       return storeRequest(platform, requestId, { user_id, user_name, created_at })
     },
     approve(platform, text) {

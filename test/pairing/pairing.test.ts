@@ -261,6 +261,22 @@ test('a renewed code replaces the one that was lost', (t) => {
   assert.equal(store.pairing().renew(platform, requestId), undefined)
 })
 
+test('a code is replaced once in ten minutes, and ends with its request', (t) => {
+  const store = startStore(t)
+  const lost = store.codeFor('u1')
+  const { requestId = '' } = store.pairing().pendingOf(platform, 'u1') ?? {}
+  const replace = () => store.pairing().replaceCode(platform, requestId)
+  assert.equal(replace(), undefined)
+  store.moveClock(601)
+  const code = replace() ?? ''
+  assert.equal(replace(), undefined)
+  assert.equal(store.approve(lost).status, 'unknown')
+  store.moveClock(3_600 - 601 - 1)
+  assert.equal(store.approve(code).status, 'approved')
+  store.moveClock(2)
+  assert.equal(replace(), undefined)
+})
+
 test('a reader sees the requests, and leaves a damaged file where it is', (t) => {
   const store = startStore(t)
   store.codeFor('u1')

@@ -72,6 +72,19 @@ for (const [mistake, text] of Object.entries({
     await gateway.waitForReply(/member/, 'new')
   })
 
+test('a person who lost the code gets a new one after ten minutes, and the old one is worthless', async (t) => {
+  let now = Date.now()
+  const gateway = await startTestGateway(t, { config: friendsOnly, gateway: { clock: () => now } })
+  await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+  const lost = await codeFor(gateway, 'his')
+  now += 11 * 60_000
+  await gateway.say('again', { user: 'stranger', chat: 'his' })
+  const { text } = await gateway.until(({ text }) => codePattern.test(text) && !text.includes(lost))
+  assert.match(text, /49 minutes/)
+  assert.equal((await approve(gateway, lost)).status, 404)
+  assert.equal((await approve(gateway, codePattern.exec(text)?.groups?.['code'] ?? '')).status, 200)
+})
+
 test('a revocation reads lists that were changed a moment ago', async (t) => {
   const gateway = await startTestGateway(t, { config: friendsOnly })
   await gateway.say('let me in', { user: 'stranger', chat: 'his' })
