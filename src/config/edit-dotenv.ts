@@ -1,7 +1,46 @@
 /**
- * Removes variables from the text of a `.env` file and preserves the rest, including comments.
+ * Edits `.env` files and preserves the rest, including comments.
  */
+import { statSync } from 'node:fs'
+import { HermesError, messageOf } from '../lib/errors.ts'
+import { readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import { parseDotenv } from './dotenv.ts'
+
+/**
+ * Replaces the value of a variable by items with commas between them. Throws `config/unreadable` when the variable is not set on
+ * a line of its own.
+ */
+export function replaceDotenvList(path: string, name: string, items: readonly string[]): void {
+  const text = read(path)
+  const line = parseDotenv(text).entries.get(name)?.line
+  const lines = text.split('\n')
+  const current = line === undefined ? undefined : lines[line - 1]
+  // A value of several lines, or one after which the parser would read another line.
+  if (line === undefined || current === undefined || parseDotenv(current).entries.size !== 1) {
+    throw new HermesError('config/unreadable', `${path}: ${name} cannot be edited.`, { hint: `Edit ${name} by hand.` })
+  }
+  const start = /^(?:\uFEFF)?[ \t]*(?:export[ \t]+)?[A-Za-z0-9_]+[ \t]*=[ \t]*/.exec(current)?.[0] ?? `${name}=`
+  const end = current.endsWith('\r') ? '\r' : ''
+  lines[line - 1] = `${start}${quoted(items.join(','))}${end}`
+  try {
+    writeFileAtomic(path, lines.join('\n'), statSync(path).mode & 0o777)
+  } catch (error) {
+    throw new HermesError('config/unreadable', `${path}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readTextIfExists(path) ?? ''
+  } catch (error) {
+    throw new HermesError('config/unreadable', `${path}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function quoted(value: string): string {
+  if (/^[\w.,:@+/-]*$/.test(value)) return value
+  return `"${value.replace(/["\\$]/g, '\\$&').replace(/[\r\n]/g, ' ')}"`
+}
 
 /** Removes every line of a variable that `isRemoved` names. */
 export function removeVariables(

@@ -4,8 +4,8 @@
  * from the lists for groups and those of all accounts, too.
  */
 
-import { replaceDotenvList } from '../config/dotenv-lists.ts'
 import { editConfigLists } from '../config/edit-config.ts'
+import { replaceDotenvList } from '../config/edit-dotenv.ts'
 import type { Environment } from '../config/environment.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { readTextIfExists } from '../lib/files.ts'

@@ -1,11 +1,14 @@
 /**
- * Edits lists in a YAML file and preserves the rest, including comments. For files that users maintain by hand.
+ * Edits lists and single values of a YAML file and preserves the rest, including comments. For files that users maintain by hand.
  */
-import { type Document, isCollection, isMap, isScalar, isSeq, parseDocument } from 'yaml'
+import { type Document, isMap, isScalar, isSeq, type Node, parseDocument, visit } from 'yaml'
+
+/** Keys from the top. */
+export type YamlPath = readonly [string, ...string[]]
 
 export interface ListEdit {
   /** Keys from the top: `['plugins', 'enabled']`. Missing mappings are created. */
-  readonly path: readonly [string, ...string[]]
+  readonly path: YamlPath
   /** Appended, unless the list contains it. */
   readonly add?: string
   /** Items to remove. */
@@ -17,12 +20,10 @@ export interface ListEdit {
  * mapping.
  */
 export function editLists(text: string, edits: readonly ListEdit[]): string {
-  const document = parseDocument(text, { schema: 'core', keepSourceTokens: true, uniqueKeys: false })
-  const [error] = document.errors
-  if (error !== undefined) throw error
+  const document = parse(text)
   let changed = false
   for (const edit of edits) changed = editList(document, edit) || changed
-  return changed ? document.toString({ lineWidth: 0, flowCollectionPadding: false }) : text
+  return changed ? print(document) : text
 }
 
 function editList(document: Document, { path, add, remove = [] }: ListEdit): boolean {
@@ -42,27 +43,110 @@ function editList(document: Document, { path, add, remove = [] }: ListEdit): boo
   return true
 }
 
-function valuesAt(document: Document, path: ListEdit['path']): string[] {
+function valuesAt(document: Document, path: YamlPath): string[] {
   const found = document.getIn(path, true)
   if (isSeq(found)) return found.items.flatMap((item) => (isScalar(item) ? [String(item.value)] : []))
   if (isScalar(found) && found.value !== null) return [String(found.value)]
   return []
 }
 
-/** An empty value such as `plugins:` becomes a mapping. */
-function ensureParents(document: Document, path: ListEdit['path']): void {
+export interface YamlValueEdits {
+  /** Whether to remove the value at this path, and its key. Items of lists have their index in the path. */
+  readonly remove?: (path: readonly string[], value: unknown) => boolean
+  readonly set?: readonly { readonly path: YamlPath; readonly value: string | number | boolean }[]
+  /** A comment may hold a value that was removed. */
+  readonly removesComments?: boolean
+}
+
+export interface EditedYaml {
+  readonly text: string
+  readonly removed: readonly { readonly path: readonly string[]; readonly value: unknown }[]
+}
+
+/** Throws if the text is not valid YAML, or if a value on a path of `set` is not a mapping. */
+export function editYamlValues(
+  text: string,
+  { remove = () => false, set = [], removesComments = false }: YamlValueEdits,
+): EditedYaml {
+  const document = parse(text)
+  const removed: { readonly path: readonly string[]; readonly value: unknown }[] = []
+  visit(document, {
+    Pair(_key, pair, ancestors) {
+      const path = [...pathOf(ancestors), isScalar(pair.key) ? String(pair.key.value) : '']
+      const value = toPlain(document, pair.value)
+      if (!remove(path, value)) return undefined
+      removed.push({ path, value })
+      return visit.REMOVE
+    },
+    Scalar(key, node, ancestors) {
+      // The value of a key is judged with its key.
+      if (typeof key !== 'number') return undefined
+      const path = [...pathOf(ancestors), String(key)]
+      if (!remove(path, node.value)) return undefined
+      removed.push({ path, value: node.value })
+      return visit.REMOVE
+    },
+  })
+  for (const { path, value } of set) {
+    ensureParents(document, path)
+    document.setIn(path, value)
+  }
+  if (removesComments) dropComments(document)
+  else if (removed.length === 0 && set.length === 0) return { text, removed }
+  return { text: print(document), removed }
+}
+
+function dropComments(document: Document): void {
+  const drop = (node: Document | Node) => {
+    node.comment = null
+    node.commentBefore = null
+  }
+  drop(document)
+  visit(document, { Node: (_key, node) => drop(node) })
+}
+
+type Ancestors = Parameters<Extract<NonNullable<Parameters<typeof visit>[1]>, (...args: never[]) => unknown>>[2]
+
+/** The keys of the pairs on the way. */
+function pathOf(ancestors: Ancestors): string[] {
+  return ancestors.flatMap((ancestor) =>
+    'key' in ancestor && isScalar(ancestor.key) ? [String(ancestor.key.value)] : [],
+  )
+}
+
+function toPlain(document: Document, node: unknown): unknown {
+  return isNodeLike(node) ? node.toJS(document) : node
+}
+
+function isNodeLike(node: unknown): node is Node {
+  return typeof node === 'object' && node !== null && 'toJS' in node
+}
+
+/** Throws if the text is not valid YAML. */
+function parse(text: string): Document {
+  const document = parseDocument(text, { schema: 'core', keepSourceTokens: true, uniqueKeys: false })
+  const [error] = document.errors
+  if (error !== undefined) throw error
+  return document
+}
+
+function print(document: Document): string {
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false })
+}
+
+/** An empty value such as `plugins:` becomes a mapping. Throws where another value stands on the path. */
+function ensureParents(document: Document, path: YamlPath): void {
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
     const { comment, commentBefore } = document
     document.contents = document.createNode({})
     document.comment = comment
     document.commentBefore = commentBefore
   }
-  if (!isMap(document.contents)) throw new Error('expected a mapping at the top of the file')
-  for (let depth = 1; depth < path.length; depth++) {
+  for (let depth = 0; depth < path.length; depth++) {
     const parent = path.slice(0, depth)
-    const found = document.getIn(parent, true)
-    if (found === undefined || (isScalar(found) && found.value === null))
-      document.setIn(parent, document.createNode({}))
-    else if (!isCollection(found)) throw new Error(`expected a mapping at ${parent.join('.')}`)
+    const found = depth === 0 ? document.contents : document.getIn(parent, true)
+    const isEmpty = found === undefined || (isScalar(found) && found.value === null)
+    if (isEmpty) document.setIn(parent, document.createNode({}))
+    else if (!isMap(found)) throw new Error(`expected a mapping at ${parent.join('.') || 'the top of the file'}`)
   }
 }
