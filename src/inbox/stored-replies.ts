@@ -72,13 +72,13 @@ export function* isReplyStored(event: RepliedEvent, outcome: TurnResult): Transa
   if ((yield* row(selectByKey, { key: `${key}:1` })) !== undefined) return true
   const stored = yield* row(selectEvent, { seq })
   if (stored === undefined) return false
-  const { source, task, busyMode, ...message } = parseStoredEvent(stored.payload)
+  const { source, task, ...message } = parseStoredEvent(stored.payload)
   const chat = { platform: source.platform, account: source.account, chat_id: source.chatId }
   // The result of a task without a target is sent to no chat.
   if (task?.deliver === null) return true
   if (outcome.errorCode === 'inbox/queue-full') {
-    // A program reads the result itself, and `/queue` has a reply of its own.
-    if (!hasWaitingUser(message) || busyMode !== undefined) return true
+    // A program reads the result itself.
+    if (!hasWaitingUser(message)) return true
     const notices = yield* rows(selectRefusals, { ...chat, from: 'refused:', to: 'refused;' })
     // One notice reports all messages of a burst, and is named by the last one.
     if (notices.some((notice) => Number(notice.key.split(':')[1]) >= seq)) return true

@@ -254,6 +254,22 @@ test('messages beyond the limit of a queue are refused with one notice, and all 
   assert.equal(gateway.platform.shown().filter(({ key }) => key.startsWith('refused:')).length, 1)
 })
 
+test('/queue beyond the limit is refused with the notice of the burst, and has no reply of its own', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'interrupt', busy_queue_limit: 1 }, { replies: [silentModel] })
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  assert.match(await runCommand(gateway, '/queue second'), /Queued/)
+  await Promise.all(Array.from({ length: 10 }, (_, index) => gateway.say(`/queue more ${index}`)))
+  const refused = new Map<string, number>()
+  await gateway.until(({ key, text }) => {
+    if (key.startsWith('refused:')) refused.set(key, Number(/last (\d+) messages/.exec(text)?.[1] ?? 1))
+    return [...refused.values()].reduce((sum, count) => sum + count, 0) === 10
+  })
+  assert.equal(gateway.platform.shown().filter(({ key }) => key.startsWith('command:')).length, 1)
+  const audit = await auditOf(t, gateway)
+  assert.equal(audit.filter(({ ending }) => ending === 'failed').length, 10)
+})
+
 test('a refusal that no notice has announced before a restart is announced afterwards', async (t) => {
   const gateway = await startWith(t, { busy_input_mode: 'queue', busy_queue_limit: 1 }, { replies: [silentModel] })
   await gateway.say('first')

@@ -38,7 +38,7 @@ export interface Arrival {
 }
 
 export interface ArrivalOptions {
-  /** False: the caller itself tells the sender what happens. Default: true. */
+  /** False: the caller itself tells the sender what happens to a message that is taken. Default: true. */
   readonly isAcknowledged: boolean
 }
 
@@ -80,7 +80,7 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
         const { display } = settings()
         // The message itself is one of them.
         if ((yield* countQueuedEvents(key)) > display.busy_queue_limit) {
-          yield* refuseMessage(seq, refusedResult(display.busy_queue_limit), isInteractive(event) && isAcknowledged)
+          yield* refuseMessage(seq, refusedResult(display.busy_queue_limit), isInteractive(event))
           refused = seq
           return 'refused'
         }
@@ -91,9 +91,8 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
       committed() {
         if (refused !== undefined) {
           deps.turnResults.publish(refused, refusedResult(settings().display.busy_queue_limit))
-          const isDue = isInteractive(event) && isAcknowledged
           // A burst is reported once.
-          if (!isDue || fullQueue.schedule(key))
+          if (!isInteractive(event) || fullQueue.schedule(key))
             log.warn(
               { event: 'inbox.queue_full', session: key, seq: refused },
               'a message was not taken: the queue is full',

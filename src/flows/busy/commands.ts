@@ -11,6 +11,7 @@ import { changeSessionSetting, readSessionSettings } from '../../sessions/sessio
 import type { Store } from '../../store/store.ts'
 import type { DisplayConfig } from '../turn/config.ts'
 import type { BusyArrivals } from './arrivals.ts'
+import { isInteractive } from './decide.ts'
 
 export interface BusyServicesDeps {
   readonly store: Store
@@ -57,6 +58,8 @@ export function createBusyServices({
           // An edit or a deletion of the command concerns the message that it has become.
           yield* moveEventKeys(commandSeq, seq)
           const result = yield* arrival.write(seq, now)
+          // One notice for a burst tells a person.
+          if (result === 'refused' && isInteractive(event)) return ''
           return say(result === 'waits' && !isBusy ? 'starts' : result)
         },
         committed() {
