@@ -48,7 +48,7 @@ export const outboxConfig = {
         .min(1)
         .default(1)
         .describe(
-          'Minimum number of characters before a streamed reply is first shown in a chat. By default the first characters are shown as soon as the text can no longer become `[SILENT]` or the address of a file. Pages and clients of the API ignore it.',
+          'Minimum number of characters before a streamed reply is first shown in a chat. By default the first characters are shown as soon as the text can no longer become `[SILENT]` or the address of a file. Pages and clients of the API ignore it. It starts no edit before `edit_interval` has passed, because platforms limit the rate of edits.',
         ),
       fresh_final_after_seconds: z
         .number()
