@@ -12,8 +12,7 @@ export const maxTimerMs = 2 ** 31 - 1
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
   return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
+    const end = () => {
       removeListener?.()
       resolve()
     }
@@ -22,9 +21,13 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
         ? setTimeout(() => {
             timer = wait(left - maxTimerMs)
           }, maxTimerMs)
-        : setTimeout(done, left)
+        : setTimeout(end, left)
     let timer = wait(ms)
-    const removeListener = signal === undefined ? undefined : onAbort(signal, done)
+    const abort = () => {
+      clearTimeout(timer)
+      end()
+    }
+    const removeListener = signal === undefined ? undefined : onAbort(signal, abort)
   })
 }
 

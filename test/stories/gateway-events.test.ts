@@ -7,7 +7,7 @@ import { at, waitForCommandReply } from './support.ts'
 const keys: Readonly<Record<string, readonly string[]>> = {
   'gateway:startup': ['platforms'],
   'gateway:shutdown': ['platforms'],
-  'session:start': ['platform', 'reason', 'session_id', 'session_key', 'user_id'],
+  'session:start': ['platform', 'session_id', 'session_key', 'user_id'],
   'session:end': ['platform', 'reason', 'session_key', 'user_id'],
   'session:reset': ['platform', 'session_key', 'user_id'],
   'agent:start': [

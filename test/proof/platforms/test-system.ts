@@ -68,7 +68,7 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
       api_key: 'none',
       http: { port: 0 },
       // Each message gets an answer of its own.
-      display: { busy_input_mode: 'queue' },
+      display: { busy_input_mode: 'queue', busy_text_debounce_seconds: 0 },
       streaming: { buffer_threshold: draftThreshold },
       agent: { drain_timeout: 5 },
       // The users are guests, because they are let in by `*`.
