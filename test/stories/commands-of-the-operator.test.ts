@@ -55,7 +55,7 @@ test('/stop ends a quick command at once', async (t) => {
   assert.equal(await readFile(started, 'utf8'), 'yes\n')
   await gateway.say('/stop', ada)
   await gateway.waitForReply('was stopped', 'ada-dm')
-  await gateway.waitForReply('nothing to stop', 'ada-dm')
+  await gateway.waitForReply('not working on an answer', 'ada-dm')
 })
 
 test('/stop in the same batch as a quick command ends it, too, and the next one runs', async (t) => {

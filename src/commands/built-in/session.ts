@@ -30,7 +30,7 @@ export const stopCommand: CommandDefinition = {
   async run(context, services) {
     const { sessionKey, args } = context
     if (/^bg_\w+$/.test(args.trim())) return (await import('./task-actions.ts')).stopTask(context, services)
-    return (await services.stopTurn(sessionKey)) ? '⏹ Stopped.' : 'There is nothing to stop.'
+    return (await services.stopTurn(sessionKey)) ? '⏹ Stopped.' : 'I am not working on an answer here.'
   },
 }
 
