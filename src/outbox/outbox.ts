@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../lib/errors.ts'
 import { withTimeout } from '../lib/timers.ts'
+import type { Authority } from '../message/authority.ts'
 import type { SendResult } from '../message/outbound.ts'
 import type { Target } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
@@ -13,6 +14,7 @@ import { createDelivery } from './delivery.ts'
 import type { Draft, DraftAddress, DraftOptions } from './draft.ts'
 import { createDrafts } from './drafts.ts'
 import { callRateLimited, type RateLimitedCall, showTyping } from './platform-calls.ts'
+import { bytesPerMb, prepareAttachment } from './prepare-attachment.ts'
 import { chatOf, expediteRows, listDrafts, pruneOutbox, recoverRows } from './queries.ts'
 import { type PreparedReply, prepareReply, type Reply } from './reply.ts'
 import type { StatusMessage, StatusOptions } from './status-message.ts'
@@ -29,6 +31,11 @@ export interface Outbox {
    * or `rolledBack` when the transaction failed. Never throws.
    */
   prepare(reply: Reply): PreparedReply
+  /**
+   * Why a file would not be sent now, in a few words for people; undefined if it would. It is checked again when it is sent.
+   * Never rejects. `path` as in a media tag; an address is not checked. `authority`: who causes it.
+   */
+  fileProblem(path: string, authority: Authority): Promise<string | undefined>
   /**
    * Shows a reply while it is written, after earlier replies of the chat were sent. `null` when streaming is off or the
    * platform is disconnected or cannot edit. If the turn showed a draft before, the result only knows its address.
@@ -113,6 +120,19 @@ export function createOutbox(deps: OutboxDeps): Outbox {
 
   return {
     prepare: (reply) => prepareReply(context, delivery, drafts, reply),
+    async fileProblem(path, authority) {
+      if (/^https?:\/\//i.test(path)) return undefined
+      const limits = {
+        policy: context.attachmentPolicy,
+        maxBytes: context.settings().outbox.max_attachment_mb * bytesPerMb,
+      }
+      const source = { kind: 'file' as const, path }
+      const file = { kind: 'document' as const, fileName: '', mimeType: '', caption: '', source, authority }
+      const prepared = await prepareAttachment(file, limits)
+      if (!prepared.ok) return prepared.reason
+      await prepared.close()
+      return undefined
+    },
     openDraft: (draftOptions) => drafts.open(draftOptions),
     draftAddressOf: (turnId, part = 0) => drafts.addressOf(turnId, part),
     async openStatus(options) {

@@ -140,6 +140,21 @@ test('a file is sent with the message', async (t) => {
   assert.equal(file?.fileName, 'plan.txt')
 })
 
+test('a file that may not be sent is an error for the agent, and nothing reaches the other chat', async (t) => {
+  const gateway = await startTestGateway(t, { config, model, capabilities: ['files'] })
+  for (const [index, call] of [
+    { message: 'see this', media: ['/etc/passwd'] },
+    { message: 'see this', media: [join(gateway.home.workspace, 'missing.txt')] },
+    { message: 'MEDIA:/etc/passwd' },
+  ].entries()) {
+    const chat = `dm-${index}`
+    await gateway.say(JSON.stringify({ target: 'fake:Home', ...call }), { ...member, chat })
+    const { text } = await gateway.waitForReply(/result: /, chat)
+    assert.match(text, /not_sent/)
+  }
+  assert.deepEqual(gateway.platform.shown('Home'), [])
+})
+
 test('a background task sends for the person who caused it, and has no chat of its own', async (t) => {
   const gateway = await startTestGateway(t, {
     config,

@@ -10,6 +10,7 @@ import type { MessageEvent } from '../../message/event.ts'
 import { type Target, targetOf } from '../../message/source.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
 import { findDeadTarget } from '../../outbox/dead-targets.ts'
+import { extractMedia } from '../../outbox/extract-media.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { chatOf } from '../../outbox/queries.ts'
 import type { AccountDirectory } from '../account-directory.ts'
@@ -28,7 +29,7 @@ import {
 
 export interface ChatMessagesDeps extends ResolveTargetDeps {
   readonly accountDirectory: Pick<AccountDirectory, 'list' | 'access' | 'authorityOf'>
-  readonly outbox: Pick<Outbox, 'prepare'>
+  readonly outbox: Pick<Outbox, 'prepare' | 'fileProblem'>
   readonly settings: () => DeliveryConfig
   readonly home: HomeLayout
   readonly clock: () => number
@@ -63,6 +64,8 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
       if ('problem' in found) return found
       if (found.kind === 'local') return saveLocally(deps, text, media)
       const { target } = found
+      const refused = await fileProblem(deps, text, media, authority)
+      if (refused !== undefined) return { problem: refused }
       const dead = await deps.store.run(() => findDeadTarget(chatOf(target)))
       if (dead !== undefined)
         return {
@@ -93,6 +96,21 @@ export function createChatMessages(deps: ChatMessagesDeps, turn: SendingTurn, ca
     },
     list: (signal) => listTargets(deps, authority, origin, signal),
   }
+}
+
+/** Judged before the message is stored, so that the agent does not tell its user that a file was sent. */
+async function fileProblem(
+  { outbox }: ChatMessagesDeps,
+  text: string,
+  media: readonly string[],
+  authority: Authority,
+): Promise<string | undefined> {
+  const named = extractMedia(text).items.flatMap(({ source }) => (source.kind === 'file' ? [source.path] : []))
+  for (const path of [...media, ...named]) {
+    const reason = await outbox.fileProblem(path, authority)
+    if (reason !== undefined) return `${path.slice(0, 500)} cannot be sent: ${reason}. Nothing was sent.`
+  }
+  return undefined
 }
 
 /** The chat that waits for the turn. */
