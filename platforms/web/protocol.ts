@@ -47,6 +47,17 @@ export interface WireApproval {
   readonly by: string
 }
 
+/** A line of `pending` in `GET /api/pairing`. */
+export interface WirePairingRequest {
+  readonly platform: string
+  readonly requestId: string
+  readonly userId: string
+  /** '' when the platform gives none. */
+  readonly userName: string
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+}
+
 /** The answer to a press. */
 export interface WirePressResult {
   readonly status: 'taken' | 'stale' | 'refused'

@@ -35,6 +35,9 @@ export class ApiError extends Error {
  *   resolves when the answer is on disk; a second press of a question changes nothing
  * @property {() => Promise<import('../protocol.ts').WireApproval[]>} approvals what runs without a question
  * @property {(id: string) => Promise<void>} revoke takes one of them back; nothing happens when it is gone
+ * @property {() => Promise<import('../protocol.ts').WirePairingRequest[]>} pairingRequests who asks for access
+ * @property {(platform: string, request: string) => Promise<void>} approvePerson gives one of them access
+ * @property {() => Promise<void>} clearPairingRequests refuses all of them
  * @property {() => Promise<import('../protocol.ts').WireCommand[]>} commands the slash commands of the gateway
  * @property {(before: string) => Promise<{ entries: import('../protocol.ts').WireEntry[], more: boolean }>} earlier
  * @property {(after: string | undefined, signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} stream
@@ -72,6 +75,17 @@ export function createApi({ token, chat, fetch }) {
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 404)) throw error
       }
+    },
+    async pairingRequests() {
+      const response = await call('/api/pairing', {})
+      const { pending } = await response.json()
+      return pending
+    },
+    async approvePerson(platform, request) {
+      await call('/api/pairing/approve', { body: { platform, code: request } })
+    },
+    async clearPairingRequests() {
+      await call('/api/pairing/clear', { body: {} })
     },
     async earlier(before) {
       const response = await call(`/web/history?${new URLSearchParams({ chat, before })}`, {})

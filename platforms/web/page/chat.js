@@ -74,6 +74,7 @@ export function openChat({ token, storage, onLeave }) {
   const status = createStatus({
     onForget: () => leave(''),
     onRemembered: async () => (await import('./view/remembered.js')).showRemembered(api),
+    onPairing: async () => (await import('./view/pairing.js')).showPairing(api),
   })
   const connection = createConnection({
     stream: api.stream,

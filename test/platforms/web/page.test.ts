@@ -515,6 +515,12 @@ describe('the chat page', { skip }, () => {
         await page.click('#remembered-open')
         await page.waitForSelector('#remembered-list li')
         assert.deepEqual(await issues(), [])
+        await page.click('#remembered-close')
+        gateway.pairing = [pairingRequest('r1', 'long'.repeat(40))]
+        await page.click('#status')
+        await page.click('#pairing-open')
+        await page.waitForSelector('#pairing-list li')
+        assert.deepEqual(await issues(), [])
         await page.emulateMedia({ colorScheme: null, reducedMotion: null })
         assert.deepEqual(problems, [])
       }
@@ -544,8 +550,41 @@ describe('the chat page', { skip }, () => {
       await page.waitForSelector('#remembered:not([open])', { state: 'attached' })
       assert.deepEqual(problems, [])
     })
+
+    test('people who ask for access get it or are refused on the page, also with the keyboard', async () => {
+      await using opened = await open()
+      const { page, gateway, problems } = opened
+      await connected(page)
+      gateway.pairing = ['Eve', 'Ada', 'Bob'].map((name, index) => pairingRequest(`r${index}`, name))
+      await page.click('#status')
+      await page.click('#pairing-open')
+      await page.getByRole('button', { name: 'Give access: Ada' }).click()
+      await page.waitForFunction("document.querySelectorAll('#pairing-list li').length === 2")
+      assert.deepEqual(
+        gateway.pairing.map(({ userName }) => userName),
+        ['Eve', 'Bob'],
+      )
+      // The focus is on the next person.
+      await page.keyboard.press('Enter')
+      await page.waitForFunction("document.querySelectorAll('#pairing-list li').length === 1")
+      assert.deepEqual(
+        gateway.pairing.map(({ userName }) => userName),
+        ['Eve'],
+      )
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('#pairing-empty:not([hidden])')
+      assert.deepEqual(gateway.pairing, [])
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('#pairing:not([open])', { state: 'attached' })
+      assert.deepEqual(problems, [])
+    })
   })
 })
+
+function pairingRequest(requestId: string, userName: string) {
+  return { platform: 'telegram', requestId, userId: '4711', userName, createdAt: Date.now() }
+}
 
 /** Runs in the page, which contains axe. As text, because the tests are compiled without the types of a browser. */
 const findIssues = `axe.run(document).then(({ violations }) => violations

@@ -60,6 +60,8 @@ export interface Gateway {
   onPress: (buttonId: string) => Promise<PressResult> | PressResult
   /** What `GET /api/approvals` lists. */
   remembered: { id: string; covers: string; where: string; by: string }[]
+  /** What `GET /api/pairing` lists as pending. */
+  pairing: { platform: string; requestId: string; userId: string; userName: string; createdAt: number }[]
   draft(id: string, text: string, turnId?: string): Promise<void>
   /** Ends the turn of an accepted message. */
   finish(seq: number): void
@@ -152,6 +154,7 @@ export async function startGateway(): Promise<Gateway> {
     presses: [],
     onPress: () => ({ status: 'taken', text: 'Allowed, this once.' }),
     remembered: [],
+    pairing: [],
     async ask(id, text, labels = ['Allow once', 'This session', 'Always', 'Deny']) {
       const buttons = labels.map((label, index): Button => {
         const style = index === 0 ? 'primary' : label === 'Deny' ? 'danger' : undefined
@@ -212,6 +215,31 @@ function approvalRoutes(gateway: Gateway): HttpRoute[] {
         const { id } = Object(await request.json())
         gateway.remembered = gateway.remembered.filter((one) => one.id !== id)
         return Response.json({ ok: true })
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/pairing',
+      access: 'token',
+      handle: () => Response.json({ pending: gateway.pairing, approved: [], locked: [], damaged: [] }),
+    },
+    {
+      method: 'POST',
+      path: '/api/pairing/approve',
+      access: 'token',
+      async handle(request) {
+        const { platform, code } = Object(await request.json())
+        gateway.pairing = gateway.pairing.filter((one) => one.platform !== platform || one.requestId !== code)
+        return Response.json({ platform })
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/pairing/clear',
+      access: 'token',
+      handle() {
+        gateway.pairing = []
+        return Response.json({ cleared: 1 })
       },
     },
   ]

@@ -6,8 +6,8 @@ import { byId, h, setText } from '../dom.js'
 /** @typedef {import('../connection.js').ConnectionState} ConnectionState */
 /** @typedef {import('../../protocol.ts').WireInfo} WireInfo */
 
-/** @param {{ onForget: () => void, onRemembered: () => Promise<void> }} actions */
-export function createStatus({ onForget, onRemembered }) {
+/** @param {{ onForget: () => void, onRemembered: () => Promise<void>, onPairing: () => Promise<void> }} actions */
+export function createStatus({ onForget, onRemembered, onPairing }) {
   const button = byId('status', HTMLButtonElement)
   const text = byId('status-text', HTMLElement)
   const facts = byId('facts', HTMLElement)
@@ -21,6 +21,10 @@ export function createStatus({ onForget, onRemembered }) {
   byId('remembered-open', HTMLButtonElement).addEventListener('click', () => {
     byId('about', HTMLElement).hidePopover()
     void onRemembered()
+  })
+  byId('pairing-open', HTMLButtonElement).addEventListener('click', () => {
+    byId('about', HTMLElement).hidePopover()
+    void onPairing()
   })
 
   return {
