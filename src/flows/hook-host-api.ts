@@ -127,7 +127,7 @@ async function resolveTaskTarget(deps: HookServicesDeps, text: string | undefine
 }
 
 async function sendMessage(deps: HookServicesDeps, hook: string, to: string, text: string): Promise<void> {
-  const [{ resolveTarget }, { prepareDelivery, storeDelivery, writeLocalOutput }] = await Promise.all([
+  const [{ resolveTarget }, { prepareDelivery, storeDelivery }] = await Promise.all([
     import('./delivery/resolve-target.ts'),
     import('./delivery/deliver.ts'),
   ])
@@ -135,6 +135,7 @@ async function sendMessage(deps: HookServicesDeps, hook: string, to: string, tex
   if ('problem' in found) throw new HermesError('hooks/no-target', `(${found.problem})`)
   const now = deps.clock()
   if (found.kind === 'local') {
+    const { writeLocalOutput } = await import('./delivery/local-output.ts')
     const path = writeLocalOutput(deps.home, hook, text, now)
     return deps.log.info({ event: 'hook.message_saved', hook, path }, 'a hook wrote a message into a file')
   }

@@ -16,9 +16,10 @@ import { chatOf } from '../../outbox/queries.ts'
 import type { AccountDirectory } from '../account-directory.ts'
 import type { Turn } from '../turn/claim.ts'
 import type { DeliveryConfig } from './config.ts'
-import { mediaProblem, prepareDelivery, writeLocalOutput } from './deliver.ts'
+import { mediaProblem, prepareDelivery } from './deliver.ts'
 import { findHomeChannels } from './home-channels.ts'
 import { findKnownChats } from './known-chats.ts'
+import { writeLocalOutput } from './local-output.ts'
 import {
   type Destination,
   formatTarget,

@@ -14,8 +14,10 @@ import { forgetDeadTarget } from '../../outbox/dead-targets.ts'
 import type { DeliveryState } from '../../outbox/delivery-state.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { chatOf } from '../../outbox/queries.ts'
-import { mediaProblem, prepareDelivery, storeDelivery, waitForDelivery, writeLocalOutput } from './deliver.ts'
+import { mediaProblem, prepareDelivery, storeDelivery } from './deliver.ts'
+import { writeLocalOutput } from './local-output.ts'
 import { type Destination, formatTarget, type ResolveTargetDeps, resolveTarget } from './resolve-target.ts'
+import { waitForDelivery } from './wait-for-delivery.ts'
 
 export interface SendRequestDeps extends ResolveTargetDeps {
   readonly outbox: Pick<Outbox, 'prepare'>
