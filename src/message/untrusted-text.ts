@@ -47,38 +47,44 @@ export function createLineFilter({
   brackets: inBrackets = [],
   headings = [],
 }: ReservedLines): (text: string) => string {
-  const alternatives = (texts: readonly string[]) => `(?:${texts.map((text) => RegExp.escape(text)).join('|')})`
-  const bracketed = new RegExp(String.raw`${lineStart}${brackets}(?=[\s\p{Cf}]*${alternatives(inBrackets)})`, 'giu')
+  const alternatives = (texts: readonly string[]) => texts.map((text) => RegExp.escape(text)).join('|')
+  const bracketed = new RegExp(`${bracketedLine}(?:${alternatives(inBrackets)}))`, 'giu')
   const heading = new RegExp(`${lineStart}(?=${alternatives(headings)})`, 'giu')
   return (text) => {
     const safe = inBrackets.length === 0 ? text : replaceBrackets(text, bracketed)
-    return headings.length === 0 ? safe : safe.replace(heading, '$<start>$<blank>> ')
+    return headings.length === 0 ? safe : quoteHeadings(safe, heading)
   }
 }
 
-const withoutGatewayLines = createLineFilter({
-  brackets: [
-    'In reply to:',
-    ...['photo', 'video', 'audio', 'voice', 'document', 'sticker'].map((kind) => `Attached ${kind}`),
-    'The user sent a voice message',
-    'Voice message of the quoted message',
-    'Sent while you work',
-    'Note of the gateway',
-    'Notice of the gateway',
-    'Record of the earlier conversation',
-    'Old tool output cleared',
-    'Result of ',
-    'Called ',
-    // What a plugin adds to a conversation.
-    'system]',
-    // What ended a turn.
-    'interrupted by ',
-    'stopped by the user',
-    'no answer:',
-  ],
-  // Of earlier messages of a chat.
-  headings: ['Said in this channel before:', 'Said in this thread before:'],
-})
+/** An opening bracket, up to what a line in brackets begins with. */
+const bracketedLine = String.raw`${lineStart}${brackets}(?=[\s\p{Cf}]*`
+
+function quoteHeadings(text: string, heading: RegExp): string {
+  return text.replace(heading, '$<start>$<blank>> ')
+}
+
+/** How the lines begin that the gateway writes. Not made by `createLineFilter`: most messages need none of these functions. */
+const gatewayLines = [
+  'In reply to:',
+  'Attached (?:photo|video|audio|voice|document|sticker)',
+  'The user sent a voice message',
+  'Voice message of the quoted message',
+  'Sent while you work',
+  'Not(?:e|ice) of the gateway',
+  'Record of the earlier conversation',
+  'Old tool output cleared',
+  'Result of ',
+  'Called ',
+  // What a plugin adds to a conversation.
+  String.raw`system\]`,
+  // What ended a turn.
+  'interrupted by ',
+  'stopped by the user',
+  'no answer:',
+].join('|')
+const gatewayLine = new RegExp(`${bracketedLine}(?:${gatewayLines}))`, 'giu')
+/** Of earlier messages of a chat. */
+const gatewayHeading = new RegExp(`${lineStart}(?=Said in this (?:channel|thread) before:)`, 'giu')
 
 export interface MessageTextOptions {
   /** Several people write in the session: every line in brackets looks like a message of another person. */
@@ -89,7 +95,7 @@ export interface MessageTextOptions {
 
 /** The text of a message. Brackets that imitate a line of the gateway become parentheses. */
 export function toMessageText(text: string, { shared, followsName }: MessageTextOptions): string {
-  const unmarked = withoutGatewayLines(text)
+  const unmarked = quoteHeadings(replaceBrackets(text, gatewayLine), gatewayHeading)
   const safe = shared ? replaceBrackets(unmarked, anyBracket, followsName) : unmarked
   return toVisibleText(safe, { keepsMarks: true })
 }
