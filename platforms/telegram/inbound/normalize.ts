@@ -150,8 +150,12 @@ const withoutDescriptions = createLineFilter({
   ],
 })
 
+/** Most texts have none, and run no filter. */
+const anyBracket = /[[［⁅⟦【〔﹝]/
+
 /** The text that a person has written, or the description of the content. */
 function textOf(message: JsonRecord, shown: string): string {
+  if (!anyBracket.test(shown)) return shown
   const isWritten = asText(message['text']) !== undefined || asText(message['caption']) !== undefined
   return isWritten ? withoutDescriptions(shown) : withoutOrigins(shown)
 }
