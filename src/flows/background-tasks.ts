@@ -13,7 +13,7 @@ import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
 import type { BackgroundTask, MessageEvent } from '../message/event.ts'
 import type { EventKey } from '../message/ids.ts'
-import { backgroundPlatform } from '../message/source.ts'
+import { backgroundPlatform, type Target } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { toLabel } from '../message/untrusted-text.ts'
 import type { Store } from '../store/store.ts'
@@ -54,6 +54,8 @@ export interface OpenTaskDetails extends OpenTask {
   readonly seq: number
   /** The id of the requester. */
   readonly requesterId: string
+  /** The chat of the reply; null for none. */
+  readonly deliver: Target | null
   readonly prompt: string
 }
 
@@ -73,9 +75,9 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
 
   function trackTask(seq: number, { source, timestamp, task, text }: MessageEvent): void {
     if (task === undefined) return
-    const { id } = task
+    const { id, deliver } = task
     const { userName = '', userId: requesterId = '' } = source
-    open.set(id, { by: toLabel(userName, 80), since: timestamp, seq, requesterId, prompt: text })
+    open.set(id, { by: toLabel(userName, 80), since: timestamp, seq, requesterId, deliver, prompt: text })
     turnResults
       .wait(seq, never)
       .then(

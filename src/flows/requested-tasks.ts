@@ -2,7 +2,7 @@
  * Background tasks that people request in a chat (contract §3.12): their limit, and who may see and stop them.
  */
 import type { RequestedTask, TaskServices } from '../commands/command.ts'
-import { type SessionSource, targetOf } from '../message/source.ts'
+import { type SessionSource, type Target, targetOf } from '../message/source.ts'
 import type { BackgroundTasks } from './background-tasks.ts'
 import type { SessionServices } from './session-services.ts'
 
@@ -35,9 +35,15 @@ export function createRequestedTasks({ tasks, stopEvent }: RequestedTasksDeps): 
         starting.splice(starting.indexOf(requester.id), 1)
       }
     },
-    // In a group, others would read what an owner may see.
+    // In a group, others would read what was asked in a private chat, and what an owner may see.
     list: ({ source, authority }) =>
-      tasks.details().filter((task) => isOwn(task, source) || (authority.role === 'owner' && source.chatType === 'dm')),
+      tasks
+        .details()
+        .filter((task) =>
+          source.chatType === 'dm'
+            ? isOwn(task, source) || authority.role === 'owner'
+            : isOwn(task, source) && task.deliver !== null && isSameTarget(task.deliver, targetOf(source)),
+        ),
     async stop({ source, authority }, id) {
       const found = tasks.details().find((task) => task.id === id)
       if (found === undefined || !(isOwn(found, source) || authority.role === 'owner')) return false
@@ -45,6 +51,15 @@ export function createRequestedTasks({ tasks, stopEvent }: RequestedTasksDeps): 
       return true
     },
   }
+}
+
+function isSameTarget(one: Target, other: Target): boolean {
+  return (
+    one.platform === other.platform &&
+    one.account === other.account &&
+    one.chatId === other.chatId &&
+    one.threadId === other.threadId
+  )
 }
 
 function isOwn({ requesterId }: RequestedTask, source: SessionSource): boolean {

@@ -69,3 +69,13 @@ test('an owner sees the tasks of all people in a private chat only, and may stop
   assert.equal(await tasks.stop(owner, started.id), true)
   assert.equal(stopped.length, 1)
 })
+
+test('a group sees the tasks that were requested in it, and not those of private chats', async (t) => {
+  const tasks = tasksOn(t).create()
+  const group = { chatId: 'g', chatType: 'group' as const }
+  await tasks.start(by('ada', 1), 'private')
+  await tasks.start(by('ada', 2, group), 'public')
+  const listed = (more: Partial<SessionSource> = {}) => tasks.list(by('ada', 3, more)).map(({ prompt }) => prompt)
+  assert.deepEqual(listed(group), ['public'])
+  assert.deepEqual(listed().sort(), ['private', 'public'])
+})
