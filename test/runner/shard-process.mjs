@@ -37,6 +37,7 @@ const { run } = await import('node:test')
 Object.assign(hooks, { createHook, executionAsyncId })
 syncBuiltinESMExports()
 
+await import('./isolate-fake-timers.mjs')
 const { default: report } = await import('./reporter.mjs')
 const events = run({ files: process.argv.slice(2), isolation: 'none' })
 events.on('test:summary', ({ success }) => {
