@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import type { PressResult } from '#sdk'
 import { createTab, findChromium, type OpenOptions, startBrowser, type Tab } from './browser.ts'
@@ -298,7 +299,7 @@ describe('the chat page', { skip }, () => {
     const box = "document.querySelector('#scroller')"
     const top = () => page.evaluate<number>(`${box}.scrollTop`)
     const isAtEnd = `${box}.scrollHeight - ${box}.scrollTop - ${box}.clientHeight < 2`
-    await page.waitForFunction(isAtEnd)
+    await waitUntil(page, isAtEnd)
     await page.press('#message', 'PageUp')
     await page.waitForSelector('#jump:not([hidden])')
     const reading = await top()
@@ -307,10 +308,10 @@ describe('the chat page', { skip }, () => {
     await page.waitForSelector('.entry.agent.live')
     assert.equal(await top(), reading)
     await page.click('#jump')
-    await page.waitForFunction(isAtEnd)
+    await waitUntil(page, isAtEnd)
     await gateway.draft('d', 'one\n\n'.repeat(80))
     await page.locator('.live p').nth(79).waitFor()
-    await page.waitForFunction(isAtEnd)
+    await waitUntil(page, isAtEnd)
 
     assert.equal(await page.getByText('line 10', { exact: true }).count(), 0)
     await page.click('#older')
@@ -399,7 +400,7 @@ describe('the chat page', { skip }, () => {
       const { promise, resolve } = Promise.withResolvers<PressResult>()
       gateway.onPress = () => promise
       await page.keyboard.press('Enter')
-      await page.waitForFunction("document.querySelectorAll('.choices button:disabled').length === 4")
+      await waitUntil(page, "document.querySelectorAll('.choices button:disabled').length === 4")
       // A second Enter answers neither this question nor the next one.
       await page.keyboard.press('Enter')
       resolve({ status: 'taken', text: 'Allowed until this session ends.' })
@@ -462,7 +463,7 @@ describe('the chat page', { skip }, () => {
       await gateway.ask('q1', 'Which colour?', ['Red', 'Blue', 'Other'])
       await page.getByRole('button', { name: 'Other' }).click()
       await page.getByText('Please write your answer as a message.').waitFor()
-      await page.waitForFunction("document.activeElement.id === 'message'")
+      await waitUntil(page, "document.activeElement.id === 'message'")
       assert.equal(await page.locator('.choices button:enabled').count(), 3)
     })
 
@@ -538,7 +539,7 @@ describe('the chat page', { skip }, () => {
       await page.click('#status')
       await page.click('#remembered-open')
       await page.getByRole('button', { name: 'Ask again: rm -r build' }).click()
-      await page.waitForFunction("document.querySelectorAll('#remembered-list li').length === 1")
+      await waitUntil(page, "document.querySelectorAll('#remembered-list li').length === 1")
       assert.deepEqual(
         gateway.remembered.map(({ id }) => id),
         ['docker restart *'],
@@ -559,14 +560,14 @@ describe('the chat page', { skip }, () => {
       await page.click('#status')
       await page.click('#pairing-open')
       await page.getByRole('button', { name: 'Give access: Ada' }).click()
-      await page.waitForFunction("document.querySelectorAll('#pairing-list li').length === 2")
+      await waitUntil(page, "document.querySelectorAll('#pairing-list li').length === 2")
       assert.deepEqual(
         gateway.pairing.map(({ userName }) => userName),
         ['Eve', 'Bob'],
       )
       // The focus is on the next person.
       await page.keyboard.press('Enter')
-      await page.waitForFunction("document.querySelectorAll('#pairing-list li').length === 1")
+      await waitUntil(page, "document.querySelectorAll('#pairing-list li').length === 1")
       assert.deepEqual(
         gateway.pairing.map(({ userName }) => userName),
         ['Eve'],
@@ -581,6 +582,16 @@ describe('the chat page', { skip }, () => {
     })
   })
 })
+
+/**
+ * Waits until an expression is true in the page. `page.waitForFunction` evaluates a text again within the page, which the
+ * content security policy forbids.
+ */
+async function waitUntil(page: Page, expression: string): Promise<void> {
+  for (const until = performance.now() + 10_000; !(await page.evaluate<boolean>(expression)); await pause(20)) {
+    if (performance.now() > until) assert.fail(`not true within ten seconds: ${expression}`)
+  }
+}
 
 function pairingRequest(requestId: string, userName: string) {
   return { platform: 'telegram', requestId, userId: '4711', userName, createdAt: Date.now() }
