@@ -16,6 +16,13 @@ function startWith(t: TestContext, display: Readonly<Record<string, unknown>>, o
   return startTestGateway(t, { ...options, config: { display, ...options.config } })
 }
 
+/** The model answers the first message when `held` resolves. */
+async function startHeld(t: TestContext, display: Readonly<Record<string, unknown>>) {
+  const held = Promise.withResolvers<void>()
+  const gateway = await startWith(t, display, { replies: [{ text: 'done', gate: () => held.promise }] })
+  return { gateway, held }
+}
+
 /** How each message ended, after the gateway has stopped. */
 async function auditOf(t: TestContext, gateway: TestGateway): Promise<readonly AuditedEvent[]> {
   await gateway.stop()
@@ -107,12 +114,7 @@ test('a command of a tool ends with the turn that a new message interrupts', asy
 })
 
 test('in the mode queue each message gets a turn of its own, in order', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'queue', busy_ack_enabled: true },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, { busy_input_mode: 'queue', busy_ack_enabled: true })
   await gateway.say('first')
   await gateway.modelRequest(0)
   await gateway.say('second')
@@ -130,12 +132,7 @@ test('in the mode queue each message gets a turn of its own, in order', async (t
 })
 
 test('in the mode collect all messages that wait become one turn', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'collect' },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, { busy_input_mode: 'collect' })
   await gateway.say('first')
   await gateway.modelRequest(0)
   await gateway.say('second')
@@ -199,12 +196,7 @@ test('long messages that do not fit after one tool wait instead of filling the w
 })
 
 test('a message that is steered into a turn without further tools becomes the next turn', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'steer' },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, { busy_input_mode: 'steer' })
   await gateway.say('first')
   await gateway.modelRequest(0)
   await gateway.say('second')
@@ -234,12 +226,7 @@ test('a message of another person neither ends nor joins the turn of a person', 
 })
 
 test('messages beyond the limit of a queue are refused with one notice, and all others are answered', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'queue', busy_queue_limit: 3 },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, { busy_input_mode: 'queue', busy_queue_limit: 3 })
   await gateway.say('first')
   await gateway.modelRequest(0)
   await Promise.all(Array.from({ length: 20 }, (_, index) => gateway.say(`more ${index}`)))
@@ -283,12 +270,7 @@ test('a refusal that no notice has announced before a restart is announced after
 })
 
 test('/queue takes a message after the turn, also where messages interrupt, and answers at once when idle', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'interrupt' },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, { busy_input_mode: 'interrupt' })
   await gateway.say('first')
   await gateway.modelRequest(0)
   assert.match(await runCommand(gateway, '/queue second — later'), /Queued/)
@@ -351,12 +333,7 @@ test('a text that interrupts keeps its place behind a message that waits, and it
 })
 
 test('in the mode steer a text does not overtake the photo that it is about', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'steer', busy_ack_enabled: true },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, { busy_input_mode: 'steer', busy_ack_enabled: true })
   await gateway.say('first')
   await gateway.modelRequest(0)
   const bytes = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
@@ -408,12 +385,7 @@ test('/busy chooses the mode of one conversation, and a restart keeps the choice
 })
 
 test('an edit and a deletion change a message that /queue has put off', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'interrupt' },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, { busy_input_mode: 'interrupt' })
   await gateway.say('first')
   await gateway.modelRequest(0)
   await runCommand(gateway, '/queue secnd', { id: 'm2' })
@@ -428,12 +400,11 @@ test('an edit and a deletion change a message that /queue has put off', async (t
 })
 
 test('texts of one person that follow each other at once become one turn where that is configured', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'queue', busy_text_debounce_seconds: 5, busy_text_hard_cap_seconds: 0.5 },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, {
+    busy_input_mode: 'queue',
+    busy_text_debounce_seconds: 5,
+    busy_text_hard_cap_seconds: 0.5,
+  })
   await gateway.say('first')
   await gateway.modelRequest(0)
   await gateway.say('one')
@@ -468,12 +439,7 @@ test('texts of two people that follow each other at once keep their order, and o
 })
 
 test('the API queues whatever the mode is', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'interrupt' },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, { busy_input_mode: 'interrupt' })
   const ask = (content: string) =>
     gateway.post('/v1/chat/completions', { messages: [{ role: 'user', content }] }, { 'x-hermes-session-id': 's1' })
   const first = ask('first')
@@ -510,12 +476,7 @@ test('a turn with sub-agents is not interrupted: the message waits', async (t) =
 })
 
 test('photos that arrive during a turn interrupt nothing and become one turn with their captions', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'interrupt' },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, { busy_input_mode: 'interrupt' })
   const bytes = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
   const photo = { kind: 'photo', mimeType: 'image/png', bytes } as const
   await gateway.say('first')
@@ -528,12 +489,7 @@ test('photos that arrive during a turn interrupt nothing and become one turn wit
 })
 
 test('a photo whose first companion was deleted joins no other message', async (t) => {
-  const held = Promise.withResolvers<void>()
-  const gateway = await startWith(
-    t,
-    { busy_input_mode: 'interrupt' },
-    { replies: [{ text: 'done', gate: () => held.promise }] },
-  )
+  const { gateway, held } = await startHeld(t, { busy_input_mode: 'interrupt' })
   const bytes = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
   const photo = { kind: 'photo', mimeType: 'image/png', bytes } as const
   await gateway.say('first')
