@@ -1747,6 +1747,8 @@ declare module 'hermes-gateway:message/event' {
     export function hasWaitingUser({ metadata }: Pick<MessageEvent, 'metadata'>): boolean;
     /** Returns the command of a message, or null for plain text and file paths (contract §3.1). */
     export function parseCommand(event: Pick<MessageEvent, 'text' | 'allowGatewayControl'>): ParsedCommand | null;
+    /** A message of a person that is one of these texts means `/new`. */
+    export function withResetTrigger(event: MessageEvent, triggers: readonly string[]): MessageEvent;
     /** The text that the model receives for a message. In a `shared` session it starts with the name of the author. */
     export function formatUserText(event: MessageEvent, shared: boolean): string;
 }

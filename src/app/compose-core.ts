@@ -27,7 +27,7 @@ import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { brand } from '../lib/ids.ts'
 import { createSecretFilter } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
-import { type MessageEvent, parseCommand } from '../message/event.ts'
+import { type MessageEvent, parseCommand, withResetTrigger } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { Middleware } from '../middleware/managed-call.ts'
 import { createMiddleware } from '../middleware/middleware.ts'
@@ -447,14 +447,6 @@ function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals 
     model: parts.model,
     failpoint,
   })
-}
-
-/** A message of a person that is one of these texts means `/new`. */
-function withResetTrigger(event: MessageEvent, triggers: readonly string[]): MessageEvent {
-  const { text, internal, allowGatewayControl } = event
-  const isControl = internal !== true && allowGatewayControl !== false && text.length <= 200
-  if (!isControl || !triggers.some((trigger) => trigger.toLowerCase() === text.trim().toLowerCase())) return event
-  return parseCommand(event)?.name === 'reset' ? event : { ...event, text: '/new', messageType: 'command' }
 }
 
 type InboxParts = Required<

@@ -108,6 +108,14 @@ export function parseCommand(event: Pick<MessageEvent, 'text' | 'allowGatewayCon
   return { name, args: normalizeDashes(text.slice(first.length).trim()) }
 }
 
+/** A message of a person that is one of these texts means `/new`. */
+export function withResetTrigger(event: MessageEvent, triggers: readonly string[]): MessageEvent {
+  const { text, internal, allowGatewayControl } = event
+  const isControl = internal !== true && allowGatewayControl !== false && text.length <= 200
+  if (!isControl || !triggers.some((trigger) => trigger.toLowerCase() === text.trim().toLowerCase())) return event
+  return parseCommand(event)?.name === 'reset' ? event : { ...event, text: '/new', messageType: 'command' }
+}
+
 /** Phones replace `--` by dashes; commands need the hyphens. */
 function normalizeDashes(text: string): string {
   return text.replace(/——|—/g, '--').replace(/–/g, '-')

@@ -112,40 +112,29 @@ export function* turnPresence(
   return marks.includes(-1) ? 'failed' : 'summarised'
 }
 
+const copiedColumns = [
+  'turn_id',
+  'ord',
+  'role',
+  'content',
+  'text_id',
+  'tool_calls',
+  'tool_call_id',
+  'tool_name',
+  'provider_data',
+  'is_summary',
+  'created_at',
+] as const
+
 const copyMessages = query((db, p: { from: string; to: string }) =>
   db
     .insertInto('messages')
-    .columns([
-      'session_id',
-      'turn_id',
-      'ord',
-      'role',
-      'content',
-      'text_id',
-      'tool_calls',
-      'tool_call_id',
-      'tool_name',
-      'provider_data',
-      'is_summary',
-      'created_at',
-    ])
+    .columns(['session_id', ...copiedColumns])
     .expression(
       db
         .selectFrom('messages')
         .select(sql<string>`${p.to}`.as('session_id'))
-        .select([
-          'turn_id',
-          'ord',
-          'role',
-          'content',
-          'text_id',
-          'tool_calls',
-          'tool_call_id',
-          'tool_name',
-          'provider_data',
-          'is_summary',
-          'created_at',
-        ])
+        .select(copiedColumns)
         .where('session_id', '=', p.from)
         .where('superseded', '=', 0)
         .orderBy('ord'),
