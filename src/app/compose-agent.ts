@@ -116,6 +116,8 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
       log,
       clock,
       adapter: platforms.adapter,
+      // Both are imported with the first session that needs them.
+      knowledge: { memory: async () => '', skills: async () => '' },
       memory,
       sections,
     }),

@@ -3,10 +3,11 @@
  */
 
 import type { AgentConfig } from '../agent/config.ts'
-import { buildSystemPrompt } from '../agent/system-prompt.ts'
+import { buildPromptLayers, joinLayers, type PromptLayer } from '../agent/system-prompt.ts'
 import { readTextIfExists } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
+import type { Authority } from '../message/authority.ts'
 import type { Target } from '../message/source.ts'
 import type { PlatformAdapter } from '../platforms/adapter.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
@@ -16,6 +17,21 @@ import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import type { AgentServices } from './agent-services.ts'
 import type { Turn } from './turn/claim.ts'
+
+/** What the layers of a prompt may depend on. */
+export interface PromptFacts {
+  readonly sessionId: string
+  readonly platform: string
+  /** '' for a message that names no user. */
+  readonly userId: string
+  readonly authority: Authority
+  /** Several people share the session. */
+  readonly isShared: boolean
+  /** The session belongs to a background task, which no user follows. */
+  readonly isBackground: boolean
+  /** The tools that the session is offered. */
+  readonly toolNames: readonly string[]
+}
 
 export interface SessionPromptDeps {
   readonly home: HomeLayout
@@ -29,6 +45,11 @@ export interface SessionPromptDeps {
   onScanned(path: string, ids: readonly string[]): void
   readonly log: Logger
   readonly clock: () => number
+  /** The layers of the agent's own knowledge; '' for none. Never reject. */
+  readonly knowledge: {
+    memory(facts: PromptFacts): Promise<string>
+    skills(facts: PromptFacts): Promise<string>
+  }
   /** Of plugins. */
   readonly memory: Pick<PluginMemory, 'promptBlock'>
   /** Of plugins. */
@@ -37,35 +58,51 @@ export interface SessionPromptDeps {
   adapter(target: Pick<Target, 'platform' | 'account'>): Pick<PlatformAdapter, 'sendsAttachments'> | undefined
 }
 
+/** A turn, or the first message of a conversation that nobody has begun. */
+export type PromptTurn = Pick<Turn, 'sessionId' | 'event' | 'authority' | 'settings'>
+
 /** Resolves with the prompt once it is stored. Rejects `store/…`. */
 export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
-  const { store, accountDirectory, agentServices, memory, sections, clock } = deps
   return async (turn) => {
-    const { sessionId } = turn
-    const { source, seed, task } = turn.event
-    const basePrompt = buildSystemPrompt({
-      persona: await readPersona(deps, turn.settings.personality),
-      instructions: seed?.instructions ?? '',
-      platform: accountDirectory.platform(source.platform)?.label ?? source.platform,
-      chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
-      background: task !== undefined,
-      shared: accountDirectory.isShared(source),
-      cwd: agentServices.cwd(),
-      hasTools: (await agentServices.tools(turn)).schemas().length > 0,
-      contextFiles: await readProjectFiles(deps),
-      sendsFiles: deps.adapter(task?.deliver ?? source)?.sendsAttachments === true,
-      today: new Date(clock()).toISOString().slice(0, 10),
-    })
-    const { platform, userId = '' } = source
-    const pluginSections = await Promise.all([
-      // A background task has no user whom a memory could know.
-      task === undefined ? memory.promptBlock({ sessionId, platform, userId }) : '',
-      sections.render({ sessionId, platform }),
-    ])
-    const text = [basePrompt, ...pluginSections].filter((part) => part !== '').join('\n\n')
-    await store.run(() => freezePrompt(sessionId, text))
+    const text = joinLayers(await readPromptLayers(deps, turn))
+    await deps.store.run(() => freezePrompt(turn.sessionId, text))
     return text
   }
+}
+
+/** The system prompt of a new session. Stores nothing. */
+async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn): Promise<readonly PromptLayer[]> {
+  const { accountDirectory, agentServices, knowledge, memory, sections, clock } = deps
+  const { sessionId, authority } = turn
+  const { source, seed, task } = turn.event
+  const { platform, userId = '' } = source
+  const toolNames = (await agentServices.tools(turn)).schemas().map(({ name }) => name)
+  const isShared = accountDirectory.isShared(source)
+  const isBackground = task !== undefined
+  const facts = { sessionId, platform, userId, authority, isShared, isBackground, toolNames }
+  const [ownMemory, providerMemory, skills, pluginSections] = await Promise.all([
+    knowledge.memory(facts),
+    // A background task has no user whom a provider could know.
+    isBackground ? '' : memory.promptBlock({ sessionId, platform, userId }),
+    knowledge.skills(facts),
+    sections.render({ sessionId, platform }),
+  ])
+  return buildPromptLayers({
+    persona: await readPersona(deps, turn.settings.personality),
+    instructions: seed?.instructions ?? '',
+    platform: accountDirectory.platform(platform)?.label ?? platform,
+    chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
+    background: isBackground,
+    shared: isShared,
+    cwd: agentServices.cwd(),
+    hasTools: toolNames.length > 0,
+    memory: [ownMemory, providerMemory].filter((text) => text !== '').join('\n\n'),
+    skills,
+    pluginSections,
+    contextFiles: await readProjectFiles(deps),
+    sendsFiles: deps.adapter(task?.deliver ?? source)?.sendsAttachments === true,
+    today: new Date(clock()).toISOString().slice(0, 10),
+  })
 }
 
 /** The chosen personality after SOUL.md, or the configured persona file alone. */

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { createModelCallMonitor } from '../../src/agent/models/model-call-monitor.ts'
 import { normalizeMessages } from '../../src/agent/models/normalize-messages.ts'
-import { buildSystemPrompt } from '../../src/agent/system-prompt.ts'
+import { buildPromptLayers, joinLayers } from '../../src/agent/system-prompt.ts'
 import { gatewayShapes } from '../../src/app/config.ts'
 import { createAgentServices } from '../../src/flows/agent-services.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
@@ -60,7 +60,7 @@ async function servicesIn(t: TestContext, role: Role) {
     transcript,
     chatName = '',
   }: Pick<(typeof injections)[number], 'tool' | 'args' | 'transcript'> & { chatName?: string }) {
-    const system = buildSystemPrompt({
+    const layers = buildPromptLayers({
       persona: '',
       instructions: '',
       platform: 'Telegram',
@@ -69,10 +69,14 @@ async function servicesIn(t: TestContext, role: Role) {
       shared: true,
       cwd: home.root,
       hasTools: true,
+      memory: '',
+      skills: '',
+      pluginSections: '',
       contextFiles: [],
       sendsFiles: false,
       today: '2026-01-01',
     })
+    const system = joinLayers(layers)
     const provider = scriptedProvider([{ calls: [call('obeyed', tool, args)] }, { chunks: ['done'] }])
     const { result, journal } = runTestAgent(
       [],
