@@ -57,6 +57,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 interface GatewayState {
   phase: GatewayPhase
   initialConnectPending: boolean
+  /** Plugins that decide which messages are taken have stopped. */
+  isClosed: boolean
   url: string
 }
 
@@ -77,7 +79,7 @@ interface Parts {
 function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastructure): Parts {
   const { clock, log, secrets, redact, config, catalogue, store, sandboxReport, suspiciousFiles, degraded, paired } =
     infrastructure
-  const state: GatewayState = { phase: 'starting', initialConnectPending: true, url: '' }
+  const state: GatewayState = { phase: 'starting', initialConnectPending: true, isClosed: false, url: '' }
   const stopping = new AbortController()
   const modelCalls = createModelCallMonitor({ log })
   const memoryProblems = () => {
@@ -123,6 +125,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     phase: () => state.phase,
     isOpen: () => state.phase === 'ready',
     isDraining: () => state.phase === 'draining',
+    storesForNextStart: () => state.phase === 'draining' && !state.isClosed,
     startedAt: clock(),
     stopping: stopping.signal,
     clock,
@@ -305,6 +308,7 @@ async function stop(parts: Parts, force?: AbortSignal, isRestart = false): Promi
   if (isDaemon) events.emit('gateway:shutdown', { platforms })
   // Before the outbox stops, so that messages of shutdown hooks are sent.
   await hooks.waitUntilIdle(Math.max(until - clock(), shutdownHooksTimeoutMs), force)
+  state.isClosed = core.pluginRegistries.gatewayHooks.hasPreDispatchHooks()
   // Not shortened by `force`: plugins are notified of the end of interrupted turns (seed 001).
   await plugins.stop(shutdownHooksTimeoutMs)
   await outbox.stop(isRestart ? maxOutboxDrainMs : Math.min(graceMs, maxOutboxDrainMs))

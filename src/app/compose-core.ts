@@ -29,6 +29,7 @@ import { createSecretFilter } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { type MessageEvent, parseCommand, withResetTrigger } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
+import { type SessionSource, targetOf } from '../message/source.ts'
 import type { Middleware } from '../middleware/managed-call.ts'
 import { createMiddleware } from '../middleware/middleware.ts'
 import { createOutbox, type Outbox } from '../outbox/outbox.ts'
@@ -189,7 +190,8 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
   const pairing = composePairing(context, outbox, endRevoked)
   const busy = composeBusyArrivals(context, { engine, runningTurns, turnResults, outbox })
   const inbox = composeInbox(context, {
-    onClosed: composeDrainNotices(context, { engine, outbox }),
+    isOpen: (event) => context.isOpen() || (context.storesForNextStart() && isFromChat(outbox, event)),
+    onStored: composeDrainNotices(context, { engine, outbox }),
     onRefused: pairing.refused,
     emit: events.emit,
     preDispatchHooks: gatewayHooks,
@@ -269,13 +271,20 @@ function composeBusyArrivals(
   }
 }
 
+/** Pages, terminals and clients of the API see that a request was refused, and send it again. */
+function isFromChat(
+  outbox: Outbox,
+  { source, internal }: { readonly source: SessionSource; readonly internal?: boolean | undefined },
+): boolean {
+  return internal !== true && outbox.takesStatus(targetOf(source))
+}
+
 /** Only while turns end: a stop without them is short. */
 function composeDrainNotices(
   { accountDirectory, settings, store, isDraining, clock, log }: AppContext,
   { engine, outbox }: Pick<Core, 'engine' | 'outbox'>,
 ): (event: MessageEvent) => void {
-  const { access: checkAccess, sessionKey: sessionKeyOf } = accountDirectory
-  const deps = { store, outbox, checkAccess, sessionKeyOf, settings, clock, log }
+  const deps = { store, outbox, sessionKeyOf: accountDirectory.sessionKey, settings, clock, log }
   let loading: Promise<(event: MessageEvent) => Promise<void>> | undefined
   return (event) => {
     if (!isDraining() || engine.load().running === 0) return
@@ -452,7 +461,8 @@ function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals 
 type InboxParts = Required<
   Pick<
     InboxDeps,
-    | 'onClosed'
+    | 'isOpen'
+    | 'onStored'
     | 'onRefused'
     | 'emit'
     | 'preDispatchHooks'
@@ -469,7 +479,7 @@ type InboxParts = Required<
 >
 
 function composeInbox(context: AppContext, parts: InboxParts): Inbox {
-  const { accountDirectory, settings, store, isOpen, clock, log, failpoint } = context
+  const { accountDirectory, settings, store, clock, log, failpoint } = context
   return createInbox({
     store,
     clock,
@@ -480,7 +490,6 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     editPolicyOf: accountDirectory.editPolicyOf,
     emitsEvents: accountDirectory.emitsEvents,
     sessionKeyOf: accountDirectory.sessionKey,
-    isOpen,
     maxMessageBytes: () => settings().inbox.max_message_kb * 1024,
     ...parts,
   })

@@ -49,6 +49,8 @@ export interface AppContext {
   /** Messages are accepted. */
   readonly isOpen: () => boolean
   readonly isDraining: () => boolean
+  /** The gateway stops, and still stores messages of chats. */
+  readonly storesForNextStart: () => boolean
   /** When the start began. */
   readonly startedAt: number
   /** Aborts when the stop begins. */

@@ -33,7 +33,7 @@ export function createChangeHandler(
   const { store, clock, log } = deps
 
   return async (change, keys) => {
-    if (!deps.isOpen()) throw new HermesError('http/starting')
+    if (!deps.isOpen({ source: sourceOf(change) })) throw new HermesError('http/starting')
     const decision = deps.checkAccess({ source: await findAuthor(change) })
     if (!decision.allowed) {
       const { platform, chatId, userId } = sourceOf(change)

@@ -17,10 +17,13 @@ export interface InboxDeps {
   readonly clock: () => number
   readonly log: Logger
   readonly maxMessageBytes: () => number
-  /** False while the daemon starts or stops: events are rejected, and platforms deliver them again later. */
-  isOpen(): boolean
-  /** Called for a message that is rejected because the gateway starts or stops. Returns at once and never throws. */
-  onClosed?(event: MessageEvent): void
+  /**
+   * False while the daemon starts or has stopped: events are rejected. While it finishes its turns before it stops, events
+   * of chat platforms are stored for the next start, because not every platform delivers an event twice.
+   */
+  isOpen(event: Pick<MessageEvent, 'source' | 'internal'>): boolean
+  /** Called after a message was stored. Returns at once and never throws. */
+  onStored?(event: MessageEvent): void
   /** Whether the user may talk to the agent in this chat (contract §3.10). */
   checkAccess(event: Pick<MessageEvent, 'source' | 'internal'>): { readonly allowed: boolean; readonly reason: string }
   /** Called for a message whose sender has no access, before the platform is told. Rejects `store/…`. */

@@ -42,10 +42,7 @@ export function createInbox(deps: InboxDeps): Inbox {
 
   return {
     async accept(received, keys, cursor) {
-      if (!deps.isOpen()) {
-        deps.onClosed?.(received)
-        throw new HermesError('http/starting')
-      }
+      if (!deps.isOpen(received)) throw new HermesError('http/starting')
       const isObserved = received.internal !== true && preDispatchHooks?.hasPreDispatchHooks() === true
       const dispatched = isObserved ? await preDispatch?.(received, keys, cursor) : undefined
       if (dispatched !== undefined && 'result' in dispatched) return dispatched.result
@@ -123,6 +120,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     emitReceived(event, sessionKey)
     if (lane === 'control') deps.onControlEvent?.(sessionKey, event, seq)
     deps.wake(sessionKey, lane)
+    deps.onStored?.(event)
     return { status: 'accepted', seq }
   }
 

@@ -77,7 +77,7 @@ test('a message that is too large is refused with its size, and nothing of it is
   assert.deepEqual(woken, [])
 })
 
-test('messages are not accepted while the gateway starts or stops, so that the platform delivers them again', async (t) => {
+test('messages are not accepted while the gateway starts, so that the platform delivers them again', async (t) => {
   const { inbox, stored } = inboxFor(t, { isOpen: () => false })
   await assert.rejects(inbox.accept(message('hello'), keys('k1')), (error) => isHermesError(error, 'http/starting'))
   assert.deepEqual(stored(), [])

@@ -64,6 +64,7 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
   const { engine, running, settings, clock, log } = deps
   const acknowledgements = createAcknowledgements(deps)
   const fullQueue = createFullQueueNotices(deps)
+  const isStopping = () => deps.stopping.aborted
 
   function arrive(
     key: SessionKey,
@@ -113,7 +114,8 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
   ): Transaction<WrittenArrival> {
     const config = settings()
     const chosen = yield* readSessionSettings(key)
-    const mode = chosenMode(event, chosen, config)
+    // What runs may end before the gateway stops; the message waits for the next start.
+    const mode = isStopping() ? 'queue' : chosenMode(event, chosen, config)
     const open = yield* findOpenTurn(key)
     const tools = open === undefined ? [] : yield* listRunningTools(open.id)
     const isProtected = tools.includes(delegatingTool) || running.isProtected(key)
@@ -125,13 +127,13 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
     })
     yield* setBusyMode(seq, decision.mode, decision.joins)
     if (decision.interrupts && open !== undefined) yield* interruptTurn(open.id, seq)
-    const isQuiet = quietMs > 0 && decision.mode !== 'steer' && event.busyMode === undefined
+    const isQuiet = quietMs > 0 && !isStopping() && decision.mode !== 'steer' && event.busyMode === undefined
     const quietUntil = isQuiet
       ? yield* delayNewestGroup(key, now + quietMs, config.display.busy_text_hard_cap_seconds * 1_000)
       : undefined
     const isBehind = decision.interrupts && (yield* countTurnsUntil(key, seq)) > 1
     const told: Acknowledged = { key, event, seq, decision, open, tools, isProtected, isBehind, chosen }
-    const ack = isAcknowledged ? acknowledgements.prepare(told, now) : undefined
+    const ack = isAcknowledged && !isStopping() ? acknowledgements.prepare(told, now) : undefined
     if (ack !== undefined) {
       yield* ack.write(now)
       if (needsTip(told)) yield* changeSessionSetting(key, 'busy_tip', 'given')

@@ -1,6 +1,6 @@
 /**
- * Tells people who write while the gateway finishes its turns before it stops that their message waits. Nothing of the message
- * is stored: its platform delivers it again to the next process. Loaded with the first such message.
+ * Tells people who write while the gateway finishes its turns before it stops that their message waits for the next start.
+ * Loaded with the first such message.
  */
 import type { Logger } from '../../lib/log.ts'
 import type { MessageEvent } from '../../message/event.ts'
@@ -13,24 +13,21 @@ import { isInteractive } from './decide.ts'
 
 export interface DrainNoticesDeps {
   readonly store: Store
-  readonly outbox: Pick<Outbox, 'prepare' | 'takesStatus'>
-  checkAccess(event: MessageEvent): { readonly allowed: boolean }
+  readonly outbox: Pick<Outbox, 'prepare'>
   sessionKeyOf(source: SessionSource): SessionKey
   readonly settings: () => DisplayConfig
   readonly clock: () => number
   readonly log: Logger
 }
 
-/** A platform delivers its message again and again, so each conversation is told once. Never rejects. */
+/** Each conversation is told once. Never rejects. */
 export function createDrainNotices(deps: DrainNoticesDeps): (event: MessageEvent) => Promise<void> {
   const { store, outbox, settings, clock, log } = deps
   const told = new Set<SessionKey>()
 
   return async (event) => {
     const target = targetOf(event.source)
-    // Pages and clients show that the request was refused.
-    const hasReader = isInteractive(event) && outbox.takesStatus(target)
-    if (!hasReader || !settings().display.busy_ack_enabled || !deps.checkAccess(event).allowed) return
+    if (!isInteractive(event) || !settings().display.busy_ack_enabled) return
     const key = deps.sessionKeyOf(event.source)
     if (told.has(key)) return
     told.add(key)
@@ -50,5 +47,4 @@ export function createDrainNotices(deps: DrainNoticesDeps): (event: MessageEvent
   }
 }
 
-const drainText =
-  '⏳ The gateway is about to stop and takes no further messages. Yours is not lost: I read it when the gateway runs again.'
+const drainText = '⏳ The gateway is about to stop. Your message is stored: I read it when the gateway runs again.'
