@@ -35,10 +35,12 @@ type AllowList = {
     }
 )
 
-/** Throws `config/unreadable`. */
+/** Throws `config/unreadable`, and an error for an id that a list cannot name. */
 export function addToAllowList(files: AllowListFiles, platform: string, userId: string): void {
   const list = allowListsOf(files, platform).find(({ scope }) => scope === 'direct')
   if (list === undefined || list.ids.includes('*') || list.ids.includes(userId)) return
+  if (!canBeListed(userId))
+    throw new Error('a list would read this id as other people. The person has access without being listed.')
   replaceList(files, list, [...list.ids, userId])
 }
 
@@ -52,6 +54,8 @@ export function removeFromAllowLists(
   userId: string,
   fromEveryPlatform = false,
 ): void {
+  // No list names the person.
+  if (!canBeListed(userId)) return
   const lists = allowListsOf(files, platform).filter(({ ids }) => ids.includes(userId))
   const others = lists.filter(
     (list) => (list.scope === 'gateway' && !fromEveryPlatform) || (list.kind === 'variable' && !list.isEditable),
@@ -66,6 +70,11 @@ export function removeFromAllowLists(
     const remaining = list.ids.filter((id) => id !== userId)
     replaceList(files, list, remaining)
   }
+}
+
+/** Lists give `*`, commas, references to variables and white space at the ends a meaning. People may choose their ids. */
+function canBeListed(userId: string): boolean {
+  return userId === userId.trim() && !/^\*$|,|\$\{|\p{Cc}/u.test(userId)
 }
 
 function replaceList(files: AllowListFiles, list: AllowList, ids: readonly string[]): void {

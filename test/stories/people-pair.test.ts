@@ -85,6 +85,27 @@ test('a person who lost the code gets a new one after ten minutes, and the old o
   assert.equal((await approve(gateway, codePattern.exec(text)?.groups?.['code'] ?? '')).status, 200)
 })
 
+test('an id that an allow list would read as other people is approved without being listed', async (t) => {
+  const ids = ['*', 'one,two', `\${GATEWAY_TOKEN}`]
+  const gateway = await startTestGateway(t, {
+    config: { platforms: { fake: { allow_from: undefined } } },
+    prepare: ({ envFile }) => writeFileSync(envFile, 'FAKE_ALLOWED_USERS=friend\n', { mode: 0o600 }),
+  })
+  for (const id of ids) {
+    await gateway.say('let me in', { user: id, chat: id })
+    const approved: unknown = await (await approve(gateway, await codeFor(gateway, id))).json()
+    assert.match(JSON.stringify(approved), /"problem"/)
+    await gateway.say('now?', { user: id, chat: id })
+    await gateway.waitForReply('You said: now?', id)
+  }
+  assert.equal(readFileSync(gateway.home.envFile, 'utf8'), 'FAKE_ALLOWED_USERS=friend\n')
+  const requests = gateway.model.requestCount
+  await gateway.say('and me?', { user: 'two', chat: 'stranger' })
+  await codeFor(gateway, 'stranger')
+  assert.equal(gateway.model.requestCount, requests)
+  assert.equal((await gateway.post('/api/pairing/revoke', { platform: 'fake', user_id: '*' })).status, 200)
+})
+
 test('a revocation reads lists that were changed a moment ago', async (t) => {
   const gateway = await startTestGateway(t, { config: friendsOnly })
   await gateway.say('let me in', { user: 'stranger', chat: 'his' })
