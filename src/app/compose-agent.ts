@@ -56,7 +56,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     failpoint,
   })
   const plugins = composePluginManager(context, core, { agentServices, currentTurn: agent.currentTurn })
-  const { isShared, routeOf, authorityOf, lowerAuthority } = accountDirectory
+  const { isShared, routeOf, authorityOf, lowerAuthority, isRevoked } = accountDirectory
   async function openReset() {
     const { createClaimedReset } = await import('../flows/turn/automatic-reset.ts')
     const { hasRunningCommand } = agentServices
@@ -74,6 +74,8 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     routeOf,
     authorityOf,
     lowerAuthority,
+    isRevoked,
+    endRevoked: core.endRevokedMessage,
     onProgress: core.engine.madeProgress,
     failpoint,
     reset: { settings, open: openReset },

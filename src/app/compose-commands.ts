@@ -53,6 +53,7 @@ export function composeCommandRuntime(context: AppContext, core: Core, agentRunt
     onCommand: (command) => core.pluginRegistries.gatewayHooks.commandReceived(command),
     authorityOf: accountDirectory.authorityOf,
     refuse,
+    isRevoked: accountDirectory.isRevoked,
     isAllowed: ({ source }) => accountDirectory.access({ source }).allowed,
     log,
     clock,

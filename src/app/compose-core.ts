@@ -104,6 +104,8 @@ export interface Core {
   readonly sessionServices: SessionServices
   /** Ends the messages of people who had access by these accounts, and have none now. Rejects `store/…`. */
   endRevoked(before?: readonly PlatformAccount[]): Promise<void>
+  /** Ends a message of a person who has no access. Rejects `store/…`. */
+  endRevokedMessage(session: SessionKey, seq: number): Promise<void>
   readonly inbox: Inbox
   readonly backgroundTasks: BackgroundTasks
   readonly pause: PauseControl
@@ -182,10 +184,15 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
       void approvals.questions.turnEnded(replaced.sessionKey)
     },
   })
+  const revokedDeps = { store, stopEvent: sessionServices.stopEvent, clock, log }
   async function endRevoked(before?: readonly PlatformAccount[]): Promise<void> {
     const after = accountDirectory.list()
     const { endRevokedMessages } = await import('../flows/revoked-access.ts')
-    await endRevokedMessages({ store, stopEvent: sessionServices.stopEvent, clock, log }, after, before)
+    await endRevokedMessages(revokedDeps, after, before)
+  }
+  async function endRevokedMessage(session: SessionKey, seq: number): Promise<void> {
+    const { endRevokedMessage } = await import('../flows/revoked-access.ts')
+    await endRevokedMessage(revokedDeps, { session_key: session, turn_id: null }, seq)
   }
   const pairing = composePairing(context, outbox, endRevoked)
   const busy = composeBusyArrivals(context, { engine, runningTurns, turnResults, outbox })
@@ -233,6 +240,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     approvals,
     sessionServices,
     endRevoked,
+    endRevokedMessage,
     inbox,
     backgroundTasks,
     busyArrivals: busy,

@@ -4,12 +4,14 @@
 
 import {
   authorityWith,
+  type CausedEvent,
   decideAccess,
   decideRole,
   deniesEveryone,
   lowerRole,
   type RoleDecision,
   type RoleRules,
+  requesterOf,
 } from '../inbox/access.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
@@ -46,6 +48,8 @@ export interface AccountDirectory {
   authorityOf(source: SessionSource): Authority
   /** As `authorityOf`; looks up the platform roles on which it depends. Takes at most two seconds, never rejects. */
   lookUpAuthority(source: SessionSource): Authority | Promise<Authority>
+  /** Whether the person who has caused an event has lost the access. False where nothing is known about the person. */
+  isRevoked(event: CausedEvent): boolean
   /** The authority that was stored with an event, lowered where the configuration now permits less. */
   lowerAuthority(authority: Authority, event: Pick<MessageEvent, 'source' | 'internal'>): Authority
   /** The lists of the account that limit commands; undefined for an account that is not configured. */
@@ -158,6 +162,11 @@ export function createAccountDirectory(deps: AccountDirectoryDeps): AccountDirec
     lookUpAuthority(source) {
       const { lowest, unknown } = decisionOf(source)
       return unknown.length === 0 ? authorityWith(lowest, source) : lookUp(source)
+    },
+    isRevoked(event) {
+      const person = requesterOf(event)
+      const account = person === undefined ? undefined : accountOf(person)
+      return person !== undefined && account !== undefined && !decideAccess(person, {}, account.access).allowed
     },
     lowerAuthority(authority, { source, internal }) {
       // What the gateway itself causes is stored with the person on whose behalf it acts.

@@ -36,6 +36,8 @@ export interface CommandDispatcherDeps {
   readonly onCommand?: (command: CommandContext) => void
   /** Whether a turn of this session runs. */
   isRunning?(key: SessionKey): boolean
+  /** Whether the sender has lost the access since the command was accepted. */
+  isRevoked(event: MessageEvent): boolean
   /** Whether the sender may talk to the agent here. */
   isAllowed(event: MessageEvent): boolean
   /** The role of a sender, for commands that a version without roles has accepted. */
@@ -66,13 +68,23 @@ export function createCommandDispatcher(
       if (head === undefined) return
       deps.failpoint('command:claimed')
       const event = parseStoredEvent(head.payload)
-      const isDead = attemptsExhausted(head)
-      const message = { seq: head.seq, event }
-      const result = isDead ? textReply(deadText(event)) : await runCommand(deps, key, message, signal)
+      const status = deps.isRevoked(event) ? 'stopped' : attemptsExhausted(head) ? 'failed' : 'done'
+      const result = await resultOf(deps, key, { seq: head.seq, event }, status, signal)
       deps.failpoint('command:done')
-      await storeResult(deps, key, head, event, result, isDead)
+      await storeResult(deps, key, head, event, result, status)
     }
   }
+}
+
+async function resultOf(
+  deps: CommandDispatcherDeps,
+  key: SessionKey,
+  message: TypedMessage,
+  status: TurnResult['status'],
+  signal: AbortSignal,
+): Promise<CommandResult> {
+  if (status === 'stopped') return (await import('./revoked-access.ts')).revokedCommandReply(key, message.seq)
+  return status === 'failed' ? textReply(deadText(message.event)) : await runCommand(deps, key, message, signal)
 }
 
 function* claimCommand(key: SessionKey) {
@@ -256,7 +268,7 @@ async function storeResult(
   head: QueueHead,
   event: MessageEvent,
   result: CommandResult,
-  isDead: boolean,
+  status: TurnResult['status'],
 ): Promise<void> {
   const now = deps.clock()
   let message: PreparedReply | undefined
@@ -264,8 +276,8 @@ async function storeResult(
     const stored = await deps.store.run(function* () {
       message?.rolledBack()
       const text = yield* result.write(now)
-      const ended = turnResultOf(text, isDead)
-      if (isDead) yield* markEventDead(head.seq, head.reason ?? 'the gateway ended while it ran', ended)
+      const ended = turnResultOf(text, status)
+      if (status === 'failed') yield* markEventDead(head.seq, head.reason ?? 'the gateway ended while it ran', ended)
       else yield* finishEvent(head.seq, ended)
       message = deps.outbox.prepare(commandReply(event, key, head.seq, result.isMessage === true ? '' : text))
       yield* message.write(now)
@@ -282,8 +294,7 @@ async function storeResult(
   }
 }
 
-function turnResultOf(text: string, isDead: boolean): TurnResult {
-  const status = isDead ? 'failed' : 'done'
+function turnResultOf(text: string, status: TurnResult['status']): TurnResult {
   return { status, text, sessionId: '', model: '', usage: { inputTokens: 0, outputTokens: 0 } }
 }
 

@@ -219,7 +219,7 @@ function namesUser(list: readonly string[], ids: readonly (string | undefined)[]
 
 /** The authority of a sender with this role. */
 export function authorityWith(role: Role, source: SessionSource): Authority {
-  const { platform, account, chatId, chatType, userId, parentChatId } = source
+  const { platform, account, chatId, chatType, userId, parentChatId, isBot, roleAuthorized, userIdAlt } = source
   return {
     role,
     platform,
@@ -228,5 +228,22 @@ export function authorityWith(role: Role, source: SessionSource): Authority {
     chatType,
     ...(userId === undefined ? {} : { userId }),
     ...(parentChatId === undefined ? {} : { parentChatId }),
+    ...(isBot === true ? { isBot } : {}),
+    ...(roleAuthorized === true ? { roleAuthorized } : {}),
+    ...(userIdAlt === undefined ? {} : { userIdAlt }),
   }
+}
+
+/** An event, with the person on whose behalf the gateway has caused it. */
+export interface CausedEvent extends EventOrigin {
+  readonly source: SessionSource
+  readonly authority?: Authority | undefined
+}
+
+/** The person who has caused an event; undefined where that is not known. */
+export function requesterOf({ internal, source, authority }: CausedEvent): SessionSource | undefined {
+  if (internal !== true) return source
+  if (authority === undefined) return undefined
+  const { role: _, account = 'default', chatId = '', ...person } = authority
+  return { ...person, account, chatId }
 }

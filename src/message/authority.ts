@@ -21,6 +21,10 @@ export interface Authority {
   readonly chatId?: string
   /** The channel of a thread. */
   readonly parentChatId?: string
+  /** What else may have let the person in, so that the access can be checked again. */
+  readonly isBot?: boolean
+  readonly roleAuthorized?: boolean
+  readonly userIdAlt?: string
 }
 
 /** Whether two messages have the same author with the same rights. A message that names no user has no known author. */

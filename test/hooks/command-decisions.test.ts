@@ -87,6 +87,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
     commandDecisions: { decide: async () => scene.decision },
     authorityOf: failIfCalled,
     refuse: async () => undefined,
+    isRevoked: () => false,
     isAllowed: ({ text: words }) => scene.mayWrite?.(words) ?? true,
     log: silentLog,
     clock: () => 0,

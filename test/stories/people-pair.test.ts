@@ -141,6 +141,36 @@ test('a revocation ends what waits and runs for the person, without an answer', 
   assert.equal(rowsIn(gateway.home, "select id from trace where event = 'access:revoked'").length, 3)
 })
 
+test('a command and a background task of a person who has lost the access over a restart are not run', async (t) => {
+  const config = { platforms: { fake: { allow_from: ['friend', 'former'] } }, agent: { drain_timeout: 60 } }
+  const gateway = await startTestGateway(t, { config, model: () => ({ hang: 'headers' }) })
+  await runCommand(gateway, '/bg one', { user: 'former', chat: 'his' })
+  await gateway.modelRequest(0)
+  const force = new AbortController()
+  const stopped = gateway.stop(force.signal)
+  await gateway.waitForLog({ event: 'gateway.stopping' })
+  await gateway.say('/title a new title', { user: 'former', chat: 'his' })
+  force.abort()
+  await stopped
+  const shown = gateway.replies('his')
+  gateway.configure(friendsOnly)
+  await gateway.start()
+  await gateway.say('/whoami', { user: 'friend', chat: 'his' })
+  await gateway.waitForReply(/friend/, 'his')
+  assert.deepEqual(gateway.replies('his').slice(shown.length, -1), [])
+  const ended = rowsIn(gateway.home, "select lane, state, outcome ->> 'status' as status from inbox order by seq")
+  assert.deepEqual(
+    ended.slice(1).map(({ lane, state, status }) => [lane, state, status]),
+    [
+      ['turn', 'done', 'stopped'],
+      ['control', 'done', 'stopped'],
+      ['control', 'done', 'done'],
+    ],
+  )
+  assert.equal(rowsIn(gateway.home, "select id from trace where event = 'access:revoked'").length, 2)
+  assert.equal(gateway.model.requestCount, 1)
+})
+
 test('a message that waits over a restart is not answered when its sender has lost the access meanwhile', async (t) => {
   const config = { platforms: { fake: { allow_from: ['friend', 'former'] } } }
   const gateway = await startTestGateway(t, { config, model: () => ({ hang: 'headers' }) })

@@ -105,6 +105,12 @@ export interface UnmergedMessages {
   readonly kind: 'unmerged'
 }
 
+/** The person who has written the next message has no access any more. Nothing has been claimed. */
+export interface RevokedMessage {
+  readonly kind: 'revoked'
+  readonly seq: number
+}
+
 export type Claim = ModelTurn | TurnWithoutModel | UnpreparedMessage | PostponedTurn
 
 /** The message of a new turn, after the messages that join it were merged into it. */
@@ -130,6 +136,8 @@ export interface ClaimRules {
   authorityOf(source: SessionSource): Authority
   /** The stored authority, lowered where the configuration now permits less. Absent: it is kept. */
   lowerAuthority?(authority: Authority, event: Pick<MessageEvent, 'source' | 'internal'>): Authority
+  /** Whether the person who has caused an event has lost the access. Absent: it is not checked again. */
+  isRevoked?(event: MessageEvent): boolean
   /** Begins a new session when `session_reset` says so. Absent: sessions do not end by themselves. */
   readonly resetIfDue?: ResetIfDue
 }
@@ -147,13 +155,13 @@ export function* claimNextTurn(
   ids: { turn: string; session: string },
   now: number,
   merge?: MergeFollowing,
-): Transaction<Claim | UnmergedMessages | null> {
+): Transaction<Claim | UnmergedMessages | RevokedMessage | null> {
   const interrupted = yield* findOpenTurn(key)
   if (interrupted !== undefined) return yield* claimInterruptedTurn(rules, key, interrupted, now)
   const head = yield* findQueueHead(key, 'turn')
   if (head === undefined) return null
 
-  const next = yield* readNextMessage(key, head, now, merge)
+  const next = yield* readNextMessage(rules, key, head, now, merge)
   if ('kind' in next) return next
   const { event } = next
   const { source } = event
@@ -222,12 +230,14 @@ function* claimForModel(
 
 /** The oldest message, merged with those that join it. */
 function* readNextMessage(
+  rules: Pick<ClaimRules, 'isRevoked'>,
   key: SessionKey,
   { seq, payload, available_at: until, isJoined }: QueueHead,
   now: number,
   merge: MergeFollowing | undefined,
-): Transaction<PostponedTurn | UnmergedMessages | MergedMessage> {
+): Transaction<PostponedTurn | UnmergedMessages | RevokedMessage | MergedMessage> {
   const event = parseStoredEvent(payload)
+  if (rules.isRevoked?.(event) === true) return { kind: 'revoked', seq }
   if (until > now && until - now < maxQuietMs) return { kind: 'postponed', turnId: '', event, until, isAnnounced: true }
   if (!isJoined) return { event, bind: bindNothing }
   return merge === undefined ? { kind: 'unmerged' } : yield* merge(key, { seq, event })

@@ -50,6 +50,8 @@ export interface TurnJournalDeps extends ClaimRules {
   readonly clock: () => number
   /** Called when a turn with failed attempts has stored its first progress. */
   onProgress(key: SessionKey): void
+  /** Ends a message for which `isRevoked` is true. Rejects `store/…`. */
+  endRevoked?(key: SessionKey, seq: number): Promise<void>
   /** Ends sessions by themselves. `open` is for one claim, and called only when the settings end sessions. */
   readonly reset?: { settings(): SessionsConfig; open(): Promise<ClaimedReset> }
   /** Named points for crash tests; does nothing in production. */
@@ -117,14 +119,22 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
     return await claimWithReset(deps, await reset, (rules) => claimNextTurn(rules, key, ids, now, merge))
   }
 
+  async function claimMerged(key: SessionKey) {
+    const single = await claim(key)
+    if (single?.kind !== 'unmerged') return single
+    const { createMerge } = await import('./merge.ts')
+    const merged = await claim(key, createMerge(deps))
+    deps.failpoint?.('turn:merged')
+    return merged?.kind === 'unmerged' ? null : merged
+  }
+
   return {
     async claim(key) {
-      const single = await claim(key)
-      if (single?.kind !== 'unmerged') return single
-      const { createMerge } = await import('./merge.ts')
-      const merged = await claim(key, createMerge(deps))
-      deps.failpoint?.('turn:merged')
-      return merged?.kind === 'unmerged' ? null : merged
+      for (;;) {
+        const claimed = await claimMerged(key)
+        if (claimed?.kind !== 'revoked') return claimed
+        await deps.endRevoked?.(key, claimed.seq)
+      }
     },
 
     storeAttachments: (seq, files) =>

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { hashToolCall } from '../../../src/agent/loop/tool-batch.ts'
-import type { Claim, ClaimRules, Turn } from '../../../src/flows/turn/claim.ts'
-import { createTurnJournal, type TurnCompletion } from '../../../src/flows/turn/journal.ts'
+import type { Claim, Turn } from '../../../src/flows/turn/claim.ts'
+import { createTurnJournal, type TurnCompletion, type TurnJournalDeps } from '../../../src/flows/turn/journal.ts'
 import { lowerRole } from '../../../src/inbox/access.ts'
 import { assessCrash, listSuspectSessions, recordFailedAttempt } from '../../../src/inbox/attempts.ts'
-import { acceptEvent, findEventState, findQueueHead } from '../../../src/inbox/queries.ts'
+import { acceptEvent, findEventState, findQueueHead, finishEvent } from '../../../src/inbox/queries.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import type { Authority } from '../../../src/message/authority.ts'
@@ -46,9 +46,17 @@ function asks(...toolCalls: ToolCall[]): AssistantMessage {
   return { role: 'assistant', content: '', toolCalls }
 }
 
+const notAnswered = {
+  status: 'stopped',
+  text: '',
+  sessionId: '',
+  model: '',
+  usage: { inputTokens: 0, outputTokens: 0 },
+} as const
+
 const call = (id: string): ToolCall => ({ id, name: 'tool', arguments: `{"of":"${id}"}` })
 
-function journalFor(t: TestContext, rules: Partial<ClaimRules> = {}) {
+function journalFor(t: TestContext, rules: Partial<TurnJournalDeps> = {}) {
   const { store } = openStore(t)
   const clock = createManualClock()
   const progressed: SessionKey[] = []
@@ -97,6 +105,22 @@ const toolCall = query((db, p: { turn_id: string; call_id: string }) =>
     .where('call_id', '=', p.call_id),
 )
 const turnRow = query((db, p: { id: string }) => db.selectFrom('turns').selectAll().where('id', '=', p.id))
+
+test('a message whose sender loses the access before it is claimed becomes no turn', async (t) => {
+  const ended: number[] = []
+  const { accept, claimRun, store } = journalFor(t, {
+    isRevoked: ({ text }) => text.startsWith('former'),
+    async endRevoked(_session, seq) {
+      ended.push(seq)
+      await store.run(() => finishEvent(seq, notAnswered))
+    },
+  })
+  const first = await accept('former one')
+  const second = await accept('former two')
+  await accept('three')
+  assert.equal((await claimRun()).event.text, 'three')
+  assert.deepEqual(ended, [first, second])
+})
 
 test('messages of a session become turns in order of arrival, in the same conversation', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
