@@ -1578,6 +1578,10 @@ declare module 'hermes-gateway:message/authority' {
         readonly chatId?: string;
         /** The channel of a thread. */
         readonly parentChatId?: string;
+        /** What else may have let the person in, so that the access can be checked again. */
+        readonly isBot?: boolean;
+        readonly roleAuthorized?: boolean;
+        readonly userIdAlt?: string;
     }
     /** Whether two messages have the same author with the same rights. A message that names no user has no known author. */
     export function isSameAuthority(one: Authority, other: Authority): boolean;
@@ -1714,6 +1718,8 @@ declare module 'hermes-gateway:message/event' {
             /** Instructions of the client, appended to the system prompt of the session. */
             readonly instructions?: string;
         };
+        /** The toolsets of a new session, instead of what is configured for the platform. */
+        readonly toolsets?: readonly string[];
         readonly metadata?: Readonly<Record<string, string>>;
         /** What the sender wants the message to do while a turn runs (`/queue`, `/steer`), instead of what is configured. */
         readonly busyMode?: 'queue' | 'steer';
@@ -4023,6 +4029,7 @@ declare module 'hermes-gateway:store/schema' {
         prompts: {
             session_id: string;
             text: string;
+            tools: string | null;
         };
         tool_calls: {
             turn_id: string;

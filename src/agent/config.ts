@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
 import { reasoningEfforts } from '../message/conversation-choices.ts'
 import { compressionConfig } from './compression/config.ts'
+import { toolsetsConfig } from './toolsets/config.ts'
 
 const seconds = z.number().positive()
 
@@ -64,6 +65,7 @@ export const agentConfig = {
     .optional()
     .describe('Maximum length of one response in tokens. Anthropic requires a limit; the default there is 8192.'),
   ...compressionConfig,
+  ...toolsetsConfig,
   agent: z
     .object({
       drain_timeout: seconds.default(30).describe('Seconds that running turns have to finish when the daemon stops.'),
@@ -144,7 +146,9 @@ export const agentConfig = {
       disabled_toolsets: z
         .array(z.string())
         .default([])
-        .describe('Toolsets that the model does not get: terminal, file, todo, delegation, clarify, messaging.'),
+        .describe(
+          'Toolsets and tools that the model does not get, whatever the other lists say. Counts at once, also in conversations that have begun.',
+        ),
     })
     .prefault({}),
   delegation: z

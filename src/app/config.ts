@@ -64,6 +64,7 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
 const restartPaths = ['http.host', 'http.port', 'http.token', 'http.max_body_mb'] as const
 
 const noTools = { tools: [], group_tools: [] }
+const noToolset = { set: 'agent.disabled_toolsets', value: ['*'], effect: 'the model has no tools' }
 /** While no list names an owner, everybody who is allowed by id is one. */
 const noOwners = { set: 'roles.owners', value: ['none:none'], effect: 'no user of a chat is an owner' }
 
@@ -90,7 +91,10 @@ const safeValues: readonly SafeValue[] = [
   { key: 'approvals.mode', value: 'manual' },
   { key: 'approvals.approver', value: 'other_owner' },
   { key: 'approvals.destructive_slash_confirm', value: true },
-  { key: 'agent.disabled_toolsets', value: ['terminal', 'file', 'todo', 'delegation', 'clarify', 'messaging'] },
+  { key: 'agent.disabled_toolsets', value: ['*'] },
+  { key: 'toolsets', value: [] },
+  { key: 'platform_toolsets', ...noToolset },
+  { key: 'custom_toolsets', ...noToolset },
   { key: 'send_message.owner', value: [] },
   { key: 'send_message.member', value: [] },
   { key: 'plugins.disabled', set: 'plugins.enabled', value: [] },

@@ -55,6 +55,8 @@ export interface ToolTurn {
   readonly sessionId: string
   readonly authority: Authority
   readonly event?: MessageEvent
+  /** Stored with the session. */
+  readonly toolNames?: readonly string[] | undefined
 }
 
 export interface AgentServices {
@@ -66,6 +68,8 @@ export interface AgentServices {
    * of the person who caused the turn may use it.
    */
   tools(turn: ToolTurn): Promise<AgentTools>
+  /** The names of the tools that the session is offered, before the role of a person takes any away. */
+  sessionToolNames(turn: ToolTurn): Promise<readonly string[]>
   toolContext(turn: CallingTurn, call: ToolCall, signal: AbortSignal): ToolContext
   /** A separate terminal and todo list for the tools of a sub-agent of this turn. */
   openSubagentWorkspace(sessionId: string, turnId: string, turn: CallingTurn): SubagentWorkspace
@@ -160,6 +164,13 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     }
   }
 
+  /** What the session is offered, before the role of a person takes any away. */
+  const openSessionTools = async ({ sessionId, authority, event, toolNames }: ToolTurn) => {
+    const { tools, resolve } = await agentTools.get()
+    const select = () => selectSessionTools(settings(), { tools, resolve }, authority.platform, event?.toolsets)
+    return { all: await snapshotTools({ sessionId, toolNames, select }, tools), resolve }
+  }
+
   return {
     model() {
       configuredModel ??= createConfiguredModel(deps)
@@ -167,10 +178,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     },
     approvalModel: () => createApprovalModel(deps),
     async tools(turn) {
-      const { sessionId, authority, event } = turn
+      const { authority, event } = turn
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
-      const { tools, resolve } = await agentTools.get()
-      const all = snapshotTools(sessionId, tools)
+      const { all, resolve } = await openSessionTools(turn)
       const isAttended = event === undefined || (event.task === undefined && hasWaitingUser(event))
       const offered = isAttended ? all : withoutClarify(all)
       const list = toolListOf(settings().roles, authority)
@@ -182,6 +192,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
         list,
         filtersSchemas: event === undefined || !isShared(event.source),
       })
+    },
+    async sessionToolNames(turn) {
+      const { all } = await openSessionTools(turn)
+      return all.schemas().map(({ name }) => name)
     },
     toolContext(turn, call, signal) {
       const { sessionId, id: turnId, transcript } = turn
@@ -218,6 +232,21 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       await sockets.close()
     },
   }
+}
+
+/** The tools of a new session; undefined for all. */
+async function selectSessionTools(
+  { toolsets, platform_toolsets, custom_toolsets }: AgentConfig,
+  { tools, resolve }: OpenTools,
+  platform: string,
+  requested: readonly string[] | undefined,
+): Promise<ReadonlySet<string> | undefined> {
+  const ofPlatform = Object.hasOwn(platform_toolsets, platform) ? platform_toolsets[platform] : undefined
+  const list = requested ?? ofPlatform ?? (platform === 'webhook' ? ['hermes-webhook'] : toolsets)
+  if (list.length === 1 && list[0] === 'all') return undefined
+  const { selectTools } = await import('../agent/toolsets/select-tools.ts')
+  const all = tools.schemas().map(({ name }) => ({ name, toolset: resolve(name)?.toolset ?? '' }))
+  return selectTools(list, all, custom_toolsets)
 }
 
 /** Opens a value with the first call, and with the next call after a failure, which may be a full disk. */

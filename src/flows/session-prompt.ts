@@ -58,14 +58,15 @@ export interface SessionPromptDeps {
   adapter(target: Pick<Target, 'platform' | 'account'>): Pick<PlatformAdapter, 'sendsAttachments'> | undefined
 }
 
-/** A turn, or the first message of a conversation that nobody has begun. */
+/** The first turn of a session, or one that is only imagined, to show its prompt. */
 export type PromptTurn = Pick<Turn, 'sessionId' | 'event' | 'authority' | 'settings'>
 
 /** Resolves with the prompt once it is stored. Rejects `store/…`. */
 export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
   return async (turn) => {
     const text = joinLayers(await readPromptLayers(deps, turn))
-    await deps.store.run(() => freezePrompt(turn.sessionId, text))
+    const toolNames = await deps.agentServices.sessionToolNames(turn)
+    await deps.store.run(() => freezePrompt(turn.sessionId, { text, toolNames }))
     return text
   }
 }

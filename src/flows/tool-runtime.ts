@@ -44,13 +44,14 @@ export interface ToolRuntime extends SessionResourcesDeps {
 /** Rejects with a system error when the home cannot be written. */
 export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntime> {
   const { home, log, environment } = deps
-  const { agent, delegation, terminal } = deps.settings()
+  const { agent, custom_toolsets: customToolsets, delegation, terminal } = deps.settings()
   const { values, process } = environment()
   const userHome = values['HOME'] ?? home.root
   const commandPolicy = createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny })
   const registry = createToolRegistry({
     directory: new URL('../agent/tools/', import.meta.url),
     disabledToolsets: [...agent.disabled_toolsets, ...toolsetsNotAvailable(terminal.backend)],
+    customToolsets,
     log,
     deps: {
       commandPolicy,

@@ -114,19 +114,49 @@ function withoutLoneDelegation(schemas: readonly ToolSchema[]): readonly ToolSch
 
 const uselessForSubagents: ReadonlySet<string> = new Set(['delegate_task', 'clarify', 'send_message'])
 
-/** Sessions that are remembered. A session that is no longer remembered is offered the current tools. */
+/** Sessions whose list is remembered. For the others it is made again from the stored names. */
 const maxSessions = 10_000
 
+/** What a session is offered. */
+interface SessionTools {
+  readonly sessionId: string
+  /** Stored with the session. Undefined in a new session, and in one of an earlier version. */
+  readonly toolNames: readonly string[] | undefined
+  /** The tools of a new session; undefined for all. */
+  select(): Promise<ReadonlySet<string> | undefined>
+}
+
 /**
- * A session is offered the tools with which it began: another list would change the beginning of every prompt, which the
- * vendor has cached. A call by name uses the current tools.
+ * A session is offered the tools with which it began, also after a restart: another list would change the beginning of every
+ * prompt, which the vendor has cached. A call by name uses the current tools.
  */
-export function createSessionToolSnapshots(): (sessionId: string, tools: AgentTools) => AgentTools {
+export function createSessionToolSnapshots(): (session: SessionTools, tools: AgentTools) => Promise<AgentTools> {
   const offered = createLruCache<readonly ToolSchema[]>(maxSessions)
-  return (sessionId, tools) => {
+  return async ({ sessionId, toolNames, select }, tools) => {
     const current = tools.schemas()
-    const schemas = offered.get(sessionId)
-    if (schemas === undefined) offered.set(sessionId, current)
-    return schemas === undefined || schemas === current ? tools : { ...tools, schemas: () => schemas }
+    let schemas = offered.get(sessionId)
+    if (schemas === undefined) {
+      const names = toolNames === undefined ? await select() : new Set(toolNames)
+      const kept = names === undefined ? current : current.filter(({ name }) => names.has(name))
+      schemas = kept.length === current.length ? current : kept
+      // A plugin may not have registered its tools yet.
+      if (toolNames === undefined || toolNames.length === schemas.length) offered.set(sessionId, schemas)
+    }
+    return schemas === current ? tools : withSchemas(tools, schemas)
+  }
+}
+
+function withSchemas(tools: AgentTools, schemas: readonly ToolSchema[]): AgentTools {
+  const names = new Set(schemas.map(({ name }) => name))
+  return {
+    ...tools,
+    schemas: () => schemas,
+    prepare: (call) =>
+      names.has(call.name)
+        ? tools.prepare(call)
+        : {
+            kind: 'invalid',
+            error: `There is no tool ${JSON.stringify(call.name)}. There are: ${[...names].join(', ')}.`,
+          },
   }
 }

@@ -62,6 +62,8 @@ export interface MessageEvent {
     /** Instructions of the client, appended to the system prompt of the session. */
     readonly instructions?: string
   }
+  /** The toolsets of a new session, instead of what is configured for the platform. */
+  readonly toolsets?: readonly string[]
   readonly metadata?: Readonly<Record<string, string>>
   /** What the sender wants the message to do while a turn runs (`/queue`, `/steer`), instead of what is configured. */
   readonly busyMode?: 'queue' | 'steer'

@@ -144,12 +144,12 @@ const copyMessages = query((db, p: { from: string; to: string }) =>
 const copyPrompt = query((db, p: { from: string; to: string }) =>
   db
     .insertInto('prompts')
-    .columns(['session_id', 'text'])
+    .columns(['session_id', 'text', 'tools'])
     .expression(
       db
         .selectFrom('prompts')
         .select(sql<string>`${p.to}`.as('session_id'))
-        .select('text')
+        .select(['text', 'tools'])
         .where('session_id', '=', p.from),
     ),
 )

@@ -182,22 +182,37 @@ export function* usageOfTurn(sessionId: string, turnId: string, from: number): T
 }
 
 const selectPrompt = query((db, p: { session_id: string }) =>
-  db.selectFrom('prompts').select('text').where('session_id', '=', p.session_id),
+  db.selectFrom('prompts').select(['text', 'tools']).where('session_id', '=', p.session_id),
 )
 
-/** The frozen system prompt of a session, or undefined before its first turn. */
-export function* readFrozenPrompt(sessionId: string): Transaction<string | undefined> {
-  return (yield* row(selectPrompt, { session_id: sessionId }))?.text
+/** What all requests of a session begin with. */
+export interface FrozenPrompt {
+  /** The system prompt. */
+  readonly text: string
+  /** The names of the tools that the session is offered. Undefined in a session of an earlier version. */
+  readonly toolNames?: readonly string[]
 }
 
-const insertPrompt = query((db, p: { session_id: string; text: string }) =>
+/** Undefined before the first turn of the session. */
+export function* readFrozenPrompt(sessionId: string): Transaction<FrozenPrompt | undefined> {
+  const found = yield* row(selectPrompt, { session_id: sessionId })
+  if (found === undefined) return undefined
+  const { text, tools } = found
+  return tools === null ? { text } : { text, toolNames: parseStoredJson<readonly string[]>(tools) }
+}
+
+const insertPrompt = query((db, p: { session_id: string; text: string; tools: string | null }) =>
   db
     .insertInto('prompts')
-    .values({ session_id: p.session_id, text: p.text })
+    .values({ session_id: p.session_id, text: p.text, tools: p.tools })
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** Freezes the system prompt. An existing text stays. */
-export function* freezePrompt(sessionId: string, text: string): Transaction<void> {
-  yield* exec(insertPrompt, { session_id: sessionId, text })
+/** Freezes the system prompt and the list of tools. What is frozen stays. */
+export function* freezePrompt(sessionId: string, { text, toolNames }: FrozenPrompt): Transaction<void> {
+  yield* exec(insertPrompt, {
+    session_id: sessionId,
+    text,
+    tools: toolNames === undefined ? null : JSON.stringify(toolNames),
+  })
 }

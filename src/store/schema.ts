@@ -124,7 +124,7 @@ export interface Database {
   /** Texts above 64 kB, so that the rows people list and search stay small. */
   texts: { id: Generated<number>; body: string }
   /** The frozen system prompt of a session, which is not a message and not searched. */
-  prompts: { session_id: string; text: string }
+  prompts: { session_id: string; text: string; tools: string | null }
   tool_calls: {
     turn_id: string
     call_id: string

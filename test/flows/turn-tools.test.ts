@@ -23,20 +23,35 @@ function toolsNamed(...names: readonly string[]): AgentTools {
   }
 }
 
-test('a session keeps the tool list with which it began, and a call uses the current tools', () => {
+const namesOf = (tools: AgentTools) => tools.schemas().map(({ name }) => name)
+const everything = async () => undefined
+
+test('a session keeps the tool list with which it began, and a call uses the current tools', async () => {
   const frozen = createSessionToolSnapshots()
   const tools = toolsNamed('a')
-  const before = frozen('old', tools)
-  assert.equal(frozen('old', tools), tools, 'nothing is copied while the tools stay the same')
-  const after = frozen('old', toolsNamed('b'))
+  const old = { sessionId: 'old', toolNames: undefined, select: everything }
+  const before = await frozen(old, tools)
+  assert.equal(await frozen(old, tools), tools, 'nothing is copied while the tools stay the same')
+  const after = await frozen(old, toolsNamed('b'))
   assert.equal(after.schemas(), before.schemas())
   assert.deepEqual(after.prepare({ name: 'a', arguments: '{}' }), { kind: 'invalid', error: 'not there' })
-  assert.deepEqual(
-    frozen('new', toolsNamed('b'))
-      .schemas()
-      .map(({ name }) => name),
-    ['b'],
-  )
+  assert.deepEqual(namesOf(await frozen({ ...old, sessionId: 'new' }, toolsNamed('b'))), ['b'])
+})
+
+test('after a restart a session is offered the tools with which it began, whatever the configuration says now', async () => {
+  const frozen = createSessionToolSnapshots()
+  const session = { sessionId: 's', toolNames: ['a', 'c'], select: () => assert.fail('the list is stored') }
+  assert.deepEqual(namesOf(await frozen(session, toolsNamed('a', 'b'))), ['a'], 'a plugin is not loaded yet')
+  const tools = await frozen(session, toolsNamed('a', 'b', 'c'))
+  assert.deepEqual(namesOf(tools), ['a', 'c'])
+  const refused = tools.prepare({ name: 'b', arguments: '{}' })
+  assert.ok(refused.kind === 'invalid' && refused.error.includes('a, c'), 'what is not offered does not run')
+})
+
+test('a new session is offered what the toolsets of its platform select', async () => {
+  const frozen = createSessionToolSnapshots()
+  const session = { sessionId: 's', toolNames: undefined, select: async () => new Set(['b']) }
+  assert.deepEqual(namesOf(await frozen(session, toolsNamed('a', 'b'))), ['b'])
 })
 
 test('the result of a tool shows hidden characters and stays JSON, except for what a file contains', async () => {

@@ -50,12 +50,12 @@ test('an ordinal of the transcript is used once', async (t) => {
   assert.equal((await store.run(() => readTranscript('s')))[0]?.message.content, 'first')
 })
 
-test('the first system prompt of a session is frozen', async (t) => {
+test('the first system prompt of a session and its list of tools are frozen', async (t) => {
   const { store } = openStore(t)
   assert.equal(await store.run(() => readFrozenPrompt('s')), undefined)
-  await store.run(() => freezePrompt('s', 'first'))
-  await store.run(() => freezePrompt('s', 'second'))
-  assert.equal(await store.run(() => readFrozenPrompt('s')), 'first')
+  await store.run(() => freezePrompt('s', { text: 'first', toolNames: ['todo'] }))
+  await store.run(() => freezePrompt('s', { text: 'second', toolNames: [] }))
+  assert.deepEqual(await store.run(() => readFrozenPrompt('s')), { text: 'first', toolNames: ['todo'] })
 })
 
 test('a reset ends the session and starts another one under the same key, with a link to its parent', async (t) => {

@@ -112,7 +112,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   })
   const end = { reason: null, model: '', provider: '', text: '', ord: 0, usage: noUsage } as const
   function* writeReply(): Transaction<void> {
-    yield* freezePrompt('s', 'x')
+    yield* freezePrompt('s', { text: 'x' })
   }
 
   await accept('one')

@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { JsonObject, ToolSchema } from '../models/provider.ts'
+import { type CustomToolsets, selectDisabledTools } from '../toolsets/select-tools.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { discoverTools } from './discover-tools.ts'
 import {
@@ -25,6 +26,7 @@ export interface ToolRegistryOptions {
   readonly deps: BuiltInToolDeps
   /** `agent.disabled_toolsets`. */
   readonly disabledToolsets?: readonly string[]
+  readonly customToolsets?: CustomToolsets
   readonly log: Logger
 }
 
@@ -56,8 +58,7 @@ export interface ToolRegistry {
 }
 
 export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
-  const { deps, log } = options
-  const disabled = new Set(options.disabledToolsets ?? [])
+  const { deps, log, disabledToolsets = [], customToolsets = {} } = options
   /** Tools by name; the last one of each stack is active. */
   const stacks = new Map<string, readonly RegistryEntry[]>()
   let sorted: readonly ToolSchema[] | undefined
@@ -73,7 +74,7 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
   }
 
   const isEnabled = async (tool: RegisteredTool): Promise<boolean> => {
-    if (disabled.has(tool.toolset)) return false
+    if (selectDisabledTools(disabledToolsets, [tool], customToolsets).size > 0) return false
     try {
       return await tool.isAvailable()
     } catch (error) {

@@ -59,6 +59,8 @@ export interface Turn {
   readonly settings: SessionSettings
   /** The frozen system prompt; undefined in a new session. */
   readonly systemPrompt: string | undefined
+  /** The names of the tools that the session is offered. Undefined in a new session, and in one of an earlier version. */
+  readonly toolNames?: readonly string[] | undefined
   /** The conversation so far. The messages of this turn come last. */
   readonly transcript: readonly TranscriptEntry[]
 }
@@ -320,6 +322,7 @@ function* buildTurn({
   attempts,
   interrupted,
 }: TurnParts): Transaction<Turn> {
+  const frozen = yield* readFrozenPrompt(state.session_id)
   return {
     id: brand<TurnId>(id),
     seq,
@@ -334,7 +337,8 @@ function* buildTurn({
     outageSince: interrupted?.outage_since ?? null,
     usedTokens: interrupted === undefined ? 0 : yield* tokensOfTurn(state.session_id, id, transcript),
     settings: yield* readSessionSettings(key),
-    systemPrompt: yield* readFrozenPrompt(state.session_id),
+    systemPrompt: frozen?.text,
+    toolNames: frozen?.toolNames,
     transcript,
   }
 }

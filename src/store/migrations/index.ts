@@ -15,6 +15,7 @@ import { albums } from './009-albums.ts'
 import { sessionSettings } from './010-session-settings.ts'
 import { busyModes } from './011-busy-modes.ts'
 import { delivery } from './012-delivery.ts'
+import { sessionTools } from './015-session-tools.ts'
 
 export const migrations: readonly string[] = [
   initial,
@@ -29,4 +30,5 @@ export const migrations: readonly string[] = [
   sessionSettings,
   busyModes,
   delivery,
+  sessionTools,
 ]

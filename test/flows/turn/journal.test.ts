@@ -158,15 +158,17 @@ test('a turn stores its origin, its user and the target of its reply', async (t)
   assert.match(turn.sessionId, /^\d{8}_\d{6}_[0-9a-f]{8}$/)
 })
 
-test('later turns use the frozen system prompt of the session', async (t) => {
+test('later turns use the frozen system prompt and tool list of the session', async (t) => {
   const { accept, claimRun, journal, store } = journalFor(t)
   await accept('one')
   const first = await claimRun()
   assert.equal(first.systemPrompt, undefined)
-  await store.run(() => freezePrompt(first.sessionId, 'be kind'))
+  await store.run(() => freezePrompt(first.sessionId, { text: 'be kind', toolNames: ['todo'] }))
   await journal.finish(first, ending())
   await accept('two')
-  assert.equal((await claimRun()).systemPrompt, 'be kind')
+  const second = await claimRun()
+  assert.equal(second.systemPrompt, 'be kind')
+  assert.deepEqual(second.toolNames, ['todo'])
 })
 
 test('the end of a turn is stored atomically: response, message, usage and reply', async (t) => {
@@ -181,7 +183,7 @@ test('the end of a turn is stored atomically: response, message, usage and reply
       ord: 1,
       *writeReply(now) {
         received = now
-        yield* freezePrompt('reply', 'written with the turn')
+        yield* freezePrompt('reply', { text: 'written with the turn' })
       },
     }),
   )

@@ -1,0 +1,112 @@
+/**
+ * Resolves lists of toolsets to tools. An entry is a toolset of the table, of `custom_toolsets` or of a plugin, or a tool;
+ * `all` and `*` are everything, and `-name` takes away, wherever it stands in the list.
+ */
+import { findClosestMatch } from '../../lib/did-you-mean.ts'
+import { findToolset, hasPluginTools, isToolOfTable, toolsets } from './toolsets.ts'
+
+/** `custom_toolsets`: the entries of each toolset. */
+export type CustomToolsets = Readonly<Record<string, readonly string[]>>
+
+export interface SelectableTool {
+  readonly name: string
+  readonly toolset: string
+}
+
+interface Selection {
+  readonly tools: Set<string>
+  /** Toolsets to which tools belong by their own definition. */
+  readonly toolsets: Set<string>
+  isAll: boolean
+  hasPluginTools: boolean
+}
+
+/** The entries of Hermes that concern MCP servers. */
+const ignoredEntries: ReadonlySet<string> = new Set(['no_mcp'])
+
+/** The names of the selected tools. An unknown entry selects nothing. */
+export function selectTools(
+  list: readonly string[],
+  tools: readonly SelectableTool[],
+  custom: CustomToolsets,
+): ReadonlySet<string> {
+  const included = resolveEntries(
+    list.filter((entry) => !entry.startsWith('-')),
+    custom,
+  )
+  const excluded = resolveEntries(
+    list.filter((entry) => entry.startsWith('-')).map((entry) => entry.slice(1)),
+    custom,
+  )
+  return new Set(tools.filter((tool) => contains(included, tool) && !contains(excluded, tool)).map(({ name }) => name))
+}
+
+/**
+ * The names of the tools that a list disables. The toolset of a platform disables nothing: it shares its tools with the
+ * others.
+ */
+export function selectDisabledTools(
+  list: readonly string[],
+  tools: readonly SelectableTool[],
+  custom: CustomToolsets,
+): ReadonlySet<string> {
+  return selectTools(
+    list.filter((entry) => !entry.startsWith('hermes-')),
+    tools,
+    custom,
+  )
+}
+
+function resolveEntries(entries: readonly string[], custom: CustomToolsets): Selection {
+  const selection: Selection = { tools: new Set(), toolsets: new Set(), isAll: false, hasPluginTools: false }
+  const seen = new Set<string>()
+  const waiting = [...entries]
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (seen.has(name)) continue
+    seen.add(name)
+    const found = findToolset(name)
+    if (name === 'all' || name === '*') selection.isAll = true
+    else if (found !== undefined) {
+      for (const tool of found.tools) selection.tools.add(tool)
+      waiting.push(...found.includes)
+      selection.toolsets.add(name)
+      selection.hasPluginTools ||= hasPluginTools(name)
+    } else if (Object.hasOwn(custom, name)) waiting.push(...(custom[name] ?? []))
+    else {
+      selection.tools.add(name)
+      selection.toolsets.add(name)
+    }
+  }
+  return selection
+}
+
+function contains(selection: Selection, { name, toolset }: SelectableTool): boolean {
+  if (selection.isAll || selection.tools.has(name) || selection.toolsets.has(toolset)) return true
+  return selection.hasPluginTools && !isToolOfTable(name)
+}
+
+/** An entry that names nothing. */
+export interface UnknownEntry {
+  readonly name: string
+  /** The most similar name; null if none is similar. */
+  readonly nearest: string | null
+}
+
+/** The entries of a list that name nothing, each once. `tools` are the built-in tools and those of the loaded plugins. */
+export function findUnknownEntries(
+  list: readonly string[],
+  tools: readonly SelectableTool[],
+  custom: CustomToolsets,
+): readonly UnknownEntry[] {
+  const known = knownEntries(tools, custom)
+  const names = list.map((entry) => (entry.startsWith('-') ? entry.slice(1) : entry))
+  return [...new Set(names)]
+    .filter((name) => !known.has(name) && findToolset(name) === undefined && !ignoredEntries.has(name))
+    .map((name) => ({ name, nearest: findClosestMatch(name, known) }))
+}
+
+function knownEntries(tools: readonly SelectableTool[], custom: CustomToolsets): ReadonlySet<string> {
+  const ofTable = Object.entries(toolsets).flatMap(([name, { tools: own }]) => [name, ...own])
+  const ofTools = tools.flatMap(({ name, toolset }) => [name, toolset])
+  return new Set(['all', '*', ...ofTable, ...Object.keys(custom), ...ofTools])
+}
