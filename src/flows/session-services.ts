@@ -70,8 +70,10 @@ export interface SessionServices extends Pick<CommandServices, 'stopTurn' | 'res
 export function createSessionServices(deps: SessionServicesDeps): SessionServices {
   const { store, engine, runningTurns, turnResults, clock } = deps
 
-  async function stopTurn(key: SessionKey): Promise<boolean> {
+  /** Without an open turn, the files of a message that waits may be on their way. `endsDownloads`: this message ends, too. */
+  async function stopTurn(key: SessionKey, endsDownloads: boolean): Promise<boolean> {
     const open = await store.run(() => requestStopOfOpenTurn(key))
+    if (open === undefined && !endsDownloads) return false
     const stopped = await runningTurns.stop(key, open?.seq)
     // A turn between two attempts is not running. It ends when it is woken and reads the stop request.
     if (open !== undefined && !stopped) engine.wake(key, 'turn')
@@ -105,7 +107,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   }
 
   return {
-    stopTurn,
+    stopTurn: (key) => stopTurn(key, true),
 
     async stopEvent(seq, joined = []) {
       const found = await store.run(() => withdrawEvent(seq, joined))
@@ -122,7 +124,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       // Queued messages belong to the new session, so they must not start before it exists.
       const release = runningTurns.hold(key)
       try {
-        await stopTurn(key)
+        await stopTurn(key, false)
         return await reset(key, source, title)
       } finally {
         release()
@@ -150,7 +152,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
           goOn()
           return textReply(refusal)
         }
-        await stopTurn(key)
+        await stopTurn(key, false)
       } catch (error) {
         goOn()
         throw error

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { conversation, rowsIn, waitForCommandReply } from './support.ts'
+import { conversation, rowsIn, runCommand, waitForCommandReply } from './support.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
 const photo = { kind: 'photo', fileName: 'cat.jpg', mimeType: 'image/jpeg', bytes: png } as const
@@ -52,6 +52,20 @@ test('/stop cancels a download, and the next message is answered', async (t) => 
   assert.equal(gateway.model.requestCount, 1)
   assert.deepEqual(filesIn(gateway), [])
 })
+
+for (const command of ['/new', '/undo', '/branch']) {
+  test(`a photo that is being fetched is answered after ${command}`, async (t) => {
+    const gateway = await startTestGateway(t)
+    await gateway.say('hello')
+    await gateway.waitForReply('You said: hello')
+    const files = gateway.platform.holdFiles()
+    await gateway.platform.attach(photo)
+    await files.asked
+    await runCommand(gateway, command)
+    files.release()
+    await gateway.waitForReply('You said: [Attached photo')
+  })
+}
 
 /** Two photos that become one turn, whose files are being fetched. The first message is answered. */
 async function withTwoPhotos(t: TestContext) {
