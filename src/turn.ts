@@ -106,6 +106,8 @@ async function runTurn(deps: TurnDeps, claim: ModelTurn | TurnWithoutModel, stop
   deps.failpoint('turn:claimed')
   const log = deps.log.child({ session: turn.sessionKey, turn: turn.id })
   const running = deps.running.start(turn.sessionKey, turn.seq, stopSignal)
+  // What was to be steered into an earlier attempt still waits.
+  if (turn.resumed) deps.running.steer(turn.sessionKey, turn.seq)
   const progress = startTurnProgress(deps, turn, running.signal)
   try {
     const result =
@@ -172,7 +174,7 @@ async function runModelTurn(
       toolContextFor: (call) => deps.toolContext(turn, call, running.signal),
       openSubagentWorkspace: (sessionId, turnId) => deps.openSubagentWorkspace(sessionId, turnId, turn),
       compress: () => running.protect(() => deps.compression.afterContextOverflow(turn, chosen, running.signal)),
-      takeSteered: async () => (running.takeSteered() ? await journal.takeSteered() : []),
+      takeSteered: () => running.takeSteered(journal.takeSteered),
     })
     const model = { model: chosen.model, provider: chosen.provider.name }
     const { thinking = '' } = result

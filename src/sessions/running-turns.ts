@@ -39,12 +39,21 @@ export interface Pause {
   readonly reason: string
 }
 
+export interface SteeredMessages<T> {
+  readonly messages: readonly T[]
+  /** Others wait that did not fit. */
+  readonly hasMore: boolean
+}
+
 export interface RunningTurn {
   readonly signal: AbortSignal
   /** Called between the steps of the turn. Throws the reason of the signal; a pause aborts the turn here. */
   checkpoint(): void
-  /** Whether messages were steered into the turn since the last call. */
-  takeSteered(): boolean
+  /**
+   * Takes the messages that were steered into the turn. `take` is called when some have arrived since the last call, and again
+   * when it has rejected or when more wait.
+   */
+  takeSteered<T>(take: () => Promise<SteeredMessages<T>>): Promise<readonly T[]>
   /** Whether the turn does what a newer message must not interrupt, such as a compression. */
   protect<T>(work: () => Promise<T>): Promise<T>
   /** Must be called when the turn ends. */
@@ -132,10 +141,17 @@ export function createRunningTurns(): RunningTurns {
           if (pause !== null) linked.abort(new TurnPaused())
           linked.signal.throwIfAborted()
         },
-        takeSteered() {
-          const { hasSteered } = entry
+        async takeSteered(take) {
+          if (!entry.hasSteered) return []
           entry.hasSteered = false
-          return hasSteered
+          let isDue = true
+          try {
+            const { messages, hasMore } = await take()
+            isDue = hasMore
+            return messages
+          } finally {
+            if (isDue) entry.hasSteered = true
+          }
         },
         async protect(work) {
           entry.isProtected = true

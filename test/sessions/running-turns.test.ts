@@ -8,6 +8,8 @@ import { createRunningTurns, StopRequested, TurnInterrupted } from '../../src/se
 const a = brand<SessionKey>('a')
 const b = brand<SessionKey>('b')
 
+const take = async () => ({ messages: ['steered'], hasMore: false })
+
 test('stopping a session aborts its turn with StopRequested and waits until it has ended', async () => {
   const turns = createRunningTurns()
   const mine = turns.start(a, 1, new AbortController().signal)
@@ -73,7 +75,7 @@ test('the late end of a turn does not unregister its successor', () => {
   assert.equal(turns.stopEvent(2), true)
 })
 
-test('what concerns a turn that was claimed and is not registered yet reaches it, and only it', () => {
+test('what concerns a turn that was claimed and is not registered yet reaches it, and only it', async () => {
   const turns = createRunningTurns()
   const outer = new AbortController().signal
   assert.equal(turns.interrupt(a, 1, 2), false)
@@ -81,16 +83,26 @@ test('what concerns a turn that was claimed and is not registered yet reaches it
   const interrupted = turns.start(a, 1, outer)
   assert.ok(interrupted.signal.reason instanceof TurnInterrupted)
   assert.equal(interrupted.signal.reason.by, 2)
-  assert.equal(interrupted.takeSteered(), true)
+  assert.deepEqual(await interrupted.takeSteered(take), ['steered'])
   interrupted.finish()
 
   turns.steer(a, 3)
-  assert.equal(turns.start(b, 4, outer).takeSteered(), false)
+  assert.deepEqual(await turns.start(b, 4, outer).takeSteered(take), [])
   const later = turns.start(a, 5, outer)
   assert.equal(later.signal.aborted, false)
-  assert.equal(later.takeSteered(), false)
+  assert.deepEqual(await later.takeSteered(take), [])
   later.finish()
-  assert.equal(turns.start(a, 3, outer).takeSteered(), false)
+  assert.deepEqual(await turns.start(a, 3, outer).takeSteered(take), [])
+})
+
+test('messages that could not be steered yet are taken at the next opportunity', async () => {
+  const turns = createRunningTurns()
+  const turn = turns.start(a, 1, new AbortController().signal)
+  turns.steer(a, 1)
+  await assert.rejects(turn.takeSteered(() => Promise.reject(new Error('the disk is full'))))
+  assert.deepEqual(await turn.takeSteered(async () => ({ messages: ['one'], hasMore: true })), ['one'])
+  assert.deepEqual(await turn.takeSteered(take), ['steered'])
+  assert.deepEqual(await turn.takeSteered(take), [])
 })
 
 test('a turn that is stopped before it is registered is stopped when it is', async () => {

@@ -178,11 +178,11 @@ test('in the mode steer a message reaches the model after the tool that runs', a
   )
 })
 
-test('long messages that do not fit after one tool wait instead of filling the window of the model', async (t) => {
+test('long messages that do not fit after one tool are read after the next one', async (t) => {
   const gateway = await startWith(t, { busy_input_mode: 'steer' }, { startNow: false })
   const pipe = join(gateway.home.root, 'go')
   execFileSync('mkfifo', [pipe])
-  gateway.model.enqueue(terminalCall(`echo ready > ${pipe}; cat ${pipe}`))
+  gateway.model.enqueue(terminalCall(`echo ready > ${pipe}; cat ${pipe}`), terminalCall('echo again'))
   await (await gateway.start()).initialConnectsDone()
   await gateway.say('work')
   await readFile(pipe, 'utf8')
@@ -192,7 +192,42 @@ test('long messages that do not fit after one tool wait instead of filling the w
   await gateway.waitForReply('second')
   const inTurn = conversation(await gateway.modelRequest(1)).join('')
   assert.deepEqual([inTurn.includes('first x'), inTurn.includes('second y')], [true, false])
-  assert.deepEqual(turnStates(gateway), ['done', 'done'])
+  assert.ok(
+    conversation(await gateway.modelRequest(2))
+      .at(-1)
+      ?.includes('second y'),
+  )
+  assert.deepEqual(turnStates(gateway), ['done'])
+})
+
+test('a message that waits to be steered reaches its turn also after a restart', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'steer' }, { replies: [silentModel] })
+  await gateway.say('work')
+  await gateway.modelRequest(0)
+  await gateway.say('in blue, please')
+  await gateway.stop(AbortSignal.abort())
+  gateway.model.enqueue(terminalCall('echo done'))
+  await gateway.start()
+  await gateway.waitForReply('in blue, please')
+  assert.match(conversation(await gateway.modelRequest(2)).at(-1) ?? '', /in blue, please$/)
+  assert.deepEqual(turnStates(gateway), ['done'])
+})
+
+test('what joins a steered message joins no message that /queue has put off', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'steer' }, { startNow: false })
+  const pipe = join(gateway.home.root, 'go')
+  execFileSync('mkfifo', [pipe])
+  gateway.model.enqueue(terminalCall(`echo ready > ${pipe}; cat ${pipe}`))
+  await (await gateway.start()).initialConnectsDone()
+  await gateway.say('work')
+  await readFile(pipe, 'utf8')
+  await runCommand(gateway, '/queue later')
+  await gateway.say('in blue')
+  await runCommand(gateway, '/busy collect')
+  await gateway.say('in a group')
+  execFileSync('sh', ['-c', `echo go > ${pipe}`])
+  await gateway.waitForReply('in a group')
+  assert.deepEqual(turnStates(gateway), ['done', 'done', 'done'])
 })
 
 test('a message that is steered into a turn without further tools becomes the next turn', async (t) => {

@@ -22,6 +22,7 @@ import {
 import type { TurnResult } from '../../message/turn-result.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
 import type { SessionsConfig } from '../../sessions/config.ts'
+import type { SteeredMessages } from '../../sessions/running-turns.ts'
 import { addSessionUsage, checkFence, revokeEpoch } from '../../sessions/session-state.ts'
 import {
   appendMessage,
@@ -74,7 +75,7 @@ export interface TurnJournal {
 export interface TurnWrites extends Journal {
   readonly nextOrd: () => number
   /** Takes the waiting messages that are to be steered into the turn. Rejects `store/fenced` when superseded. */
-  takeSteered(): Promise<readonly ChatMessage[]>
+  takeSteered(): Promise<SteeredMessages<ChatMessage>>
 }
 
 export interface FinishedTurn {
@@ -167,8 +168,8 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
           const steer = await import('./steer.ts')
           const now = clock()
           const taken = await store.run(() => steer.takeSteered(deps, turn, ordinals.next(), now))
-          ordinals.skip(taken.length)
-          if (taken.length > 0) deps.failpoint?.('turn:steered')
+          ordinals.skip(taken.messages.length)
+          if (taken.messages.length > 0) deps.failpoint?.('turn:steered')
           return taken
         },
         wasStarted: (call) => store.run(() => wasEffectStarted(turn.id, call.id)),

@@ -2,12 +2,14 @@
  * Steers waiting messages into the running turn: the model reads them after the results of its tools. Loaded with the first
  * message that is steered.
  */
+import { detachFollowing } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { bindMessage, listWaitingMessages } from '../../inbox/waiting-messages.ts'
 import { isSameAuthority } from '../../message/authority.ts'
 import { formatUserText, type MessageEvent } from '../../message/event.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
+import type { SteeredMessages } from '../../sessions/running-turns.ts'
 import { checkFence } from '../../sessions/session-state.ts'
 import { appendMessage } from '../../sessions/transcript.ts'
 import { addTurnInput } from '../../sessions/turns.ts'
@@ -21,7 +23,12 @@ type SteerRules = Pick<ClaimRules, 'authorityOf' | 'lowerAuthority' | 'isShared'
  * They overtake messages that wait for a turn of their own. A message of another author, or with less than the rights of the
  * turn, stays in the queue. Throws `store/fenced`.
  */
-export function* takeSteered(rules: SteerRules, turn: Turn, ord: number, now: number): Transaction<ChatMessage[]> {
+export function* takeSteered(
+  rules: SteerRules,
+  turn: Turn,
+  ord: number,
+  now: number,
+): Transaction<SteeredMessages<ChatMessage>> {
   yield* checkFence(turn.fence)
   const taken: ChatMessage[] = []
   let chars = 0
@@ -32,13 +39,15 @@ export function* takeSteered(rules: SteerRules, turn: Turn, ord: number, now: nu
     if (!isSameAuthority(turn.authority, currentAuthority(rules, event))) continue
     const message = { role: 'user' as const, content: steeredText(event, rules.isShared(event.source)) }
     chars += message.content.length
-    if (taken.length > 0 && chars > maxChars) break
+    if (taken.length > 0 && chars > maxChars) return { messages: taken, hasMore: true }
+    // What was to join it would otherwise join an earlier message.
+    yield* detachFollowing(seq, turn.sessionKey)
     yield* bindMessage(seq, turn.id)
     yield* addTurnInput(turn.id, seq, 'steered')
     yield* appendMessage({ sessionId: turn.sessionId, turnId: turn.id, ord: ord + taken.length, message }, now)
     taken.push(message)
   }
-  return taken
+  return { messages: taken, hasMore: false }
 }
 
 const maxNameChars = 64
