@@ -892,7 +892,7 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly hint: 'Send the message as a file or in parts. The limit is `inbox.max_message_kb`.';
         };
         readonly 'inbox/queue-full': {
-            readonly meaning: 'The message was not taken: too many messages of its conversation already wait.';
+            readonly meaning: 'The message was not taken: too many messages of its sender already wait in the conversation.';
             readonly hint: 'Send it again when the earlier ones are answered, or stop them with `/stop`. The limit is `display.busy_queue_limit`.';
         };
         readonly 'inbox/refused': {

@@ -41,6 +41,25 @@ export function* listWaitingMessages(session_key: string, after = 0): Transactio
   return yield* rows(selectWaiting, { session_key, after, limit: maxListed })
 }
 
+const countOfAuthor = query((db, p: { session_key: string; author: string }) =>
+  db
+    .selectFrom('inbox')
+    .select((one) => one.fn.countAll<number>().as('total'))
+    .select(sql<number>`count(*) filter (where coalesce(payload ->> '$.source.userId', '') = ${p.author})`.as('own'))
+    .where('session_key', '=', p.session_key)
+    .where('lane', '=', 'turn')
+    .where(openCondition)
+    .where('state', '=', 'queued'),
+)
+
+/** How many messages of a session wait, and how many of them one person has written. */
+export function* countWaiting(
+  session_key: string,
+  author: string | undefined,
+): Transaction<{ readonly total: number; readonly own: number }> {
+  return (yield* row(countOfAuthor, { session_key, author: author ?? '' })) ?? { total: 0, own: 0 }
+}
+
 const selectLast = query((db, p: { session_key: string; before: number }) =>
   db
     .selectFrom('inbox')

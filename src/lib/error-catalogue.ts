@@ -136,7 +136,7 @@ export const errorCatalogue = {
     hint: 'Send the message as a file or in parts. The limit is `inbox.max_message_kb`.',
   },
   'inbox/queue-full': {
-    meaning: 'The message was not taken: too many messages of its conversation already wait.',
+    meaning: 'The message was not taken: too many messages of its sender already wait in the conversation.',
     hint: 'Send it again when the earlier ones are answered, or stop them with `/stop`. The limit is `display.busy_queue_limit`.',
   },
   'inbox/refused': {

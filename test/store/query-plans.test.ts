@@ -27,6 +27,7 @@ import {
   markEventDead,
   pruneInbox,
 } from '../../src/inbox/queries.ts'
+import { countWaiting } from '../../src/inbox/waiting-messages.ts'
 import { brand } from '../../src/lib/ids.ts'
 import type { SessionKey } from '../../src/message/ids.ts'
 import type { SessionSource } from '../../src/message/source.ts'
@@ -147,6 +148,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   await watched.run(() => markEventDead(1, '', nothing))
   await watched.run(() => dropDeadEvent(1))
   await watched.run(() => countQueuedEvents(key))
+  await watched.run(() => countWaiting(key, 'u'))
   await watched.run(listOpenQueues)
   await watched.run(() => listOpenEventsOfPlatform('background'))
   await watched.run(sessionsWithOpenTurns)

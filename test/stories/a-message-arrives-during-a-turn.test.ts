@@ -276,6 +276,24 @@ test('messages beyond the limit of a queue are refused with one notice, and all 
   assert.equal(gateway.platform.shown().filter(({ key }) => key.startsWith('refused:')).length, 1)
 })
 
+test('in a conversation of several people, the burst of one takes no room from the others', async (t) => {
+  const gateway = await startWith(
+    t,
+    { busy_input_mode: 'interrupt', busy_queue_limit: 3, busy_text_debounce_seconds: 0 },
+    { replies: [silentModel], config: { group_sessions_per_user: false } },
+  )
+  const room = { chat: 'room', chatType: 'group' } as const
+  await gateway.say('first', { ...room, user: 'boss' })
+  await gateway.modelRequest(0)
+  for (let index = 0; index < 5; index += 1) await gateway.say(`more ${index}`, { ...room, user: 'mia' })
+  await gateway.say('instead', { ...room, user: 'boss' })
+  await gateway.waitForReply('instead', 'room')
+  const notice = await gateway.until(({ key }) => key.startsWith('refused:'))
+  assert.match(notice.text, /last 2 messages/)
+  const audit = await auditOf(t, gateway)
+  assert.equal(audit.filter(({ ending }) => ending === 'failed').length, 2)
+})
+
 test('/queue beyond the limit is refused with the notice of the burst, and has no reply of its own', async (t) => {
   const gateway = await startWith(t, { busy_input_mode: 'interrupt', busy_queue_limit: 1 }, { replies: [silentModel] })
   await gateway.say('first')

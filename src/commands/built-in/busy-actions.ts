@@ -30,7 +30,7 @@ const replyTexts: Readonly<Record<EnqueueResult, string>> = {
   waits: '⏳ Queued: I take your message when I am done.',
   interrupts: '',
   steers: '⏩ I read your message after the current step.',
-  refused: '⚠️ I did not take your message: too many messages of this conversation already wait.',
+  refused: '⚠️ I did not take your message: too many of your messages already wait in this conversation.',
 }
 
 export async function chooseBusyMode({ sessionKey, args }: CommandContext, services: CommandServices): Promise<string> {

@@ -2,10 +2,10 @@
  * Accepts messages of a conversation that is busy. What they do is stored in the transaction that accepts them; the running
  * turn is notified afterwards. Loaded with the first such message.
  */
-import { countQueuedEvents } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import {
   countTurnsUntil,
+  countWaiting,
   delayNewestGroup,
   findPrecedingMessage,
   refuseMessage,
@@ -48,6 +48,8 @@ export interface BusyArrivals {
   announceRefused(key: SessionKey): Promise<void>
 }
 
+/** Of so many people the longest queues have room in one conversation. */
+const maxPeople = 10
 /** Sub-agents lose all their work when their turn ends. */
 const delegatingTool = 'delegate_task'
 
@@ -79,8 +81,9 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
         written = undefined
         refused = undefined
         const { display } = settings()
-        // The message itself is one of them.
-        if ((yield* countQueuedEvents(key)) > display.busy_queue_limit) {
+        // The message itself is one of them. A burst of one person costs the others of the conversation nothing.
+        const { own, total } = yield* countWaiting(key, event.source.userId)
+        if (own > display.busy_queue_limit || total > maxPeople * display.busy_queue_limit) {
           yield* refuseMessage(seq, refusedResult(display.busy_queue_limit), isInteractive(event))
           refused = seq
           return 'refused'

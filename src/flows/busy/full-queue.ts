@@ -6,6 +6,7 @@
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { takeRefused } from '../../inbox/waiting-messages.ts'
 import { isTransientError } from '../../lib/errors.ts'
+import type { MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { targetOf } from '../../message/source.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
@@ -20,12 +21,17 @@ const maxBurstMs = 10_000
 export function refusedResult(limit: number): TurnResult {
   return {
     status: 'failed',
-    text: `The message was not taken: ${limit} messages of this conversation already wait.`,
+    text: `The message was not taken: ${limit} messages of its sender already wait in this conversation.`,
     sessionId: '',
     model: '',
     usage: { inputTokens: 0, outputTokens: 0 },
     errorCode: 'inbox/queue-full',
   }
+}
+
+interface RefusedMessage {
+  readonly seq: number
+  readonly event: MessageEvent
 }
 
 type RefusalDeps = Pick<BusyDeps, 'store' | 'outbox' | 'settings' | 'stopping' | 'clock' | 'log'>
@@ -37,29 +43,40 @@ export function createFullQueueNotices({ store, outbox, settings, stopping, cloc
     bursts.delete(key)
     // The next start announces them.
     if (stopping.aborted) return
-    let notice: PreparedReply | undefined
+    let notices: PreparedReply[] = []
     try {
       await store.run(function* () {
-        notice?.rolledBack()
-        notice = undefined
+        for (const notice of notices) notice.rolledBack()
+        notices = []
         const refused = yield* takeRefused(key)
-        const last = refused.at(-1)
-        if (last === undefined) return
-        const { source } = parseStoredEvent(last.payload)
-        notice = outbox.prepare({
-          key: `refused:${last.seq}`,
-          target: targetOf(source),
-          kind: 'notice',
-          text: refusalText(refused.length, settings().display.busy_queue_limit),
-        })
-        yield* notice.write(clock())
+        const messages = refused.map(({ seq, payload }) => ({ seq, event: parseStoredEvent(payload) }))
+        // In a conversation of several people, each one is told.
+        for (const own of Map.groupBy(messages, ({ event }) => event.source.userId).values()) {
+          const notice = prepareNotice(own)
+          if (notice === undefined) continue
+          notices.push(notice)
+          yield* notice.write(clock())
+        }
       })
-      notice?.committed()
+      for (const notice of notices) notice.committed()
     } catch (error) {
-      notice?.rolledBack()
+      for (const notice of notices) notice.rolledBack()
       log.error({ event: 'inbox.refusal_not_announced', session: key, err: error }, 'a notice could not be stored')
       if (isTransientError(error)) schedule(key)
     }
+  }
+
+  function prepareNotice(messages: readonly RefusedMessage[]): PreparedReply | undefined {
+    const last = messages.at(-1)
+    if (last === undefined) return undefined
+    const { source, messageId } = last.event
+    return outbox.prepare({
+      key: `refused:${last.seq}`,
+      target: targetOf(source),
+      kind: 'notice',
+      text: refusalText(messages.length, settings().display.busy_queue_limit),
+      ...(messageId === undefined ? {} : { replyTo: messageId }),
+    })
   }
 
   /** Returns whether a burst begins. */
@@ -79,5 +96,5 @@ export function createFullQueueNotices({ store, outbox, settings, stopping, cloc
 
 function refusalText(count: number, limit: number): string {
   const what = count === 1 ? 'your last message' : `your last ${count} messages`
-  return `⚠️ I did not take ${what}: ${limit} messages of this conversation already wait. Send again what is still needed when I have answered, or \`/stop\` first.`
+  return `⚠️ I did not take ${what}: ${limit} of your messages already wait in this conversation. Send again what is still needed when I have answered, or \`/stop\` first.`
 }

@@ -67,7 +67,7 @@ export const displayConfig = {
         .max(1_000)
         .default(32)
         .describe(
-          'How many messages of a conversation may wait. Further ones are not taken, and their sender is told.',
+          'How many messages of a person may wait in a conversation. Further ones are not taken, and the person is told.',
         ),
       interim_assistant_messages: keys.interim_assistant_messages
         .default(true)
