@@ -182,6 +182,10 @@ function composeAgentServices(context: AppContext, core: Core, pluginTools: Plug
     ...(isDaemon
       ? { chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId) }
       : {}),
+    async openRecall() {
+      const { createSessionRecall } = await import('../flows/session-recall.ts')
+      return createSessionRecall(options.home.databaseFile)
+    },
     attachmentsOf: (turnId) => context.store.run(() => findAttachmentPaths(turnId)),
     onSandbox: (sandbox) => {
       context.sandboxReport.reason = sandbox?.reason ?? ''

@@ -22,6 +22,7 @@ import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
 import type { RoleSettings } from '../platforms/config.ts'
 import type { SendingTurn } from './delivery/chat-messages.ts'
+import type { SessionRecallService } from './session-recall.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn } from './turn/claim.ts'
 import type { TurnAccess, TurnAccessDeps } from './turn-access.ts'
@@ -42,6 +43,8 @@ export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbo
   redact(text: string): string
   /** Messages to other chats, for the tool `send_message`. Without it, it sends nothing. */
   chatMessages?(turn: SendingTurn, callId: string): ChatMessages
+  /** Opens the search of earlier conversations, for the tool `session_search`. */
+  openRecall?(): Promise<SessionRecallService>
   /** For the `hermes` of commands in the sandbox. Without it, it refuses everything. */
   readonly turnAccess?: Omit<TurnAccessDeps, 'directory' | 'log'>
 }
@@ -103,6 +106,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let configuredModel: Promise<ConfiguredModel> | undefined
   let runtime: ToolRuntime | undefined
   let isSandboxMissing = false
+  let recall: Promise<SessionRecallService> | undefined
   const sockets = createSandboxSockets(deps)
   const snapshotTools = createSessionToolSnapshots()
   const resources = createSessionResourcePool({
@@ -138,6 +142,18 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return runtime
   }
 
+  /** Nothing outside of turns. */
+  function recallFor({ sessionId, sessionKey, event, authority }: CallingTurn): Pick<ToolContext, 'recall'> {
+    const { openRecall } = deps
+    if (openRecall === undefined || sessionKey === undefined || event === undefined) return {}
+    return {
+      async recall(request, callSignal) {
+        recall ??= openRecall()
+        return (await recall).forTurn({ sessionId, sessionKey, event, authority })(request, callSignal)
+      },
+    }
+  }
+
   const toolContextFor = (
     { sessionId, turnId, turn }: { sessionId: string; turnId: string; turn: CallingTurn },
     transcript: () => readonly ChatMessage[],
@@ -161,6 +177,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       ...(call.name === 'send_message' && deps.chatMessages !== undefined
         ? { chatMessages: deps.chatMessages(turn, call.id) }
         : {}),
+      ...(call.name === 'session_search' ? recallFor(turn) : {}),
     }
   }
 
@@ -230,6 +247,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     async close() {
       await resources.close()
       await sockets.close()
+      await (await recall)?.close()
     },
   }
 }

@@ -9,6 +9,7 @@ export const builtInToolNames: ReadonlySet<string> = new Set([
   'read_file',
   'search_files',
   'send_message',
+  'session_search',
   'terminal',
   'todo',
   'write_file',

@@ -38,6 +38,8 @@ export interface ToolContext {
   readonly delegate?: Delegate
   /** Messages to other chats; absent where none can be sent. */
   readonly chatMessages?: ChatMessages
+  /** Reads earlier conversations; absent where there are none. */
+  readonly recall?: SessionRecall
   /**
    * Stores something in the transaction that stores the result of this call, so that both are stored or neither. The last
    * write of a call counts, and none of a call that fails.
@@ -76,6 +78,85 @@ export interface ChatMessages {
   >
   /** The targets to which messages may be sent. */
   list(signal: AbortSignal): Promise<readonly MessageTarget[]>
+}
+
+/**
+ * Reads the earlier conversations that the person who caused the turn may see. Rejects with an `Error` that says what failed,
+ * and with the reason of the signal.
+ */
+export type SessionRecall = (request: RecallRequest, signal: AbortSignal) => Promise<RecallResult>
+
+export type RecallRequest =
+  /** The sessions with messages that match, one for each conversation. `roles` with commas. */
+  | {
+      readonly kind: 'discover'
+      readonly query: string
+      readonly roles: string
+      readonly sort: 'relevance' | 'newest' | 'oldest'
+      readonly limit: number
+    }
+  /** The latest sessions. */
+  | { readonly kind: 'browse'; readonly limit: number }
+  /** The messages around one, `window` on each side; null: the beginning and the end of the session. */
+  | { readonly kind: 'read'; readonly session: string; readonly around: number | null; readonly window: number }
+
+export type RecallResult =
+  | { readonly kind: 'discover'; readonly results: readonly RecallHit[] }
+  | { readonly kind: 'browse'; readonly sessions: readonly RecalledSession[] }
+  | {
+      readonly kind: 'read'
+      readonly session: RecalledSession
+      readonly view: RecalledWindow
+      readonly end: readonly RecalledMessage[]
+    }
+  /** There is no such session or message that the person may see. */
+  | { readonly kind: 'absent' }
+
+export interface RecalledSession {
+  readonly session: string
+  /** '' for none. */
+  readonly title: string
+  readonly source: string
+  /** ms since 1970, as all times here. */
+  readonly startedAt: number
+  readonly lastActive: number
+  readonly messages: number
+  /** The beginning of the first message. */
+  readonly preview: string
+}
+
+export interface RecalledMessage {
+  readonly id: number
+  readonly role: string
+  /** The beginning of a long text. */
+  readonly content: string
+  /** Of the whole text, characters. */
+  readonly length: number
+  readonly at: number
+  readonly toolName?: string | undefined
+  /** JSON of the calls. */
+  readonly toolCalls?: string | undefined
+}
+
+/** Messages around an anchor; `before` and `after` count them without it. */
+export interface RecalledWindow {
+  readonly rows: readonly RecalledMessage[]
+  readonly before: number
+  readonly after: number
+}
+
+/** The best match of a conversation, with the messages around it and at the ends of its session. */
+export interface RecallHit extends RecalledSession {
+  /** The session with which the conversation began that goes on in this one. */
+  readonly root: string
+  readonly role: string
+  /** The id of the message. */
+  readonly hit: number
+  /** The matching part, with the words between « and »; '' for a text that the index cannot find. */
+  readonly snippet: string
+  readonly view: RecalledWindow
+  readonly start: readonly RecalledMessage[]
+  readonly end: readonly RecalledMessage[]
 }
 
 export interface MessageTarget {

@@ -1,14 +1,10 @@
 /**
- * The thread of `visible-sessions.ts`. It imports nothing else, so that it starts fast.
+ * The thread of `visible-sessions.ts`. It imports little, so that it starts fast.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
+import { visibleKeys } from './visible-keys.ts'
 import type { ThreadRequest } from './visible-sessions.ts'
-
-/** `:user` is null outside of direct messages, and equals nothing. */
-const visibleKeys = `select session_key from lanes where session_key = :key or (
-  json_extract(source, '$.platform') = :platform and json_extract(source, '$.account') = :account
-  and json_extract(source, '$.chatType') = 'dm' and json_extract(source, '$.userId') = :user)`
 
 const listSessions = `select id as session, updated_at as at, '' as role,
   coalesce(nullif(title, ''), (select substr(content, 1, 2000) from messages

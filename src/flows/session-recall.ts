@@ -1,0 +1,50 @@
+/**
+ * The tool `session_search` for a turn: which earlier conversations the person who caused the turn may be told about, given
+ * where the answer is read.
+ */
+import type { SessionRecall } from '../agent/tools/tool.ts'
+import { hasWaitingUser } from '../message/event.ts'
+import { createRecall, type Recall } from '../store/sqlite/recall.ts'
+import type { SessionScope } from '../store/sqlite/visible-sessions.ts'
+import { sessionScopeOf } from './session-scope.ts'
+import type { Turn } from './turn/claim.ts'
+
+export type RecallingTurn = Pick<Turn, 'sessionId' | 'sessionKey' | 'event' | 'authority'>
+
+export interface SessionRecallService {
+  /** Rejects with an `Error` that says what failed, and with the reason of the signal. */
+  forTurn(turn: RecallingTurn): SessionRecall
+  close(): Promise<void>
+}
+
+/** @param database the path of the database */
+export function createSessionRecall(database: string): SessionRecallService {
+  const recall: Recall = createRecall(database)
+  return {
+    forTurn: (turn) => (request, signal) =>
+      recall.read({ ...request, scope: recallScopeOf(turn), current: turn.sessionId }, signal),
+    close: recall.close,
+  }
+}
+
+/**
+ * All direct messages of the person only where nobody else reads the answer: in a direct message, and in a task that the
+ * person began there and whose answer goes there. A program may stand for many people, so it reads its own session.
+ */
+export function recallScopeOf({ sessionKey, event, authority }: RecallingTurn): SessionScope {
+  return isPrivate(event, authority) ? sessionScopeOf({ sessionKey, source: event.source, authority }) : { sessionKey }
+}
+
+function isPrivate(event: RecallingTurn['event'], authority: RecallingTurn['authority']): boolean {
+  const { task, source } = event
+  if (authority.chatType !== 'dm') return false
+  if (task === undefined) return source.chatType === 'dm' && source.userId === authority.userId && hasWaitingUser(event)
+  const { deliver } = task
+  return (
+    task.isRequested === true &&
+    deliver !== null &&
+    deliver.platform === authority.platform &&
+    deliver.account === authority.account &&
+    deliver.chatId === authority.chatId
+  )
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isRecord } from '../../src/lib/json.ts'
+import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
+import { hasResult, runCommand } from './support.ts'
+
+const room = { chat: 'room', chatType: 'group' as const }
+
+/** What the tool told the model after this message. */
+async function recalled(gateway: TestGateway, options: { user: string; chat: string }): Promise<string> {
+  await gateway.say('recall it', options)
+  await gateway.waitForReply('recalled', options.chat)
+  const messages = gateway.model.requests.at(-1)?.body['messages']
+  const result: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
+  assert.ok(isRecord(result) && result['role'] === 'tool')
+  return String(result['content'])
+}
+
+test('the agent finds what was said before /new, and nobody in a group is told what another person wrote to it alone', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { group_sessions_per_user: false },
+    model: (request) => {
+      if (hasResult(request)) return { text: 'recalled' }
+      if (!request.lastUserText.includes('recall it')) return { text: 'noted' }
+      return { toolCalls: [{ name: 'session_search', arguments: { query: 'tulips' } }] }
+    },
+  })
+  const say = async (text: string, options: { user: string; chat: string }) => {
+    await gateway.say(text, options)
+    await gateway.waitForReply('noted', options.chat)
+    await runCommand(gateway, '/new', options)
+  }
+  const inRoom = (user: string) => ({ ...room, user })
+  await say('tulips of Carol in private', { user: 'carol', chat: 'carol' })
+  await say('tulips of Ada in private', { user: 'ada', chat: 'ada' })
+  await say('tulips of the group', inRoom('ada'))
+  const alone = await recalled(gateway, { user: 'ada', chat: 'ada' })
+  assert.match(alone, /tulips of Ada in private/)
+  assert.doesNotMatch(alone, /Carol|of the group/)
+  const together = await recalled(gateway, inRoom('bob'))
+  assert.match(together, /tulips of the group/)
+  assert.doesNotMatch(together, /in private/)
+})
