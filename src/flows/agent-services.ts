@@ -106,7 +106,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let configuredModel: Promise<ConfiguredModel> | undefined
   let runtime: ToolRuntime | undefined
   let isSandboxMissing = false
-  let recall: Promise<SessionRecallService> | undefined
+  const recall = openRecallLazily(deps)
   const sockets = createSandboxSockets(deps)
   const snapshotTools = createSessionToolSnapshots()
   const resources = createSessionResourcePool({
@@ -142,18 +142,6 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return runtime
   }
 
-  /** Nothing outside of turns. */
-  function recallFor({ sessionId, sessionKey, event, authority }: CallingTurn): Pick<ToolContext, 'recall'> {
-    const { openRecall } = deps
-    if (openRecall === undefined || sessionKey === undefined || event === undefined) return {}
-    return {
-      async recall(request, callSignal) {
-        recall ??= openRecall()
-        return (await recall).forTurn({ sessionId, sessionKey, event, authority })(request, callSignal)
-      },
-    }
-  }
-
   const toolContextFor = (
     { sessionId, turnId, turn }: { sessionId: string; turnId: string; turn: CallingTurn },
     transcript: () => readonly ChatMessage[],
@@ -177,7 +165,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       ...(call.name === 'send_message' && deps.chatMessages !== undefined
         ? { chatMessages: deps.chatMessages(turn, call.id) }
         : {}),
-      ...(call.name === 'session_search' ? recallFor(turn) : {}),
+      ...(call.name === 'session_search' ? recall.contextOf(turn) : {}),
     }
   }
 
@@ -247,7 +235,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     async close() {
       await resources.close()
       await sockets.close()
-      await (await recall)?.close()
+      await recall.close()
     },
   }
 }
@@ -283,6 +271,24 @@ function openLazily<T>(open: (isCurrent: () => boolean) => Promise<T>) {
     reset(): void {
       current = undefined
     },
+  }
+}
+
+/** Earlier conversations, opened with the first search. */
+function openRecallLazily({ openRecall }: AgentServicesDeps) {
+  let recall: Promise<SessionRecallService> | undefined
+  return {
+    /** Nothing outside of turns. */
+    contextOf({ sessionId, sessionKey, event, authority }: CallingTurn): Pick<ToolContext, 'recall'> {
+      if (openRecall === undefined || sessionKey === undefined || event === undefined) return {}
+      return {
+        async recall(request, signal) {
+          recall ??= openRecall()
+          return (await recall).forTurn({ sessionId, sessionKey, event, authority })(request, signal)
+        },
+      }
+    },
+    close: async () => await (await recall)?.close(),
   }
 }
 

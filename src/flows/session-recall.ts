@@ -28,7 +28,7 @@ export function createSessionRecall(database: string): SessionRecallService {
 }
 
 /**
- * All direct messages of the person only where nobody else reads the answer: in a direct message, and in a task that the
+ * All direct messages of the person only where no one else reads the answer: in a direct message, and in a task that the
  * person began there and whose answer goes there. A program may stand for many people, so it reads its own session.
  */
 export function recallScopeOf({ sessionKey, event, authority }: RecallingTurn): SessionScope {

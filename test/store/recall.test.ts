@@ -220,7 +220,7 @@ test('a message is read with those around it, and only in its own conversation',
     assert.equal((await read(session, around)).kind, 'absent', `${session} ${around}`)
 })
 
-test('a search that nobody waits for any more is given up', async (t) => {
+test('a search ends when its turn stops or the gateway closes', async (t) => {
   const { path } = openStore(t)
   const recall = createRecall(path)
   const stop = new AbortController()

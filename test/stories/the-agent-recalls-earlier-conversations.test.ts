@@ -16,7 +16,7 @@ async function recalled(gateway: TestGateway, options: { user: string; chat: str
   return String(result['content'])
 }
 
-test('the agent finds what was said before /new, and nobody in a group is told what another person wrote to it alone', async (t) => {
+test('the agent finds what was said before /new, and a group is told nothing that a person wrote to it alone', async (t) => {
   const gateway = await startTestGateway(t, {
     config: { group_sessions_per_user: false },
     model: (request) => {
