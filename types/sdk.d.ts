@@ -588,8 +588,12 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly askUser?: AskUser;
         /** Runs sub-agents; absent where they are not available. */
         readonly delegate?: Delegate;
+        /** Starts sub-agents that go on after the turn; absent where `delegate` is. */
+        readonly delegateInBackground?: DelegateInBackground;
         /** Messages to other chats; absent where none can be sent. */
         readonly chatMessages?: ChatMessages;
+        /** Reads earlier conversations; absent where there are none. */
+        readonly recall?: SessionRecall;
         /**
          * Stores something in the transaction that stores the result of this call, so that both are stored or neither. The last
          * write of a call counts, and none of a call that fails.
@@ -627,6 +631,91 @@ declare module 'hermes-gateway:agent/tools/tool' {
         /** The targets to which messages may be sent. */
         list(signal: AbortSignal): Promise<readonly MessageTarget[]>;
     }
+    /**
+     * Reads the earlier conversations that the person who caused the turn may see. Rejects with an `Error` that says what failed,
+     * and with the reason of the signal.
+     */
+    export type SessionRecall = (request: RecallRequest, signal: AbortSignal) => Promise<RecallResult>;
+    export type RecallRequest = 
+    /** The sessions with messages that match, one for each conversation. `roles` with commas. */
+    {
+        readonly kind: 'discover';
+        readonly query: string;
+        readonly roles: string;
+        readonly sort: 'relevance' | 'newest' | 'oldest';
+        readonly limit: number;
+    }
+    /** The latest sessions. */
+     | {
+        readonly kind: 'browse';
+        readonly limit: number;
+    }
+    /** The messages around one, `window` on each side; null: the beginning and the end of the session. */
+     | {
+        readonly kind: 'read';
+        readonly session: string;
+        readonly around: number | null;
+        readonly window: number;
+    };
+    export type RecallResult = {
+        readonly kind: 'discover';
+        readonly results: readonly RecallHit[];
+    } | {
+        readonly kind: 'browse';
+        readonly sessions: readonly RecalledSession[];
+    } | {
+        readonly kind: 'read';
+        readonly session: RecalledSession;
+        readonly view: RecalledWindow;
+        readonly end: readonly RecalledMessage[];
+    }
+    /** There is no such session or message that the person may see. */
+     | {
+        readonly kind: 'absent';
+    };
+    export interface RecalledSession {
+        readonly session: string;
+        /** '' for none. */
+        readonly title: string;
+        readonly source: string;
+        /** ms since 1970, as all times here. */
+        readonly startedAt: number;
+        readonly lastActive: number;
+        readonly messages: number;
+        /** The beginning of the first message. */
+        readonly preview: string;
+    }
+    export interface RecalledMessage {
+        readonly id: number;
+        readonly role: string;
+        /** The beginning of a long text. */
+        readonly content: string;
+        /** Of the whole text, characters. */
+        readonly length: number;
+        readonly at: number;
+        readonly toolName?: string | undefined;
+        /** JSON of the calls. */
+        readonly toolCalls?: string | undefined;
+    }
+    /** Messages around an anchor; `before` and `after` count them without it. */
+    export interface RecalledWindow {
+        readonly rows: readonly RecalledMessage[];
+        readonly before: number;
+        readonly after: number;
+    }
+    /** The best match of a conversation, with the messages around it and at the ends of its session. */
+    export interface RecallHit extends RecalledSession {
+        /** The session with which the conversation began that goes on in this one. */
+        readonly root: string;
+        readonly role: string;
+        /** The id of the message. */
+        readonly hit: number;
+        /** The matching part, with the words between « and »; '' for a text that the index cannot find. */
+        readonly snippet: string;
+        readonly view: RecalledWindow;
+        readonly start: readonly RecalledMessage[];
+        readonly end: readonly RecalledMessage[];
+    }
     export interface MessageTarget {
         /** `<platform>:<chat_id>[:<thread_id>]` */
         readonly target: string;
@@ -655,18 +744,41 @@ declare module 'hermes-gateway:agent/tools/tool' {
     };
     /**
      * Runs all tasks in parallel and returns their results in the order of the tasks. When the signal aborts, it aborts all
-     * sub-agents and rejects with the signal's reason.
+     * sub-agents and rejects with the signal's reason. Rejects with `DelegationRefused` before any of them has started.
      */
     export type Delegate = (tasks: readonly SubagentTask[], signal: AbortSignal) => Promise<readonly SubagentResult[]>;
+    /** Resolves with an id for each task once all are stored. Rejects with `DelegationRefused`, or as the inbox. */
+    export type DelegateInBackground = (tasks: readonly SubagentTask[]) => Promise<readonly string[]>;
+    /** `orchestrator`: it may start sub-agents itself, as far as `delegation.max_spawn_depth` permits. */
+    export type SubagentRole = 'leaf' | 'orchestrator';
     export interface SubagentTask {
         readonly goal: string;
         /** '' for none. */
         readonly context: string;
+        /** Absent: `delegation.default_toolsets`. */
+        readonly toolsets?: readonly string[];
+        /** Absent: `leaf`. */
+        readonly role?: SubagentRole;
+        /** Absent: `delegation.model`, or the model of the turn. */
+        readonly model?: string;
+        /** Paths of pictures. */
+        readonly images?: readonly string[];
+        /** A JSON Schema that the answer must match. */
+        readonly outputSchema?: JsonObject;
     }
     /** `failed`: it did not finish or returned no text. `error`: it threw; the summary contains the reason. */
     export interface SubagentResult {
         readonly status: 'completed' | 'failed' | 'interrupted' | 'error';
         readonly summary: string;
+        /** Whether the answer matches the schema of the task; absent without a schema. */
+        readonly schemaValid?: boolean;
+        /** The answer as JSON; absent unless it matches. */
+        readonly output?: unknown;
+    }
+    /** The tasks cannot be given to sub-agents. None was started. The message is for the model. */
+    export class DelegationRefused extends Error {
+        readonly code: string;
+        constructor(code: string, message: string);
     }
     /** Why a call may run only after a user has allowed it. */
     export interface ApprovalNeed {

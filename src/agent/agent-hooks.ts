@@ -7,7 +7,7 @@
 import type { Role } from '../message/authority.ts'
 import type { RewriteTrace } from '../middleware/managed-call.ts'
 import type { JsonObject, ModelRequest } from './models/provider.ts'
-import type { SubagentResult } from './tools/tool.ts'
+import type { SubagentResult, SubagentRole } from './tools/tool.ts'
 
 /** Data that stays the same for a whole turn. */
 export interface TurnInfo {
@@ -29,6 +29,8 @@ export interface TurnInfo {
   readonly rootTurnId?: string
   /** '' for a session without a parent. */
   readonly parentSessionId: string
+  /** Which sub-agent it is. Absent for a turn that is no sub-agent. */
+  readonly subagent?: SubagentInfo
   readonly model: string
   readonly provider: string
   readonly baseUrl: string
@@ -119,9 +121,10 @@ export interface AgentHooks {
 export interface SubagentInfo {
   readonly sessionId: string
   readonly subagentId: string
-  /** `leaf`: it cannot start sub-agents. */
-  readonly role: string
+  readonly role: SubagentRole
   readonly goal: string
+  /** 1 for a sub-agent of a turn, 2 for a sub-agent of that one … */
+  readonly depth: number
 }
 
 export interface SubagentEndInfo extends SubagentResult {

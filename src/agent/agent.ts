@@ -8,12 +8,12 @@ import type { Scope } from '../middleware/contract.ts'
 import type { Middleware } from '../middleware/managed-call.ts'
 import type { TurnEndInfo, TurnInfo } from './agent-hooks.ts'
 import type { AgentTools } from './loop/agent-tools.ts'
-import type { AgentDeps, AgentResult, AgentTurnInput, RunAgentTurn } from './loop/agent-turn.ts'
+import type { AgentDeps, AgentResult, AgentTurnInput, AttachSubagents, RunAgentTurn } from './loop/agent-turn.ts'
 import { runAgentLoop } from './loop/loop.ts'
 import { toOpenAiHistory } from './loop/openai-history.ts'
 import type { Subagents } from './loop/subagents.ts'
 import type { ApproveTool } from './loop/tool-approval.ts'
-import type { Delegate, ToolContext } from './tools/tool.ts'
+import type { ToolContext } from './tools/tool.ts'
 
 export interface Agent {
   /** Rejects with `ModelError`, with errors of guardrails and plugins, with `store/fenced`, or with the signal's reason. */
@@ -39,6 +39,11 @@ export function createAgent(deps: AgentDeps): Agent {
     turns.set(middleware.currentScope(), { turn, tools, approve: turnDeps.approve, signal, toolContextFor })
     return runAgentTurn(turnDeps, input)
   }
+  const run: RunAgentTurn = async (turnDeps, input) => {
+    if (input.subagent === undefined) return await runInScope(turnDeps, input)
+    return await (await import('./loop/run-subagent.ts')).runSubagent(turnDeps, input, runInScope)
+  }
+  const attach: AttachSubagents = (turnDeps, input) => withSubagents(turnDeps, input, { run, attach })
   return {
     currentTurn: () => findCurrentTurn(middleware, turns),
     runTurn(input) {
@@ -47,9 +52,7 @@ export function createAgent(deps: AgentDeps): Agent {
       const metadata = { session_id: sessionId, platform, route, turn_id: turnId, task_id: taskId }
       // The session is a root scope: the scope of the caller does not belong to the conversation.
       return middleware.scope({ parent: null, type: 'agent', name: 'session', metadata: session }, () =>
-        middleware.scope({ type: 'agent', name: 'turn', metadata }, () =>
-          runInScope(deps, withSubagents(deps, input, runInScope)),
-        ),
+        middleware.scope({ type: 'agent', name: 'turn', metadata }, () => run(deps, attach(deps, input))),
       )
     },
   }
@@ -65,19 +68,29 @@ function findCurrentTurn({ currentScope }: Middleware, turns: WeakMap<Scope, Cur
 }
 
 /** Sub-agents are loaded with the first tool call that delegates. */
-function withSubagents(deps: AgentDeps, input: AgentTurnInput, run: RunAgentTurn): AgentTurnInput {
+function withSubagents(
+  deps: AgentDeps,
+  input: AgentTurnInput,
+  runners: { readonly run: RunAgentTurn; readonly attach: AttachSubagents },
+): AgentTurnInput {
   let subagents: Subagents | undefined
-  const delegateFor =
-    (call: ToolCall): Delegate =>
-    async (tasks, signal) => {
-      const { createSubagents } = await import('./loop/subagents.ts')
-      subagents ??= createSubagents(deps, input, run)
-      return subagents.delegate(call, tasks, signal)
-    }
+  const load = async () => {
+    const { createSubagents } = await import('./loop/subagents.ts')
+    subagents ??= createSubagents(deps, input, runners)
+    return subagents
+  }
   return {
     ...input,
     takeSubagentUsage: () => subagents?.takeUsage() ?? noUsage,
-    toolContextFor: (call) => ({ ...input.toolContextFor(call), delegate: delegateFor(call) }),
+    toolContextFor(call) {
+      const context = input.toolContextFor(call)
+      const { attachments } = context
+      return {
+        ...context,
+        delegate: async (tasks, signal) => (await load()).delegate({ call, attachments }, tasks, signal),
+        delegateInBackground: async (tasks) => (await load()).start({ call, attachments }, tasks),
+      }
+    },
   }
 }
 

@@ -159,7 +159,36 @@ export const agentConfig = {
         .min(1)
         .max(10)
         .default(3)
-        .describe('Maximum number of sub-agents that run at the same time in a turn.'),
+        .describe(
+          'Maximum number of sub-agents that one call of `delegate_task` starts, and of sub-agents of one conversation in the background.',
+        ),
+      max_spawn_depth: z
+        .int()
+        .min(1)
+        .max(3)
+        .default(1)
+        .describe('How deep sub-agents may start sub-agents. 1: only the agent itself starts them.'),
+      default_toolsets: z
+        .array(z.string())
+        .default(['terminal', 'file', 'web'])
+        .describe(
+          'Toolsets of a sub-agent for which the agent names none; `*` for all that the agent has. A sub-agent never gets a tool that the agent does not have.',
+        ),
+      child_timeout_seconds: seconds
+        .default(600)
+        .describe('Seconds that a sub-agent may work. It is then ended, and the agent is told.'),
+      model: z.string().default('').describe('The model of sub-agents. The default is that of the conversation.'),
+      provider: z
+        .enum(['', 'openai', 'openai-responses', 'anthropic', 'demo'])
+        .default('')
+        .describe('The provider of sub-agents. The default is `provider`.'),
+      base_url: z.string().default('').describe('The address of the API of sub-agents. The default is `base_url`.'),
+      api_key: z
+        .string()
+        .default('')
+        .describe(
+          'The API key of sub-agents. A key is only sent to the provider or the address for which it is configured.',
+        ),
     })
     .prefault({}),
   security: z

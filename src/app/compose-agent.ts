@@ -2,6 +2,7 @@
  * Composes what runs the turns of a session: the model and its tools, prompts, attachments, compression and plugins.
  */
 import { createAgent } from '../agent/agent.ts'
+import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
 import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
@@ -33,6 +34,8 @@ export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'
   runTurn(key: SessionKey, signal: AbortSignal): Promise<void>
   readonly agentServices: AgentServices
   readonly plugins: PluginManager
+  /** The sub-agents that run now, by their ids for people. */
+  readonly runningSubagents: Map<string, RunningSubagent>
 }
 
 export function composeAgent(context: AppContext, core: Core): AgentRuntime {
@@ -42,7 +45,10 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
 
   const agentServices = composeAgentServices(context, core, () => plugins.tools())
   const compression = composeCompression(context, core)
+  const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({
+    subagentModel: agentServices.subagentModel,
+    runningSubagents,
     middleware,
     agentHooks,
     approve: core.approvals.approveTool,
@@ -139,7 +145,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     failpoint,
   })
 
-  return { runTurn, compressSession: compression.compressSession, agentServices, plugins }
+  return { runTurn, compressSession: compression.compressSession, agentServices, plugins, runningSubagents }
 }
 
 /** Loaded with the first message to another chat. */

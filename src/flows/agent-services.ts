@@ -63,9 +63,11 @@ export interface ToolTurn {
 }
 
 export interface AgentServices {
-  model(): Promise<{ readonly provider: Provider; readonly model: string }>
+  model(): Promise<ConfiguredModel>
   /** The model that judges commands, with `auxiliary.approval`. Rejects `config/…`. */
   approvalModel(): Promise<{ readonly provider: Provider; readonly model: string; readonly timeoutMs: number }>
+  /** The model of `delegation`; undefined when it names none. Rejects `config/…`. */
+  subagentModel(): Promise<ConfiguredModel | undefined>
   /**
    * A session keeps the tool list with which it started; each call checks whether the tool still exists, and whether the role
    * of the person who caused the turn may use it.
@@ -99,7 +101,10 @@ interface OpenTools extends Pick<LoadedTools, 'resolve'> {
   readonly tools: AgentTools
 }
 
-type ConfiguredModel = Awaited<ReturnType<AgentServices['model']>>
+interface ConfiguredModel {
+  readonly provider: Provider
+  readonly model: string
+}
 
 export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const { log, settings, isShared } = deps
@@ -159,7 +164,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       signal,
       authority: turn.authority,
       // Only downloads: a platform may name any path.
-      attachments: async () => (await deps.attachmentsOf(turnId)).filter((path) => dirname(path) === deps.home.media),
+      attachments: async () => (await deps.attachmentsOf(turn.id)).filter((path) => dirname(path) === deps.home.media),
       log: log.child({ turn: turnId, tool: call.name }),
       limits: { maxResultChars: settings().agent.max_tool_result_chars },
       ...(call.name === 'send_message' && deps.chatMessages !== undefined
@@ -182,6 +187,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       return configuredModel
     },
     approvalModel: () => createApprovalModel(deps),
+    subagentModel: () => createSubagentModel(deps),
     async tools(turn) {
       const { authority, event } = turn
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
@@ -338,10 +344,18 @@ function createConfiguredModel(deps: ProviderDeps): Promise<ConfiguredModel> {
 }
 
 async function createApprovalModel(deps: ProviderDeps): ReturnType<AgentServices['approvalModel']> {
-  const { approvalModelSettings } = await import('./approval-model.ts')
+  const { otherModelSettings } = await import('./other-model.ts')
   const { approval } = deps.settings().auxiliary
-  const chosen = await createModel(deps, approvalModelSettings(providerSettings(deps), approval))
+  const chosen = await createModel(deps, otherModelSettings(providerSettings(deps), approval))
   return { ...chosen, timeoutMs: approval.timeout * 1_000 }
+}
+
+async function createSubagentModel(deps: ProviderDeps): ReturnType<AgentServices['subagentModel']> {
+  const { model, provider, base_url, api_key } = deps.settings().delegation
+  if ([model, provider, base_url, api_key].every((value) => value === '')) return undefined
+  const { otherModelSettings } = await import('./other-model.ts')
+  const chosen = { provider: provider === '' ? ('main' as const) : provider, model, base_url, api_key }
+  return await createModel(deps, otherModelSettings(providerSettings(deps), chosen))
 }
 
 async function createModel(deps: ProviderDeps, selection: ProviderSettings): Promise<ConfiguredModel> {

@@ -42,6 +42,7 @@ export function createAgentTools(
   }
   return {
     schemas: () => withoutLoneDelegation(loaded.schemas()),
+    toolsetOf: (name) => loaded.resolve(name)?.toolset,
     canRunInParallel: (calls) => planBatch(calls, cwd()) === 'parallel',
     prepare(call) {
       const parsed = loaded.parse(call.name, call.arguments)

@@ -112,6 +112,8 @@ export function createTestTools(
         run: (context) => tool({ id: context.callId, name, arguments: text }, context),
       }
     },
+    // `web_look` belongs to the toolset `web`, `look` to `file`.
+    toolsetOf: (name) => (name in tools ? (/^(.+?)_/.exec(name)?.[1] ?? 'file') : undefined),
     sanitizeForModel: (result) => result.replaceAll('secret', '***'),
     canRunInParallel: () => together,
   }

@@ -5,7 +5,7 @@
 import { createAgent } from '../../src/agent/agent.ts'
 import { type AgentHooks, noopAgentHooks, type TurnInfo } from '../../src/agent/agent-hooks.ts'
 import type { AgentConfig } from '../../src/agent/config.ts'
-import type { AgentTurnInput } from '../../src/agent/loop/agent-turn.ts'
+import type { AgentDeps, AgentTurnInput } from '../../src/agent/loop/agent-turn.ts'
 import { type ApproveTool, denyAll } from '../../src/agent/loop/tool-approval.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage } from '../../src/message/transcript.ts'
@@ -41,7 +41,9 @@ export const turnInfo: TurnInfo = {
 
 export const question: ChatMessage = { role: 'user', content: 'what is in the file?' }
 
-export interface TestAgentOptions extends Partial<AgentTurnInput> {
+export interface TestAgentOptions
+  extends Partial<AgentTurnInput>,
+    Pick<AgentDeps, 'subagentModel' | 'runningSubagents'> {
   readonly maxIterations?: number
   readonly settings?: Partial<AgentConfig>
   readonly middleware?: Middleware
@@ -72,8 +74,10 @@ export function agentDeps() {
 export function runTestAgent(
   script: readonly ScriptStep[],
   tools: Record<string, TestTool> = {},
-  { maxIterations: budget, settings, middleware, hooks, approve, onFork, ...given }: TestAgentOptions = {},
+  options: TestAgentOptions = {},
 ) {
+  const { maxIterations: budget, settings, middleware, hooks, approve, onFork, ...more } = options
+  const { subagentModel, runningSubagents, ...given } = more
   const provider = scriptedProvider(script)
   const journal = createInMemoryJournal()
   const listener = createRecordingListener()
@@ -83,6 +87,8 @@ export function runTestAgent(
     ...deps,
     ...(middleware === undefined ? {} : { middleware }),
     ...(approve === undefined ? {} : { approve }),
+    ...(subagentModel && { subagentModel }),
+    ...(runningSubagents && { runningSubagents }),
     fork: (_turn, branches) => {
       onFork?.(branches)
       return () => onFork?.(-1)

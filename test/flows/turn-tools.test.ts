@@ -17,6 +17,7 @@ function toolsNamed(...names: readonly string[]): AgentTools {
   const schemas = names.map((name) => ({ name, description: '', parameters: {} }))
   return {
     schemas: () => schemas,
+    toolsetOf: () => undefined,
     canRunInParallel: () => false,
     sanitizeForModel: (text) => text,
     prepare: ({ name }) => ({ kind: 'invalid', error: names.includes(name) ? 'there' : 'not there' }),

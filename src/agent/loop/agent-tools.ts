@@ -12,6 +12,8 @@ export interface AgentTools {
   prepare(call: { readonly name: string; readonly arguments: string | JsonObject }): PreparedToolCall
   /** Whether these calls may run at the same time (contract §4.2). */
   canRunInParallel(calls: readonly ToolCall[]): boolean
+  /** The toolset of a tool; undefined for an unknown tool. */
+  toolsetOf(name: string): string | undefined
   /** Redacts and truncates a result that did not come from the tool itself. */
   sanitizeForModel(result: string): string
 }

@@ -1,11 +1,18 @@
 /**
  * The input and the result of one turn, for the agent and for its sub-agents.
  */
-import type { ToolCall } from '../../message/transcript.ts'
-import type { ToolContext } from '../tools/tool.ts'
+import type { ToolCall, Usage } from '../../message/transcript.ts'
+import type { SubagentInfo, TurnInfo } from '../agent-hooks.ts'
+import type { JsonObject, Provider } from '../models/provider.ts'
+import type { SubagentResult, SubagentRole, SubagentTask, ToolContext } from '../tools/tool.ts'
 import type { LoopDeps, LoopInput, LoopResult } from './loop.ts'
 
-export type AgentDeps = LoopDeps
+export interface AgentDeps extends LoopDeps {
+  /** The configured model of sub-agents; undefined for that of their turn. Rejects `config/…`. */
+  subagentModel?(): Promise<{ readonly provider: Provider; readonly model: string } | undefined>
+  /** The sub-agents that run now, by their ids for people. */
+  readonly runningSubagents?: Map<string, RunningSubagent>
+}
 
 export interface AgentTurnInput extends LoopInput {
   /** The text that the user wrote. */
@@ -13,8 +20,45 @@ export interface AgentTurnInput extends LoopInput {
   readonly isFirstTurn: boolean
   /** Opens a separate workspace for the tools of a sub-agent. Without it they use the workspace of the turn. */
   openSubagentWorkspace?(sessionId: string, turnId: string): SubagentWorkspace
+  /**
+   * Stores sub-agents that go on after the turn, and resolves with their ids. Absent where no conversation could take their
+   * results. Rejects with `DelegationRefused`, or as the inbox.
+   */
+  startInBackground?(call: ToolCall, planned: readonly PlannedSubagent[]): Promise<readonly string[]>
   /** The system prompt of the session was created for this turn, and the turn was not interrupted before. */
   readonly startsSession: boolean
+  /** Present for the turn of a sub-agent; its `turn` then has `subagent`. */
+  readonly subagent?: SubagentWork
+}
+
+/** A task that was checked, with what it may use. */
+export interface PlannedSubagent {
+  readonly task: SubagentTask
+  readonly role: SubagentRole
+  readonly depth: number
+  /** The names of its tools. */
+  readonly tools: ReadonlySet<string>
+}
+
+export interface SubagentWork {
+  /** By which people see and stop it: `sub_HHMMSS_<hex>`, or the id of a background task. */
+  readonly id: string
+  readonly parent: TurnInfo
+  readonly outputSchema?: JsonObject
+}
+
+export interface RunningSubagent {
+  readonly id: string
+  readonly info: SubagentInfo
+  readonly turn: TurnInfo
+  /** ms */
+  readonly startedAt: number
+  /** The tool that runs now; undefined while the model works. */
+  tool(): string | undefined
+  /** Of its model calls and those of its sub-agents. */
+  usage(): Usage
+  /** Ends it together with its sub-agents. Its parent goes on. */
+  stop(): void
 }
 
 export interface SubagentWorkspace {
@@ -23,7 +67,13 @@ export interface SubagentWorkspace {
   close(): Promise<void>
 }
 
-export type AgentResult = Omit<LoopResult, 'messages'>
+export type AgentResult = Omit<LoopResult, 'messages'> & {
+  /** Only of a sub-agent. */
+  readonly subagent?: SubagentResult
+}
 
 /** Runs a turn of the agent or of one of its sub-agents, within the current scope. */
 export type RunAgentTurn = (deps: AgentDeps, input: AgentTurnInput) => Promise<AgentResult>
+
+/** Gives the tools of a turn the means to delegate. */
+export type AttachSubagents = (deps: AgentDeps, input: AgentTurnInput) => AgentTurnInput

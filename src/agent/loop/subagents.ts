@@ -1,51 +1,68 @@
 /**
- * Sub-agents (contract §4.9): the same agent works on a part of a task, with a new conversation that exists only in
- * memory, its own iteration limit and fewer tools. It returns only a summary.
+ * Sub-agents (contract §4.9, S5): the same agent works on a part of a task, with a new conversation that exists only in
+ * memory, its own limits and fewer tools. It returns only a summary.
  */
 import { messageOf } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
 import { addUsage, noUsage, type ToolCall, type Usage } from '../../message/transcript.ts'
-import type { SubagentInfo, SubagentToolCall, TurnInfo } from '../agent-hooks.ts'
+import type { TurnInfo } from '../agent-hooks.ts'
+import type { Provider } from '../models/provider.ts'
 import { contextFilesIn } from '../system-prompt.ts'
 import { mapWithConcurrency } from '../tools/parallel.ts'
-import type { SubagentResult, SubagentTask } from '../tools/tool.ts'
-import type { AgentTools } from './agent-tools.ts'
-import type { AgentDeps, AgentResult, AgentTurnInput, RunAgentTurn } from './agent-turn.ts'
+import { DelegationRefused, type SubagentResult, type SubagentTask, type ToolContext } from '../tools/tool.ts'
+import type { AgentDeps, AgentTurnInput, AttachSubagents, PlannedSubagent, RunAgentTurn } from './agent-turn.ts'
 import type { Journal, ProgressListener } from './journal.ts'
+import { createOutputCheck, schemaRequest } from './output-schema.ts'
+import { onlyTools, toolNamesFor } from './subagent-tools.ts'
 import type { ApproveTool } from './tool-approval.ts'
 
-/** A sub-agent must not delegate, contact users, change the memory, schedule jobs, or run scripts that call tools. */
-const withheldTools: ReadonlySet<string> = new Set([
-  'delegate_task',
-  'clarify',
-  'memory',
-  'send_message',
-  'execute_code',
-  'cronjob',
-])
-
 export interface Subagents {
-  /** Runs one sub-agent per task. `call` is the tool call that delegates. */
-  delegate(call: ToolCall, tasks: readonly SubagentTask[], signal: AbortSignal): Promise<readonly SubagentResult[]>
+  /** Runs one sub-agent per task. `context` is that of the tool call that delegates. */
+  delegate(
+    context: DelegatingCall,
+    tasks: readonly SubagentTask[],
+    signal: AbortSignal,
+  ): Promise<readonly SubagentResult[]>
+  /** Starts one sub-agent per task, which goes on after the turn; resolves with their ids. */
+  start(context: DelegatingCall, tasks: readonly SubagentTask[]): Promise<readonly string[]>
   /** The token usage of sub-agents since the last call. */
   takeUsage(): Usage
 }
 
+export interface DelegatingCall extends Pick<ToolContext, 'attachments'> {
+  readonly call: ToolCall
+}
+
 /** @param parent the turn whose tools start the sub-agents */
-export function createSubagents(deps: AgentDeps, parent: AgentTurnInput, runAgentTurn: RunAgentTurn): Subagents {
+export function createSubagents(
+  deps: AgentDeps,
+  parent: AgentTurnInput,
+  runners: { readonly run: RunAgentTurn; readonly attach: AttachSubagents },
+): Subagents {
   let unreported = noUsage
   return {
-    delegate(call, tasks, signal) {
-      const run = async (task: SubagentTask, index: number) => {
-        const child = createSubagent(deps, parent, { call, task, index, signal })
+    async delegate(context, tasks, signal) {
+      const plans = await planSubagents(deps, parent, context, tasks)
+      const model = await modelOf(deps, parent)
+      const run = async (plan: PlannedSubagent, index: number) => {
+        const child = createSubagent(deps, parent, { ...context, plan, index, signal, model }, runners.attach)
         try {
-          return await runSubagent(deps, child, runAgentTurn)
+          return await runChild(child, runners.run)
         } finally {
-          unreported = addUsage(unreported, child.usage())
+          unreported = addUsage(unreported, child.takeUsage())
           await child.close()
         }
       }
-      return mapWithConcurrency(tasks, tasks.length, run, (branches) => deps.fork(parent.turn, branches))
+      return mapWithConcurrency(plans, plans.length, run, (branches) => deps.fork(parent.turn, branches))
+    },
+    async start(context, tasks) {
+      const plans = await planSubagents(deps, parent, context, tasks)
+      if (parent.startInBackground === undefined)
+        throw new DelegationRefused(
+          'no_background',
+          'Sub-agents in the background are started only by the agent of a conversation that the gateway keeps open, because their results go there. Call delegate_task without background. None was started.',
+        )
+      return await parent.startInBackground(context.call, plans)
     },
     takeUsage() {
       const usage = unreported
@@ -55,39 +72,103 @@ export function createSubagents(deps: AgentDeps, parent: AgentTurnInput, runAgen
   }
 }
 
+const maxImages = 8
+const maxModelChars = 200
+
+/** Checks all tasks before one of them starts. Rejects with `DelegationRefused`. */
+async function planSubagents(
+  deps: AgentDeps,
+  { turn, tools }: AgentTurnInput,
+  { attachments }: DelegatingCall,
+  tasks: readonly SubagentTask[],
+): Promise<PlannedSubagent[]> {
+  const { max_spawn_depth: maxDepth, default_toolsets: defaults } = deps.settings().delegation
+  const depth = (turn.subagent?.depth ?? 0) + 1
+  if (depth > maxDepth)
+    throw new DelegationRefused(
+      'max_spawn_depth',
+      `This would be a sub-agent at depth ${depth}; delegation.max_spawn_depth is ${maxDepth}. Do the work with your own tools. None was started.`,
+    )
+  const plans: PlannedSubagent[] = []
+  for (const task of tasks) {
+    checkModel(task)
+    if (task.images !== undefined) await checkImages(task.images, attachments)
+    if (task.outputSchema !== undefined) createOutputCheck(task.outputSchema)
+    const mayDelegate = task.role === 'orchestrator' && depth < maxDepth
+    const names = toolNamesFor(tools, { asked: task.toolsets, defaults, mayDelegate })
+    plans.push({ task, depth, role: mayDelegate ? 'orchestrator' : 'leaf', tools: names })
+  }
+  return plans
+}
+
+function checkModel({ model }: SubagentTask): void {
+  if (model === undefined || (/^[\x21-\x7e]+$/.test(model) && model.length <= maxModelChars)) return
+  throw new DelegationRefused(
+    'invalid_model',
+    `A model is named as its provider does, without spaces, such as gpt-5.2. None was started.`,
+  )
+}
+
+/** Only files that people have sent to this conversation. */
+async function checkImages(images: readonly string[], attachments: ToolContext['attachments']): Promise<void> {
+  if (images.length > maxImages)
+    throw new DelegationRefused(
+      'too_many_images',
+      `At most ${maxImages} images, not ${images.length}. None was started.`,
+    )
+  const known = images.length === 0 ? [] : await attachments()
+  const unknown = images.find((path) => !known.includes(path))
+  if (unknown !== undefined)
+    throw new DelegationRefused(
+      'unknown_image',
+      `${JSON.stringify(unknown.slice(0, 300))} is no file that was sent to this conversation. None was started.`,
+    )
+  if (images.length > 0)
+    throw new DelegationRefused(
+      'images_not_supported',
+      'The gateway cannot show images to models yet. Give the path in the context, for a sub-agent whose tools can work with the file. None was started.',
+    )
+}
+
+type ModelChoice = { readonly provider: Provider; readonly model: string }
+
+async function modelOf(deps: AgentDeps, { provider, turn }: AgentTurnInput): Promise<ModelChoice> {
+  return (await deps.subagentModel?.()) ?? { provider, model: turn.model }
+}
+
 interface SubagentRequest {
   readonly call: ToolCall
-  readonly task: SubagentTask
+  readonly plan: PlannedSubagent
   readonly index: number
   readonly signal: AbortSignal
+  readonly model: ModelChoice
 }
 
 interface Subagent {
-  readonly parent: TurnInfo
-  readonly info: SubagentInfo
-  readonly run: AgentTurnInput
-  readonly approve: ApproveTool
-  readonly toolCalls: readonly SubagentToolCall[]
-  /** Of all responses that were recorded. */
-  usage(): Usage
+  readonly deps: AgentDeps
+  readonly input: AgentTurnInput
   recordUsage(usage: Usage): void
+  /** Of all responses that were recorded, and of its own sub-agents. */
+  takeUsage(): Usage
   close(): Promise<void>
 }
 
 function createSubagent(
-  deps: AgentDeps,
+  parentDeps: AgentDeps,
   parent: AgentTurnInput,
-  { call, task, index, signal }: SubagentRequest,
+  { call, plan, index, signal, model: { provider, model } }: SubagentRequest,
+  attach: AttachSubagents,
 ): Subagent {
-  const now = deps.clock()
+  const now = parentDeps.clock()
   const sessionId = sessionIdAt(now)
+  const { task, role, depth } = plan
   const { turn } = parent
-  const toolCalls: SubagentToolCall[] = []
+  const subagentId = `${call.id}.${index}`
   let usage = noUsage
   const recordUsage = (more: Usage) => {
     usage = addUsage(usage, more)
   }
-  const workspace = parent.openSubagentWorkspace?.(sessionId, `${turn.turnId}.${call.id}.${index}`)
+  const workspace = parent.openSubagentWorkspace?.(sessionId, `${turn.turnId}.${subagentId}`)
   const toolContextFor = (toolCall: ToolCall) =>
     workspace === undefined ? parent.toolContextFor(toolCall) : workspace.toolContextFor(toolCall, signal)
   const childTurn: TurnInfo = {
@@ -98,14 +179,39 @@ function createSubagent(
     // The sub-agent of a background task belongs to that task, so that no user is asked for approval.
     taskId: turn.taskId === turn.sessionId ? sessionId : turn.taskId,
     parentSessionId: turn.sessionId,
+    subagent: { sessionId, subagentId, role, goal: task.goal, depth },
+    ...{ model: task.model ?? model, provider: provider.name, baseUrl: provider.baseUrl, apiMode: provider.apiMode },
   }
-  const prompt = task.context === '' ? task.goal : `${task.goal}\n\n${task.context}`
+  const prompt = subagentPrompt(task)
+  const deps = { ...parentDeps, approve: approveForParent(parentDeps.approve, turn, subagentId) }
+  const input = attach(deps, {
+    turn: childTurn,
+    provider,
+    tools: onlyTools(plan.tools, parent.tools),
+    system: subagentSystemPrompt(toolContextFor(call).environment.cwd, parent.system),
+    transcript: [{ role: 'user', content: prompt }],
+    turnStart: 0,
+    maxIterations: deps.settings().delegation.max_iterations,
+    isUnattended: parent.isUnattended ?? false,
+    journal: createInMemoryJournal(recordUsage),
+    listener: createSubagentListener(parent.listener, subagentId),
+    signal,
+    toolContextFor,
+    ...(parent.openSubagentWorkspace && { openSubagentWorkspace: parent.openSubagentWorkspace }),
+    userMessage: prompt,
+    isFirstTurn: true,
+    startsSession: true,
+    subagent: {
+      id: `sub_${sessionId.slice('YYYYMMDD_'.length)}`,
+      parent: turn,
+      ...(task.outputSchema && { outputSchema: task.outputSchema }),
+    },
+  })
   return {
-    parent: turn,
-    info: { sessionId, subagentId: `${call.id}.${index}`, role: 'leaf', goal: task.goal },
-    toolCalls,
-    usage: () => usage,
+    deps,
+    input,
     recordUsage,
+    takeUsage: () => addUsage(usage, input.takeSubagentUsage?.() ?? noUsage),
     async close() {
       try {
         await workspace?.close()
@@ -116,66 +222,31 @@ function createSubagent(
         )
       }
     },
-    approve: approveForParent(deps.approve, turn, `${call.id}.${index}`),
-    run: {
-      turn: childTurn,
-      provider: parent.provider,
-      tools: withoutTools(withheldTools, parent.tools),
-      system: subagentSystemPrompt(toolContextFor(call).environment.cwd, parent.system),
-      transcript: [{ role: 'user', content: prompt }],
-      turnStart: 0,
-      maxIterations: deps.settings().delegation.max_iterations,
-      isUnattended: parent.isUnattended ?? false,
-      journal: createInMemoryJournal(recordUsage),
-      listener: createSubagentListener(parent.listener, `${call.id}.${index}`, toolCalls),
-      signal,
-      toolContextFor,
-      userMessage: prompt,
-      isFirstTurn: true,
-      startsSession: true,
-    },
   }
 }
-
-/** The sub-agent was ended before it had an answer. */
-const unfinishedReasons: ReadonlySet<string> = new Set(['max_iterations', 'identical_calls', 'token_limit'])
 
 /** Rejects with the signal's reason when it aborts. Any other failure becomes a result. */
-async function runSubagent(deps: AgentDeps, child: Subagent, runAgentTurn: RunAgentTurn): Promise<SubagentResult> {
-  const { parent, info, run, toolCalls } = child
-  const startedAt = deps.clock()
-  deps.agentHooks.onSubagentStart(parent, info)
-  let subagentResult: SubagentResult = { status: 'interrupted', summary: '' }
+async function runChild({ deps, input, recordUsage }: Subagent, run: RunAgentTurn): Promise<SubagentResult> {
   try {
-    const metadata = { session_id: info.sessionId, parent_session_id: parent.sessionId, platform: parent.platform }
-    const result = await deps.middleware.scope({ type: 'agent', name: 'subagent', metadata }, () =>
-      runAgentTurn(withApproval(deps, child.approve), run),
-    )
-    child.recordUsage(result.usage)
-    subagentResult = toSubagentResult(result)
-    return subagentResult
+    const { usage, subagent } = await run(deps, input)
+    recordUsage(usage)
+    if (subagent === undefined) throw new Error('the turn of a sub-agent has no result')
+    return subagent
   } catch (error) {
-    run.signal.throwIfAborted()
+    input.signal.throwIfAborted()
     deps.log.warn(
-      { event: 'subagent.failed', session: info.sessionId, err: error },
+      { event: 'subagent.failed', session: input.turn.sessionId, err: error },
       `sub-agent failed: ${messageOf(error)}`,
     )
-    subagentResult = { status: 'error', summary: messageOf(error) }
-    return subagentResult
-  } finally {
-    deps.agentHooks.onSubagentStop(parent, info, { ...subagentResult, toolCalls, durationMs: deps.clock() - startedAt })
+    return { status: 'error', summary: messageOf(error) }
   }
 }
 
-/** The dependencies of the parent turn with another function for approvals. */
-function withApproval(deps: AgentDeps, approve: ApproveTool): AgentDeps {
-  const { middleware, agentHooks, clock, failpoint, fork, log, random, pause, rejectionReason, settings } = deps
-  return { middleware, agentHooks, clock, failpoint, fork, log, random, pause, rejectionReason, settings, approve }
-}
-
-function toSubagentResult({ text, finishReason }: AgentResult): SubagentResult {
-  const completed = text !== '' && !unfinishedReasons.has(finishReason)
-  return { status: completed ? 'completed' : 'failed', summary: text }
+/** The message of a sub-agent. */
+export function subagentPrompt({ goal, context, outputSchema }: SubagentTask): string {
+  return [goal, context, outputSchema === undefined ? '' : schemaRequest(outputSchema)]
+    .filter((part) => part !== '')
+    .join('\n\n')
 }
 
 /** A sub-agent is not resumed: after a crash the outcome of the delegating call is unknown. */
@@ -189,21 +260,14 @@ function createInMemoryJournal(recordUsage: (usage: Usage) => void): Journal {
 }
 
 /** Shows the tool calls of a sub-agent as those of the turn, and hides its text. */
-function createSubagentListener(
-  listener: ProgressListener,
-  prefix: string,
-  calls: SubagentToolCall[],
-): ProgressListener {
+function createSubagentListener(listener: ProgressListener, prefix: string): ProgressListener {
   const renamed = (call: ToolCall) => ({ ...call, id: `${prefix}.${call.id}` })
   return {
     onText: () => undefined,
     onIteration: () => undefined,
     onModelTrouble: () => listener.onModelTrouble(),
     onToolStart: (call, label) => listener.onToolStart(renamed(call), label),
-    onToolEnd(call, ok, summary) {
-      calls.push({ name: call.name, arguments: call.arguments, ok })
-      listener.onToolEnd(renamed(call), ok, summary)
-    },
+    onToolEnd: (call, ok, summary) => listener.onToolEnd(renamed(call), ok, summary),
   }
 }
 
@@ -215,17 +279,8 @@ function approveForParent(approve: ApproveTool, turn: TurnInfo, prefix: string):
   }
 }
 
-function withoutTools(names: ReadonlySet<string>, tools: AgentTools): AgentTools {
-  const schemas = tools.schemas().filter(({ name }) => !names.has(name))
-  return {
-    ...tools,
-    schemas: () => schemas,
-    prepare: (call) =>
-      names.has(call.name) ? { kind: 'invalid', error: `A sub-agent has no tool ${call.name}.` } : tools.prepare(call),
-  }
-}
-
-function subagentSystemPrompt(cwd: string, parentPrompt: string): string {
+/** The files of the project are those of the parent; SOUL.md and the memory are left out. */
+export function subagentSystemPrompt(cwd: string, parentPrompt: string): string {
   return [
     'You work on one part of a larger task, for another agent. You know only what the message says. Your questions are not answered, so decide what can be decided.',
     `Use tools to get facts and to get work done; look before you change things. Commands run in ${cwd}.`,

@@ -1,19 +1,49 @@
 /**
- * Delegates parts of a task to sub-agents and returns their summaries (contract §4.9).
+ * Delegates parts of a task to sub-agents and returns their summaries (contract §4.9, S5).
  */
 import { z } from 'zod'
+import { messageOf } from '../../lib/errors.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { toErrorJson, truncateMiddle } from './support/result-json.ts'
-import { defineTool, type SubagentTask } from './tool.ts'
+import { DelegationRefused, defineTool, type SubagentResult, type SubagentTask } from './tool.ts'
 
-const task = { goal: z.string(), context: z.string().optional() }
+const options = {
+  context: z.string().optional(),
+  toolsets: z.array(z.string()).max(50).optional(),
+  role: z.enum(['leaf', 'orchestrator']).optional(),
+  model: z.string().optional(),
+  images: z.array(z.string()).optional(),
+  output_schema: z.record(z.string(), z.unknown()).optional(),
+}
 const parameters = z.object({
-  goal: task.goal.optional(),
-  context: task.context,
-  tasks: z.array(z.object(task)).optional().describe('instead of goal: several side by side'),
+  goal: z.string().optional(),
+  ...options,
+  /** What a task does not say, the call says for all. */
+  tasks: z.array(z.object({ goal: z.string(), ...options })).optional(),
+  background: z.boolean().optional(),
 })
 
 type Arguments = z.output<typeof parameters>
+
+/** Every request contains it, so a task is not described twice. */
+const jsonSchema = {
+  type: 'object',
+  properties: {
+    goal: { type: 'string' },
+    context: { type: 'string' },
+    toolsets: { type: 'array', items: { type: 'string' } },
+    role: { enum: ['leaf', 'orchestrator'] },
+    model: { type: 'string' },
+    images: { type: 'array', items: { type: 'string' } },
+    output_schema: { type: 'object' },
+    background: { type: 'boolean', description: 'result comes later as a message' },
+    tasks: {
+      description: 'instead of goal: several side by side, each with these keys',
+      type: 'array',
+      items: { type: 'object' },
+    },
+  },
+}
 
 export default ({ maxChildren }: Pick<BuiltInToolDeps, 'maxChildren'>) =>
   defineTool({
@@ -21,42 +51,81 @@ export default ({ maxChildren }: Pick<BuiltInToolDeps, 'maxChildren'>) =>
     toolset: 'delegation',
     description: `Let sub-agents (at most ${maxChildren} at once) do separate pieces of work with your tools. They know nothing but goal and context; you get a summary of each.`,
     parameters,
-    mode: 'effect',
+    jsonSchema,
+    // A second start of the same call in the background is the first one.
+    mode: ({ background }) => (background === true ? 'idempotent' : 'effect'),
     label: (args) =>
       childTasksOf(args)
         .map(({ goal }) => goal)
         .join(' · '),
 
-    async run(args, { delegate, signal, limits }) {
-      if (delegate === undefined)
+    async run(args, { delegate, delegateInBackground, signal, limits }) {
+      if (delegate === undefined || delegateInBackground === undefined)
         return toErrorJson({ code: 'no_turn', reason: 'Sub-agents are available only within a turn.' })
       const tasks = childTasksOf(args)
-      if (tasks.length === 0)
-        return toErrorJson({ code: 'no_goal', reason: 'Give a goal, or tasks that each have one.' })
-      if (args.goal !== undefined && args.tasks !== undefined)
-        return toErrorJson({ code: 'goal_and_tasks', reason: 'Give either goal or tasks, not both.' })
-      if (tasks.length > maxChildren)
-        return toErrorJson({
-          code: 'too_many_tasks',
-          reason: `At most ${maxChildren} tasks run at once, not ${tasks.length}; none was started.`,
-        })
-      const empty = tasks.findIndex(({ goal }) => goal.trim() === '')
-      if (empty !== -1)
-        return toErrorJson({ code: 'empty_goal', reason: `The goal of task ${empty} is empty; none was started.` })
-      const reports = await delegate(tasks, signal)
-      // Quotes and line breaks take two characters in JSON.
-      const summaryChars = Math.floor(limits.maxResultChars / (reports.length * 2)) - 100
-      return JSON.stringify({
-        results: reports.map(({ status, summary }, index) => ({
-          task: index,
-          status,
-          summary: truncateMiddle(summary, Math.max(summaryChars, 200)),
-        })),
-      })
+      const problem = problemOf(args, tasks, maxChildren)
+      if (problem !== undefined) return toErrorJson(problem)
+      try {
+        if (args.background === true) return startedJson(await delegateInBackground(tasks))
+        return resultsJson(await delegate(tasks, signal), limits.maxResultChars)
+      } catch (error) {
+        if (!(error instanceof DelegationRefused)) throw error
+        return toErrorJson({ code: error.code, reason: messageOf(error) })
+      }
     },
   })
 
-function childTasksOf({ goal, context = '', tasks }: Arguments): readonly SubagentTask[] {
-  if (tasks !== undefined) return tasks.map((one) => ({ goal: one.goal, context: one.context ?? '' }))
-  return goal === undefined ? [] : [{ goal, context }]
+function problemOf({ goal, tasks: given }: Arguments, tasks: readonly SubagentTask[], maxChildren: number) {
+  if (tasks.length === 0) return { code: 'no_goal', reason: 'Give a goal, or tasks that each have one.' }
+  if (goal !== undefined && given !== undefined)
+    return { code: 'goal_and_tasks', reason: 'Give either goal or tasks, not both.' }
+  if (tasks.length > maxChildren)
+    return {
+      code: 'too_many_tasks',
+      reason: `At most ${maxChildren} tasks run at once, not ${tasks.length}; none was started.`,
+    }
+  const empty = tasks.findIndex((task) => task.goal.trim() === '')
+  return empty === -1
+    ? undefined
+    : { code: 'empty_goal', reason: `The goal of task ${empty} is empty; none was started.` }
+}
+
+function childTasksOf({ goal, tasks, background: _background, ...common }: Arguments): readonly SubagentTask[] {
+  if (tasks !== undefined) return tasks.map((task) => toTask(task.goal, { ...common, ...task }))
+  return goal === undefined ? [] : [toTask(goal, common)]
+}
+
+function toTask(
+  goal: string,
+  { context = '', toolsets, role, model, images, output_schema: outputSchema }: Omit<Arguments, 'goal' | 'tasks'>,
+): SubagentTask {
+  return {
+    goal,
+    context,
+    ...(toolsets && { toolsets }),
+    ...(role && { role }),
+    ...(model !== undefined && { model }),
+    ...(images && { images }),
+    ...(outputSchema && { outputSchema }),
+  }
+}
+
+function startedJson(ids: readonly string[]): string {
+  return JSON.stringify({
+    started: ids.map((id, task) => ({ task, id })),
+    note: 'They work in the background. Each result comes as a message of its own; do not wait for it.',
+  })
+}
+
+function resultsJson(results: readonly SubagentResult[], maxChars: number): string {
+  // Quotes and line breaks take two characters in JSON.
+  const summaryChars = Math.max(Math.floor(maxChars / (results.length * 2)) - 100, 200)
+  return JSON.stringify({ results: results.map((result, task) => ({ task, ...toReport(result, summaryChars) })) })
+}
+
+/** What the agent reads of a result. An answer that matches its schema is given as JSON unless it is too long. */
+export function toReport({ status, summary, schemaValid, output }: SubagentResult, summaryChars: number) {
+  const checked = schemaValid === undefined ? {} : { schema_valid: schemaValid }
+  if (schemaValid === true && JSON.stringify(output).length <= summaryChars) return { status, ...checked, output }
+  return { status, ...checked, summary: truncateMiddle(summary, summaryChars) }
 }

@@ -36,6 +36,8 @@ export interface ToolContext {
   readonly askUser?: AskUser
   /** Runs sub-agents; absent where they are not available. */
   readonly delegate?: Delegate
+  /** Starts sub-agents that go on after the turn; absent where `delegate` is. */
+  readonly delegateInBackground?: DelegateInBackground
   /** Messages to other chats; absent where none can be sent. */
   readonly chatMessages?: ChatMessages
   /** Reads earlier conversations; absent where there are none. */
@@ -186,20 +188,51 @@ export type UserResponse =
 
 /**
  * Runs all tasks in parallel and returns their results in the order of the tasks. When the signal aborts, it aborts all
- * sub-agents and rejects with the signal's reason.
+ * sub-agents and rejects with the signal's reason. Rejects with `DelegationRefused` before any of them has started.
  */
 export type Delegate = (tasks: readonly SubagentTask[], signal: AbortSignal) => Promise<readonly SubagentResult[]>
+
+/** Resolves with an id for each task once all are stored. Rejects with `DelegationRefused`, or as the inbox. */
+export type DelegateInBackground = (tasks: readonly SubagentTask[]) => Promise<readonly string[]>
+
+/** `orchestrator`: it may start sub-agents itself, as far as `delegation.max_spawn_depth` permits. */
+export type SubagentRole = 'leaf' | 'orchestrator'
 
 export interface SubagentTask {
   readonly goal: string
   /** '' for none. */
   readonly context: string
+  /** Absent: `delegation.default_toolsets`. */
+  readonly toolsets?: readonly string[]
+  /** Absent: `leaf`. */
+  readonly role?: SubagentRole
+  /** Absent: `delegation.model`, or the model of the turn. */
+  readonly model?: string
+  /** Paths of pictures. */
+  readonly images?: readonly string[]
+  /** A JSON Schema that the answer must match. */
+  readonly outputSchema?: JsonObject
 }
 
 /** `failed`: it did not finish or returned no text. `error`: it threw; the summary contains the reason. */
 export interface SubagentResult {
   readonly status: 'completed' | 'failed' | 'interrupted' | 'error'
   readonly summary: string
+  /** Whether the answer matches the schema of the task; absent without a schema. */
+  readonly schemaValid?: boolean
+  /** The answer as JSON; absent unless it matches. */
+  readonly output?: unknown
+}
+
+/** The tasks cannot be given to sub-agents. None was started. The message is for the model. */
+export class DelegationRefused extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = 'DelegationRefused'
+    this.code = code
+  }
 }
 
 /** Why a call may run only after a user has allowed it. */

@@ -81,8 +81,7 @@ export function createSubagentHooks(hooks: Pick<PluginHooks, 'notify'>): Subagen
     onSubagentStart(parent, child) {
       hooks.notify('subagent_start', dispatchContextOf(parent), () => ({
         ...subagentKeys(parent, child),
-        // Sub-agents cannot start other sub-agents.
-        parent_subagent_id: null,
+        parent_subagent_id: parent.subagent?.subagentId ?? null,
         child_subagent_id: child.subagentId,
         child_goal: child.goal,
       }))

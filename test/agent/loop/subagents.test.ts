@@ -3,64 +3,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SubagentEndInfo, SubagentInfo, TurnInfo } from '../../../src/agent/agent-hooks.ts'
 import type { ToolApprovalRequest } from '../../../src/agent/loop/tool-approval.ts'
-import delegateTask from '../../../src/agent/tools/delegate-task.ts'
-import { bindTool } from '../../../src/agent/tools/registry.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import type { ManagedEvent } from '../../../src/middleware/contract.ts'
 import { createMiddleware } from '../../../src/middleware/middleware.ts'
-import { call, type ScriptedAnswer, type ScriptStep, usagePerCall } from '../../kit/scripted-provider.ts'
-import type { TestTool } from '../in-memory-deps.ts'
-import { runTestAgent, type TestAgentOptions, turnInfo } from '../run-test-agent.ts'
-
-const bound = bindTool(delegateTask({ maxChildren: 3 }))
-
-/** The real tool among tools that are plain functions. */
-const delegate: TestTool = async ({ arguments: text }, context) => {
-  const parsed = bound.parse(text)
-  return parsed.ok ? parsed.call.run(context) : JSON.stringify({ error: parsed.error })
-}
-
-function asks(...calls: NonNullable<ScriptedAnswer['calls']>): ScriptedAnswer {
-  return { calls }
-}
-
-interface SubagentEvent {
-  readonly parent: TurnInfo
-  readonly child: SubagentInfo
-  readonly ending?: SubagentEndInfo
-}
-
-function delegating(
-  script: readonly ScriptStep[],
-  tools: Record<string, TestTool> = {},
-  setting: TestAgentOptions = {},
-) {
-  const received: SubagentEvent[] = []
-  const turns: TurnInfo[] = []
-  const run = runTestAgent(
-    script,
-    { delegate_task: delegate, memory: async () => 'never', ...tools },
-    {
-      ...setting,
-      hooks: {
-        collectContext: async (turn) => {
-          turns.push(turn)
-          return ''
-        },
-        onSubagentStart: (parent, child) => void received.push({ parent, child }),
-        onSubagentStop: (parent, child, ending) => void received.push({ parent, child, ending }),
-        ...setting.hooks,
-      },
-    },
-  )
-  const reports = () => {
-    const result = run.journal.messages.find((message) => message.role === 'tool')
-    return JSON.parse(result?.content ?? '{}')
-  }
-  return { ...run, received, turns, reports }
-}
+import { call, usagePerCall } from '../../kit/scripted-provider.ts'
+import { turnInfo } from '../run-test-agent.ts'
+import { asks, bound, delegating } from './delegating.ts'
 
 test('a sub-agent gets only its goal and context, and returns only its summary', async () => {
   const { result, provider, journal, reports, turns } = delegating(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { agentConfig } from '../../src/agent/config.ts'
-import { approvalModelSettings } from '../../src/flows/approval-model.ts'
+import { otherModelSettings } from '../../src/flows/other-model.ts'
 
 const main = {
   provider: 'anthropic',
@@ -15,7 +15,7 @@ const main = {
 
 function settings(approval: Readonly<Record<string, unknown>>) {
   const { auxiliary } = z.object(agentConfig).parse({ auxiliary: { approval } })
-  return approvalModelSettings(main, auxiliary.approval)
+  return otherModelSettings(main, auxiliary.approval)
 }
 
 test('without settings the model of the conversation judges commands', () => {

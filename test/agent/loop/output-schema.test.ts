@@ -1,0 +1,57 @@
+/**
+ * A task with `output_schema`: the answer of its sub-agent is checked, corrected once, and given to the agent as JSON.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkedResult, createOutputCheck } from '../../../src/agent/loop/output-schema.ts'
+import { call, type ScriptStep, usagePerCall } from '../../kit/scripted-provider.ts'
+import { asks, delegating } from './delegating.ts'
+
+const schema = {
+  type: 'object',
+  properties: { count: { type: 'integer' }, names: { type: 'array', items: { type: 'string' } } },
+  required: ['count'],
+}
+
+const task = asks(call('d', 'delegate_task', { goal: 'count', output_schema: schema }))
+const ok: ScriptStep = { chunks: ['ok'] }
+
+test('an answer that matches is given as JSON, also out of a code fence', async () => {
+  for (const text of ['{"count":3}', 'Here it is:\n```json\n{"count":3}\n```\nThat is all.', 'It is {"count":3}.']) {
+    const { result, reports, provider } = delegating([task, { chunks: [text] }, ok])
+    await result
+    assert.deepEqual(reports().results, [{ task: 0, status: 'completed', schema_valid: true, output: { count: 3 } }])
+    assert.match(provider.requests[1]?.messages[0]?.content ?? '', /"required":\["count"\]/)
+  }
+})
+
+test('an answer that does not match gets one turn to correct it, in which the sub-agent remembers its work', async () => {
+  const { result, reports, provider, received } = delegating(
+    [task, asks(call('x', 'look')), { chunks: ['three'] }, { chunks: ['{"count":3}'] }, ok],
+    { look: async () => 'a b c' },
+  )
+  const { usage } = await result
+  assert.deepEqual(reports().results, [{ task: 0, status: 'completed', schema_valid: true, output: { count: 3 } }])
+  const [question, work, seen, wrong, correction] = provider.requests[3]?.messages ?? []
+  assert.deepEqual([question?.role, work?.role, seen?.content, wrong?.content], ['user', 'assistant', 'a b c', 'three'])
+  assert.equal(correction?.role, 'user')
+  assert.equal(usage.inputTokens, 4 * usagePerCall.inputTokens, 'the rejected answer counts, too')
+  assert.equal(received.length, 2, 'it is one sub-agent with one start and one end')
+})
+
+test('a schema that cannot be met ends with schema_valid false and the text', async () => {
+  const { result, reports, provider } = delegating([task, { chunks: ['three'] }, { chunks: ['still three'] }, ok])
+  await result
+  assert.deepEqual(reports().results, [{ task: 0, status: 'completed', schema_valid: false, summary: 'still three' }])
+  assert.equal(provider.requests.length, 4)
+})
+
+test('the check reads what JSON Schema says, and refuses what it cannot check', () => {
+  const check = createOutputCheck({ enum: ['a', 'b'] })
+  assert.deepEqual(checkedResult(check, '"a"'), { schemaValid: true, output: 'a' })
+  assert.deepEqual(checkedResult(check, '"c"'), { schemaValid: false })
+  const named = createOutputCheck({ type: 'object', properties: { pattern: { type: 'string' } } })
+  assert.deepEqual(checkedResult(named, '{"pattern":"x"}').schemaValid, true, 'a key may have the name of a keyword')
+  for (const broken of [{ type: 'strange' }, { $ref: '#/nowhere' }, { pattern: 'a' }, { items: [{ pattern: 'a' }] }])
+    assert.throws(() => createOutputCheck(broken), { name: 'DelegationRefused', code: 'invalid_schema' })
+})
