@@ -70,7 +70,7 @@ test('/stop cancels the turn and its sub-agents', async (t) => {
 
 test('if all tools are disabled, the request has no tools', async (t) => {
   const gateway = await startTestGateway(t, {
-    config: { agent: { disabled_toolsets: ['terminal', 'file', 'todo', 'messaging'] } },
+    config: { agent: { disabled_toolsets: ['terminal', 'file', 'todo', 'messaging', 'session_search'] } },
   })
   await gateway.say('hello')
   await gateway.waitForReply('hello')

@@ -2,6 +2,7 @@
  * The tools of a sub-agent: those of its parent, without the ones that no sub-agent gets, within the toolsets of its task.
  */
 import { DelegationRefused } from '../tools/tool.ts'
+import { type CustomToolsets, selectTools } from '../toolsets/select-tools.ts'
 import type { AgentTools } from './agent-tools.ts'
 
 /** A sub-agent must not contact users, change the memory, schedule jobs, or run scripts that call tools (contract §4.9). */
@@ -14,28 +15,34 @@ export interface SubagentToolRules {
   readonly asked: readonly string[] | undefined
   /** `delegation.default_toolsets` */
   readonly defaults: readonly string[]
+  /** `custom_toolsets` */
+  readonly custom: CustomToolsets
   readonly mayDelegate: boolean
 }
 
 /**
- * The names of the tools that a sub-agent gets. A name that its parent does not have gives none, and is an error if it was
- * asked for. Throws `DelegationRefused`.
+ * The names of the tools that a sub-agent gets. An entry that gives none of the tools of its parent is an error if it was asked
+ * for. Throws `DelegationRefused`.
  */
-export function toolNamesFor(tools: AgentTools, { asked, defaults, mayDelegate }: SubagentToolRules): Set<string> {
+export function toolNamesFor(
+  tools: AgentTools,
+  { asked, defaults, custom, mayDelegate }: SubagentToolRules,
+): ReadonlySet<string> {
   const names = tools.schemas().map(({ name }) => name)
-  const offered = names.filter((name) => name !== delegateTool && !withheldTools.has(name))
-  const available = [...new Set(offered.map((name) => tools.toolsetOf(name)))].filter((one) => one !== undefined)
-  const unknown = asked?.find((one) => one !== '*' && !available.includes(one))
+  const offered = names
+    .filter((name) => name !== delegateTool && !withheldTools.has(name))
+    .map((name) => ({ name, toolset: tools.toolsetOf(name) ?? '' }))
+  const selects = (entry: string) => entry.startsWith('-') || selectTools([entry], offered, custom).size > 0
+  const unknown = asked?.find((entry) => !selects(entry))
   if (unknown !== undefined) {
-    const choices = available.length === 0 ? 'none' : available.sort().join(', ')
+    const choices = [...new Set(offered.map(({ toolset }) => toolset))].sort().join(', ')
     throw new DelegationRefused(
       'unknown_toolset',
-      `There is no toolset ${JSON.stringify(unknown.slice(0, 100))} for a sub-agent. There are: ${choices}. None was started.`,
+      `The toolset ${JSON.stringify(unknown.slice(0, 100))} has no tool for a sub-agent. There are: ${choices || 'none'}. None was started.`,
     )
   }
-  const toolsets = asked ?? defaults
-  const permits = (name: string) => toolsets.includes('*') || toolsets.includes(tools.toolsetOf(name) ?? '')
-  return new Set([...offered.filter(permits), ...(mayDelegate && names.includes(delegateTool) ? [delegateTool] : [])])
+  const selected = selectTools(asked ?? defaults, offered, custom)
+  return mayDelegate && names.includes(delegateTool) ? new Set([...selected, delegateTool]) : selected
 }
 
 /** Limits tools to these names. A call of another tool says why. */

@@ -82,7 +82,8 @@ async function planSubagents(
   { attachments }: DelegatingCall,
   tasks: readonly SubagentTask[],
 ): Promise<PlannedSubagent[]> {
-  const { max_spawn_depth: maxDepth, default_toolsets: defaults } = deps.settings().delegation
+  const { delegation, custom_toolsets: custom } = deps.settings()
+  const { max_spawn_depth: maxDepth, default_toolsets: defaults } = delegation
   const depth = (turn.subagent?.depth ?? 0) + 1
   if (depth > maxDepth)
     throw new DelegationRefused(
@@ -95,7 +96,7 @@ async function planSubagents(
     if (task.images !== undefined) await checkImages(task.images, attachments)
     if (task.outputSchema !== undefined) createOutputCheck(task.outputSchema)
     const mayDelegate = task.role === 'orchestrator' && depth < maxDepth
-    const names = toolNamesFor(tools, { asked: task.toolsets, defaults, mayDelegate })
+    const names = toolNamesFor(tools, { asked: task.toolsets, defaults, custom, mayDelegate })
     plans.push({ task, depth, role: mayDelegate ? 'orchestrator' : 'leaf', tools: names })
   }
   return plans
