@@ -11,7 +11,7 @@ import { isSourceFile } from '../lib/safe-files.ts'
 import { type DirectoryWatcher, watchDirectories } from '../lib/watch-files.ts'
 
 export interface ExtensionWatcherDeps {
-  readonly home: Pick<HomeLayout, 'plugins' | 'platforms'>
+  readonly home: Pick<HomeLayout, 'plugins' | 'platforms' | 'pairing'>
   /** Must not reject. */
   syncPlugins(changedFiles: readonly string[]): Promise<void>
   readonly log: Logger
@@ -43,6 +43,8 @@ export function createExtensionWatcher({ home, syncPlugins, log }: ExtensionWatc
 
   /** The name of the folder below `platforms/` or `plugins/platforms/` that a path belongs to. */
   function platformOf(path: string): string | undefined {
+    // The pairing store is in the same folder, and is no platform.
+    if (path === home.pairing || path.startsWith(`${home.pairing}${sep}`)) return ''
     for (const root of [home.platforms, join(home.plugins, 'platforms')]) {
       if (path.startsWith(`${root}${sep}`)) return relative(root, path).split(sep)[0]
     }

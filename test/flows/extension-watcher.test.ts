@@ -17,7 +17,8 @@ function write(file: string, text: string): void {
 /** The watcher with the batches of plugin files that it reported. */
 async function startWatcher(t: TestContext) {
   const root = tempHome(t)
-  const home = { plugins: join(root, 'plugins'), platforms: join(root, 'platforms') }
+  const platforms = join(root, 'platforms')
+  const home = { plugins: join(root, 'plugins'), platforms, pairing: join(platforms, 'pairing') }
   write(join(home.plugins, 'greeter', 'plugin.yaml'), 'name: greeter\n')
   write(join(home.plugins, 'greeter', 'index.ts'), 'export const register = () => undefined\n')
   const log = createRecordingLog()
@@ -74,6 +75,7 @@ test('a changed platform needs a restart, regardless of its directory', async (t
   const { home, log, watcher, nextBatch } = await startWatcher(t)
   await nextBatch(() => {
     write(join(home.platforms, 'pigeon', 'plugin.yaml'), 'kind: platform\n')
+    write(join(home.pairing, 'fake-pending.json'), '{}\n')
     write(join(home.plugins, 'platforms', 'raven', 'adapter.ts'), 'export default {}\n')
     // The batch for which the test waits.
     write(join(home.plugins, 'greeter', 'index.ts'), 'export const register = () => 1\n')
