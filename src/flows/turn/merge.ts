@@ -56,6 +56,9 @@ function othersOf(group: readonly QueuedEvent[], { seq }: QueuedEvent): number[]
 function belongsTo(rules: AuthorityRules, group: readonly QueuedEvent[], event: MessageEvent): boolean {
   const [head] = group
   if (head === undefined) return false
+  // The model reads what is quoted before the whole text.
+  if (event.replyTo?.text !== undefined || event.attachments?.some(({ quoted }) => quoted === true) === true)
+    return false
   if (!isSameAuthority(currentAuthority(rules, head.event), currentAuthority(rules, event))) return false
   const events = [...group.map((one) => one.event), event]
   const chars = events.reduce((sum, { text }) => sum + text.length, 0)
@@ -70,7 +73,6 @@ function mergeEvents(events: readonly MessageEvent[]): MessageEvent {
   if (first === undefined || last === undefined) throw new Error('there is no message to merge')
   if (first === last) return first
   const attachments = events.flatMap((event) => event.attachments ?? [])
-  const replyTo = events.find((event) => event.replyTo !== undefined)?.replyTo
   const files = events.find((event) => event.attachments !== undefined)
   return {
     ...first,
@@ -84,6 +86,5 @@ function mergeEvents(events: readonly MessageEvent[]): MessageEvent {
     allowGatewayControl: false,
     ...(last.messageId === undefined ? {} : { messageId: last.messageId }),
     ...(attachments.length === 0 ? {} : { attachments }),
-    ...(replyTo === undefined ? {} : { replyTo }),
   }
 }

@@ -6,6 +6,7 @@ import { createTurnJournal, type TurnCompletion, type TurnJournalDeps } from '..
 import { lowerRole } from '../../../src/inbox/access.ts'
 import { assessCrash, listSuspectSessions, recordFailedAttempt } from '../../../src/inbox/attempts.ts'
 import { acceptEvent, findEventState, findQueueHead, finishEvent } from '../../../src/inbox/queries.ts'
+import { setBusyMode } from '../../../src/inbox/waiting-messages.ts'
 import { isHermesError } from '../../../src/lib/errors.ts'
 import { brand } from '../../../src/lib/ids.ts'
 import type { Authority } from '../../../src/message/authority.ts'
@@ -120,6 +121,24 @@ test('a message whose sender loses the access before it is claimed becomes no tu
   await accept('three')
   assert.equal((await claimRun()).event.text, 'three')
   assert.deepEqual(ended, [first, second])
+})
+
+test('a message that quotes another one is not merged into the text of earlier ones', async (t) => {
+  const { accept, claimRun, journal, store } = journalFor(t)
+  const authority = { ...ownerAuthority, userId: 'u' }
+  const quotes = { authority, replyTo: { messageId: '9', text: 'invoice-7' } }
+  await accept('delete everything', { authority })
+  for (const [text, more] of [
+    ['and then', { authority }],
+    ['keep this', quotes],
+  ] as const) {
+    const seq = await accept(text, more)
+    await store.run(() => setBusyMode(seq, 'collect', true))
+  }
+  const first = await claimRun()
+  assert.equal(first.event.text, 'delete everything\nand then')
+  await journal.finish(first, ending())
+  assert.equal((await claimRun()).transcript.at(-1)?.message.content, '[In reply to: "invoice-7"]\nkeep this')
 })
 
 test('messages of a session become turns in order of arrival, in the same conversation', async (t) => {
