@@ -99,7 +99,18 @@ export function* acceptEvent(
 const selectQueueHead = query((db, p: { session_key: string; lane: QueueKind }) =>
   db
     .selectFrom('inbox')
-    .select(['seq', 'payload', 'tries', 'crashes', 'own_crashes', 'state', 'reason', 'available_at', 'joins'])
+    .select([
+      'seq',
+      'payload',
+      'tries',
+      'crashes',
+      'own_crashes',
+      'state',
+      'reason',
+      'available_at',
+      'joins',
+      'accepted_at',
+    ])
     .where('session_key', '=', p.session_key)
     .where('lane', '=', p.lane)
     .where(openCondition)
@@ -117,6 +128,8 @@ export interface QueueHead {
   readonly reason: string | null
   /** It is not claimed before this time, ms. */
   readonly available_at: number
+  /** ms */
+  readonly accepted_at: number
   /** The next event belongs to the same turn. */
   readonly isJoined: boolean
 }

@@ -30,7 +30,7 @@ function typeOf(chatType: SessionSource['chatType']): 'dm' | 'group' | 'thread' 
 }
 
 /**
- * Why the session ends before a message at `now`, with the last activity at `lastAt`; null when it goes on. Times are ms; the
+ * Why the session ends before a message that was accepted at `now`, with the last activity at `lastAt`; null when it goes on. Times are ms; the
  * hour is local. A clock that was set back ends nothing.
  */
 export function dueReset(

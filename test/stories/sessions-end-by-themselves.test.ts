@@ -48,6 +48,23 @@ test('after a long pause a message begins a new conversation, and the user and t
   assert.match(await runCommand(gateway, '/resume 1'), /one|first answer/)
 })
 
+test('a message that had to wait belongs to the conversation in which it was written', async (t) => {
+  let now = Date.now()
+  const gateway = await startTestGateway(t, {
+    gateway: { clock: () => now },
+    config: { session_reset: { mode: 'idle', idle_minutes: 60 } },
+  })
+  await gateway.say('one')
+  await gateway.waitForReply('You said: one')
+  await runCommand(gateway, '/pause')
+  now += minutes
+  await gateway.say('two')
+  now += 90 * minutes
+  await runCommand(gateway, '/pause off')
+  await gateway.waitForReply('You said: two')
+  assert.equal(conversation(gateway.model.requests[1]).length, 3)
+})
+
 test('sessions never end by themselves unless the configuration says so', async (t) => {
   const gateway = await startTestGateway(t)
   await gateway.say('one')

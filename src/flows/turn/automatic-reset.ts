@@ -22,11 +22,12 @@ export interface AutomaticResetDeps {
   sessionReplaced(replaced: ReplacedSession): void
 }
 
-/** Begins the session `newSessionId` when it is due. */
+/** Begins the session `newSessionId` when it was due as the message was accepted, at `acceptedAt`, ms. */
 export type ResetIfDue = (
   key: SessionKey,
   event: MessageEvent,
   newSessionId: string,
+  acceptedAt: number,
   now: number,
 ) => Transaction<AppliedReset | null>
 
@@ -46,7 +47,7 @@ export function createClaimedReset(deps: AutomaticResetDeps): ClaimedReset {
   let notice: PreparedReply | undefined
   let replaced: ReplacedSession | undefined
   return {
-    *resetIfDue(sessionKey, event, newSessionId, now) {
+    *resetIfDue(sessionKey, event, newSessionId, acceptedAt, now) {
       notice?.rolledBack()
       notice = undefined
       replaced = undefined
@@ -56,13 +57,13 @@ export function createClaimedReset(deps: AutomaticResetDeps): ClaimedReset {
       const policy = resetPolicyFor(deps.settings(), source)
       if (policy.mode === 'none') return null
       const activity = yield* findSessionActivity(sessionKey)
-      const reason = activity === undefined ? null : dueReset(policy, activity.lastAt, now)
+      const reason = activity === undefined ? null : dueReset(policy, activity.lastAt, acceptedAt)
       if (activity === undefined || reason === null || deps.hasRunningCommand(activity.sessionId)) return null
       const { platform, userId = '' } = source
       const options = { key: sessionKey, source: JSON.stringify(source), platform, userId, newSessionId, now }
       yield* startNewSession(options, '', reason)
       replaced = { sessionKey, source, oldSessionId: activity.sessionId, newSessionId, reason }
-      const pause = formatDuration(now - activity.lastAt)
+      const pause = formatDuration(acceptedAt - activity.lastAt)
       if (policy.notify && !policy.notify_exclude_platforms.includes(platform) && hasWaitingUser(event)) {
         const why = reason === 'idle' ? `the last one ended ${pause} ago` : 'a new day has begun'
         const text = `🔄 This is a new conversation, because ${why}. \`/resume\` returns to the earlier one.`

@@ -177,7 +177,9 @@ export function* claimNextTurn(
   }
   const isModelTurn = !isExhausted && nonModelTask === null
   const reset =
-    isModelTurn && rules.resetIfDue !== undefined ? yield* rules.resetIfDue(key, event, ids.session, now) : null
+    isModelTurn && rules.resetIfDue !== undefined
+      ? yield* rules.resetIfDue(key, event, ids.session, head.accepted_at, now)
+      : null
   const session = yield* beginEpoch({
     key,
     source: JSON.stringify(source),
