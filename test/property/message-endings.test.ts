@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { auditInbox } from '../../src/inbox/audit.ts'
 import type { HomeLayout } from '../../src/lib/home.ts'
+import type { UserMessage } from '../kit/fake-platform.ts'
 import { openStore } from '../kit/open-store.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
@@ -20,7 +21,8 @@ const people = ['ada', 'bob'] as const
 type Step =
   | { readonly kind: 'say'; readonly words: string; readonly prefix: string }
   | { readonly kind: 'burst'; readonly words: string }
-  | { readonly kind: 'edit' | 'delete' | 'crash' }
+  | { readonly kind: 'crash' }
+  | { readonly kind: 'edit' | 'delete'; readonly back: number }
   | { readonly kind: 'command'; readonly text: string }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -34,7 +36,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('burst' as const), words: fc.constantFrom('plain', 'hang') }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('edit' as const, 'delete' as const, 'crash' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
+  {
+    weight: 4,
+    // The message is the last one, or one of those before.
+    arbitrary: fc.record({ kind: fc.constantFrom('edit' as const, 'delete' as const), back: fc.nat({ max: 4 }) }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -43,6 +50,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 )
+
+interface TakenStep {
+  readonly step: Step
+  readonly chat: string
+  readonly person: string
+}
 
 const steps = fc.array(fc.record({ step, chat: fc.constantFrom(...chats), person: fc.constantFrom(...people) }), {
   minLength: 25,
@@ -76,7 +89,49 @@ async function untilAllEnded(gateway: TestGateway): Promise<void> {
   while (open() > 0) await gateway.nextLine()
 }
 
+/** Writes what the steps say into the chats. */
+function createPeople(gateway: TestGateway) {
+  const said: (UserMessage & { readonly id: string })[] = []
+
+  async function say(text: string, chat: string, person: string): Promise<void> {
+    const message = { chat, user: person, id: `m${said.length + 1}` }
+    const sent = chat === 'c1' ? { ...message, chatType: 'group' as const } : { ...message, user: 'ada' }
+    said.push(sent)
+    await gateway.say(text, sent)
+  }
+
+  async function change({ kind, back }: Extract<Step, { readonly back: number }>): Promise<void> {
+    const earlier = said.at(-1 - back)
+    if (earlier === undefined) return
+    if (kind === 'delete') await gateway.platform.remove(earlier.id, earlier)
+    else await gateway.platform.edit(earlier.id, `plain-${said.length}9`, earlier)
+  }
+
+  async function take({ step: one, chat, person }: TakenStep): Promise<void> {
+    const sent = said.length
+    switch (one.kind) {
+      case 'say':
+        return await say(`${one.prefix}${one.words}-${sent}`, chat, person)
+      case 'burst':
+        await Promise.all(Array.from({ length: 7 }, (_, index) => say(`${one.words}-${sent}${index}`, chat, person)))
+        return
+      case 'command':
+        return await say(one.text, chat, person)
+      case 'crash':
+        return await crash(gateway, gateway.home)
+      case 'edit':
+      case 'delete':
+        return await change(one)
+    }
+  }
+
+  return { say, take }
+}
+
+const changes = ['edited', 'deleted'] as const
+
 test('every accepted message ends in exactly one of four ways', async (t) => {
+  const changed = new Set<string>()
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
       let isCalm = false
@@ -85,25 +140,11 @@ test('every accepted message ends in exactly one of four ways', async (t) => {
         config: {
           display: { busy_input_mode: 'interrupt', busy_ack_enabled: true, busy_queue_limit: 4 },
           group_sessions_per_user: false,
-          agent: { drain_timeout: 0 },
         },
       })
-      let sent = 0
-      const say = async (text: string, chat: string, user: string) => {
-        sent += 1
-        const where = chat === 'c1' ? { chatType: 'group' as const } : {}
-        const author = chat === 'c1' ? user : 'ada'
-        await gateway.say(text, { chat, user: author, id: `m${sent}`, ...where })
-      }
-      for (const { step: one, chat, person } of taken) {
-        if (one.kind === 'say') await say(`${one.prefix}${one.words}-${sent}`, chat, person)
-        else if (one.kind === 'burst')
-          await Promise.all(Array.from({ length: 7 }, (_, index) => say(`${one.words}-${sent}${index}`, chat, person)))
-        else if (one.kind === 'command') await say(one.text, chat, person)
-        else if (one.kind === 'crash') await crash(gateway, gateway.home)
-        else if (sent > 0 && one.kind === 'edit') await gateway.platform.edit(`m${sent}`, `plain-${sent}9`, {})
-        else if (sent > 0) await gateway.platform.remove(`m${sent}`, {})
-      }
+      const { say, take } = createPeople(gateway)
+      for (const one of taken) await take(one)
+      for (const kind of changes) if (gateway.log.some((line) => line.includes(`"inbox.${kind}"`))) changed.add(kind)
       isCalm = true
       for (const chat of chats) await say('/stop', chat, 'ada')
       // A turn that was waiting for its model is asked again.
@@ -122,4 +163,5 @@ test('every accepted message ends in exactly one of four ways', async (t) => {
     }),
     { numRuns: Number(process.env['HERMES_PROPERTY_RUNS'] ?? 3), endOnFailure: true },
   )
+  assert.deepEqual([...changed].sort(), [...changes].sort())
 })
