@@ -70,19 +70,22 @@ export function createCommandDispatcher(
       const event = parseStoredEvent(head.payload)
       const status = deps.isRevoked(event) ? 'stopped' : attemptsExhausted(head) ? 'failed' : 'done'
       const result = await resultOf(deps, key, { seq: head.seq, event }, status, signal)
+      // The next start runs it again.
+      if (result === undefined) return
       deps.failpoint('command:done')
       await storeResult(deps, key, head, event, result, status)
     }
   }
 }
 
+/** Undefined for a command that the stop of the gateway ended without an effect. */
 async function resultOf(
   deps: CommandDispatcherDeps,
   key: SessionKey,
   message: TypedMessage,
   status: TurnResult['status'],
   signal: AbortSignal,
-): Promise<CommandResult> {
+): Promise<CommandResult | undefined> {
   if (status === 'stopped') return (await import('./revoked-access.ts')).revokedCommandReply(key, message.seq)
   return status === 'failed' ? textReply(deadText(message.event)) : await runCommand(deps, key, message, signal)
 }
@@ -141,7 +144,7 @@ async function runCommand(
   key: SessionKey,
   message: TypedMessage,
   signal: AbortSignal,
-): Promise<CommandResult> {
+): Promise<CommandResult | undefined> {
   const { event } = message
   // What is no command is in this queue because it answers a question.
   if (parseCommand(event) === null && event.internal !== true) return deps.answerPlain(key, event)
@@ -171,11 +174,16 @@ async function runCommand(
     const result = typeof reply === 'string' ? textReply(reply) : reply
     return hooksNotified ? result : { ...result, emitEvent }
   } catch (error) {
+    if (signal.aborted && isAbortError(error, signal)) return undefined
     deps.log.error({ event: 'command.failed', session: key, command: name, err: error }, 'a command failed')
     const hint = error instanceof HermesError ? ` ${error.hint}` : ''
     const result = textReply(`\`/${rawCommand}\` failed: ${messageOf(error)}${hint}`)
     return hooksNotified ? result : { ...result, emitEvent }
   }
+}
+
+function isAbortError(error: unknown, { reason }: AbortSignal): boolean {
+  return error === reason || (error instanceof Error && error.name === 'AbortError')
 }
 
 function refusedResult({ log }: CommandDispatcherDeps, session: SessionKey, command: string, text: string) {
