@@ -943,6 +943,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'The code belongs to no request, or no code is accepted now.';
             readonly hint: 'Compare the code with the message. It is valid for one hour; after ten minutes a person can ask for a new one. `hermes pairing list` shows the requests.';
         };
+        readonly 'pairing/not-paired': {
+            readonly meaning: 'There is no such person or platform in the pairing store.';
+            readonly hint: '`hermes pairing list` shows the people and their platforms.';
+        };
         readonly 'pairing/listed': {
             readonly meaning: 'The person is on an allow list that the gateway cannot edit, so the access was not revoked.';
             readonly hint: 'Remove the user id from the setting named, then revoke again.';

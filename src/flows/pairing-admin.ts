@@ -30,9 +30,9 @@ export interface ApprovedPerson {
 export interface PairingAdmin {
   readonly pairing: Pairing
   list(): PairingList
-  /** Throws `pairing/rejected`, `pairing/files-unusable`. @param code the code, or the id of a request */
+  /** Throws `pairing/rejected`, `pairing/not-paired`, `pairing/files-unusable`. @param code the code, or the id of a request */
   approve(platform: string, code: string): ApprovedPerson
-  /** Throws `pairing/rejected` for a person who is not paired, `pairing/listed`, `pairing/files-unusable`, `config/unreadable`. */
+  /** Throws `pairing/not-paired`, `pairing/listed`, `pairing/files-unusable`, `config/unreadable`. */
   revoke(platform: string, userId: string): void
   clearPending(platform?: string): number
 }
@@ -118,7 +118,7 @@ export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
     revoke(platform, userId) {
       checkPlatformName(platform)
       if (!pairing.list().approved.some((one) => one.platform === platform && one.userId === userId)) {
-        throw new HermesError('pairing/rejected', `${userId} is not paired on ${platform}.`, {
+        throw new HermesError('pairing/not-paired', `${userId} is not paired on ${platform}.`, {
           hint: '`hermes pairing list` shows who is. Other people have access by an allow list of the configuration.',
         })
       }
@@ -153,7 +153,7 @@ export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
 
 function checkPlatformName(platform: string): void {
   if (isPlatformName(platform)) return
-  throw new HermesError('pairing/rejected', `${JSON.stringify(platform)} is not the name of a platform.`, {
+  throw new HermesError('pairing/not-paired', `${JSON.stringify(platform)} is not the name of a platform.`, {
     hint: 'Use the name that the message with the code says, such as telegram.',
   })
 }

@@ -30,6 +30,7 @@ const statusByCode: Partial<Record<ErrorCode, number>> = {
   'inbox/refused': 403,
   'http/not-found': 404,
   'pairing/rejected': 404,
+  'pairing/not-paired': 404,
   'pairing/listed': 409,
   'http/method-not-allowed': 405,
   'http/timeout': 408,

@@ -75,6 +75,10 @@ export const errorCatalogue = {
     meaning: 'The code belongs to no request, or no code is accepted now.',
     hint: 'Compare the code with the message. It is valid for one hour; after ten minutes a person can ask for a new one. `hermes pairing list` shows the requests.',
   },
+  'pairing/not-paired': {
+    meaning: 'There is no such person or platform in the pairing store.',
+    hint: '`hermes pairing list` shows the people and their platforms.',
+  },
   'pairing/listed': {
     meaning: 'The person is on an allow list that the gateway cannot edit, so the access was not revoked.',
     hint: 'Remove the user id from the setting named, then revoke again.',

@@ -51,14 +51,14 @@ test('a wrong code, an unknown person and a path as a platform are refused', asy
   const home = homeWith(t)
   codeFor(home, '42')
   const before = readdirSync(home.pairing)
+  assertFailed(await runInProcess(home.root, ['pairing', 'approve', 'telegram', 'AAAAAAAA']), 'pairing/rejected')
   for (const words of [
-    ['approve', 'telegram', 'AAAAAAAA'],
     ['approve', '../../x', 'AAAAAAAA'],
     ['approve', '..', 'AAAAAAAA'],
     ['revoke', 'telegram', '42'],
     ['clear-pending', 'a/b'],
   ])
-    assertFailed(await runInProcess(home.root, ['pairing', ...words]), 'pairing/rejected')
+    assertFailed(await runInProcess(home.root, ['pairing', ...words]), 'pairing/not-paired')
   assertFailed(await runInProcess(home.root, ['pairing', 'approve', 'telegram', '']), 'cli/usage')
   assert.deepEqual(readdirSync(home.pairing), before)
 })
