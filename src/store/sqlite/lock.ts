@@ -2,9 +2,9 @@
  * The lock of a home directory, held by the process that runs turns. The operating system releases it when the process exits
  * for any reason.
  */
-import { DatabaseSync } from 'node:sqlite'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
 import { ensurePrivateFile, toStoreError } from './connection.ts'
+import { openExclusive } from './file-lock.ts'
 
 /** Keep a reference to it: the garbage collector releases an unreachable lock. */
 export interface HomeLock {
@@ -26,18 +26,5 @@ export function lockHome(path: string): HomeLock {
     const isLocked = isHermesError(toStoreError(error), 'store/locked')
     if (isLocked) throw new HermesError('home/locked', `(${path})`, { cause: error })
     throw new HermesError('home/unusable', `(${path}: ${messageOf(error)})`, { cause: error })
-  }
-}
-
-function openExclusive(path: string): DatabaseSync {
-  const db = new DatabaseSync(path, { timeout: 0 })
-  try {
-    // An open exclusive transaction on an empty database is a file lock that does not survive the process.
-    db.exec('pragma journal_mode = delete')
-    db.exec('begin exclusive')
-    return db
-  } catch (error) {
-    db.close()
-    throw error
   }
 }
