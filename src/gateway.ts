@@ -116,6 +116,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     runAgentCommand: (turn, args, signal) => commandRuntime.runAgentCommand(turn, args, signal),
     sandboxReport,
     suspiciousFiles,
+    promptFileProblems: infrastructure.promptFileProblems,
     degraded: () => [
       ...pauseWarnings(core.runningTurns.paused()),
       ...degraded(),

@@ -97,6 +97,63 @@ declare module 'hermes-gateway:agent/environments/environment' {
     }
 }
 
+declare module 'hermes-gateway:agent/memory/contract' {
+    /**
+     * What the tool `memory` asks of the memory, and what it is answered (contract §4.6).
+     */
+    import type { ToolFailure } from 'hermes-gateway:agent/tools/support/result-json';
+    export type MemoryAction = 'add' | 'replace' | 'remove';
+    export type MemoryTarget = 'memory' | 'user';
+    export interface MemoryOperation {
+        readonly action: MemoryAction;
+        /** Of `add` and `replace`. */
+        readonly content?: string | undefined;
+        /** A part of the entry that `replace` and `remove` change. */
+        readonly old_text?: string | undefined;
+    }
+    export interface MemoryRequest {
+        readonly target: MemoryTarget;
+        /** All of them are applied, or none. At least one. */
+        readonly operations: readonly MemoryOperation[];
+    }
+    /** What a memory provider is told. `content` is the new entry, or the one that was removed. */
+    export interface MemoryChange {
+        readonly action: MemoryAction;
+        readonly target: MemoryTarget;
+        readonly content: string;
+    }
+    export interface MemoryFailure extends ToolFailure {
+        readonly code: 'content_required' | 'old_text_required' | 'no_match' | 'ambiguous' | 'entry_too_long' | 'limit_exceeded' | 'content_blocked' | 'memory_unreadable' | 'memory_locked' | 'memory_unwritable' | 'memory_unavailable' | 'not_allowed_for_role' | 'not_approved';
+        /** The beginnings of the entries that `old_text` matches. */
+        readonly matches?: readonly string[];
+    }
+    export interface MemoryAccess {
+        /** Whether an owner must allow this change. False when it would fail anyway. */
+        needsApproval(request: MemoryRequest): boolean;
+        /** Resolves when the change is on disk. Rejects with the signal's reason. */
+        write(request: MemoryRequest, options: WriteOptions): Promise<MemoryAnswer>;
+    }
+    export interface WriteOptions {
+        readonly isApproved: boolean;
+        readonly signal: AbortSignal;
+    }
+    /** What the model is told. */
+    export type MemoryAnswer = {
+        readonly ok: true;
+        readonly usage: string;
+        readonly entryCount: number;
+        readonly changed: boolean;
+        readonly archivedCount: number;
+    }
+    /** `entries` only where the conversation may show them. */
+     | {
+        readonly ok: false;
+        readonly failure: MemoryFailure;
+        readonly entries?: readonly string[];
+        readonly usage?: string;
+    };
+}
+
 declare module 'hermes-gateway:agent/models/provider' {
     /**
      * The contract between the agent loop and a model vendor.
@@ -551,6 +608,26 @@ declare module 'hermes-gateway:agent/models/wire-types' {
     export {};
 }
 
+declare module 'hermes-gateway:agent/tools/support/result-json' {
+    /**
+     * Formats tool results as JSON strings of limited length.
+     */
+    /** Replaces the middle of a long text by a line with the number of characters left out. Never splits a surrogate pair. */
+    export function truncateMiddle(text: string, maxChars: number): string;
+    /**
+     * Serializes a result. When the JSON is longer than `maxChars`, truncates the middle of the text in `field` until it fits,
+     * so that the result stays valid JSON.
+     */
+    export function toResultJson<Value extends Readonly<Record<string, unknown>>>(value: Value, maxChars: number, field?: keyof Value & string): string;
+    /** Why a tool could not do its work: a stable code for programs, and a sentence for the model. */
+    export interface ToolFailure {
+        readonly code: string;
+        readonly reason: string;
+    }
+    /** The result of a tool that could not do its work. */
+    export function toErrorJson({ code, reason }: ToolFailure, more?: Readonly<Record<string, unknown>>): string;
+}
+
 declare module 'hermes-gateway:agent/tools/tool' {
     /**
      * The contract of a tool: a function the model may call.
@@ -560,6 +637,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
     import type { Authority } from 'hermes-gateway:message/authority';
     import type { Transaction } from 'hermes-gateway:store/query';
     import type { Environment, ProcessTable } from 'hermes-gateway:agent/environments/environment';
+    import type { MemoryAccess } from 'hermes-gateway:agent/memory/contract';
     import type { JsonObject } from 'hermes-gateway:agent/models/provider';
     /**
      * `pure`: only reads; runs again after a crash. `idempotent`: running twice equals running once.
@@ -594,6 +672,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly chatMessages?: ChatMessages;
         /** Reads earlier conversations; absent where there are none. */
         readonly recall?: SessionRecall;
+        /** The memory for all later conversations; absent outside of sessions. */
+        readonly memory?: () => Promise<MemoryAccess>;
         /**
          * Stores something in the transaction that stores the result of this call, so that both are stored or neither. The last
          * write of a call counts, and none of a call that fails.

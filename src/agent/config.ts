@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
 import { reasoningEfforts } from '../message/conversation-choices.ts'
 import { compressionConfig } from './compression/config.ts'
+import { memoryConfig } from './memory/config.ts'
 import { toolsetsConfig } from './toolsets/config.ts'
 
 const seconds = z.number().positive()
@@ -66,6 +67,7 @@ export const agentConfig = {
     .describe('Maximum length of one response in tokens. Anthropic requires a limit; the default there is 8192.'),
   ...compressionConfig,
   ...toolsetsConfig,
+  ...memoryConfig,
   agent: z
     .object({
       drain_timeout: seconds.default(30).describe('Seconds that running turns have to finish when the daemon stops.'),

@@ -6,6 +6,7 @@ import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
 import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
+import type { OwnMemory } from '../flows/own-memory.ts'
 import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
 import { createPromptFreezer } from '../flows/session-prompt.ts'
@@ -43,7 +44,8 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   const { outbox, turnResults, runningTurns, events, pluginRegistries, turnInfoOf } = core
   const { middleware, agentHooks, memory, sections } = pluginRegistries
 
-  const agentServices = composeAgentServices(context, core, () => plugins.tools())
+  const ownMemory = composeOwnMemory(context)
+  const agentServices = composeAgentServices(context, core, { pluginTools: () => plugins.tools(), ownMemory })
   const compression = composeCompression(context, core)
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({
@@ -125,7 +127,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
       clock,
       adapter: platforms.adapter,
       // Both are imported with the first session that needs them.
-      knowledge: { memory: async () => '', skills: async () => '' },
+      knowledge: { memory: async (facts) => (await ownMemory()).prompt(facts), skills: async () => '' },
       memory,
       sections,
     }),
@@ -164,6 +166,34 @@ function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn,
   }
 }
 
+/** Loaded with the first new session. */
+function composeOwnMemory(context: AppContext): () => Promise<OwnMemory> {
+  const { options, settings, secrets, promptFileProblems, accountDirectory, clock, log, failpoint } = context
+  let loaded: Promise<OwnMemory> | undefined
+  const load = async () => {
+    const { createOwnMemory } = await import('../flows/own-memory.ts')
+    return createOwnMemory({
+      directory: options.home.memories,
+      settings: () => settings().memory,
+      redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
+      onScanned: (path, ids) => reportScan(context, path, ids),
+      onRead(path, problem) {
+        if (problem === undefined) promptFileProblems.delete(path)
+        else promptFileProblems.set(path, problem)
+      },
+      isShared: accountDirectory.isShared,
+      onWritten: () => undefined,
+      clock,
+      log,
+      failpoint,
+    })
+  }
+  return () => {
+    loaded ??= load()
+    return loaded
+  }
+}
+
 const maxSuspiciousFiles = 20
 
 function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly string[]): void {
@@ -171,7 +201,12 @@ function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly
   else if (suspiciousFiles.size < maxSuspiciousFiles) suspiciousFiles.set(path, ids)
 }
 
-function composeAgentServices(context: AppContext, core: Core, pluginTools: PluginManager['tools']): AgentServices {
+interface AgentParts {
+  readonly pluginTools: PluginManager['tools']
+  readonly ownMemory: () => Promise<OwnMemory>
+}
+
+function composeAgentServices(context: AppContext, core: Core, { pluginTools, ownMemory }: AgentParts): AgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   const { turnNotices, runningTurns } = core
   const isDaemon = options.onlyPlatforms === undefined
@@ -183,6 +218,7 @@ function composeAgentServices(context: AppContext, core: Core, pluginTools: Plug
     commandLine: options.commandLine,
     pluginTools,
     isShared: accountDirectory.isShared,
+    memory: async (turn) => (await ownMemory()).accessOf(turn),
     turnAccess: { secrets, ended: runningTurns.ended, run: context.runAgentCommand },
     modelCalls,
     ...(isDaemon

@@ -43,6 +43,8 @@ export interface AppContext {
   readonly sandboxReport: { reason: string }
   /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */
   readonly suspiciousFiles: Map<string, readonly string[]>
+  /** Files of the system prompt that cannot be used or are too long, by path: what is wrong, for the owner. */
+  readonly promptFileProblems: Map<string, string>
   /** Why the daemon runs degraded; empty when all is well. */
   readonly degraded: () => string[]
   readonly phase: () => GatewayPhase

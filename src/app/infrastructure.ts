@@ -35,6 +35,7 @@ export interface Infrastructure {
   readonly sandboxReport: { reason: string }
   /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */
   readonly suspiciousFiles: Map<string, readonly string[]>
+  readonly promptFileProblems: Map<string, string>
   /** Why the daemon runs degraded; empty when all is well. */
   readonly degraded: () => string[]
   /** Closes the database and the log after a failed start. */
@@ -81,12 +82,14 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   const { people: paired, problems: pairingProblems } = await readPaired(options, clock, log)
   const sandboxReport = { reason: '' }
   const suspiciousFiles = new Map<string, readonly string[]>()
+  const promptFileProblems = new Map<string, string>()
   const degraded = createDegradedReasons({
     configuration: () => [...config.state().degraded, ...pairingProblems],
     replacedFile: detectReplacedFiles([home.databaseFile, home.lockFile]),
     invalidPlatforms: catalogue.invalid,
     terminalBackend: () => config.current().terminal.backend,
     suspiciousFiles,
+    promptFileProblems,
     sandboxProblem: () => sandboxReport.reason,
     slowCommits,
     writeHealth,
@@ -109,6 +112,7 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
     paired,
     sandboxReport,
     suspiciousFiles,
+    promptFileProblems,
     degraded,
     close,
   }

@@ -8,6 +8,7 @@ import type { Environment } from '../agent/environments/environment.ts'
 import { createSessionResourcePool, withVariables } from '../agent/environments/session-resources.ts'
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
+import type { MemoryAccess } from '../agent/memory/contract.ts'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Provider } from '../agent/models/provider.ts'
@@ -26,7 +27,7 @@ import type { SessionRecallService } from './session-recall.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn } from './turn/claim.ts'
 import type { TurnAccess, TurnAccessDeps } from './turn-access.ts'
-import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutClarify } from './turn-tools.ts'
+import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutTool } from './turn-tools.ts'
 
 export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings'> {
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
@@ -45,6 +46,8 @@ export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbo
   chatMessages?(turn: SendingTurn, callId: string): ChatMessages
   /** Opens the search of earlier conversations, for the tool `session_search`. */
   openRecall?(): Promise<SessionRecallService>
+  /** The memory of a turn, for the tool `memory`. Without it, there is none. */
+  readonly memory?: (turn: ToolTurn) => Promise<MemoryAccess>
   /** For the `hermes` of commands in the sandbox. Without it, it refuses everything. */
   readonly turnAccess?: Omit<TurnAccessDeps, 'directory' | 'log'>
 }
@@ -107,7 +110,7 @@ interface ConfiguredModel {
 }
 
 export function createAgentServices(deps: AgentServicesDeps): AgentServices {
-  const { log, settings, isShared } = deps
+  const { log, settings, isShared, memory: memoryOf } = deps
   let configuredModel: Promise<ConfiguredModel> | undefined
   let runtime: ToolRuntime | undefined
   let isSandboxMissing = false
@@ -171,6 +174,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
         ? { chatMessages: deps.chatMessages(turn, call.id) }
         : {}),
       ...(call.name === 'session_search' ? recall.contextOf(turn) : {}),
+      ...(call.name === 'memory' && memoryOf !== undefined ? { memory: () => memoryOf(turn) } : {}),
     }
   }
 
@@ -193,7 +197,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
       const { all, resolve } = await openSessionTools(turn)
       const isAttended = event === undefined || (event.task === undefined && hasWaitingUser(event))
-      const offered = isAttended ? all : withoutClarify(all)
+      const attended = isAttended ? all : withoutTool(all, 'clarify', 'No user can be asked in this turn.')
+      const offered =
+        event?.task === undefined ? attended : withoutTool(attended, 'memory', 'A background task has no memory.')
       const list = toolListOf(settings().roles, authority)
       if (list.every((entry) => entry === '*') && list.length > 0) return offered
       const { withCeiling } = await import('../agent/loop/role-ceiling.ts')

@@ -165,6 +165,8 @@ export interface DegradedReasonsDeps {
   replacedFile(): string | undefined
   /** Files of the system prompt that look like a prompt injection. */
   readonly suspiciousFiles: ReadonlyMap<string, readonly string[]>
+  /** What is wrong with other files of the system prompt, as sentences. */
+  readonly promptFileProblems: ReadonlyMap<string, string>
   readonly invalidPlatforms: PlatformCatalogue['invalid']
   terminalBackend(): string
   /** Why commands have no sandbox; '' for none. */
@@ -191,6 +193,7 @@ export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[]
     }
     for (const [path, ids] of deps.suspiciousFiles)
       reasons.push(`${path} looks like a prompt injection (${ids.join(', ')}); check who wrote it`)
+    reasons.push(...deps.promptFileProblems.values())
     for (const { directory, reason } of deps.invalidPlatforms) reasons.push(`platform folder ${directory}: ${reason}`)
     const backend = deps.terminalBackend()
     if (backend !== 'local' && backend !== 'none') {

@@ -44,13 +44,13 @@ export interface ToolRuntime extends SessionResourcesDeps {
 /** Rejects with a system error when the home cannot be written. */
 export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntime> {
   const { home, log, environment } = deps
-  const { agent, custom_toolsets: customToolsets, delegation, terminal } = deps.settings()
+  const { agent, custom_toolsets: customToolsets, delegation, memory, terminal } = deps.settings()
   const { values, process } = environment()
   const userHome = values['HOME'] ?? home.root
   const commandPolicy = createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny })
   const registry = createToolRegistry({
     directory: new URL('../agent/tools/', import.meta.url),
-    disabledToolsets: [...agent.disabled_toolsets, ...toolsetsNotAvailable(terminal.backend)],
+    disabledToolsets: [...agent.disabled_toolsets, ...toolsetsNotAvailable(terminal.backend), ...toolsetsOff(memory)],
     customToolsets,
     log,
     deps: {
@@ -108,6 +108,10 @@ async function registerPluginTool(
 /** Commands that are to run elsewhere (`terminal.backend`) must not run on this machine. */
 function toolsetsNotAvailable(backend: string): readonly string[] {
   return backend === 'local' ? [] : ['terminal', 'file']
+}
+
+function toolsetsOff(memory: AgentConfig['memory']): readonly string[] {
+  return memory.memory_enabled || memory.user_profile_enabled ? [] : ['memory']
 }
 
 const todoCall = z.object({

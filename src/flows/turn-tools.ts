@@ -95,13 +95,12 @@ async function mayRunWithoutSandbox(
   return terminal.sandbox === 'off' && (list.includes(name) || list.includes(toolset))
 }
 
-/** No user answers the questions of a scheduled turn, a background task or a request of a program. */
-export function withoutClarify(tools: AgentTools): AgentTools {
+/** Without a tool that has no use in this turn: no user answers a background task, for example. `reason` is for the model. */
+export function withoutTool(tools: AgentTools, name: string, reason: string): AgentTools {
   return {
     ...tools,
-    schemas: () => tools.schemas().filter(({ name }) => name !== 'clarify'),
-    prepare: (call) =>
-      call.name === 'clarify' ? { kind: 'invalid', error: 'No user can be asked in this turn.' } : tools.prepare(call),
+    schemas: () => tools.schemas().filter((schema) => schema.name !== name),
+    prepare: (call) => (call.name === name ? { kind: 'invalid', error: reason } : tools.prepare(call)),
   }
 }
 
@@ -113,7 +112,7 @@ function withoutLoneDelegation(schemas: readonly ToolSchema[]): readonly ToolSch
     : []
 }
 
-const uselessForSubagents: ReadonlySet<string> = new Set(['delegate_task', 'clarify', 'send_message'])
+const uselessForSubagents: ReadonlySet<string> = new Set(['delegate_task', 'clarify', 'send_message', 'memory'])
 
 /** Sessions whose list is remembered. For the others it is made again from the stored names. */
 const maxSessions = 10_000

@@ -59,20 +59,12 @@ export const pluginsConfig = {
     })
     .prefault({})
     .describe('Plugins extend or change turns. Only enabled plugins are loaded.'),
-  memory: z
-    .looseObject({
-      provider: z
-        .string()
-        .optional()
-        .describe(
-          'The plugin with the long-term memory, in addition to the built-in memory: `honcho` is `plugins/memory/honcho`.',
-        ),
-    })
-    .prefault({})
-    .describe('Memory of the agent.'),
 } as const
 
-export type PluginsConfig = ConfigOf<typeof pluginsConfig>
+/** With the key of the agent's memory that names a plugin. */
+export type PluginsConfig = ConfigOf<typeof pluginsConfig> & {
+  readonly memory: { readonly provider?: string | undefined }
+}
 export type PluginConfigEntry = z.output<typeof pluginEntrySchema>
 
 /** A plugin without an entry has no settings and no permissions. */

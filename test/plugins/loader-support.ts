@@ -4,6 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { memoryConfig } from '../../src/agent/memory/config.ts'
 import type { MiddlewareRegistrar, Registration } from '../../src/middleware/contract.ts'
 import { type PluginsConfig, pluginsConfig } from '../../src/plugins/config.ts'
 import type { PluginServices } from '../../src/plugins/context.ts'
@@ -66,7 +67,7 @@ export function createTestLoader(t: TestContext, setup: LoaderSetup = {}): TestL
   const ids = [...new Set(Object.keys(setup.files ?? {}).map((path) => dirname(path)))]
   const parsed = (plugins: unknown, memory: unknown): PluginsConfig => ({
     plugins: pluginsConfig.plugins.parse(plugins),
-    memory: pluginsConfig.memory.parse(memory),
+    memory: memoryConfig.memory.parse(memory),
   })
   let settings = parsed(setup.plugins ?? { enabled: ids }, setup.memory ?? {})
   const registrationLog: string[] = []

@@ -4,6 +4,7 @@
 export const builtInToolNames: ReadonlySet<string> = new Set([
   'clarify',
   'delegate_task',
+  'memory',
   'patch',
   'process',
   'read_file',

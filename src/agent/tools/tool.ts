@@ -6,6 +6,7 @@ import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { Environment, ProcessTable } from '../environments/environment.ts'
+import type { MemoryAccess } from '../memory/contract.ts'
 import type { JsonObject } from '../models/provider.ts'
 
 /**
@@ -42,6 +43,8 @@ export interface ToolContext {
   readonly chatMessages?: ChatMessages
   /** Reads earlier conversations; absent where there are none. */
   readonly recall?: SessionRecall
+  /** The memory for all later conversations; absent outside of sessions. */
+  readonly memory?: () => Promise<MemoryAccess>
   /**
    * Stores something in the transaction that stores the result of this call, so that both are stored or neither. The last
    * write of a call counts, and none of a call that fails.

@@ -1,0 +1,76 @@
+/**
+ * What the tool `memory` asks of the memory, and what it is answered (contract §4.6).
+ */
+import type { ToolFailure } from '../tools/support/result-json.ts'
+
+export type MemoryAction = 'add' | 'replace' | 'remove'
+export type MemoryTarget = 'memory' | 'user'
+
+export interface MemoryOperation {
+  readonly action: MemoryAction
+  /** Of `add` and `replace`. */
+  readonly content?: string | undefined
+  /** A part of the entry that `replace` and `remove` change. */
+  readonly old_text?: string | undefined
+}
+
+export interface MemoryRequest {
+  readonly target: MemoryTarget
+  /** All of them are applied, or none. At least one. */
+  readonly operations: readonly MemoryOperation[]
+}
+
+/** What a memory provider is told. `content` is the new entry, or the one that was removed. */
+export interface MemoryChange {
+  readonly action: MemoryAction
+  readonly target: MemoryTarget
+  readonly content: string
+}
+
+export interface MemoryFailure extends ToolFailure {
+  readonly code:
+    | 'content_required'
+    | 'old_text_required'
+    | 'no_match'
+    | 'ambiguous'
+    | 'entry_too_long'
+    | 'limit_exceeded'
+    | 'content_blocked'
+    | 'memory_unreadable'
+    | 'memory_locked'
+    | 'memory_unwritable'
+    | 'memory_unavailable'
+    | 'not_allowed_for_role'
+    | 'not_approved'
+  /** The beginnings of the entries that `old_text` matches. */
+  readonly matches?: readonly string[]
+}
+
+export interface MemoryAccess {
+  /** Whether an owner must allow this change. False when it would fail anyway. */
+  needsApproval(request: MemoryRequest): boolean
+  /** Resolves when the change is on disk. Rejects with the signal's reason. */
+  write(request: MemoryRequest, options: WriteOptions): Promise<MemoryAnswer>
+}
+
+export interface WriteOptions {
+  readonly isApproved: boolean
+  readonly signal: AbortSignal
+}
+
+/** What the model is told. */
+export type MemoryAnswer =
+  | {
+      readonly ok: true
+      readonly usage: string
+      readonly entryCount: number
+      readonly changed: boolean
+      readonly archivedCount: number
+    }
+  /** `entries` only where the conversation may show them. */
+  | {
+      readonly ok: false
+      readonly failure: MemoryFailure
+      readonly entries?: readonly string[]
+      readonly usage?: string
+    }

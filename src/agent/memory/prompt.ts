@@ -1,0 +1,105 @@
+/**
+ * The memory in the system prompt (contract §4.6). The prompt of a session is frozen, so that later changes of the files are
+ * part of later sessions.
+ */
+import { join } from 'node:path'
+import type { Logger } from '../../lib/log.ts'
+import { blockedText, scan } from '../context-files/scan.ts'
+import { type MemoryReader, readableTargets, writableTargets } from './access.ts'
+import type { MemorySettings } from './config.ts'
+import type { MemoryTarget } from './contract.ts'
+import { countChars, formatEntries, formatUsage, memoryFileNames, withThousands } from './entries.ts'
+import { readMemory } from './read-memory.ts'
+
+export interface MemoryPromptDeps {
+  /** `$HERMES_HOME/memories` */
+  readonly directory: string
+  readonly settings: () => MemorySettings
+  /** Takes the gateway's own secrets out of a text. */
+  redact(text: string): string
+  /** What the scan of a file found; empty for a harmless file. */
+  onScanned(path: string, ids: readonly string[]): void
+  /** A file that cannot be used, or is too long; undefined when all is well. */
+  onRead(path: string, problem: string | undefined): void
+  readonly log: Logger
+}
+
+const rule = '═'.repeat(46)
+const titles: Readonly<Record<MemoryTarget, string>> = {
+  memory: 'MEMORY (your personal notes)',
+  user: 'USER PROFILE (who the user is)',
+}
+
+/** When to write, for a session with the tool. */
+const guidance =
+  'Save lasting facts with the tool memory: preferences, corrections, the environment. Not the progress of a task, and nothing that is easy to look up. What you save is here from the next conversation on.'
+
+/** The blocks for a new session; '' for none. Never rejects. */
+export async function memoryPrompt(
+  deps: MemoryPromptDeps,
+  reader: MemoryReader & { readonly toolNames: readonly string[] },
+): Promise<string> {
+  const { authority, isBackground, toolNames } = reader
+  const canWrite =
+    toolNames.includes('memory') && !isBackground && writableTargets(deps.settings(), authority).length > 0
+  const blocks = readableTargets(deps.settings(), reader).map((target) => memoryBlock(deps, target))
+  return [canWrite ? guidance : '', ...blocks].filter((text) => text !== '').join('\n\n')
+}
+
+function memoryBlock(
+  { directory, settings, redact, onScanned, onRead, log }: MemoryPromptDeps,
+  target: MemoryTarget,
+): string {
+  const name = memoryFileNames[target]
+  const path = join(directory, name)
+  const file = readMemory(directory, target)
+  if (!file.ok) {
+    onScanned(path, [])
+    onRead(path, `${path} is not used: ${file.reason}`)
+    log.warn({ event: 'memory.unreadable', path, reason: file.reason }, 'a memory file is not in the prompt')
+    return ''
+  }
+  const limit = limitOf(settings(), target)
+  onRead(path, lengthProblem(path, file.entries, limit))
+  const ids = scan(file.text, 'strict')
+  onScanned(path, ids)
+  if (ids.length === 0)
+    return formatBlock(
+      target,
+      file.entries.map((entry) => redact(entry)),
+      limit,
+    )
+  log.warn({ event: 'memory.blocked', path, ids }, 'a memory file may contain instructions of an attacker')
+  return blockedText(name, ids)
+}
+
+export function limitOf(settings: MemorySettings, target: MemoryTarget): number {
+  return target === 'memory' ? settings.memory_char_limit : settings.user_char_limit
+}
+
+/** Only an edit by hand, or a lower limit, makes a file too long. */
+export function lengthProblem(path: string, entries: readonly string[], limit: number): string | undefined {
+  const chars = countChars(formatEntries(entries))
+  if (chars <= limit) return undefined
+  return `${path} has ${withThousands(chars)} characters, of which ${withThousands(limit)} are allowed: the agent can add nothing`
+}
+
+/** '' without entries. */
+export function formatBlock(target: MemoryTarget, entries: readonly string[], limit: number): string {
+  if (entries.length === 0) return ''
+  const text = formatEntries(entries)
+  const over = countChars(text) > limit ? ' ⚠ OVER BUDGET' : ''
+  const header = `${titles[target]} [${formatUsage(entries, limit)}${over}]`
+  return `${rule}\n${header}\n${rule}\n${cutToCap(text, limit)}`
+}
+
+/** What a hand has made much too long must not fill the prompt. The beginning and the end stay, as in Hermes. */
+function cutToCap(text: string, limit: number): string {
+  const chars = [...text]
+  const cap = Math.max(limit * 2, 4_000)
+  if (chars.length <= cap) return text
+  const head = Math.floor(cap * 0.7)
+  const tail = Math.floor(cap * 0.2)
+  const note = `[... ${withThousands(chars.length - head - tail)} characters left out: the file is longer than its limit ...]`
+  return `${chars.slice(0, head).join('')}\n\n${note}\n\n${chars.slice(-tail).join('')}`
+}

@@ -1,0 +1,92 @@
+/**
+ * A memory in a temporary directory, changed by calls of the tool `memory`.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { MemoryReader } from '../../../src/agent/memory/access.ts'
+import { type MemorySettings, memoryConfig } from '../../../src/agent/memory/config.ts'
+import type { MemoryChange } from '../../../src/agent/memory/contract.ts'
+import { createMemoryAccess } from '../../../src/agent/memory/memory-access.ts'
+import { createMemoryStore, type MemoryStoreDeps } from '../../../src/agent/memory/memory-store.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import type { Role } from '../../../src/message/authority.ts'
+import { withFileLock } from '../../../src/store/sqlite/file-lock.ts'
+import { ownerAuthority } from '../../kit/authority.ts'
+import { createWorkbench, type Result } from '../tools/workbench.ts'
+
+export interface TestMemory {
+  /** The directory of the files. */
+  readonly directory: string
+  readonly settings: () => MemorySettings
+  /** Replaces the section `memory` of the configuration. */
+  configure(section: Readonly<Record<string, unknown>>): void
+  /** Calls the tool as the loop does. */
+  call(args: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<Result>
+  /** Whether an owner would be asked first. */
+  asks(args: Readonly<Record<string, unknown>>, reader?: MemoryReader): Promise<boolean>
+  /** What providers were told. */
+  readonly told: readonly MemoryChange[]
+  /** The content of a file. */
+  text(name?: string): string
+  /** Replaces a file, as an editor does. */
+  edit(text: string | Uint8Array, name?: string): void
+}
+
+interface CallOptions {
+  readonly reader?: MemoryReader
+  readonly isApproved?: boolean
+  readonly maxResultChars?: number
+}
+
+/** A person in a direct message. */
+export function readerWith(role: Role, more: Partial<MemoryReader> = {}): MemoryReader {
+  return { authority: { ...ownerAuthority, role }, isShared: false, isBackground: false, ...more }
+}
+
+export async function createTestMemory(t: TestContext, more: Partial<MemoryStoreDeps> = {}): Promise<TestMemory> {
+  const bench = await createWorkbench()
+  t.after(() => bench[Symbol.asyncDispose]())
+  const tools = await bench.registry.load()
+  const directory = join(bench.home, 'memories')
+  const told: MemoryChange[] = []
+  let section = memoryConfig.memory.parse({})
+  const settings = () => section
+  const store = createMemoryStore({
+    directory,
+    settings,
+    lock: withFileLock,
+    clock: () => Date.UTC(2026, 0, 2),
+    log: silentLog,
+    failpoint: () => undefined,
+    ...more,
+  })
+  const memoryOf = (reader = readerWith('owner')) => {
+    const access = createMemoryAccess({ store, settings, reader, onWritten: (change) => told.push(change) })
+    return async () => access
+  }
+  return {
+    directory,
+    settings,
+    configure(changed) {
+      section = memoryConfig.memory.parse(changed)
+    },
+    call: (args, { reader, isApproved = false, maxResultChars = 50_000 } = {}) =>
+      bench.run('memory', args, {
+        memory: memoryOf(reader),
+        limits: { maxResultChars },
+        ...(isApproved ? { isApproved } : {}),
+      }),
+    async asks(args, reader) {
+      const parsed = tools.parse('memory', args)
+      if (!parsed.ok) throw new Error(parsed.error)
+      return (await parsed.call.approval?.({ ...bench.context, memory: memoryOf(reader) })) !== undefined
+    },
+    told,
+    text: (name = 'MEMORY.md') => readFileSync(join(directory, name), 'utf8'),
+    edit(text, name = 'MEMORY.md') {
+      mkdirSync(directory, { recursive: true })
+      writeFileSync(join(directory, name), text)
+    },
+  }
+}
