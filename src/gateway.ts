@@ -121,6 +121,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
       ...pauseWarnings(core.runningTurns.paused()),
       ...degraded(),
       ...memoryProblems(),
+      ...agentRuntime.toolsetCheck.problems(),
       ...hungCallsWarnings(modelCalls.blockingCalls()),
     ],
     phase: () => state.phase,
@@ -136,13 +137,12 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
   }
   const core = composeCore(context, () => agentRuntime.agentServices.approvalModel())
   const agentRuntime = composeAgent(context, core)
-  const { agentServices, plugins } = agentRuntime
+  const { plugins } = agentRuntime
   const commandRuntime = composeCommandRuntime(context, core, agentRuntime)
   const { runCommand } = commandRuntime
   const extensionWatcher = createExtensionWatcher({ home: options.home, syncPlugins: plugins.sync, log })
   const endpoints = composeEndpoints(context, core, {
-    agentServices,
-    plugins,
+    ...agentRuntime,
     url: () => state.url,
     initialConnectPending: () => state.initialConnectPending,
     changedPlatforms: extensionWatcher.changedPlatforms,
@@ -215,6 +215,7 @@ function run(parts: Parts): Gateway {
   const maxTotalBytes = () => settings().media.max_total_mb * 1_048_576
   void runRetention({ store, outbox, mediaDirectory, maxTotalBytes, clock, log, settings: retention, sleep }, stopping)
   followConfiguration(parts)
+  void pluginsLoaded().then(() => reviewToolsets(parts))
   if (isDaemon) {
     void pluginsLoaded().then(async () => {
       if (state.phase === 'ready') await pluginRegistries.daemons.start()
@@ -265,6 +266,7 @@ function followConfiguration(parts: Parts): void {
     if (options.onlyPlatforms === undefined) void checkSandbox(parts)
     core.hooks.applyConfig()
     agentRuntime.plugins.reconfigured(changed)
+    void reviewToolsets(parts)
     const before = accountDirectory.list()
     endpoints.supervisor
       .apply(accountDirectory.refresh())
@@ -278,6 +280,19 @@ function followConfiguration(parts: Parts): void {
         log.error({ event: 'access.messages_not_ended', err: error }, 'messages of revoked people were not ended'),
       )
   })
+}
+
+/** Never rejects. */
+async function reviewToolsets({ context, agentRuntime }: Parts): Promise<void> {
+  const { log } = context
+  const { toolsetCheck } = agentRuntime
+  try {
+    await toolsetCheck.review()
+    const problems = toolsetCheck.problems()
+    if (problems.length > 0) log.warn({ event: 'tools.toolset_unknown', problems }, 'a list of toolsets names nothing')
+  } catch (error) {
+    log.error({ event: 'tools.toolset_check_failed', err: error }, 'the lists of toolsets could not be checked')
+  }
 }
 
 function restartDeps({ context, core }: Pick<Parts, 'context' | 'core'>) {

@@ -84,7 +84,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   }
 
   async function receive(request: Request): Promise<Response> {
-    const { chat, id, text, attended } = await parseBody(request)
+    const { chat, id, text, attended, toolsets } = await parseBody(request)
     const chatId = parseId('chat', chat)
     const messageId = parseId('id', id)
     if (typeof text !== 'string' || text.trim() === '') throw badRequest('text', 'a non-empty string', text)
@@ -96,6 +96,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       timestamp: context.clock(),
       // No user is present who could answer a question.
       ...(attended === false ? { metadata: { attended: 'no', notices: 'yes' } } : {}),
+      ...(toolsets === undefined ? {} : { toolsets: parseToolsets(toolsets) }),
     }
     const accepted = await context.accept(event, [brand<EventKey>(`cli:${chatId}:${messageId}`)])
     if (accepted.status === 'refused') throw new HermesError('inbox/refused', accepted.reason)
@@ -158,6 +159,12 @@ async function parseBody(request: Request): Promise<Readonly<Record<string, unkn
 function parseId(field: string, value: unknown): string {
   if (typeof value === 'string' && /^[\w.@-]{1,128}$/.test(value)) return value
   throw badRequest(field, 'at most 128 letters, digits, . _ @ -', value)
+}
+
+function parseToolsets(value: unknown): readonly string[] {
+  const isList = Array.isArray(value) && value.length <= 100
+  if (isList && value.every((name) => typeof name === 'string' && name.length <= 200)) return value
+  throw badRequest('toolsets', 'a list of names', value)
 }
 
 function parseSeq(value: unknown): number {

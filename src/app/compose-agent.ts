@@ -4,12 +4,14 @@
 import { createAgent } from '../agent/agent.ts'
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
+import type { AgentRoutesDeps } from '../flows/agent-routes.ts'
 import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { OwnMemory } from '../flows/own-memory.ts'
 import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
-import { createPromptFreezer } from '../flows/session-prompt.ts'
+import { createPromptFreezer, type SessionPromptDeps } from '../flows/session-prompt.ts'
+import { createToolsetCheck, type ToolsetCheck } from '../flows/toolset-check.ts'
 import { createAttachmentPreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
@@ -30,7 +32,8 @@ import type { Core } from './compose-core.ts'
 import { composePluginManager } from './compose-plugins.ts'
 import type { AppContext } from './context.ts'
 
-export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'> {
+export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'>, AgentRoutesDeps {
+  readonly toolsetCheck: ToolsetCheck
   /** Runs the turns of one session. */
   runTurn(key: SessionKey, signal: AbortSignal): Promise<void>
   readonly agentServices: AgentServices
@@ -88,6 +91,22 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     failpoint,
     reset: { settings, open: openReset },
   })
+  const promptDeps: SessionPromptDeps = {
+    home: options.home,
+    store,
+    settings,
+    accountDirectory,
+    agentServices,
+    redact: createRedactor({ secrets: context.secrets.distinctive, knownOnly: true }),
+    onScanned: (path, ids) => reportScan(context, path, ids),
+    log,
+    clock,
+    adapter: platforms.adapter,
+    // Both are imported with the first session that needs them.
+    knowledge: { memory: async (facts) => (await ownMemory()).prompt(facts), skills: async () => '' },
+    memory,
+    sections,
+  }
   const runTurn = createTurnRunner({
     journal,
     agent,
@@ -115,22 +134,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
       askUser: core.approvals.askUserFor({ turnId: turn.id, callId: call.id }),
     }),
     openSubagentWorkspace: agentServices.openSubagentWorkspace,
-    freezePrompt: createPromptFreezer({
-      home: options.home,
-      store,
-      settings,
-      accountDirectory,
-      agentServices,
-      redact: createRedactor({ secrets: context.secrets.distinctive, knownOnly: true }),
-      onScanned: (path, ids) => reportScan(context, path, ids),
-      log,
-      clock,
-      adapter: platforms.adapter,
-      // Both are imported with the first session that needs them.
-      knowledge: { memory: async (facts) => (await ownMemory()).prompt(facts), skills: async () => '' },
-      memory,
-      sections,
-    }),
+    freezePrompt: createPromptFreezer(promptDeps),
     compression,
     describeErrorOrigin: middleware.errorOrigin,
     turnInfoOf,
@@ -147,7 +151,16 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     failpoint,
   })
 
-  return { runTurn, compressSession: compression.compressSession, agentServices, plugins, runningSubagents }
+  return {
+    runTurn,
+    compressSession: compression.compressSession,
+    agentServices,
+    plugins,
+    runningSubagents,
+    toolsetCheck: createToolsetCheck(settings, plugins.tools),
+    knownTools: async () => (await import('../flows/known-tools.ts')).knownTools(plugins.tools()),
+    previewPrompt: async (platform) => (await import('../flows/prompt-preview.ts')).previewPrompt(promptDeps, platform),
+  }
 }
 
 /** Loaded with the first message to another chat. */

@@ -4,6 +4,7 @@
  */
 
 import { type AdminRoutesDeps, adminRoutes } from '../flows/admin-routes.ts'
+import { type AgentRoutesDeps, agentRoutes } from '../flows/agent-routes.ts'
 import { hookRoutes } from '../flows/hook-routes.ts'
 import { createPlatformContext, type PlatformContextDeps } from '../flows/platform-context.ts'
 import { pluginRoutes } from '../flows/plugin-routes.ts'
@@ -22,7 +23,7 @@ import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
 import type { GatewayOptions } from './options.ts'
 
-export interface EndpointsDeps extends Pick<AgentRuntime, 'agentServices' | 'plugins'> {
+export interface EndpointsDeps extends Pick<AgentRuntime, 'agentServices' | 'plugins' | keyof AgentRoutesDeps> {
   /** Where HTTP listens; '' before it does. */
   url(): string
   /** Platforms are connecting for the first time. */
@@ -105,7 +106,7 @@ interface HttpParts {
 function composeHttp(
   context: AppContext,
   core: Core,
-  { plugins, initialConnectPending }: EndpointsDeps,
+  { plugins, initialConnectPending, knownTools, previewPrompt }: EndpointsDeps,
   { token, status, health }: HttpParts,
 ): HttpServer {
   const { options, config, settings, store, phase, degraded, redact, clock, log } = context
@@ -150,6 +151,7 @@ function composeHttp(
       }),
       ...hookRoutes(hooks, redact),
       ...pluginRoutes(plugins, config.reload, redact),
+      ...agentRoutes({ knownTools, previewPrompt }),
     ],
   })
 }

@@ -14,6 +14,8 @@ export interface ChatClientOptions {
   readonly fetch: typeof fetch
   /** The name of the conversation: letters, digits and . _ @ -, at most 128 characters. Default: a new conversation. */
   readonly chat?: string
+  /** The toolsets of a new conversation. */
+  readonly toolsets?: readonly string[]
   readonly newId?: () => string
   readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
@@ -86,7 +88,8 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     chat,
     async send(text, signal, unattended = false) {
       const alone = unattended ? { attended: false } : {}
-      const response = await call('/cli/messages', signal, { chat, id: newId(), text, ...alone })
+      const limited = options.toolsets === undefined ? {} : { toolsets: options.toolsets }
+      const response = await call('/cli/messages', signal, { chat, id: newId(), text, ...alone, ...limited })
       return acceptedSchema.parse(await response.json()).seq
     },
     async waitForResult(seq, signal) {

@@ -16,6 +16,8 @@ export interface ChatOptions {
   readonly query?: string | true
   /** The conversation to continue. Default: a new one. */
   readonly session?: string
+  /** The toolsets of a new conversation, separated by commas. */
+  readonly toolsets?: string
 }
 
 /** The gateway that the chat uses. */
@@ -34,7 +36,8 @@ interface ChatEndpoint {
 }
 
 /** Sets the exit code: 0, 1 for a failure, 130 when interrupted. Throws when the chat cannot start. */
-export async function chat(context: CliContext, { query: requested, session }: ChatOptions): Promise<void> {
+export async function chat(context: CliContext, options: ChatOptions): Promise<void> {
+  const { query: requested, session } = options
   const query = requested === true || requested === '-' ? await text(context.input) : requested
   if (query?.trim() === '') throw new HermesError('cli/usage', 'The question is empty.')
   if (session !== undefined && !/^[\w.@-]{1,128}$/.test(session)) {
@@ -44,10 +47,13 @@ export async function chat(context: CliContext, { query: requested, session }: C
   try {
     const endpoint = await openEndpoint(context)
     try {
+      const toolsets =
+        options.toolsets === undefined ? undefined : await readToolsets(options.toolsets, endpoint, context)
       const client = createChatClient({
         baseUrl: endpoint.url,
         token: endpoint.token,
         fetch,
+        ...(toolsets === undefined ? {} : { toolsets }),
         ...(session === undefined ? {} : { chat: session }),
       })
       const { signal } = signals
@@ -87,6 +93,19 @@ async function openEndpoint(context: CliContext): Promise<ChatEndpoint> {
     warnings: () => [],
     close: () => Promise.resolve(),
   }
+}
+
+/** Throws `cli/usage`, `cli/not-found`. */
+async function readToolsets(text: string, { url, token }: ChatEndpoint, context: CliContext): Promise<string[]> {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  if (names.length === 0) throw new HermesError('cli/usage', '--toolsets names no toolset.')
+  const { assertToolsetsExist, fetchTools } = await import('./known-toolsets.ts')
+  const { config } = await readSettings(context)
+  assertToolsetsExist(names, await fetchTools(url, token), config.current().custom_toolsets)
+  return names
 }
 
 function printGreeting(context: CliContext, { model, degraded }: ChatEndpoint): void {

@@ -94,7 +94,8 @@ function addChatCommands(root: Command, context: CliContext): void {
       'ask one question, print only the answer, and exit; without a text, or with -, the question is read from stdin',
     )
     .option('--session <name>', 'continue or start the conversation with this name')
-    .action(async (options: { query?: string | true; session?: string }) => {
+    .option('-t, --toolsets <names>', 'offer a new conversation only these toolsets, separated by commas')
+    .action(async (options: { query?: string | true; session?: string; toolsets?: string }) => {
       const { chat } = await import('./chat.ts')
       await chat(context, options)
     })
@@ -138,6 +139,7 @@ function addInspectCommands(root: Command, context: CliContext): void {
       const { doctor } = await import('./doctor.ts')
       await doctor(context, options)
     })
+  addPromptCommand(root, context)
   const sessions = createGroup(root, 'sessions', 'stored conversations')
   sessions
     .command('list')
@@ -171,6 +173,7 @@ function addMaintainCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Maintain:')
   addConfigCommands(root, context)
   addProfileCommands(root, context)
+  addToolCommands(root, context)
   addApprovalCommands(root, context)
   addPairingCommands(root, context)
   const inbox = createGroup(root, 'inbox', 'accepted messages: dead letters, and how each one ended')
@@ -225,6 +228,50 @@ function addMaintainCommands(root: Command, context: CliContext): void {
     .action(() => {
       context.output.write(`${context.version}\n`)
     })
+}
+
+function addPromptCommand(root: Command, context: CliContext): void {
+  createGroup(root, 'prompt', 'what the model is told before a conversation')
+    .command('show')
+    .summary('show the system prompt of a new conversation, layer by layer')
+    .description(
+      'Shows what a direct message of an owner would begin a conversation with: the layers of the system prompt with their sizes, what is added at each call, and the tools. Nothing is stored. Without a running gateway, one is started for the moment.',
+    )
+    .option('--platform <name>', 'the platform of the message', 'cli')
+    .option(...json)
+    .action(async (options: JsonOption & { readonly platform: string }) =>
+      (await import('./prompt.ts')).promptShow(context, options),
+    )
+}
+
+function addToolCommands(root: Command, context: CliContext): void {
+  const tools = createGroup(root, 'tools', 'which tools the model is offered')
+  const platform = ['--platform <name>', 'only on this platform'] as const
+  tools
+    .command('list')
+    .description('list the toolsets with their tools, and whether a new conversation is offered them')
+    .option(...platform)
+    .option(...json)
+    .action(async (options: JsonOption & { platform?: string }) =>
+      (await import('./tools.ts')).toolsList(context, options),
+    )
+  tools
+    .command('enable <names...>')
+    .description('offer toolsets or tools to new conversations; edits config.yaml')
+    .option(...platform)
+    .action(async (names: string[], options: { platform?: string }) =>
+      (await import('./tools.ts')).toolsEnable(context, names, options),
+    )
+  tools
+    .command('disable <names...>')
+    .summary('take toolsets or tools away; edits config.yaml')
+    .description(
+      'Takes toolsets or tools away: on all platforms with `agent.disabled_toolsets`, which counts at once, or on one platform for new conversations.',
+    )
+    .option(...platform)
+    .action(async (names: string[], options: { platform?: string }) =>
+      (await import('./tools.ts')).toolsDisable(context, names, options),
+    )
 }
 
 function addProfileCommands(root: Command, context: CliContext): void {

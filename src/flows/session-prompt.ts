@@ -72,7 +72,7 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
 }
 
 /** The system prompt of a new session. Stores nothing. */
-async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn): Promise<readonly PromptLayer[]> {
+export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn): Promise<readonly PromptLayer[]> {
   const { accountDirectory, agentServices, knowledge, memory, sections, clock } = deps
   const { sessionId, authority } = turn
   const { source, seed, task } = turn.event

@@ -117,3 +117,8 @@ const toolsOfTable: ReadonlySet<string> = new Set(Object.values(toolsets).flatMa
 export function isToolOfTable(name: string): boolean {
   return toolsOfTable.has(name)
 }
+
+/** The toolset to which a built-in tool belongs; '' for any other tool. */
+export function toolsetOfTool(tool: string): string {
+  return Object.entries(toolsets).find(([, { tools }]) => tools.includes(tool))?.[0] ?? ''
+}

@@ -1,0 +1,42 @@
+/**
+ * Checks the names of toolsets on the command line.
+ */
+import { z } from 'zod'
+import { type CustomToolsets, findUnknownEntries, type SelectableTool } from '../agent/toolsets/select-tools.ts'
+import { HermesError } from '../lib/errors.ts'
+import { readErrorResponse, toUnreachableError } from './api-errors.ts'
+
+const responseSchema = z.looseObject({
+  tools: z.array(z.looseObject({ name: z.string(), toolset: z.string() })),
+})
+
+/** Reads the response of `GET /api/tools`. Throws `cli/incompatible-response`. */
+export function parseTools(body: unknown): readonly SelectableTool[] {
+  const response = responseSchema.safeParse(body)
+  if (response.success) return response.data.tools
+  throw new HermesError('cli/incompatible-response', '', { cause: response.error })
+}
+
+/** The tools of a gateway. Throws `cli/no-daemon`, `cli/incompatible-response` or the gateway's error. */
+export async function fetchTools(baseUrl: string, token: string): Promise<readonly SelectableTool[]> {
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await fetch(new URL('/api/tools', baseUrl), { headers }).catch((error: unknown) => {
+    throw toUnreachableError(error)
+  })
+  if (!response.ok) throw await readErrorResponse(response)
+  return parseTools(await response.json())
+}
+
+/** Throws `cli/not-found` with the most similar name. */
+export function assertToolsetsExist(
+  names: readonly string[],
+  tools: readonly SelectableTool[],
+  custom: CustomToolsets,
+): void {
+  const [unknown] = findUnknownEntries(names, tools, custom)
+  if (unknown === undefined) return
+  const question = unknown.nearest === null ? '.' : `; did you mean ${unknown.nearest}?`
+  throw new HermesError('cli/not-found', `There is no toolset or tool ${JSON.stringify(unknown.name)}${question}`, {
+    hint: '`hermes tools list` shows the toolsets. Tools of plugins are known while the gateway runs.',
+  })
+}

@@ -1,0 +1,87 @@
+/**
+ * `hermes prompt show`: what a new conversation would be given, layer by layer.
+ */
+import { z } from 'zod'
+import { HermesError } from '../lib/errors.ts'
+import { toVisibleText } from '../lib/visible-text.ts'
+import { readErrorResponse, toUnreachableError } from './api-errors.ts'
+import type { CliContext } from './context.ts'
+import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
+import { createDisplay, type Display, toSingleLine } from './display.ts'
+import { startEmbeddedGateway } from './embedded-gateway.ts'
+import { readSettings } from './settings.ts'
+
+const sizeFields = { bytes: z.number(), tokens: z.number() }
+const textSchema = z.looseObject({ name: z.string(), text: z.string(), ...sizeFields })
+
+/** The response of `GET /api/prompt`. Loose, because the daemon may be older or newer. */
+const previewSchema = z.looseObject({
+  platform: z.string(),
+  layers: z.array(textSchema),
+  prompt: z.looseObject(sizeFields),
+  tools: z.array(z.looseObject({ name: z.string(), ...sizeFields })),
+})
+type Preview = z.output<typeof previewSchema>
+
+/** Throws `http/not-found` for a platform that does not exist, and the errors of a start without a running gateway. */
+export async function promptShow(
+  context: CliContext,
+  { platform, json }: { readonly platform: string; readonly json: boolean },
+): Promise<void> {
+  const preview = await readPreview(context, platform)
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(preview)
+  printPreview(display, preview)
+}
+
+async function readPreview(context: CliContext, platform: string): Promise<Preview> {
+  const settings = await readSettings(context)
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  if (daemon !== undefined) {
+    warnVersionMismatch(context, daemon)
+    return await fetchPreview(daemon, platform)
+  }
+  const gateway = await startEmbeddedGateway(context)
+  try {
+    for (const { id, state, reason } of gateway.plugins)
+      context.errors.write(`hermes: ${toSingleLine(`plugin ${id} (${state}): ${reason}`)}\n`)
+    return await fetchPreview(gateway, platform)
+  } finally {
+    await gateway.close()
+  }
+}
+
+/** The tools may have to be loaded first. */
+const timeoutMs = 60_000
+
+async function fetchPreview(gateway: { readonly url: string; readonly token: string }, platform: string) {
+  const url = new URL(`/api/prompt?platform=${encodeURIComponent(platform)}`, gateway.url)
+  const headers = { authorization: `Bearer ${gateway.token}` }
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs) }).catch((error: unknown) => {
+    throw toUnreachableError(error)
+  })
+  if (!response.ok) throw await readErrorResponse(response)
+  const preview = previewSchema.safeParse(await response.json())
+  if (preview.success) return preview.data
+  throw new HermesError('cli/incompatible-response', '', { cause: preview.error })
+}
+
+function printPreview(display: Display, { layers, prompt, tools }: Preview): void {
+  for (const { name, text, ...size } of layers) {
+    display.line(display.tone('strong', `── ${toSingleLine(name)}: ${describeSize(size)}`))
+    for (const line of text.split('\n')) display.line(toVisibleText(line, { keepsMarks: true }))
+    display.line()
+  }
+  const toolSize = {
+    bytes: tools.reduce((sum, { bytes }) => sum + bytes, 0),
+    tokens: tools.reduce((sum, { tokens }) => sum + tokens, 0),
+  }
+  display.line(display.tone('strong', `── ${tools.length} tools: ${describeSize(toolSize)}`))
+  display.line(toSingleLine(tools.map(({ name }) => name).join(', ')))
+  display.line()
+  display.line(`The system prompt has ${describeSize(prompt)}.`)
+}
+
+function describeSize({ bytes, tokens }: { readonly bytes: number; readonly tokens: number }): string {
+  return `${bytes} bytes, about ${tokens} tokens`
+}

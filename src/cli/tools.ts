@@ -1,0 +1,217 @@
+/**
+ * `hermes tools`: the toolsets that the model is offered, and which of them the configuration takes away. Edits keep the
+ * comments of config.yaml; a running gateway follows the file.
+ */
+import {
+  type CustomToolsets,
+  type SelectableTool,
+  selectDisabledTools,
+  selectTools,
+} from '../agent/toolsets/select-tools.ts'
+import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
+import { knownTools } from '../flows/known-tools.ts'
+import { findClosestMatch } from '../lib/did-you-mean.ts'
+import { HermesError } from '../lib/errors.ts'
+import type { CliContext } from './context.ts'
+import { findRunningDaemon } from './daemon.ts'
+import { createDisplay, toSingleLine } from './display.ts'
+import { assertToolsetsExist, parseTools } from './known-toolsets.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+interface ToolsOptions {
+  readonly platform?: string
+}
+
+interface KnownToolsets {
+  readonly tools: readonly SelectableTool[]
+  readonly settings: Settings
+}
+
+/** Tools of plugins are known to a running gateway only. Throws what `findRunningDaemon` throws, and `home/unusable`. */
+async function loadToolsets(context: CliContext): Promise<KnownToolsets> {
+  const settings = await readSettings(context)
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  if (daemon === undefined) return { settings, tools: knownTools([]) }
+  return { settings, tools: parseTools(await daemon.request('/api/tools')) }
+}
+
+/** Throws `cli/not-found` for a platform that does not exist. */
+export async function toolsList(
+  context: CliContext,
+  { platform, json }: ToolsOptions & { readonly json: boolean },
+): Promise<void> {
+  const known = await loadToolsets(context)
+  if (platform !== undefined) assertPlatformExists(platform, known.settings)
+  const rows = listToolsets(known, platform)
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(rows)
+  display.table(
+    ['TOOLSET', 'STATE', 'TOOLS'],
+    rows.map(({ name, state, tools }) => [
+      toSingleLine(name),
+      { text: state, tone: state === 'on' ? 'good' : 'dim' },
+      toSingleLine(tools.join(', ')),
+    ]),
+  )
+  if (!display.isTerminal) return
+  const others = Object.keys(known.settings.config.current().platform_toolsets).filter((name) => name !== platform)
+  display.line()
+  if (others.length > 0)
+    display.line(`Platforms with a list of their own: ${toSingleLine(others.join(', '))} (--platform).`)
+  display.line('`hermes tools disable <toolset> [--platform <name>]` takes one away for new conversations.')
+}
+
+interface ListedToolset {
+  readonly name: string
+  /** `partly`: some of its tools are taken away. */
+  readonly state: 'on' | 'off' | 'partly'
+  /** Those that exist here. */
+  readonly tools: readonly string[]
+}
+
+/** The toolsets with tools that exist here; neither those of platforms nor those that consist of others. */
+function listToolsets({ tools, settings }: KnownToolsets, platform: string | undefined): readonly ListedToolset[] {
+  const { custom_toolsets: custom } = settings.config.current()
+  const offered = offeredTools({ tools, settings }, platform)
+  const names = new Set([...tools.map(({ toolset }) => toolset), ...Object.keys(custom)])
+  return [...names].sort().flatMap((name): ListedToolset[] => {
+    const own = [...selectTools([name], tools, custom)].sort()
+    const available = own.filter((tool) => offered.has(tool)).length
+    if (own.length === 0) return []
+    return [{ name, state: available === own.length ? 'on' : available === 0 ? 'off' : 'partly', tools: own }]
+  })
+}
+
+/** What a new conversation is offered. Undefined as platform: one without a list of its own. */
+function offeredTools({ tools, settings }: KnownToolsets, platform: string | undefined): ReadonlySet<string> {
+  const { agent, custom_toolsets: custom } = settings.config.current()
+  const disabled = selectDisabledTools(agent.disabled_toolsets, tools, custom)
+  return new Set([...selectTools(listOf(settings, platform), tools, custom)].filter((name) => !disabled.has(name)))
+}
+
+function listOf({ config }: Settings, platform: string | undefined): readonly string[] {
+  const { toolsets: common, platform_toolsets } = config.current()
+  if (platform !== undefined && Object.hasOwn(platform_toolsets, platform)) return platform_toolsets[platform] ?? []
+  return platform === 'webhook' ? ['hermes-webhook'] : common
+}
+
+/** Throws `cli/not-found`, `config/…`. */
+export async function toolsEnable(context: CliContext, names: readonly string[], options: ToolsOptions): Promise<void> {
+  await setEnabled(context, names, options, 'enable')
+}
+
+export async function toolsDisable(
+  context: CliContext,
+  names: readonly string[],
+  options: ToolsOptions,
+): Promise<void> {
+  await setEnabled(context, names, options, 'disable')
+}
+
+async function setEnabled(
+  context: CliContext,
+  names: readonly string[],
+  { platform }: ToolsOptions,
+  action: Action,
+): Promise<void> {
+  const known = await loadToolsets(context)
+  const { custom_toolsets: custom } = known.settings.config.current()
+  if (platform !== undefined) assertPlatformExists(platform, known.settings)
+  assertToolsetsExist(names, known.tools, custom)
+  const edits =
+    platform === undefined ? commonEdits(known, names, action) : platformEdits(known, platform, names, action)
+  editConfigLists(context.home, edits)
+  const after = { ...known, settings: await readSettings(context) }
+  report(context, after, { names, platform, custom })
+}
+
+type Action = 'enable' | 'disable'
+
+/** For all platforms: `agent.disabled_toolsets`, which no other list overrules. */
+function commonEdits({ settings, tools }: KnownToolsets, names: readonly string[], action: Action): ListEdit[] {
+  const disabled = ['agent', 'disabled_toolsets'] as const
+  if (action === 'disable') return names.map((name): ListEdit => ({ path: disabled, add: name }))
+  const { custom_toolsets: custom, toolsets: common } = settings.config.current()
+  const after = names.reduce<readonly string[]>((list, name) => withToolset(list, name, { tools, custom }), common)
+  return [{ path: disabled, remove: names }, ...listEdits(['toolsets'], common, after)]
+}
+
+/** For one platform: its list, which begins with what the platform has now. */
+function platformEdits(
+  { settings, tools }: KnownToolsets,
+  platform: string,
+  names: readonly string[],
+  action: Action,
+): ListEdit[] {
+  const { custom_toolsets: custom, platform_toolsets } = settings.config.current()
+  const change = action === 'enable' ? withToolset : withoutToolset
+  const after = names.reduce<readonly string[]>(
+    (list, name) => change(list, name, { tools, custom }),
+    listOf(settings, platform),
+  )
+  const before = Object.hasOwn(platform_toolsets, platform) ? (platform_toolsets[platform] ?? []) : []
+  return listEdits(['platform_toolsets', platform], before, after)
+}
+
+function listEdits(path: ListEdit['path'], before: readonly string[], after: readonly string[]): ListEdit[] {
+  const removed = before.filter((entry) => !after.includes(entry))
+  const added = after.filter((entry) => !before.includes(entry))
+  return [...added.map((entry): ListEdit => ({ path, add: entry })), { path, remove: removed }]
+}
+
+interface Selectable {
+  readonly tools: readonly SelectableTool[]
+  readonly custom: CustomToolsets
+}
+
+/** The list with all tools of a toolset. */
+function withToolset(list: readonly string[], name: string, { tools, custom }: Selectable): readonly string[] {
+  const rest = list.filter((entry) => entry !== `-${name}`)
+  const selected = selectTools(rest, tools, custom)
+  const isComplete = [...selectTools([name], tools, custom)].every((tool) => selected.has(tool))
+  return isComplete ? rest : [...rest, name]
+}
+
+/** The list without any tool of a toolset. It never becomes empty: an absent list would mean everything. */
+function withoutToolset(list: readonly string[], name: string, all: Selectable): readonly string[] {
+  const rest = list.filter((entry) => entry !== name)
+  return rest.length === 0 || selects(rest, name, all) ? [...rest, `-${name}`] : rest
+}
+
+/** Whether the list selects a tool of the toolset. */
+function selects(list: readonly string[], name: string, { tools, custom }: Selectable): boolean {
+  const selected = selectTools(list, tools, custom)
+  return [...selectTools([name], tools, custom)].some((tool) => selected.has(tool))
+}
+
+function report(
+  { output, errors }: CliContext,
+  { settings, tools }: KnownToolsets,
+  { names, platform, custom }: { names: readonly string[]; platform: string | undefined; custom: CustomToolsets },
+): void {
+  const offered = offeredTools({ settings, tools }, platform)
+  const where = platform === undefined ? '' : ` on ${platform}`
+  for (const name of names) {
+    const own = [...selectTools([name], tools, custom)]
+    const available = own.filter((tool) => offered.has(tool))
+    const state = available.length === 0 ? 'off' : available.length === own.length ? 'on' : 'partly on'
+    output.write(`${name} is ${state}${where} for new conversations.\n`)
+  }
+  const { agent } = settings.config.current()
+  const disabled = selectDisabledTools(agent.disabled_toolsets, tools, custom)
+  const hidden = [...selectTools(names, tools, custom)].filter((tool) => disabled.has(tool))
+  if (hidden.length > 0 && platform !== undefined)
+    errors.write(`hermes: agent.disabled_toolsets takes away on all platforms: ${hidden.join(', ')}\n`)
+}
+
+/** Throws `cli/not-found`. */
+function assertPlatformExists(platform: string, { catalogue }: Settings): void {
+  const names = [...catalogue.platforms.map(({ name }) => name), 'webhook']
+  if (names.includes(platform)) return
+  const nearest = findClosestMatch(platform, names)
+  throw new HermesError(
+    'cli/not-found',
+    `There is no platform ${JSON.stringify(platform)}${nearest === null ? '.' : `; did you mean ${nearest}?`}`,
+    { hint: `The platforms are: ${names.join(', ')}.` },
+  )
+}
