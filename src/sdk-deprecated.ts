@@ -113,8 +113,10 @@ export type {
 export type {
   /** @deprecated Use `LlmResult`. */
   LlmResult as LlmAnswer,
-  /** @deprecated Use `MemoryContext`. */
-  MemoryContext as MemoryAbout,
   /** @deprecated Use `PromptSectionContext`. */
   PromptSectionContext as SectionAbout,
 } from './plugins/contract.ts'
+export type {
+  /** @deprecated Use `MemoryContext`. */
+  MemoryContext as MemoryAbout,
+} from './plugins/memory-provider.ts'

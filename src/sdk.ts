@@ -64,8 +64,6 @@ export type {
   DaemonOptions,
   LlmOptions,
   LlmResult,
-  MemoryContext,
-  MemoryProvider,
   PeriodicTask,
   PluginCommand,
   PluginCommandContext,
@@ -89,6 +87,18 @@ export type {
   HookReturn,
   HookReturns,
 } from './plugins/hook-map.ts'
+export type {
+  MemoryConfigField,
+  MemoryContext,
+  MemoryDelegationContext,
+  MemoryProvider,
+  MemorySessionChange,
+  MemorySyncContext,
+  MemoryToolContext,
+  MemoryToolSchema,
+  MemoryTurnContext,
+  MemoryWriteContext,
+} from './plugins/memory-provider.ts'
 
 // Model calls
 

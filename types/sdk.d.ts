@@ -3327,6 +3327,7 @@ declare module 'hermes-gateway:plugins/contract' {
     import type { Awaitable, ExecutionOptions, FailureMode, Fields, InterceptOptions, MiddlewareRegistrar, Registration, RegistrationOptions } from 'hermes-gateway:middleware/contract';
     import type { PlatformModule } from 'hermes-gateway:platforms/adapter';
     import type { HookCallback, HookName } from 'hermes-gateway:plugins/hook-map';
+    import type { MemoryProvider } from 'hermes-gateway:plugins/memory-provider';
     import type { PluginGuardrails, PluginIntercepts, PluginMiddlewareKinds } from 'hermes-gateway:plugins/model-call-types';
     export interface PluginContext extends MiddlewareRegistrar {
         /** The name of the folder, with its category: `observability/otel`. */
@@ -3474,24 +3475,6 @@ declare module 'hermes-gateway:plugins/contract' {
         /** Also runs immediately after the startup. False by default. */
         readonly runAtStart?: boolean;
         run(signal: AbortSignal): Awaitable<unknown>;
-    }
-    /** Seed 004: a long-term memory in addition to the built-in memory of the agent. */
-    export interface MemoryProvider {
-        readonly name: string;
-        /** Called before the first model call of a turn. The result is added to the user's message for this turn only. */
-        prefetch?(query: string, context: MemoryContext): Awaitable<string | null>;
-        /** Called after a completed turn. Does not delay the reply. */
-        syncTurn?(user: string, assistant: string, context: MemoryContext): Awaitable<unknown>;
-        /** Adds a part to the system prompt of new sessions. */
-        systemPromptBlock?(context: MemoryContext): Awaitable<string | null>;
-        /** Called before the context is compressed. Returns insights for the summary. */
-        onPreCompress?(messages: readonly Fields[], context: MemoryContext): Awaitable<string | null>;
-        shutdown?(): Awaitable<unknown>;
-    }
-    export interface MemoryContext {
-        readonly sessionId: string;
-        readonly platform: string;
-        readonly userId: string;
     }
     /** The exports of `index.ts`. */
     export interface PluginModule {
@@ -3833,6 +3816,126 @@ declare module 'hermes-gateway:plugins/hook-map' {
     export {};
 }
 
+declare module 'hermes-gateway:plugins/memory-provider' {
+    /**
+     * The contract of a long-term memory (seed 004, `contract/agent.md` S1): the methods of Hermes' `MemoryProvider`, in camel
+     * case. One provider is used beside the built-in memory; `memory.provider` names it.
+     *
+     * One object serves all conversations, so each call says whose conversation it is. Every method but `name` is optional. A
+     * call that throws, hangs or returns something else counts as a call without a result.
+     */
+    import type { Awaitable, Fields } from 'hermes-gateway:middleware/contract';
+    export interface MemoryProvider {
+        readonly name: string;
+        /** Whether it is configured; without network. If false, nothing else but `unavailableReason` is called. */
+        isAvailable?(): Awaitable<boolean>;
+        /** What is missing, for people. */
+        unavailableReason?(): Awaitable<string>;
+        /** Called before the other methods for each person in each conversation. */
+        initialize?(sessionId: string, context: MemoryContext): Awaitable<unknown>;
+        /** Called when the gateway stops or no longer uses the provider. */
+        shutdown?(): Awaitable<unknown>;
+        /** A part of the system prompt of a new session: at most 8,000 characters. */
+        systemPromptBlock?(context: MemoryContext): Awaitable<string | null>;
+        /**
+         * Called once per turn, before the first model call, unless the message is trivial (`ok`, `thanks`). The result is added to
+         * the user's message for this turn only, as data: at most 16,000 characters.
+         */
+        prefetch?(query: string, context: MemoryContext): Awaitable<string | null>;
+        /** Called after a turn: the provider may prepare what the next `prefetch` returns. */
+        queuePrefetch?(query: string, context: MemoryContext): Awaitable<unknown>;
+        /** A turn with the user begins. `turn` counts from 1 since the gateway started. */
+        onTurnStart?(turn: number, message: string, context: MemoryTurnContext): Awaitable<unknown>;
+        /** A turn was answered. Called in order, and behind the reply. */
+        syncTurn?(user: string, assistant: string, context: MemorySyncContext): Awaitable<unknown>;
+        /** A conversation ends with `/new` or by time; `messages` is all of it. */
+        onSessionEnd?(messages: readonly Fields[], context: MemoryContext): Awaitable<unknown>;
+        /** The conversation goes on in another session, or without its last messages (`rewound`). */
+        onSessionSwitch?(newSessionId: string, change: MemorySessionChange, context: MemoryContext): Awaitable<unknown>;
+        /** Called before messages are summarized. Returns what the summary must keep: at most 8,000 characters. */
+        onPreCompress?(messages: readonly Fields[], context: MemoryContext): Awaitable<string | null>;
+        /** The built-in memory was changed: `add`, `replace` or `remove` in `memory` or `user`. */
+        onMemoryWrite?(action: string, target: string, content: string, context: MemoryWriteContext): Awaitable<unknown>;
+        /** A sub-agent has ended. */
+        onDelegation?(task: string, result: string, context: MemoryDelegationContext): Awaitable<unknown>;
+        toolSchemas?(): Awaitable<readonly MemoryToolSchema[]>;
+        /** Returns the result for the model: a text, or a value that is converted to JSON. */
+        handleToolCall?(name: string, args: Fields, context: MemoryToolContext): Awaitable<unknown>;
+        /** What a person is asked when the provider is set up. */
+        getConfigSchema?(): Awaitable<readonly MemoryConfigField[]>;
+        /** Stores what was answered, without secrets: those are in `.env`. */
+        saveConfig?(values: Fields, hermesHome: string): Awaitable<unknown>;
+    }
+    export interface MemoryContext {
+        readonly sessionId: string;
+        /** Of the conversation; it stays the same when another session begins. */
+        readonly sessionKey: string;
+        /** `cli` on the command line. */
+        readonly platform: string;
+        /** The author of the message; '' if it names none. */
+        readonly userId: string;
+        /** `$HERMES_HOME`, absolute. */
+        readonly hermesHome: string;
+        /** A provider is called for conversations with people only; the other values of the contract do not occur. */
+        readonly agentContext: 'primary' | 'subagent' | 'cron' | 'flush';
+        /** '' for a session without a parent. */
+        readonly parentSessionId: string;
+    }
+    export interface MemoryTurnContext extends MemoryContext {
+        readonly turnId: string;
+        readonly model: string;
+    }
+    export interface MemorySyncContext extends MemoryContext {
+        /** The conversation up to the reply, in the format of OpenAI. Built when it is read. */
+        readonly messages: readonly Fields[];
+    }
+    export interface MemorySessionChange {
+        /** The session that is left; '' for a new conversation. */
+        readonly parentSessionId: string;
+        /** A new conversation begins. */
+        readonly reset: boolean;
+        /** The same session without its last messages. */
+        readonly rewound: boolean;
+        /** `new`, `daily`, `idle`, `resume`, `branch`, `compression`, `undo`. */
+        readonly reason: string;
+    }
+    export interface MemoryWriteContext extends MemoryContext {
+        /** Such as `old_text`. */
+        readonly metadata: Fields;
+    }
+    export interface MemoryDelegationContext extends MemoryContext {
+        readonly childSessionId: string;
+    }
+    export interface MemoryToolContext extends MemoryContext {
+        readonly turnId: string;
+        readonly toolCallId: string;
+        readonly signal: AbortSignal;
+    }
+    export interface MemoryToolSchema {
+        readonly name: string;
+        readonly description: string;
+        /** JSON Schema of type object. */
+        readonly parameters: Fields;
+        /** `effect` if omitted: it is never repeated. */
+        readonly mode?: 'pure' | 'idempotent' | 'effect';
+    }
+    export interface MemoryConfigField {
+        readonly key: string;
+        readonly description?: string;
+        /** The answer is stored in `.env`. */
+        readonly secret?: boolean;
+        readonly required?: boolean;
+        readonly default?: unknown;
+        readonly choices?: readonly unknown[];
+        /** `text` if omitted; `integer`, `number`, `boolean`. */
+        readonly type?: string;
+        /** Where a person gets the value. */
+        readonly url?: string;
+        /** The environment variable of a secret. */
+        readonly env_var?: string;
+    }
+}
+
 declare module 'hermes-gateway:plugins/model-call-types' {
     /**
      * The callbacks of model calls as plugins see them: the request, the chunks and the response have the types of the API mode.
@@ -3977,10 +4080,11 @@ declare module 'hermes-gateway:sdk-deprecated' {
     export type { 
     /** @deprecated Use `LlmResult`. */
     LlmResult as LlmAnswer, 
-    /** @deprecated Use `MemoryContext`. */
-    MemoryContext as MemoryAbout, 
     /** @deprecated Use `PromptSectionContext`. */
     PromptSectionContext as SectionAbout, } from 'hermes-gateway:plugins/contract';
+    export type { 
+    /** @deprecated Use `MemoryContext`. */
+    MemoryContext as MemoryAbout, } from 'hermes-gateway:plugins/memory-provider';
 }
 
 declare module 'hermes-gateway:sdk' {
@@ -4004,8 +4108,9 @@ declare module 'hermes-gateway:sdk' {
     export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatQuestion, CommandEntry, DiagnosticContext, DiagnosticResult, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, PlatformAdapter, PlatformContext, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
     export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';
-    export type { DaemonOptions, LlmOptions, LlmResult, MemoryContext, MemoryProvider, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';
+    export type { DaemonOptions, LlmOptions, LlmResult, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';
     export type { HistoryMessage, HookCallback, HookEnvelope, HookName, HookPayload, HookPayloads, HookReturn, HookReturns, } from 'hermes-gateway:plugins/hook-map';
+    export type { MemoryConfigField, MemoryContext, MemoryDelegationContext, MemoryProvider, MemorySessionChange, MemorySyncContext, MemoryToolContext, MemoryToolSchema, MemoryTurnContext, MemoryWriteContext, } from 'hermes-gateway:plugins/memory-provider';
     export type { ApiMode } from 'hermes-gateway:agent/models/provider';
     export type { AnthropicBlock, AnthropicChunk, AnthropicDelta, AnthropicMessage, AnthropicRequest, AnthropicResponse, AnthropicText, AnthropicToolResult, ChatCompletionsChunk, ChatCompletionsDelta, ChatCompletionsMessage, ChatCompletionsRequest, ChatCompletionsResponse, ChatCompletionsTool, ChatCompletionsToolCall, ChatCompletionsUsage, ResponsesChunk, ResponsesItem, ResponsesRequest, ResponsesResponse, WireChunk, WireRequest, WireResponse, } from 'hermes-gateway:agent/models/wire-types';
     export type { LlmExecutionCall, LlmRequestCall, ModelCall, PluginGuardrails, PluginIntercepts, PluginMiddlewareKinds, } from 'hermes-gateway:plugins/model-call-types';

@@ -105,6 +105,7 @@ function composeCommandServices(
     backgroundTasks,
     busyArrivals,
     engine,
+    notifyMemory,
     pause,
   }: Core,
   { agentServices, compressSession }: Agent,
@@ -127,6 +128,8 @@ function composeCommandServices(
         database,
         changeConversation,
         sessionReplaced,
+        sessionRewound: ({ sessionKey, source, sessionId }) =>
+          notifyMemory({ sessionKey, source, oldSessionId: sessionId, newSessionId: sessionId, reason: 'undo' }),
         isShared,
         contextLength,
         clock,

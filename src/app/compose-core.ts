@@ -43,7 +43,7 @@ import {
   type LoadingPlugins,
 } from '../plugins/gateway-hooks.ts'
 import { createPluginHooks, type PluginHooks } from '../plugins/hooks/plugin-hooks.ts'
-import { createPluginMemory, type PluginMemory } from '../plugins/plugin-memory.ts'
+import { type MemorySessionReplacement, noopPluginMemory, type PluginMemory } from '../plugins/plugin-memory.ts'
 import { createPromptSections, type PromptSections } from '../plugins/prompt-sections.ts'
 import { createRunningTurns, type RunningTurns } from '../sessions/running-turns.ts'
 import { composeHooks } from './compose-hooks.ts'
@@ -115,6 +115,12 @@ export interface Core {
   /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
   readonly turnNotices: TurnNotices
+  /** Tells the memory of a plugin that a conversation goes on in another session, or with fewer messages. */
+  notifyMemory(
+    replaced: Pick<MemorySessionReplacement, 'sessionKey' | 'oldSessionId' | 'newSessionId' | 'reason'> & {
+      readonly source: SessionSource
+    },
+  ): void
   /** Waits within a turn, which does not count as running meanwhile. */
   pauseTurn(turn: Pick<TurnInfo, 'sessionKey'>, ms: number, signal: AbortSignal): Promise<void>
   /** The session of a terminal with an embedded gateway. */
@@ -159,6 +165,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     timeoutMs: () => settings().hooks.command_timeout * 1_000,
   })
   const { gatewayHooks } = pluginRegistries
+  const notifyMemory = createMemoryNotifier(context, pluginRegistries.memory)
   const waitInTurn = createTurnWait({ store, engine })
   const turnNotices = createTurnNotices({ store, outbox, clock })
   const approvals = composeApprovals(context, {
@@ -181,6 +188,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     emitsEvents,
     onSessionReplaced(replaced) {
       gatewayHooks.sessionReplaced(replaced)
+      notifyMemory(replaced)
       void approvals.questions.turnEnded(replaced.sessionKey)
     },
   })
@@ -248,9 +256,20 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     turnNotices,
     pairing,
     pause: composePause(context, { engine, runningTurns, notices: turnNotices }),
+    notifyMemory,
     pauseTurn: ({ sessionKey }, ms, signal) =>
       waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
     embeddedSessionKey: () => (options.onlyPlatforms === undefined ? undefined : lastSession),
+  }
+}
+
+/** Tells the memory of a plugin that a conversation goes on in another session, or with fewer messages. */
+function createMemoryNotifier({ accountDirectory }: AppContext, memory: PluginMemory): Core['notifyMemory'] {
+  return ({ source, ...replaced }) => {
+    if (memory.activeProviderName() === undefined) return
+    const { platform, userId = '' } = source
+    const role = accountDirectory.access({ source }).allowed ? accountDirectory.authorityOf(source).role : 'guest'
+    memory.sessionReplaced({ ...replaced, platform, userId, role })
   }
 }
 
@@ -382,14 +401,8 @@ function composePluginRegistries(context: AppContext, commands: CommandRegistry)
     timeoutMs,
     toolErrors: () => settings().plugins.pre_tool_call_errors,
   })
-  const memory = createPluginMemory({
-    log,
-    now: clock,
-    sleep,
-    timeoutMs,
-    configuredProvider: () => settings().memory.provider,
-  })
   // Modules keep these objects. Replacing their methods therefore takes effect at the next call, in running turns, too.
+  const memory = { ...noopPluginMemory }
   const agentHooks = { ...noopAgentHooks }
   const gatewayHooks = { ...noopGatewayHooks }
   let isConnected = false

@@ -8,6 +8,7 @@ import { retryRulesOf } from '../agent/models/retry-policy.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
 import { createPluginManager, type PluginManager } from '../flows/plugin-manager.ts'
 import type { HomeLayout } from '../lib/home.ts'
+import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginRoot } from '../plugins/discovery.ts'
@@ -68,6 +69,9 @@ export function composePluginManager(context: AppContext, core: Core, parts: Plu
         embeddedSessionKey: core.embeddedSessionKey,
         currentTurn,
         approve: core.approvals.approveTool,
+        // What a provider stores must stay intact, so words of everyday text are not replaced.
+        redact: createRedactor({ secrets: context.secrets.distinctive, knownOnly: true }),
+        timeoutMs: () => settings().plugins.hook_callback_timeout * 1_000,
         rejectionReason: rejectionReasonOf,
         retry: () => retryRulesOf(settings().agent),
         pause: core.pauseTurn,

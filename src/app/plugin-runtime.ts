@@ -1,6 +1,8 @@
 /**
  * Composes the plugin loader with the services that plugins use. Imported with the first plugin.
  */
+
+import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
 import { builtInToolNames } from '../agent/tools/built-in-tool-names.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import type { Config } from '../config/load.ts'
@@ -8,22 +10,29 @@ import { createPluginHostApi, type PluginHostApiDeps } from '../flows/plugin-hos
 import type { PluginRuntime } from '../flows/plugin-manager.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
+import { sleep } from '../lib/timers.ts'
 import { type CallbackTrace, createCallbackObserver } from '../plugins/callback-trace.ts'
 import { configEntryOf } from '../plugins/config.ts'
 import type { PluginServices } from '../plugins/context.ts'
 import { createPluginLoader, type PluginLoaderDeps } from '../plugins/loader.ts'
+import { createProviderMemory, type ProviderMemoryDeps } from '../plugins/memory/provider-memory.ts'
 import { createPluginCommands } from '../plugins/plugin-commands.ts'
+import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { createPluginStates } from '../plugins/plugin-state.ts'
 import { createPluginTools } from '../plugins/plugin-tools.ts'
+import { readTranscript } from '../sessions/transcript.ts'
 import type { GatewayShapes } from './config.ts'
 
 export interface PluginRuntimeDeps
   extends Pick<PluginLoaderDeps, 'roots' | 'loadPython' | 'runAsPlugin'>,
-    Pick<PluginServices, 'hooks' | 'memory' | 'sections' | 'daemons'>,
+    Pick<PluginServices, 'hooks' | 'sections' | 'daemons'>,
+    Pick<ProviderMemoryDeps, 'redact' | 'timeoutMs'>,
     Omit<PluginHostApiDeps, 'entry'> {
   readonly home: HomeLayout
   readonly config: Config<GatewayShapes>
   readonly commands: Pick<CommandRegistry, 'resolve' | 'register'>
+  /** The methods that a provider gives it replace those of the object. */
+  readonly memory: PluginMemory
   /** Called when plugins have registered or removed a tool. */
   toolsChanged(): void
   /** Receives each call of a plugin callback. */
@@ -40,6 +49,21 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
     onChange: deps.toolsChanged,
     log,
   })
+  const memory = createProviderMemory({
+    configuredProvider: () => config.current().memory.provider,
+    home: home.root,
+    tools,
+    readMessages: async (sessionId) => {
+      const entries = await deps.store.run(() => readTranscript(sessionId))
+      return toOpenAiHistory(entries.map(({ message }) => message))
+    },
+    redact: deps.redact,
+    timeoutMs: deps.timeoutMs,
+    now: clock,
+    sleep,
+    log,
+  })
+  Object.assign(deps.memory, memory)
   const hostApi = createPluginHostApi({
     agents: deps.agents,
     agentHooks: deps.agentHooks,

@@ -40,6 +40,8 @@ export interface ConversationDeps {
   readonly changeConversation: SessionServices['changeConversation']
   /** Notifies hooks and plugins once another session is the current one. */
   sessionReplaced(replaced: ReplacedSession): void
+  /** The last messages of the current session were taken out of it. */
+  sessionRewound(rewound: Pick<ReplacedSession, 'sessionKey' | 'source'> & { readonly sessionId: string }): void
   /** Whether several people write in the conversation. */
   isShared(source: SessionSource): boolean
   contextLength(): number
@@ -80,7 +82,7 @@ export function createConversationServices(deps: ConversationDeps): Conversation
     },
 
     undo(caller, count, say) {
-      return deps.changeConversation(caller.sessionKey, {
+      return changeWithin(deps, caller, (rewound) => ({
         *refusal() {
           const { first, result } = yield* planUndo(deps, caller, count)
           return first === undefined ? say(result) : undefined
@@ -88,14 +90,15 @@ export function createConversationServices(deps: ConversationDeps): Conversation
         *run() {
           const { first, result } = yield* planUndo(deps, caller, count)
           if (first !== undefined) yield* withdrawFrom(first.sessionId, first.ord)
+          rewound(first?.sessionId)
           return say(result)
         },
-      })
+      }))
     },
 
     retry(caller, say) {
       const key = `retry:${uuid7(clock())}`
-      return deps.changeConversation(caller.sessionKey, {
+      return changeWithin(deps, caller, (rewound) => ({
         *refusal() {
           const plan = yield* planRetry(deps, caller)
           return plan.kind === 'again' ? undefined : say(plan)
@@ -103,9 +106,10 @@ export function createConversationServices(deps: ConversationDeps): Conversation
         *run(now) {
           const plan = yield* planRetry(deps, caller)
           if (plan.kind === 'again') yield* queueAgain(caller, plan, key, now)
+          rewound(plan.kind === 'again' ? plan.from?.sessionId : undefined)
           return say({ kind: plan.kind })
         },
-      })
+      }))
     },
 
     branch(caller, title, say) {
@@ -177,6 +181,29 @@ function* readConversation(key: SessionKey): Transaction<Conversation | undefine
 }
 
 /** A change after which another session may be the current one. */
+/** A change within the current session. @param change calls its parameter with the session that lost messages */
+async function changeWithin(
+  deps: ConversationDeps,
+  { sessionKey, source }: ConversationCaller,
+  change: (rewound: (sessionId: string | undefined) => void) => ConversationChange,
+): Promise<CommandReply> {
+  let rewoundId: string | undefined
+  const reply = await deps.changeConversation(
+    sessionKey,
+    change((sessionId) => {
+      rewoundId = sessionId
+    }),
+  )
+  return {
+    write: reply.write,
+    committed() {
+      if (rewoundId !== undefined) deps.sessionRewound({ sessionKey, source, sessionId: rewoundId })
+      reply.committed()
+    },
+    abandoned: reply.abandoned,
+  }
+}
+
 async function changeSession(
   deps: ConversationDeps,
   { sessionKey, source }: ConversationCaller,

@@ -30,7 +30,7 @@ export interface PluginManagerDeps {
   /** Imports the code that loads plugins. Called at most once. */
   openRuntime(): Promise<PluginRuntime>
   readonly hooks: Pick<PluginHooks, 'drain'>
-  readonly memory: Pick<PluginMemory, 'activeProviderName' | 'drain' | 'stop'>
+  readonly memory: Pick<PluginMemory, 'activeProviderName' | 'problem' | 'refresh' | 'drain' | 'stop'>
   readonly daemons: Pick<Daemons, 'stop'>
   readonly middleware: Pick<Middleware, 'flush'>
   readonly gatewayHooks: Pick<GatewayHooks, 'gatewayStopping'>
@@ -79,6 +79,7 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
     opening ??= deps.openRuntime()
     runtime = await opening
     await runtime.loader.sync(changedFiles, onWait)
+    await deps.memory.refresh()
     synced = true
   }
 
@@ -128,7 +129,7 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
       const { provider = '' } = settings().memory
       if (!synced || runtime === undefined || provider === '' || deps.memory.activeProviderName() !== undefined)
         return undefined
-      return explainMissingMemoryProvider(provider, runtime.loader.list())
+      return deps.memory.problem() ?? explainMissingMemoryProvider(provider, runtime.loader.list())
     },
     tools: () => runtime?.tools.list() ?? [],
     async stop(drainMs, force) {

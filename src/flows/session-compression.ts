@@ -234,12 +234,12 @@ function summaryRetryRules({ agent }: AgentConfig): RetryRules {
 /** Background tasks are not part of any user's memory. */
 async function memoryInsights(
   { memory }: SessionCompressionDeps,
-  { sessionId, event: { source, task } }: Turn,
+  { sessionId, sessionKey, authority: { role }, event: { source, task } }: Turn,
   messages: readonly ChatMessage[],
 ): Promise<string> {
   if (task !== undefined) return ''
   const { platform, userId = '' } = source
-  return await memory.beforeCompression(toOpenAiHistory(messages), { sessionId, platform, userId })
+  return await memory.beforeCompression(toOpenAiHistory(messages), { sessionId, sessionKey, platform, userId, role })
 }
 
 function failureText(error: unknown): string {

@@ -59,7 +59,7 @@ export interface SessionPromptDeps {
 }
 
 /** The first turn of a session, or one that is only imagined, to show its prompt. */
-export type PromptTurn = Pick<Turn, 'sessionId' | 'event' | 'authority' | 'settings'>
+export type PromptTurn = Pick<Turn, 'sessionId' | 'sessionKey' | 'event' | 'authority' | 'settings'>
 
 /** Resolves with the prompt once it is stored. Rejects `store/…`. */
 export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
@@ -74,7 +74,7 @@ export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Pr
 /** The system prompt of a new session. Stores nothing. */
 export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn): Promise<readonly PromptLayer[]> {
   const { accountDirectory, agentServices, knowledge, memory, sections, clock } = deps
-  const { sessionId, authority } = turn
+  const { sessionId, sessionKey, authority } = turn
   const { source, seed, task } = turn.event
   const { platform, userId = '' } = source
   const toolNames = (await agentServices.tools(turn)).schemas().map(({ name }) => name)
@@ -84,7 +84,7 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
   const [ownMemory, providerMemory, skills, pluginSections] = await Promise.all([
     knowledge.memory(facts),
     // A background task has no user whom a provider could know.
-    isBackground ? '' : memory.promptBlock({ sessionId, platform, userId }),
+    isBackground ? '' : memory.promptBlock({ sessionId, sessionKey, platform, userId, role: authority.role }),
     knowledge.skills(facts),
     sections.render({ sessionId, platform }),
   ])

@@ -27,7 +27,7 @@ export function createAgentHooks(deps: AgentHooksDeps): AgentHooks {
     ...createTurnHooks(hooks, memory, onInvalidResultOf),
     ...createRequestHooks({ hooks, streamReasoning, redact, onInvalidResultOf }),
     ...createToolHooks(hooks, onInvalidResultOf),
-    ...createSubagentHooks(hooks),
+    ...createSubagentHooks(hooks, memory),
     outputMayChange: () =>
       hooks.hasListeners('transform_llm_output') || hooks.hasListeners('post_llm_call_can_reissue'),
   }

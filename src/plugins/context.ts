@@ -8,7 +8,6 @@ import type { ObserveCallback } from './callback-trace.ts'
 import type {
   LlmOptions,
   LlmResult,
-  MemoryProvider,
   PluginCommand,
   PluginConfig,
   PluginContext,
@@ -18,6 +17,7 @@ import type {
 import type { DiscoveredPlugin } from './discovery.ts'
 import type { HookCallback, HookName } from './hook-map.ts'
 import type { PluginHookReport } from './hooks/plugin-hooks.ts'
+import type { MemoryProvider } from './memory-provider.ts'
 import { afterNotifications } from './notification-order.ts'
 import type { Registrations } from './registrations.ts'
 

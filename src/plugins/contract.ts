@@ -19,6 +19,7 @@ import type {
 } from '../middleware/contract.ts'
 import type { PlatformModule } from '../platforms/adapter.ts'
 import type { HookCallback, HookName } from './hook-map.ts'
+import type { MemoryProvider } from './memory-provider.ts'
 import type { PluginGuardrails, PluginIntercepts, PluginMiddlewareKinds } from './model-call-types.ts'
 
 export interface PluginContext extends MiddlewareRegistrar {
@@ -205,26 +206,6 @@ export interface PeriodicTask {
   /** Also runs immediately after the startup. False by default. */
   readonly runAtStart?: boolean
   run(signal: AbortSignal): Awaitable<unknown>
-}
-
-/** Seed 004: a long-term memory in addition to the built-in memory of the agent. */
-export interface MemoryProvider {
-  readonly name: string
-  /** Called before the first model call of a turn. The result is added to the user's message for this turn only. */
-  prefetch?(query: string, context: MemoryContext): Awaitable<string | null>
-  /** Called after a completed turn. Does not delay the reply. */
-  syncTurn?(user: string, assistant: string, context: MemoryContext): Awaitable<unknown>
-  /** Adds a part to the system prompt of new sessions. */
-  systemPromptBlock?(context: MemoryContext): Awaitable<string | null>
-  /** Called before the context is compressed. Returns insights for the summary. */
-  onPreCompress?(messages: readonly Fields[], context: MemoryContext): Awaitable<string | null>
-  shutdown?(): Awaitable<unknown>
-}
-
-export interface MemoryContext {
-  readonly sessionId: string
-  readonly platform: string
-  readonly userId: string
 }
 
 /** The exports of `index.ts`. */

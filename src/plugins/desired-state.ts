@@ -29,8 +29,14 @@ export function bareName(id: string): string {
  */
 export function desiredStateOf({ plugins, memory }: PluginSelection, id: string, ids: readonly string[]): DesiredState {
   if (includesPlugin(plugins.disabled, id, ids)) return 'disabled'
-  const isMemoryProvider = memory.provider !== undefined && id === `${memoryCategory}${memory.provider}`
+  const isMemoryProvider = memory.provider !== undefined && id === memoryPluginOf(memory.provider, ids)
   return isMemoryProvider || includesPlugin(plugins.enabled, id, ids) ? 'enabled' : 'off'
+}
+
+/** A provider of a user may lie beside other plugins, as in Hermes: `plugins/<name>`. */
+function memoryPluginOf(provider: string, ids: readonly string[]): string {
+  const id = `${memoryCategory}${provider}`
+  return ids.includes(id) ? id : provider
 }
 
 export type DesiredState = 'enabled' | 'off' | 'disabled'

@@ -7,7 +7,7 @@ import type { AgentHooks, RequestInfo, ToolInfo, TurnInfo } from '../../src/agen
 import type { ModelRequest } from '../../src/agent/models/provider.ts'
 import { asRecord } from '../../src/lib/json.ts'
 import { createAgentHooks } from '../../src/plugins/agent-hooks.ts'
-import { createPluginMemory } from '../../src/plugins/plugin-memory.ts'
+import { noopPluginMemory } from '../../src/plugins/plugin-memory.ts'
 import { createTestHooks, createTurnInfo, type TestHooks } from './support.ts'
 
 interface TestAgentHooks extends TestHooks {
@@ -17,18 +17,11 @@ interface TestAgentHooks extends TestHooks {
 
 function createTestAgentHooks(): TestAgentHooks {
   const under = createTestHooks()
-  const { hooks, log, time } = under
+  const { hooks, log } = under
   const says = { streamReasoning: false }
-  const memory = createPluginMemory({
-    log,
-    now: time.clock,
-    sleep: time.sleep,
-    timeoutMs: () => 1_000,
-    configuredProvider: () => undefined,
-  })
   const agentHooks = createAgentHooks({
     hooks,
-    memory,
+    memory: noopPluginMemory,
     log,
     streamReasoning: () => says.streamReasoning,
     redact: (text) => text.replaceAll('sk-1', '[redacted]'),

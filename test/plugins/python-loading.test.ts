@@ -48,7 +48,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
   test('is told which register functions exist when it misspells one', async (t) => {
     assert.match(
       await reasonOf(t, 'def register(ctx):\n    ctx.register_hooks("pre_tool_call", print)\n'),
-      /^\/snake\/__init__\.py:2: AttributeError: .*\bctx\.register_hooks\b.* register_background_daemon, register_command, register_hook, register_middleware, register_system_prompt_section, register_tool$/,
+      /^\/snake\/__init__\.py:2: AttributeError: .*\bctx\.register_hooks\b.* register_background_daemon, register_command, register_hook, register_memory_provider, register_middleware, register_system_prompt_section, register_tool$/,
     )
     assert.match(
       await reasonOf(t, 'def register(ctx):\n    ctx.register_hook("pre_tool_call", 7)\n'),

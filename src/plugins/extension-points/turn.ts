@@ -52,8 +52,9 @@ export function createTurnHooks(
       return firstNonEmptyText(results, onInvalidResultOf('transform_llm_output')) ?? text
     },
 
-    async onTurnResponse(turn, { userMessage, response, history }) {
-      memory.syncTurn(turn, userMessage, response)
+    async onTurnResponse(turn, about) {
+      const { userMessage, response, history } = about
+      memory.syncTurn(turn, about)
       hooks.notify('post_llm_call', dispatchContextOf(turn), () => ({
         ...turnKeys(turn),
         user_message: userMessage,
@@ -76,7 +77,10 @@ export function createTurnHooks(
 
 type SubagentHooks = Pick<AgentHooks, 'onSubagentStart' | 'onSubagentStop'>
 
-export function createSubagentHooks(hooks: Pick<PluginHooks, 'notify'>): SubagentHooks {
+export function createSubagentHooks(
+  hooks: Pick<PluginHooks, 'notify'>,
+  memory: Pick<TurnMemory, 'delegated'>,
+): SubagentHooks {
   return {
     onSubagentStart(parent, child) {
       hooks.notify('subagent_start', dispatchContextOf(parent), () => ({
@@ -88,6 +92,7 @@ export function createSubagentHooks(hooks: Pick<PluginHooks, 'notify'>): Subagen
     },
 
     onSubagentStop(parent, child, { status, summary, toolCalls, durationMs }) {
+      if (status !== 'interrupted') memory.delegated(parent, child, summary)
       hooks.notify('subagent_stop', dispatchContextOf(parent), () => ({
         ...subagentKeys(parent, child),
         child_summary: summary,

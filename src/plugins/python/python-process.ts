@@ -178,6 +178,12 @@ function createRestartLimit({ clock, random, log }: Pick<PythonProcessDeps, 'clo
   }
 }
 
+/** Memory providers of Hermes import their own modules by the full name. */
+function moduleNameOf(id: string): string {
+  const name = bareName(id).replace(/\W/g, '_')
+  return id.startsWith('memory/') ? `plugins.memory.${name}` : `hermes_plugin_${name}`
+}
+
 function createGeneration(deps: PythonProcessDeps, onExit: (exit: HostExit) => void): HostGeneration {
   const { plugin } = deps
   const { id, directory, entryFile, manifest } = plugin
@@ -190,7 +196,7 @@ function createGeneration(deps: PythonProcessDeps, onExit: (exit: HostExit) => v
         name: id,
         path: entryFile,
         entry: 'register',
-        importAs: `hermes_plugin_${bareName(id).replace(/\W/g, '_')}`,
+        importAs: moduleNameOf(id),
         plugin: { id, directory, version: manifest.version, profile: locateProfile(deps.home).profile },
       },
     ],

@@ -7,6 +7,7 @@ import { HermesError, isHermesError } from '../../lib/errors.ts'
 import type { Registration } from '../../middleware/contract.ts'
 import type { PluginContext } from '../contract.ts'
 import type { NamedRegistrar, PythonPluginsDeps, PythonProcess } from './contract.ts'
+import { registerMemoryProvider } from './memory.ts'
 import { createMiddlewareProxy, isMiddlewareKind } from './middleware.ts'
 import {
   registerCommand,
@@ -63,6 +64,8 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
         return registerDaemon(spec, context, process)
       case 'section':
         return registerSection(spec, context, process, deps.hookTimeoutMs)
+      case 'memory':
+        return registerMemoryProvider(spec, context, process)
       case 'unload':
         registerUnloadCallback(spec, context, process)
         return undefined

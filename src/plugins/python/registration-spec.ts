@@ -40,6 +40,7 @@ export const registrationSpecSchema = z.discriminatedUnion('kind', [
     task: z.object({ name: z.string(), interval_ms: z.number().positive(), at_start: z.boolean() }).nullable(),
   }),
   z.object({ kind: z.literal('section'), ...commonFields, text: optionalTextSchema, max_chars: z.number().positive() }),
+  z.object({ kind: z.literal('memory'), ...commonFields, methods: z.array(z.string()) }),
   z.object({ kind: z.literal('unload'), ...commonFields }),
 ])
 

@@ -4,6 +4,7 @@
 import { memberLine, typeIn, typeReference } from './types.ts'
 
 const source = 'src/plugins/contract.ts'
+const memorySource = 'src/plugins/memory-provider.ts'
 
 export function pluginContext(): string {
   const { members } = typeIn(source, 'PluginContext')
@@ -12,15 +13,13 @@ export function pluginContext(): string {
 }
 
 export function pluginTypes(): string {
-  return typeReference(source, [
+  const types = typeReference(source, [
     'PluginTool',
     'PluginToolContext',
     'PluginCommand',
     'PluginCommandContext',
     'DaemonOptions',
     'PeriodicTask',
-    'MemoryProvider',
-    'MemoryContext',
     'PromptSectionContext',
     'PluginConfig',
     'PluginState',
@@ -28,4 +27,17 @@ export function pluginTypes(): string {
     'LlmOptions',
     'LlmResult',
   ])
+  const memoryTypes = typeReference(memorySource, [
+    'MemoryProvider',
+    'MemoryContext',
+    'MemoryTurnContext',
+    'MemorySyncContext',
+    'MemorySessionChange',
+    'MemoryWriteContext',
+    'MemoryDelegationContext',
+    'MemoryToolContext',
+    'MemoryToolSchema',
+    'MemoryConfigField',
+  ])
+  return `${types}\n\n${memoryTypes}`
 }

@@ -96,7 +96,7 @@ class PluginContext:
     PeriodicTaskSpec = PeriodicTaskSpec
 
     def __init__(self, module, about):
-        self._module = module
+        self._module, self._about = module, about
         self.plugin_id = about["id"]
         self.directory = about["directory"]
         self.version = about["version"]
@@ -199,6 +199,13 @@ class PluginContext:
         if callable(content):
             return self._register("section", id, {"text": None, "max_chars": max_chars}, {"call": content})
         return self._register("section", id, {"text": content, "max_chars": max_chars}, {})
+
+    def register_memory_provider(self, provider):
+        """An object of `agent.memory_provider.MemoryProvider`. It is used if `memory.provider` names it."""
+        from .memory import ProviderInstances
+
+        instances = ProviderInstances(self._module, self._about, provider)
+        return self._register("memory", provider.name, {"methods": instances.methods()}, {"call": instances.call})
 
     def on_unload(self, callback):
         """Called when the plugin is unloaded, before its registrations are removed."""

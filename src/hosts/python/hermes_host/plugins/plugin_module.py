@@ -40,12 +40,15 @@ class PluginModule(Module):
     def load(self):
         """Imports the package and calls `register`. Raises their errors."""
         super().load()
-        register = getattr(self._module, self.entry)
-        made = register(PluginContext(self, self._info))
+        made = self.register_function(PluginContext(self, self._info))
         if inspect.isawaitable(made):
             self.executor.run_on_loop(made)
         self._loaded = True
         self.send_request("registered", [self._keys], block=True)
+
+    def register_function(self, context):
+        """Calls `register` of the plugin."""
+        return getattr(self._module, self.entry)(context)
 
     def prepare(self, worker):
         """Does nothing, because the executor creates the loop for coroutines."""

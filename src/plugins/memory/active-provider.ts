@@ -1,0 +1,127 @@
+/**
+ * Selects the memory provider in use among the registered ones: the one that the configuration names, if it is available.
+ */
+import type { Registration } from '../../middleware/contract.ts'
+import type { MemoryProvider } from '../memory-provider.ts'
+import type { PluginMemory } from '../plugin-memory.ts'
+import { createMemoryConversations, type MemoryConversations } from './memory-conversations.ts'
+import { checkProvider, createProviderCalls, type ProviderCalls, type ProviderCallsDeps } from './provider-calls.ts'
+import { type ProviderToolsDeps, registerProviderTools } from './provider-tools.ts'
+import { toMemoryBlock } from './recalled-text.ts'
+
+export interface ActiveProviderDeps extends ProviderCallsDeps, Pick<ProviderToolsDeps, 'tools' | 'redact'> {
+  /** `memory.provider`: the name of a provider, the id of its plugin, or the name of the plugin folder. */
+  configuredProvider(): string | undefined
+  /** `$HERMES_HOME`, absolute. */
+  readonly home: string
+}
+
+interface RegisteredProvider {
+  readonly owner: string
+  readonly provider: MemoryProvider
+  readonly calls: ProviderCalls
+}
+
+/** The provider in use. */
+export interface ActiveProvider extends RegisteredProvider {
+  readonly conversations: MemoryConversations
+  readonly tools: readonly Registration[]
+}
+
+export interface ActiveProviders extends Pick<PluginMemory, 'register' | 'refresh' | 'problem'> {
+  /** The provider in use, while the configuration still names it. */
+  current(): ActiveProvider | undefined
+  /** Calls `shutdown` of all providers. Never rejects. */
+  close(): Promise<void>
+}
+
+export function createActiveProvider(deps: ActiveProviderDeps): ActiveProviders {
+  const registered = new Set<RegisteredProvider>()
+  let active: ActiveProvider | undefined
+  let problem: string | undefined
+  let refreshing = Promise.resolve()
+
+  function findConfigured(): RegisteredProvider | undefined {
+    const configured = deps.configuredProvider()
+    if (configured === undefined) return undefined
+    const isNamed = ({ owner, provider }: RegisteredProvider) =>
+      provider.name === configured || owner === configured || owner.endsWith(`/${configured}`)
+    return [...registered].find(isNamed)
+  }
+
+  function current(): ActiveProvider | undefined {
+    return active !== undefined && findConfigured()?.provider === active.provider ? active : undefined
+  }
+
+  function deactivate(): void {
+    for (const tool of active?.tools ?? []) tool.remove()
+    active = undefined
+  }
+
+  async function activateConfigured(): Promise<void> {
+    const found = findConfigured()
+    const availability = found === undefined ? undefined : await checkAvailability(found)
+    problem = availability?.problem
+    if (found === undefined || problem !== undefined) return deactivate()
+    if (active?.provider === found.provider) return
+    deactivate()
+    const schemas = await found.calls.call('toolSchemas', () => found.provider.toolSchemas?.())
+    // It may have been removed meanwhile.
+    if (findConfigured() === found) active = activate(deps, found, schemas.ok ? schemas.value : [])
+  }
+
+  return {
+    register(owner, provider) {
+      checkProvider(owner, provider)
+      const entry = { owner, provider, calls: createProviderCalls(owner, provider, deps) }
+      registered.add(entry)
+      return {
+        name: provider.name,
+        remove() {
+          if (active?.provider === provider) deactivate()
+          const removed = registered.delete(entry)
+          if (removed) void entry.calls.call('shutdown', () => provider.shutdown?.())
+          return removed
+        },
+      }
+    },
+    refresh() {
+      refreshing = refreshing.then(activateConfigured)
+      return refreshing
+    },
+    current,
+    problem: () => (findConfigured() === undefined ? undefined : problem),
+    async close() {
+      deactivate()
+      const all = [...registered]
+      registered.clear()
+      await Promise.all(all.map(({ calls, provider }) => calls.call('shutdown', () => provider.shutdown?.())))
+    },
+  }
+}
+
+function activate(deps: ActiveProviderDeps, found: RegisteredProvider, schemas: unknown): ActiveProvider {
+  const { owner, provider, calls } = found
+  const conversations = createMemoryConversations(deps.home, async (context) => {
+    if (!calls.has('initialize')) return true
+    return (await calls.call('initialize', () => provider.initialize?.(context.sessionId, context))).ok
+  })
+  const contextOf = (sessionId: string) => conversations.ofSession(sessionId)?.context
+  const toolDeps = { tools: deps.tools, log: deps.log, sleep: deps.sleep, redact: deps.redact, contextOf }
+  const tools = calls.has('handleToolCall') ? registerProviderTools(toolDeps, owner, provider, schemas) : []
+  deps.log.info(
+    { event: 'plugin.memory_active', plugin: owner, provider: provider.name, tools: tools.length },
+    'the memory provider is in use',
+  )
+  return { ...found, conversations, tools }
+}
+
+async function checkAvailability({ provider, calls }: RegisteredProvider): Promise<{ readonly problem?: string }> {
+  if (!calls.has('isAvailable')) return {}
+  const available = await calls.call('isAvailable', () => provider.isAvailable?.())
+  if (available.ok && available.value === true) return {}
+  const told = await calls.call('unavailableReason', () => provider.unavailableReason?.())
+  const reason = told.ok ? toMemoryBlock(told.value).slice(0, 500) : ''
+  const fallback = available.ok ? '`hermes memory setup` configures it' : available.reason
+  return { problem: `the memory provider ${provider.name} is not available: ${reason === '' ? fallback : reason}` }
+}
