@@ -18,6 +18,15 @@ const hostEntry = z
     'must be a host name such as example.com, *.example.com or example.com:8443, without a scheme or a path',
   )
 
+function isTimeZone(name: string): boolean {
+  if (name === '') return true
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
+
 export const agentConfig = {
   model: z
     .string()
@@ -38,6 +47,13 @@ export const agentConfig = {
     .default('')
     .describe('The API key of the provider. Prefer OPENAI_API_KEY or ANTHROPIC_API_KEY in .env.'),
   max_iterations: z.int().min(1).max(1000).default(90).describe('Maximum number of model calls per turn.'),
+  timezone: z
+    .string()
+    .refine(isTimeZone, 'expected a time zone of IANA such as Europe/Berlin, or UTC')
+    .default('')
+    .describe(
+      'The time zone in which the model is told the date, such as Europe/Berlin. The default is that of the machine.',
+    ),
   personality: z
     .string()
     .default('SOUL.md')

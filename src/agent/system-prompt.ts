@@ -29,8 +29,14 @@ export interface SystemPromptParts {
   readonly contextFiles: readonly { readonly path: string; readonly text: string }[]
   /** The platform can send files that a reply names. */
   readonly sendsFiles: boolean
+  /** What the platform can show; '' if nothing is known. */
+  readonly platformHint: string
+  /** Of one message, in characters. */
+  readonly maxMessageChars: number
   /** `YYYY-MM-DD`, the day on which the session began. */
   readonly today: string
+  /** The IANA name. */
+  readonly timeZone: string
 }
 
 const defaultPersona =
@@ -72,7 +78,7 @@ export function buildPromptLayers(parts: SystemPromptParts): readonly PromptLaye
     platform: joinParagraphs([
       parts.background
         ? 'You work in the background on a task of its own. No user follows it or can answer you: decide what can be decided, and ask nothing. Only your last answer is passed on, as Markdown.'
-        : `You talk through ${parts.platform}${parts.chatName === '' ? '' : ` in "${toLabel(parts.chatName.replace(/[\s"[\]]+/g, ' '), maxChatNameChars)}"`}. Answers are shown as Markdown.`,
+        : `You talk through ${parts.platform}${parts.chatName === '' ? '' : ` in "${toLabel(parts.chatName.replace(/[\s"[\]]+/g, ' '), maxChatNameChars)}"`}. ${describePlatform(parts)}`,
       parts.sendsFiles
         ? 'To send a file, write MEDIA:/absolute/path on a line of its own; [[audio_as_voice]] beside it makes audio a voice message.'
         : '',
@@ -82,12 +88,27 @@ export function buildPromptLayers(parts: SystemPromptParts): readonly PromptLaye
     skills: parts.skills,
     plugins: parts.pluginSections,
     context: formatContextFiles(parts.contextFiles),
-    date: `This conversation began on ${parts.today}.`,
+    date: `This conversation began on ${weekdayOf(parts.today)}, ${parts.today}. The time zone is ${parts.timeZone}.`,
     instructions: parts.instructions,
   }
   return layerNames
     .map((name) => ({ name, text: name === 'context' ? texts.context : withoutContextTags(texts[name].trim()) }))
     .filter(({ text }) => text !== '')
+}
+
+/** A longer message is not mentioned: hardly any answer reaches its limit. */
+const notableMessageChars = 10_000
+
+function describePlatform({ platformHint, maxMessageChars }: SystemPromptParts): string {
+  const limit =
+    maxMessageChars > notableMessageChars
+      ? ''
+      : ` A message has at most ${maxMessageChars} characters; a longer answer becomes several.`
+  return `Answers are shown as Markdown.${platformHint === '' ? '' : ` ${platformHint}`}${limit}`
+}
+
+function weekdayOf(date: string): string {
+  return new Date(`${date}T00:00:00Z`).toLocaleDateString('en-US', { weekday: 'long', timeZone: 'UTC' })
 }
 
 /** The text that is frozen with a session. */

@@ -110,7 +110,6 @@ const plannedKeys = [
   'terminal.modal_image',
   'terminal.persistent_shell',
   'terminal.singularity_image',
-  'timezone',
   'trust_env',
   'tts',
   'voice',

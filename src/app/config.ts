@@ -50,6 +50,7 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
     { variable: 'HERMES_HTTP_PORT', path: ['http', 'port'] },
     { variable: 'HERMES_LOG_LEVEL', path: ['log', 'level'] },
     { variable: 'HERMES_RESTART_DRAIN_TIMEOUT', path: ['agent', 'restart_drain_timeout'] },
+    { variable: 'HERMES_TIMEZONE', path: ['timezone'] },
     { variable: 'TERMINAL_ENV', path: ['terminal', 'backend'] },
     { variable: 'TERMINAL_CWD', path: ['terminal', 'cwd'] },
     { variable: 'HERMES_GATEWAY_BUSY_INPUT_MODE', path: ['display', 'busy_input_mode'] },

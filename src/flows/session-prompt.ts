@@ -36,7 +36,7 @@ export interface PromptFacts {
 export interface SessionPromptDeps {
   readonly home: HomeLayout
   readonly store: Store
-  readonly settings: () => Pick<AgentConfig, 'personality' | 'personalities' | 'security' | 'terminal'>
+  readonly settings: () => Pick<AgentConfig, 'personality' | 'personalities' | 'security' | 'terminal' | 'timezone'>
   readonly accountDirectory: AccountDirectory
   readonly agentServices: AgentServices
   /** Takes the gateway's own secrets out of files. */
@@ -77,6 +77,7 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
   const { sessionId, sessionKey, authority } = turn
   const { source, seed, task } = turn.event
   const { platform, userId = '' } = source
+  const manifest = accountDirectory.platform(platform)
   const toolNames = (await agentServices.tools(turn)).schemas().map(({ name }) => name)
   const isShared = accountDirectory.isShared(source)
   const isBackground = task !== undefined
@@ -91,7 +92,7 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
   return buildPromptLayers({
     persona: await readPersona(deps, turn.settings.personality),
     instructions: seed?.instructions ?? '',
-    platform: accountDirectory.platform(platform)?.label ?? platform,
+    platform: manifest?.label ?? platform,
     chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
     background: isBackground,
     shared: isShared,
@@ -102,8 +103,17 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
     pluginSections,
     contextFiles: await readProjectFiles(deps),
     sendsFiles: deps.adapter(task?.deliver ?? source)?.sendsAttachments === true,
-    today: new Date(clock()).toISOString().slice(0, 10),
+    platformHint: manifest?.promptHint ?? '',
+    maxMessageChars: manifest?.limits.maxChars ?? Number.POSITIVE_INFINITY,
+    ...dateIn(deps.settings().timezone, clock()),
   })
+}
+
+/** The day in the configured time zone, or else in that of the machine. */
+function dateIn(timezone: string, now: number): { readonly today: string; readonly timeZone: string } {
+  const timeZone = timezone === '' ? new Intl.DateTimeFormat().resolvedOptions().timeZone : timezone
+  // The dates of Sweden are ISO 8601.
+  return { today: new Intl.DateTimeFormat('sv-SE', { timeZone }).format(now), timeZone }
 }
 
 /** The chosen personality after SOUL.md, or the configured persona file alone. */

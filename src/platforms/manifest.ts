@@ -24,6 +24,8 @@ export interface PlatformManifest {
   /** `scope_id`: the guild or workspace is part of the session key. */
   readonly sessionScope: 'none' | 'scope_id'
   readonly limits: MessageLimits
+  /** What the platform can show, for the model: one or two sentences. */
+  readonly promptHint?: string
   /** Environment variables that set options. */
   readonly environment: readonly EnvironmentVariable[]
   readonly options: readonly PlatformOption[]
@@ -155,6 +157,7 @@ const manifestSchema = z.looseObject(
         mappingError('max_chars and unit'),
       )
       .optional(),
+    prompt_hint: textSchema.max(500, { error: 'expected at most 500 characters' }).default(''),
     environment: z
       .record(
         z.string().regex(/^[A-Z][A-Z0-9_]*$/),
@@ -240,6 +243,7 @@ function toManifest(file: ManifestFile): PlatformManifest {
     defaultEnabled: file.default_enabled ?? enabled?.default === true,
     accounts: file.accounts,
     required,
+    ...(file.prompt_hint.trim() === '' ? {} : { promptHint: file.prompt_hint.trim() }),
     ...(file.user_roles.length === 0 ? {} : { userRoles: file.user_roles }),
   }
 }

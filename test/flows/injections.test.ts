@@ -74,7 +74,10 @@ async function servicesIn(t: TestContext, role: Role) {
       pluginSections: '',
       contextFiles: [],
       sendsFiles: false,
+      platformHint: '',
+      maxMessageChars: 4_096,
       today: '2026-01-01',
+      timeZone: 'UTC',
     })
     const system = joinLayers(layers)
     const provider = scriptedProvider([{ calls: [call('obeyed', tool, args)] }, { chunks: ['done'] }])
