@@ -4,7 +4,7 @@
 import { charsPerToken } from '../agent/compression/context-size.ts'
 import { HermesError } from '../lib/errors.ts'
 import { brand, uuid7 } from '../lib/ids.ts'
-import type { SessionId } from '../message/ids.ts'
+import type { SessionId, SessionKey } from '../message/ids.ts'
 import { type PromptTurn, readPromptLayers, type SessionPromptDeps } from './session-prompt.ts'
 
 export interface PromptSize {
@@ -31,6 +31,7 @@ export async function previewPrompt(deps: SessionPromptDeps, platform: string): 
   const turn: PromptTurn = {
     // A session keeps its tools: each preview is another one.
     sessionId: brand<SessionId>(uuid7(now)),
+    sessionKey: brand<SessionKey>(''),
     authority: { role: 'owner', platform, chatType: 'dm' },
     event: {
       source: { platform, account: 'default', chatId: '', chatType: 'dm' },

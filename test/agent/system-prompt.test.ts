@@ -39,7 +39,8 @@ test('the instructions of a client come last', () => {
 
 test('the prompt names the platform, the working directory and the first day of the session', () => {
   const text = buildSystemPrompt({ ...parts, chatName: 'Garden club' })
-  for (const part of ['Web', '"Garden club"', '/home/ada', 'Friday, 2026-01-02', 'Europe/Berlin']) assert.ok(text.includes(part), part)
+  for (const part of ['Web', '"Garden club"', '/home/ada', 'Friday, 2026-01-02', 'Europe/Berlin'])
+    assert.ok(text.includes(part), part)
 })
 
 test('the prompt mentions neither missing tools nor absent users', () => {
