@@ -10,6 +10,7 @@ import { checkPlatformConnections } from './checks/diagnose-platforms.ts'
 import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
 import { checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
+import { checkMemory } from './checks/memory.ts'
 import { checkModel } from './checks/model.ts'
 import { checkPairing } from './checks/pairing.ts'
 import { checkPlugins } from './checks/plugins.ts'
@@ -34,6 +35,7 @@ const checks: readonly Check[] = [
   checkPlatformConnections,
   checkHooks,
   checkPlugins,
+  checkMemory,
   checkPort,
   checkDaemon,
   checkDeadLetters,

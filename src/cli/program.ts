@@ -174,6 +174,7 @@ function addMaintainCommands(root: Command, context: CliContext): void {
   addConfigCommands(root, context)
   addProfileCommands(root, context)
   addToolCommands(root, context)
+  addMemoryCommands(root, context)
   addApprovalCommands(root, context)
   addPairingCommands(root, context)
   const inbox = createGroup(root, 'inbox', 'accepted messages: dead letters, and how each one ended')
@@ -366,6 +367,34 @@ function addPairingCommands(root: Command, context: CliContext): void {
     .action(async (platform: string | undefined, options: JsonOption) =>
       (await import('./pairing.ts')).pairingClear(context, platform, options),
     )
+}
+
+function addMemoryCommands(root: Command, context: CliContext): void {
+  const memory = createGroup(root, 'memory', 'what the agent remembers in all conversations')
+  memory
+    .command('status')
+    .summary('show the memory files and the memory provider')
+    .description(
+      'Shows how full MEMORY.md and USER.md are, what is wrong with them, and which memory providers are installed. Exit code 1 when a file or the provider cannot be used.',
+    )
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('./memory.ts')).memoryStatus(context, options))
+  memory
+    .command('show [target]')
+    .description('print the entries: `memory` (the notes of the agent), `user` (the profile of the owner), or both')
+    .option(...json)
+    .action(async (target: string | undefined, options: JsonOption) =>
+      (await import('./memory.ts')).memoryShow(context, target, options),
+    )
+  memory
+    .command('setup [provider]')
+    .summary('choose a plugin as the long-term memory')
+    .description('Sets `memory.provider` in config.yaml. Without a name it lists the providers that are installed.')
+    .action(async (name: string | undefined) => (await import('./memory.ts')).memorySetup(context, name))
+  memory
+    .command('off')
+    .description('use no memory provider; MEMORY.md and USER.md stay in use')
+    .action(async () => (await import('./memory.ts')).memoryOff(context))
 }
 
 function addHookCommands(root: Command, context: CliContext): void {

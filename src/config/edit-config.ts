@@ -1,5 +1,5 @@
 /**
- * Edits lists of config.yaml and keeps the rest, including comments.
+ * Edits lists and single values of config.yaml and keeps the rest, including comments.
  */
 import { realpathSync, statSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
@@ -7,14 +7,32 @@ import { HermesError, messageOf } from '../lib/errors.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { parseYaml } from '../lib/yaml.ts'
-import { editLists, type ListEdit } from '../lib/yaml-edit.ts'
+import { editLists, editYamlValues, type ListEdit, type YamlPath } from '../lib/yaml-edit.ts'
 
 export type { ListEdit }
 
+type ConfigFile = Pick<HomeLayout, 'root' | 'configFile'>
+
 /** Throws `config/unreadable` when the file is not valid, or when the edit would change other values. */
-export function editConfigLists(
-  { root, configFile }: Pick<HomeLayout, 'root' | 'configFile'>,
-  edits: readonly ListEdit[],
+export function editConfigLists(home: ConfigFile, edits: readonly ListEdit[]): void {
+  editConfig(
+    home,
+    edits.map(({ path }) => path),
+    (text) => editLists(text, edits),
+  )
+}
+
+/** Undefined removes the key. Throws `config/unreadable` as `editConfigLists`. */
+export function setConfigValue(home: ConfigFile, path: YamlPath, value: string | undefined): void {
+  const isPath = (found: readonly string[]) => isDeepStrictEqual(found, path)
+  const edits = value === undefined ? { remove: isPath } : { set: [{ path, value }] }
+  editConfig(home, [path], (text) => editYamlValues(text, edits).text)
+}
+
+function editConfig(
+  { root, configFile }: ConfigFile,
+  paths: readonly YamlPath[],
+  edit: (text: string) => string,
 ): void {
   const before = readConfigText(configFile)
   const yaml = parseYaml(before, 'config.yaml')
@@ -22,9 +40,8 @@ export function editConfigLists(
   if (problem !== undefined) {
     throw new HermesError('config/unreadable', `config.yaml:${problem.line}:${problem.column}: ${problem.message}`)
   }
-  const after = applyEdits(before, edits)
+  const after = applyEdit(before, edit)
   if (after === before) return
-  const paths = edits.map(({ path }) => path)
   if (!isDeepStrictEqual(without(paths, yaml.value), without(paths, parseYaml(after, 'config.yaml').value))) {
     const names = [...new Set(paths.map((path) => `\`${path.join('.')}\``))].join(' and ')
     throw new HermesError('config/unreadable', 'config.yaml cannot be edited without changing other values.', {
@@ -45,16 +62,16 @@ function readConfigText(configFile: string): string {
   }
 }
 
-function applyEdits(text: string, edits: readonly ListEdit[]): string {
+function applyEdit(text: string, edit: (text: string) => string): string {
   try {
-    return editLists(text, edits)
+    return edit(text)
   } catch (error) {
     throw new HermesError('config/unreadable', `config.yaml: ${messageOf(error)}`, { cause: error })
   }
 }
 
 /** The configuration without the values at these paths, and without the mappings that held nothing else. */
-function without(paths: readonly ListEdit['path'][], value: unknown): unknown {
+function without(paths: readonly YamlPath[], value: unknown): unknown {
   return paths.reduce<unknown>((rest, path) => withoutPath(rest, path), value)
 }
 
