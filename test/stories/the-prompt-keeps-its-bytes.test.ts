@@ -1,0 +1,43 @@
+/**
+ * The system prompt of a conversation is the same bytes in all its turns, whatever changes on disk: a vendor caches what two
+ * requests have in common.
+ */
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { HomeLayout } from '../../src/lib/home.ts'
+import { startTestGateway } from '../kit/start-gateway.ts'
+import { at, waitForCommandReply } from './support.ts'
+
+const turns = 20
+
+/** What a person or another conversation changes between two turns. */
+function changeEverything(home: HomeLayout, turn: number): void {
+  mkdirSync(home.memories, { recursive: true, mode: 0o700 })
+  appendFileSync(join(home.memories, 'MEMORY.md'), `\n§\nnote ${turn}`)
+  writeFileSync(join(home.memories, 'USER.md'), `profile ${turn}`)
+  writeFileSync(home.soulFile, `You are number ${turn}.`)
+}
+
+test(`the prompt and the tools stay the same over ${turns} turns while memory and persona change on disk`, async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { roles: { owners: ['fake:user'] } },
+    model: ({ lastUserText }) => ({ text: `answer to ${lastUserText}` }),
+  })
+  changeEverything(gateway.home, 0)
+  for (let turn = 1; turn <= turns; turn++) {
+    await gateway.say(`message ${turn}.`)
+    await gateway.waitForReply(`answer to message ${turn}.`)
+    changeEverything(gateway.home, turn)
+  }
+  const beginnings = gateway.model.requests.map(({ body }) => JSON.stringify([at(body, 'messages', 0), body['tools']]))
+  assert.equal(beginnings.length, turns)
+  assert.equal(new Set(beginnings).size, 1)
+  assert.match(beginnings[0] ?? '', /note 0.*profile 0/)
+  await gateway.say('/new')
+  await waitForCommandReply(gateway)
+  await gateway.say('later')
+  await gateway.waitForReply('answer to later')
+  assert.match(JSON.stringify((await gateway.modelRequest(turns)).body), new RegExp(`note ${turns}.*profile ${turns}`))
+})
