@@ -1011,6 +1011,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'A database operation failed.';
             readonly hint: 'See the cause in the log. `hermes doctor` checks the database.';
         };
+        readonly 'store/too-many-reads': {
+            readonly meaning: 'Too many people list or search conversations at the same time.';
+            readonly hint: 'Try again in a moment.';
+        };
         readonly 'store/fenced': {
             readonly meaning: 'A newer turn of the same session has started, so the write of this turn was rejected.';
             readonly hint: 'No action is needed. The newer turn replies.';

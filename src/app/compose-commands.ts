@@ -15,6 +15,7 @@ import type { Log } from '../lib/log.ts'
 import { type Redactor, toShortLine } from '../lib/redact.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { changeSessionSetting, readSessionSettings } from '../sessions/session-state.ts'
+import type { VisibleSessions } from '../store/sqlite/visible-sessions.ts'
 import type { AgentRuntime } from './compose-agent.ts'
 import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
@@ -29,7 +30,8 @@ type Agent = Pick<AgentRuntime, 'agentServices' | 'compressSession' | 'plugins'>
 
 export function composeCommandRuntime(context: AppContext, core: Core, agentRuntime: Agent): CommandRuntime {
   const { accountDirectory, store, isDraining, clock, log, failpoint } = context
-  const services = composeCommandServices(context, core, agentRuntime)
+  const visibleSessions = lazyVisibleSessions(context.options.home.databaseFile)
+  const services = composeCommandServices(context, core, agentRuntime, visibleSessions)
   const refuse: CommandDispatcherDeps['refuse'] & AgentCommandDeps['refuse'] = async (
     definition,
     { authority, source },
@@ -61,29 +63,42 @@ export function composeCommandRuntime(context: AppContext, core: Core, agentRunt
     isDraining,
     emitsEvents: accountDirectory.emitsEvents,
   })
-  return { runCommand, runAgentCommand: composeAgentCommands(context, core, { services, refuse, ...agentRuntime }) }
+  return {
+    runCommand,
+    runAgentCommand: composeAgentCommands(context, core, { services, refuse, visibleSessions, ...agentRuntime }),
+  }
+}
+
+/** One for all that read earlier conversations, because it has a thread. */
+function lazyVisibleSessions(database: string): () => Promise<VisibleSessions> {
+  let created: Promise<VisibleSessions> | undefined
+  return () => {
+    created ??= import('../store/sqlite/visible-sessions.ts').then(({ createVisibleSessions }) =>
+      createVisibleSessions(database),
+    )
+    return created
+  }
 }
 
 function composeAgentCommands(
-  { options, log }: AppContext,
+  { log }: AppContext,
   { commands, hooks, outbox }: Core,
   {
     services,
     refuse,
     plugins,
-  }: Pick<AgentCommandDeps, 'refuse'> & Pick<AgentRuntime, 'plugins'> & { services: CommandServices },
+    visibleSessions,
+  }: Pick<AgentCommandDeps, 'refuse'> &
+    Pick<AgentRuntime, 'plugins'> & { services: CommandServices; visibleSessions: () => Promise<VisibleSessions> },
 ): RunAgentCommand {
   return async (turn, args, signal) => {
-    const [{ runAgentCommand }, { readVisibleSessions }] = await Promise.all([
-      import('../flows/agent-commands.ts'),
-      import('../store/sqlite/visible-sessions.ts'),
-    ])
+    const [{ runAgentCommand }, { list }] = await Promise.all([import('../flows/agent-commands.ts'), visibleSessions()])
     const deps: AgentCommandDeps = {
       commands,
       runSlashCommand: (definition, command) => definition.run(command, services),
       refuse,
       async readSessions(request, stop) {
-        const rows = await readVisibleSessions({ ...request, database: options.home.databaseFile }, stop)
+        const rows = await list(request, stop)
         return rows.map((row) => ({ ...row, text: toShortLine(row.text, maxRowChars, outbox.withhold) }))
       },
       plugins: async () => (await plugins.list()).map(({ id, state }) => `${id}  ${state}`),
@@ -109,6 +124,7 @@ function composeCommandServices(
     pause,
   }: Core,
   { agentServices, compressSession }: Agent,
+  visibleSessions: () => Promise<VisibleSessions>,
 ): CommandServices {
   const { stopTurn, resetSession, sessionStatus } = sessionServices
   let requestedTasks: ReturnType<CommandServices['tasks']> | undefined
@@ -118,14 +134,16 @@ function composeCommandServices(
     sessionStatus,
     compressSession,
     async conversations() {
-      const { createConversationServices } = await import('../flows/conversations.ts')
+      const [{ createConversationServices }, visible] = await Promise.all([
+        import('../flows/conversations.ts'),
+        visibleSessions(),
+      ])
       const { changeConversation, sessionReplaced } = sessionServices
       const contextLength = () => settings().context_length
-      const database = options.home.databaseFile
       const { isShared } = accountDirectory
       return createConversationServices({
         store,
-        database,
+        visibleSessions: visible,
         changeConversation,
         sessionReplaced,
         sessionRewound: ({ sessionKey, source, sessionId }) =>

@@ -28,15 +28,14 @@ import { countMessages, sessionById } from '../sessions/session-queries.ts'
 import { type EpochOptions, findSessionState } from '../sessions/session-state.ts'
 import { readTranscript, type TranscriptEntry } from '../sessions/transcript.ts'
 import { row, type Transaction } from '../store/query.ts'
-import { readVisibleInsights, readVisibleSessions } from '../store/sqlite/visible-sessions.ts'
+import type { VisibleSessions } from '../store/sqlite/visible-sessions.ts'
 import type { Store } from '../store/store.ts'
 import { sessionScopeOf } from './session-scope.ts'
 import type { ConversationChange, ReplacedSession, SessionServices } from './session-services.ts'
 
 export interface ConversationDeps {
   readonly store: Store
-  /** The path of the database, for reads in another thread. */
-  readonly database: string
+  readonly visibleSessions: VisibleSessions
   readonly changeConversation: SessionServices['changeConversation']
   /** Notifies hooks and plugins once another session is the current one. */
   sessionReplaced(replaced: ReplacedSession): void
@@ -56,10 +55,8 @@ export function createConversationServices(deps: ConversationDeps): Conversation
   return {
     async list(caller, limit) {
       const state = await store.run(() => findSessionState(caller.sessionKey))
-      const rows = await readVisibleSessions(
-        { database: deps.database, scope: sessionScopeOf(caller), limit: maxListed },
-        caller.signal,
-      )
+      const request = { scope: sessionScopeOf(caller), limit: maxListed }
+      const rows = await deps.visibleSessions.list(request, caller.signal)
       return rows
         .filter(({ session, text }) => text !== '' && session !== state?.session_id)
         .slice(0, limit)
@@ -145,7 +142,7 @@ export function createConversationServices(deps: ConversationDeps): Conversation
       const isWholeGateway = authority.role === 'owner' && authority.chatType === 'dm'
       const since = clock() - days * 86_400_000
       const scope = isWholeGateway ? null : sessionScopeOf(caller)
-      const found = await readVisibleInsights({ database: deps.database, scope, since }, signal)
+      const found = await deps.visibleSessions.insights({ scope, since }, signal)
       return { ...found, isWholeGateway }
     },
   }

@@ -63,6 +63,10 @@ export const errorCatalogue = {
     meaning: 'A database operation failed.',
     hint: 'See the cause in the log. `hermes doctor` checks the database.',
   },
+  'store/too-many-reads': {
+    meaning: 'Too many people list or search conversations at the same time.',
+    hint: 'Try again in a moment.',
+  },
   'store/fenced': {
     meaning: 'A newer turn of the same session has started, so the write of this turn was rejected.',
     hint: 'No action is needed. The newer turn replies.',

@@ -11,7 +11,7 @@ import type { SessionKey } from '../../src/message/ids.ts'
 import type { ChatType } from '../../src/message/source.ts'
 import { startNewSession } from '../../src/sessions/session-state.ts'
 import { appendMessage } from '../../src/sessions/transcript.ts'
-import { readVisibleSessions } from '../../src/store/sqlite/visible-sessions.ts'
+import { createVisibleSessions } from '../../src/store/sqlite/visible-sessions.ts'
 import { openStore } from '../kit/open-store.ts'
 
 function person(userId: string, chatType: ChatType = 'dm', role: Role = 'guest'): CommandTurn {
@@ -107,8 +107,7 @@ async function withConversations(t: TestContext) {
       yield* appendMessage({ sessionId: key, turnId: null, ord: 0, message }, 1)
     }
   })
-  const readSessions: AgentCommandDeps['readSessions'] = (request, signal) =>
-    readVisibleSessions({ ...request, database }, signal)
+  const readSessions = createVisibleSessions(database).list
   return async (turn: CommandTurn, line: string) => {
     const { output } = await run(turn, line, { readSessions })
     const rows: { session: string; text: string }[] = JSON.parse(output)

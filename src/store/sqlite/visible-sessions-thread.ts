@@ -2,7 +2,7 @@
  * The thread of `visible-sessions.ts`. It imports little, so that it starts fast.
  */
 import { DatabaseSync } from 'node:sqlite'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { visibleKeys } from './visible-keys.ts'
 import type { ThreadRequest } from './visible-sessions.ts'
 
@@ -56,5 +56,10 @@ function read(request: ThreadRequest): unknown {
   }
 }
 
-const request: ThreadRequest = workerData
-parentPort?.postMessage(read(request))
+parentPort?.on('message', (request: ThreadRequest) => {
+  try {
+    parentPort?.postMessage({ answer: read(request) })
+  } catch (error) {
+    parentPort?.postMessage({ problem: error instanceof Error ? error.message : String(error) })
+  }
+})

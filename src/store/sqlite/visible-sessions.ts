@@ -1,11 +1,10 @@
 /**
  * Reads the sessions that one person may see: those of one chat, and in a direct message also the person's other direct
- * messages with the same bot. It runs in a thread of its own, because a search may take long.
+ * messages with the same bot. It runs in a thread, because a search may take long.
  */
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import { z } from 'zod'
 import { toMatchExpression } from './reader.ts'
+import { createReaderThread } from './reader-thread.ts'
 
 export interface SessionScope {
   readonly sessionKey: string
@@ -14,7 +13,6 @@ export interface SessionScope {
 }
 
 export interface VisibleSessionsRequest {
-  readonly database: string
   readonly scope: SessionScope
   readonly limit: number
   /** All must occur in a message. Undefined lists sessions. */
@@ -22,39 +20,26 @@ export interface VisibleSessionsRequest {
 }
 
 export interface InsightsRequest {
-  readonly database: string
   /** Null for all sessions of the gateway. */
   readonly scope: SessionScope | null
   /** ms since 1970. */
   readonly since: number
 }
 
-export type ThreadRequest =
+export type ThreadRequest = { readonly database: string } & (
   | (Omit<VisibleSessionsRequest, 'words'> & {
       readonly kind: 'rows'
       /** An FTS5 expression. */
       readonly match?: string
     })
   | (InsightsRequest & { readonly kind: 'insights' })
+)
 
 const rowShape = z.object({ session: z.string(), at: z.number(), role: z.string(), text: z.string() })
 const rowsShape = z.array(rowShape)
 
 /** `role` is '' and `text` is the title or the first message for a session; for a message it is an excerpt. */
 export type VisibleRow = z.output<typeof rowShape>
-
-/** The newest first. Rejects with the error of SQLite, and with the reason of the signal. */
-export async function readVisibleSessions(
-  { words, ...request }: VisibleSessionsRequest,
-  signal: AbortSignal,
-): Promise<readonly VisibleRow[]> {
-  signal.throwIfAborted()
-  const match = words === undefined ? undefined : toMatchExpression(words)
-  if (match === '') return []
-  return rowsShape.parse(
-    await readInThread({ ...request, kind: 'rows', ...(match === undefined ? {} : { match }) }, signal),
-  )
-}
 
 const insightsShape = z.object({
   sessions: z.number(),
@@ -65,21 +50,27 @@ const insightsShape = z.object({
   tools: z.array(z.object({ name: z.string(), calls: z.number() })),
 })
 
-/** Counts of sessions, messages, tokens and tool calls. Rejects as `readVisibleSessions`. */
-export async function readVisibleInsights(
-  request: InsightsRequest,
-  signal: AbortSignal,
-): Promise<z.output<typeof insightsShape>> {
-  signal.throwIfAborted()
-  return insightsShape.parse(await readInThread({ ...request, kind: 'insights' }, signal))
+/** Both reject with the reason of the signal, with an `Error` that says what failed, and with `store/too-many-reads`. */
+export interface VisibleSessions {
+  /** The newest first. */
+  list(request: VisibleSessionsRequest, signal: AbortSignal): Promise<readonly VisibleRow[]>
+  /** Counts of sessions, messages, tokens and tool calls. */
+  insights(request: InsightsRequest, signal: AbortSignal): Promise<z.output<typeof insightsShape>>
 }
 
-async function readInThread(workerData: ThreadRequest, signal: AbortSignal): Promise<unknown> {
-  const worker = new Worker(new URL('./visible-sessions-thread.ts', import.meta.url), { workerData })
-  try {
-    const [found] = await once(worker, 'message', { signal })
-    return found
-  } finally {
-    await worker.terminate()
+/** @param database its path */
+export function createVisibleSessions(database: string): VisibleSessions {
+  const thread = createReaderThread(new URL('./visible-sessions-thread.ts', import.meta.url))
+  const ask = (request: ThreadRequest, signal: AbortSignal) => thread.ask(request, signal)
+  return {
+    async list({ words, ...request }, signal) {
+      signal.throwIfAborted()
+      const match = words === undefined ? undefined : toMatchExpression(words)
+      if (match === '') return []
+      const found = await ask({ ...request, database, kind: 'rows', ...(match === undefined ? {} : { match }) }, signal)
+      return rowsShape.parse(found)
+    },
+    insights: async (request, signal) =>
+      insightsShape.parse(await ask({ ...request, database, kind: 'insights' }, signal)),
   }
 }
