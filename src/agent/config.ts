@@ -6,6 +6,7 @@ import type { ConfigOf } from '../config/section.ts'
 import { reasoningEfforts } from '../message/conversation-choices.ts'
 import { compressionConfig } from './compression/config.ts'
 import { memoryConfig } from './memory/config.ts'
+import { skillsConfig } from './skills/config.ts'
 import { toolsetsConfig } from './toolsets/config.ts'
 
 const seconds = z.number().positive()
@@ -84,6 +85,7 @@ export const agentConfig = {
   ...compressionConfig,
   ...toolsetsConfig,
   ...memoryConfig,
+  ...skillsConfig,
   agent: z
     .object({
       drain_timeout: seconds.default(30).describe('Seconds that running turns have to finish when the daemon stops.'),

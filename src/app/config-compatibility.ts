@@ -92,7 +92,7 @@ const plannedKeys = [
   'providers',
   'session_store_max_age_days',
   'sessions_dir',
-  'skills',
+  'skills.*',
   'smart_model_routing',
   'stt',
   'stt_echo_transcripts',

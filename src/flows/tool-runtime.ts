@@ -11,6 +11,7 @@ import { installCliShim } from '../agent/environments/cli-shim.ts'
 import { createLocalEnvironment } from '../agent/environments/local-environment.ts'
 import { createProcessTable, type SessionResourcesDeps } from '../agent/environments/session-resources.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
+import type { Skills } from '../agent/skills/skills.ts'
 import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../agent/tools/registry.ts'
 import type { TodoItem } from '../agent/tools/tool.ts'
 import type { ApprovalsConfig } from '../approvals/config.ts'
@@ -30,6 +31,8 @@ export interface ToolRuntimeDeps {
   readonly withheld: readonly string[]
   /** Tools of plugins, in the order in which they were registered. */
   pluginTools(): readonly PluginToolEntry[]
+  /** Loads the skills. Absent where there are none. */
+  skills?(): Promise<Skills>
   /** The directory in which commands start. */
   cwd(): string
   /** Opens the sandbox on the first call. Undefined when none is configured. */
@@ -64,6 +67,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       userHome,
       searchPath: values['PATH'] ?? '',
       sandbox: deps.sandbox,
+      ...(deps.skills === undefined ? {} : { skills: deps.skills }),
       maxChildren: delegation.max_concurrent_children,
       terminal: {
         timeoutMs: terminal.timeout * 1_000,

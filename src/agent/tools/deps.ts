@@ -6,6 +6,7 @@
 import type { FileGuard } from '../command-policy/file-guard.ts'
 import type { CommandPolicy } from '../command-policy/policy.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Skills } from '../skills/skills.ts'
 
 export interface BuiltInToolDeps {
   readonly commandPolicy: CommandPolicy
@@ -17,6 +18,8 @@ export interface BuiltInToolDeps {
   /** The sandbox in which helper programs run. Undefined, also as its result: none is configured. */
   sandbox?(): Promise<Sandbox | undefined>
   readonly terminal: TerminalLimits
+  /** Loads the skills. Absent where there are none. */
+  skills?(): Promise<Skills>
   /** Maximum number of concurrent sub-agents of a turn. */
   readonly maxChildren: number
 }

@@ -1,0 +1,276 @@
+/**
+ * Finds the skills of the home, of external folders and of the gateway. Their heads are kept by the version of each file, so that
+ * a new session only looks at the metadata of the files: no watcher is needed.
+ */
+import type { Dirent, Stats } from 'node:fs'
+import { lstat, readdir, realpath } from 'node:fs/promises'
+import { basename, join, relative, sep } from 'node:path'
+import { messageOf, systemCode } from '../../lib/errors.ts'
+import { openExactly } from '../../lib/files.ts'
+import { scan } from '../context-files/scan.ts'
+import { parseHead, type SkillHead } from './parse-head.ts'
+import {
+  maxHeadBytes,
+  maxSkillBytes,
+  type Skill,
+  type SkillListing,
+  type SkillOrigin,
+  type SkillProblem,
+  skillFile,
+} from './skill.ts'
+
+export interface SkillRoot {
+  readonly path: string
+  readonly origin: Exclude<SkillOrigin, 'plugin'>
+}
+
+/** A skill that a plugin has registered. */
+export interface PluginSkill {
+  /** `<plugin>:<name>` */
+  readonly name: string
+  /** The folder, or its SKILL.md. */
+  readonly path: string
+  /** '' for that of its head. */
+  readonly description: string
+}
+
+export interface SkillCatalogDeps {
+  /** In the order of precedence. */
+  roots(): readonly SkillRoot[]
+  pluginSkills(): readonly PluginSkill[]
+}
+
+export interface SkillCatalog {
+  /** Reads what has changed since the last call. Never rejects. */
+  read(): Promise<SkillListing>
+}
+
+/** Categories within categories. */
+const maxDepth = 4
+const maxSkills = 1_000
+const maxFolders = 5_000
+
+interface KnownHead {
+  readonly version: string
+  readonly head: SkillHead | undefined
+  readonly problems: readonly SkillProblem[]
+}
+
+interface Found {
+  /** The real path. */
+  readonly directory: string
+  readonly category: string
+  /** Of its SKILL.md. */
+  readonly stats: Stats
+}
+
+export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
+  let heads: ReadonlyMap<string, KnownHead> = new Map()
+
+  return {
+    async read() {
+      const next = new Map<string, KnownHead>()
+      const problems: SkillProblem[] = []
+      const found: Skill[] = []
+      const readKnown = async (directory: string, stats?: Stats) => {
+        const path = join(directory, skillFile)
+        const known = await readHead(path, heads.get(path), stats)
+        if (known === undefined) return undefined
+        next.set(path, known)
+        problems.push(...known.problems)
+        return known.head
+      }
+      for (const { path, origin } of deps.roots()) {
+        const folders = await findSkillFolders(path, problems)
+        // One after another would wait for the disk each time.
+        const loaded = await Promise.all(
+          folders.map(async ({ stats, ...folder }) => ({ folder, head: await readKnown(folder.directory, stats) })),
+        )
+        for (const { folder, head } of loaded) if (head !== undefined) found.push({ ...head, ...folder, origin })
+      }
+      for (const skill of deps.pluginSkills()) found.push(...(await readPluginSkill(skill, readKnown, problems)))
+      heads = next
+      const skills = withoutDuplicates(found, problems)
+      return { skills: skills.sort(compareSkills), problems: problems.sort(compareProblems) }
+    },
+  }
+}
+
+async function readPluginSkill(
+  { name, path, description }: PluginSkill,
+  readKnown: (directory: string) => Promise<SkillHead | undefined>,
+  problems: SkillProblem[],
+): Promise<Skill[]> {
+  const folder = basename(path) === skillFile ? join(path, '..') : path
+  const directory = await realpath(folder).catch(() => folder)
+  const head = await readKnown(directory)
+  if (head === undefined) {
+    if (!problems.some((problem) => problem.path.startsWith(directory)))
+      problems.push(problemOf(join(directory, skillFile), 'unreadable', 'a plugin registers it, but it does not exist'))
+    return []
+  }
+  const shown = description === '' ? head.description : description
+  return [{ ...head, name, description: shown, category: '', origin: 'plugin', directory }]
+}
+
+function problemOf(path: string, code: SkillProblem['code'], message: string, isLeftOut = true): SkillProblem {
+  return { path, code, message, isLeftOut }
+}
+
+/** The folders that contain a SKILL.md. A link must not lead out of the root. */
+async function findSkillFolders(root: string, problems: SkillProblem[]): Promise<Found[]> {
+  const realRoot = await realpath(root).catch(() => undefined)
+  if (realRoot === undefined) return []
+  const found: Found[] = []
+  let visited = 0
+
+  async function visit(directory: string, depth: number): Promise<void> {
+    const entries = await listFolders(directory, problems)
+    visited += entries.length
+    if (visited > maxFolders) return
+    const folders = await Promise.all(
+      entries.map((entry) => resolveFolder(entry, directory, realRoot ?? root, problems)),
+    )
+    const others: string[] = []
+    for (const { path, shownPath, stats } of folders.filter((one) => one !== undefined)) {
+      if (found.length >= maxSkills) return
+      if (stats === undefined) others.push(path)
+      else found.push({ directory: path, category: categoryOf(realRoot ?? root, shownPath), stats })
+    }
+    if (depth < maxDepth) await Promise.all(others.map((path) => visit(path, depth + 1)))
+  }
+
+  await visit(realRoot, 1)
+  if (visited > maxFolders || found.length >= maxSkills) {
+    const message = `only ${maxSkills} skills and ${maxFolders} folders are read; move the others elsewhere`
+    problems.push(problemOf(root, 'too-many', message, false))
+  }
+  // Of two skills of one name, the first counts.
+  return found.sort((one, other) => compareText(one.directory, other.directory))
+}
+
+async function listFolders(directory: string, problems: SkillProblem[]): Promise<Dirent[]> {
+  try {
+    const entries = await readdir(directory, { withFileTypes: true })
+    return entries
+      .filter((entry) => !entry.name.startsWith('.') && entry.name !== 'node_modules')
+      .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+  } catch (error) {
+    problems.push(problemOf(directory, 'unreadable', `it cannot be read: ${messageOf(error)}`))
+    return []
+  }
+}
+
+async function resolveFolder(entry: Dirent, directory: string, root: string, problems: SkillProblem[]) {
+  const shownPath = join(directory, entry.name)
+  let path = shownPath
+  if (entry.isSymbolicLink()) {
+    const target = await realpath(shownPath).catch(() => undefined)
+    // A link to a file is no folder, and neither is one that leads nowhere.
+    if (target === undefined || !(await isDirectory(target))) return undefined
+    if (!target.startsWith(`${root}${sep}`)) {
+      problems.push(
+        problemOf(shownPath, 'link-outside', `it is a link to ${target}; name that folder in skills.external_dirs`),
+      )
+      return undefined
+    }
+    path = target
+  }
+  const file = join(path, skillFile)
+  const stats = await lstat(file).catch(() => undefined)
+  if (stats === undefined) return { path, shownPath, stats }
+  if (stats.isSymbolicLink()) {
+    const target = await realpath(file).catch(() => '')
+    if (!target.startsWith(`${path}${sep}`)) {
+      problems.push(problemOf(file, 'link-outside', 'it is a link that leads out of its folder; copy the file instead'))
+      return undefined
+    }
+  }
+  return { path, shownPath, stats }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  )
+}
+
+function categoryOf(root: string, path: string): string {
+  return relative(root, path).split(sep).slice(0, -1).join('/')
+}
+
+/** Undefined for a missing file. */
+async function readHead(path: string, known: KnownHead | undefined, stats?: Stats): Promise<KnownHead | undefined> {
+  try {
+    const found = stats ?? (await lstat(path))
+    const version = versionOf(found)
+    // A link within the folder was checked.
+    const isLink = found.isSymbolicLink()
+    if (known?.version === version && !isLink) return known
+    return { version, ...(await parseFile(path, isLink ? await realpath(path) : path)) }
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    return {
+      version: '',
+      head: undefined,
+      problems: [problemOf(path, 'unreadable', `it cannot be read: ${messageOf(error)}`)],
+    }
+  }
+}
+
+function versionOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return `${ino}:${size}:${mtimeMs}:${ctimeMs}`
+}
+
+async function parseFile(path: string, realPath: string): Promise<Omit<KnownHead, 'version'>> {
+  const leftOut = (code: SkillProblem['code'], message: string) => ({
+    head: undefined,
+    problems: [problemOf(path, code, message)],
+  })
+  const file = await openExactly(realPath)
+  try {
+    const stats = await file.stat()
+    if (!stats.isFile()) return leftOut('unreadable', 'it is not a regular file')
+    if (stats.size > maxSkillBytes)
+      return leftOut('too-large', `it has ${stats.size} bytes, more than ${maxSkillBytes}; move parts into references/`)
+    const buffer = Buffer.alloc(Math.min(stats.size, maxHeadBytes))
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
+    const bytes = buffer.subarray(0, bytesRead)
+    if (bytes.includes(0)) return leftOut('binary', 'it is a binary file; it must be UTF-8 text')
+    const { head, problems } = parseHead(bytes.toString('utf8'), path, basename(join(path, '..')))
+    const ids = head === undefined ? [] : scan(`${head.name}\n${head.description}`, 'context')
+    if (ids.length === 0) return { head, problems }
+    const suspicious = `its description looks like a prompt injection (${ids.join(', ')}); check who wrote it`
+    return { head: undefined, problems: [...problems, problemOf(path, 'suspicious', suspicious)] }
+  } finally {
+    await file.close()
+  }
+}
+
+/** The first skill of a name counts. One of the gateway is replaced by another one without a problem. */
+function withoutDuplicates(found: readonly Skill[], problems: SkillProblem[]): Skill[] {
+  const byName = new Map<string, Skill>()
+  for (const skill of found) {
+    const first = byName.get(skill.name)
+    if (first === undefined) byName.set(skill.name, skill)
+    else if (skill.origin !== 'bundled')
+      problems.push(
+        problemOf(skill.directory, 'duplicate', `${first.directory} has the same name and is used; rename one of them`),
+      )
+  }
+  return [...byName.values()]
+}
+
+function compareSkills(one: Skill, other: Skill): number {
+  return compareText(`${one.category}\0${one.name}`, `${other.category}\0${other.name}`)
+}
+
+function compareProblems(one: SkillProblem, other: SkillProblem): number {
+  return compareText(one.path, other.path)
+}
+
+function compareText(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}

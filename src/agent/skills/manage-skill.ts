@@ -1,0 +1,252 @@
+/**
+ * Writes skills for the agent and for the command line. Only the home is written. Each file is replaced atomically after its
+ * text was checked and scanned, so that a crash leaves the old or the new skill.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir, realpath, rename, rm, rmdir, unlink } from 'node:fs/promises'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { systemCode } from '../../lib/errors.ts'
+import { scan } from '../context-files/scan.ts'
+import { readTextFile, writeFileAtomic } from '../tools/support/files.ts'
+import { replaceText } from '../tools/support/replace-text.ts'
+import type { ToolFailure } from '../tools/support/result-json.ts'
+import { bodyOf, parseHead } from './parse-head.ts'
+import { isSkillName, maxLinkedBytes, maxSkillBytes, type Skill, type SkillProblem, skillFile } from './skill.ts'
+import { isInside } from './view-skill.ts'
+
+export interface SkillChange {
+  readonly action: 'create' | 'patch' | 'edit' | 'delete' | 'write_file' | 'remove_file'
+  readonly name: string
+  readonly content?: string | undefined
+  readonly category?: string | undefined
+  readonly old_string?: string | undefined
+  readonly new_string?: string | undefined
+  readonly file_path?: string | undefined
+  readonly file_content?: string | undefined
+}
+
+export interface SkillWriterDeps {
+  /** `<home>/skills` */
+  readonly root: string
+  /** The skill of a name that counts. */
+  find(name: string): Promise<Skill | undefined>
+  /** Named points for crash tests; does nothing in production. */
+  failpoint(point: string): void
+}
+
+export type SkillChangeResult =
+  | { readonly ok: true; readonly path: string; readonly warnings: readonly string[] }
+  | ({ readonly ok: false } & ToolFailure)
+
+/** Where linked files may be. */
+const linkedFolders = ['references', 'templates', 'scripts', 'assets', 'examples']
+
+/** Rejects with system errors. Changes run one after another. */
+export function createSkillWriter(deps: SkillWriterDeps): (change: SkillChange) => Promise<SkillChangeResult> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (change) => {
+    const result = last.then(() => applyChange(deps, change))
+    last = result.catch(() => undefined)
+    return result
+  }
+}
+
+async function applyChange(deps: SkillWriterDeps, change: SkillChange): Promise<SkillChangeResult> {
+  const { action, name } = change
+  if (action === 'create') return await createSkill(deps, change)
+  const skill = await deps.find(name)
+  if (skill === undefined) return refused('not_found', `There is no skill ${name}; skills_list shows them.`)
+  if (skill.origin !== 'home')
+    return refused(
+      'read_only',
+      `${name} is not in ${deps.root}. create one of the same name there: it is used instead.`,
+    )
+  switch (action) {
+    case 'edit':
+      return change.content === undefined
+        ? refused('no_content', 'edit needs content: the whole new SKILL.md.')
+        : await writeSkillFile(deps, skill.directory, change.content, skill.name)
+    case 'patch':
+      return await patchFile(deps, skill, change)
+    case 'write_file':
+      return await writeLinkedFile(deps, skill, change)
+    case 'remove_file':
+      return await removeLinkedFile(skill, change)
+    case 'delete':
+      return await deleteSkill(skill, await realRoot(deps.root))
+  }
+}
+
+async function createSkill(
+  deps: SkillWriterDeps,
+  { name, content, category = '' }: SkillChange,
+): Promise<SkillChangeResult> {
+  if (!isSkillName(name))
+    return refused('invalid_name', 'A name has at most 64 small letters, digits, ".", "_" and "-".')
+  if (content === undefined) return refused('no_content', 'create needs content: the whole SKILL.md with its head.')
+  if (category !== '' && !category.split('/').every(isSkillName))
+    return refused('invalid_category', 'A category is one name, such as research.')
+  const existing = await deps.find(name)
+  if (existing?.origin === 'home')
+    return refused('exists', `${name} exists in ${existing.directory}; use edit or patch.`)
+  const root = await realRoot(deps.root)
+  const directory = join(root, category, name)
+  const parent = await realParent(directory)
+  if (parent !== undefined && parent !== root && !isInside(parent, root))
+    return refused('outside', `${category} is a link that leads out of ${root}.`)
+  return await writeSkillFile(deps, directory, content, name)
+}
+
+/** The real path of the nearest folder that exists. */
+async function realParent(path: string): Promise<string | undefined> {
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+    const real = await realpath(folder).catch(() => undefined)
+    if (real !== undefined) return real
+  }
+  return undefined
+}
+
+async function realRoot(root: string): Promise<string> {
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  return await realpath(root)
+}
+
+/** @param name that the head must have */
+async function writeSkillFile(
+  deps: Pick<SkillWriterDeps, 'failpoint'>,
+  directory: string,
+  content: string,
+  name: string,
+): Promise<SkillChangeResult> {
+  const path = join(directory, skillFile)
+  const checked = checkSkillText(content, path, name)
+  if (!checked.ok) return checked
+  deps.failpoint('skill:before-write')
+  await writeFileAtomic(path, content)
+  deps.failpoint('skill:written')
+  return { ok: true, path, warnings: checked.warnings }
+}
+
+type CheckedText = { readonly ok: true; readonly warnings: readonly string[] } | ({ readonly ok: false } & ToolFailure)
+
+/** Whether a text may become the SKILL.md of this name. */
+export function checkSkillText(text: string, path: string, name: string): CheckedText {
+  if (Buffer.byteLength(text) > maxSkillBytes)
+    return refused('too_large', `SKILL.md would have more than ${maxSkillBytes} bytes; move parts into references/.`)
+  const { head, problems } = parseHead(text, path, name)
+  const [fatal] = problems.filter(isFatal)
+  if (fatal !== undefined) return refused(fatal.code, `SKILL.md was not written: ${fatal.message}.`)
+  if (head?.name !== name) return refused('invalid_name', `The name in the head must be ${name}.`)
+  if (bodyOf(text) === '') return refused('no_content', 'There are no instructions after the head.')
+  const suspicious = checkText(text)
+  return suspicious ?? { ok: true, warnings: problems.map(({ message }) => message) }
+}
+
+function isFatal({ code, isLeftOut }: SkillProblem): boolean {
+  return isLeftOut || code === 'no-description'
+}
+
+function checkText(text: string): ({ readonly ok: false } & ToolFailure) | undefined {
+  if (text.includes('\0')) return refused('binary', 'Only text can be written; nothing was written.')
+  const ids = scan(text, 'context')
+  if (ids.length === 0) return undefined
+  return refused('suspicious', `Nothing was written: the text looks like a prompt injection (${ids.join(', ')}).`)
+}
+
+async function patchFile(deps: SkillWriterDeps, skill: Skill, change: SkillChange): Promise<SkillChangeResult> {
+  const { old_string: search = '', new_string: replacement, file_path: filePath = skillFile } = change
+  if (search === '' || replacement === undefined)
+    return refused('no_content', 'patch needs old_string, which must occur once, and new_string.')
+  const isSkillFile = filePath === skillFile
+  const target = isSkillFile
+    ? { ok: true as const, path: join(skill.directory, skillFile) }
+    : linkedPath(skill, filePath)
+  if (!target.ok) return target
+  const path = await realpath(target.path).catch(() => undefined)
+  if (path === undefined || !isInside(path, skill.directory))
+    return refused('not_found', `${filePath} is not a file of ${skill.name}.`)
+  const file = await readTextFile(path, filePath, isSkillFile ? maxSkillBytes : maxLinkedBytes)
+  if (!file.ok) return file
+  if (!file.lossless) return refused('not_utf8', `${filePath} is not UTF-8 text; a change would damage it.`)
+  const replaced = replaceText({ text: file.text, search, replacement, all: false })
+  if (!replaced.ok) return replaced
+  if (isSkillFile) return await writeSkillFile(deps, skill.directory, replaced.text, skill.name)
+  return await writeText(deps, path, replaced.text)
+}
+
+async function writeLinkedFile(
+  deps: SkillWriterDeps,
+  skill: Skill,
+  { file_path: filePath = '', file_content: text }: SkillChange,
+): Promise<SkillChangeResult> {
+  if (text === undefined) return refused('no_content', 'write_file needs file_path and file_content.')
+  const target = linkedPath(skill, filePath)
+  if (!target.ok) return target
+  const parent = await realParent(target.path)
+  const real = await realpath(target.path).catch(() => target.path)
+  if (parent === undefined || !isWithin(parent, skill.directory) || !isInside(real, skill.directory))
+    return refused('outside', `${filePath} leads out of the skill.`)
+  return await writeText(deps, target.path, text)
+}
+
+async function writeText(
+  { failpoint }: Pick<SkillWriterDeps, 'failpoint'>,
+  path: string,
+  text: string,
+): Promise<SkillChangeResult> {
+  if (Buffer.byteLength(text) > maxLinkedBytes)
+    return refused('too_large', `A file of a skill has at most ${maxLinkedBytes} bytes; nothing was written.`)
+  const suspicious = checkText(text)
+  if (suspicious !== undefined) return suspicious
+  failpoint('skill:before-write')
+  await writeFileAtomic(path, text)
+  failpoint('skill:written')
+  return { ok: true, path, warnings: [] }
+}
+
+async function removeLinkedFile(skill: Skill, { file_path: filePath = '' }: SkillChange): Promise<SkillChangeResult> {
+  const target = linkedPath(skill, filePath)
+  if (!target.ok) return target
+  const parent = await realpath(dirname(target.path)).catch(() => undefined)
+  if (parent === undefined || !isWithin(parent, skill.directory))
+    return refused('not_found', `${filePath} is not a file of ${skill.name}.`)
+  try {
+    await unlink(target.path)
+  } catch (error) {
+    const code = systemCode(error)
+    if (code !== 'ENOENT' && code !== 'EISDIR' && code !== 'EPERM') throw error
+    return refused('not_found', `${filePath} is not a file of ${skill.name}.`)
+  }
+  return { ok: true, path: target.path, warnings: [] }
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || isInside(path, directory)
+}
+
+function linkedPath(
+  { directory }: Skill,
+  filePath: string,
+): { readonly ok: true; readonly path: string } | ({ readonly ok: false } & ToolFailure) {
+  const folders = linkedFolders.map((folder) => `${folder}/`).join(', ')
+  const path = resolve(directory, filePath)
+  const isLinked =
+    !isAbsolute(filePath) &&
+    !filePath.includes('\0') &&
+    linkedFolders.some((folder) => isInside(path, join(directory, folder)))
+  return isLinked ? { ok: true, path } : refused('outside', `file_path must be in ${folders} of the skill.`)
+}
+
+/** Renamed first, so that a crash leaves no part of a skill. */
+async function deleteSkill({ directory }: Skill, root: string): Promise<SkillChangeResult> {
+  const removed = join(dirname(directory), `.deleted-${randomUUID()}`)
+  await rename(directory, removed)
+  await rm(removed, { recursive: true, force: true })
+  // A category without skills; others are not empty.
+  if (dirname(directory) !== root) await rmdir(dirname(directory)).catch(() => undefined)
+  return { ok: true, path: directory, warnings: [] }
+}
+
+function refused(code: string, reason: string): { readonly ok: false } & ToolFailure {
+  return { ok: false, code, reason }
+}

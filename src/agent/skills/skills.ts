@@ -1,0 +1,152 @@
+/**
+ * The skills of a gateway: what the prompt, the tools, the commands and the terminal need of them. Loaded with the first session.
+ */
+import { isAbsolute, join, resolve } from 'node:path'
+import type { ConfigOf } from '../../config/section.ts'
+import { asRecord } from '../../lib/json.ts'
+import type { Logger } from '../../lib/log.ts'
+import { createWarnOnce } from '../../lib/warn-once.ts'
+import { createSkillCatalog, type PluginSkill } from './catalog.ts'
+import type { skillsConfig } from './config.ts'
+import { fitsSystem, formatSkillIndex, isApplicable, type SkillFacts } from './index-layer.ts'
+import { formatLoadedSkills, type LoadedSkill, parseInvocation } from './invocation.ts'
+import { createSkillWriter, type SkillChange, type SkillChangeResult } from './manage-skill.ts'
+import { type Skill, type SkillListing, type SkillProblem, toTypedName } from './skill.ts'
+import { createSkillVariables, type SkillVariables, type SkillVariablesDeps } from './variables.ts'
+import { readInstructions } from './view-skill.ts'
+
+export type SkillsConfig = ConfigOf<typeof skillsConfig>
+
+export interface SkillsDeps extends SkillVariablesDeps {
+  /** `<home>/skills` */
+  readonly root: string
+  /** `$HERMES_HOME` */
+  readonly home: string
+  /** The folder of the skills that ship with the gateway. */
+  readonly bundled: string
+  settings(): SkillsConfig
+  pluginSkills(): readonly PluginSkill[]
+  /** What is wrong with skills, after each look at their files. */
+  onProblems(problems: readonly SkillProblem[]): void
+  readonly log: Logger
+  /** Named points for crash tests; does nothing in production. */
+  failpoint(point: string): void
+}
+
+export interface Skills {
+  /** Looks at the files. Without those that are disabled. */
+  list(): Promise<SkillListing>
+  /** As typed by people or by the model. */
+  find(name: string): Promise<Skill | undefined>
+  /** The layer of a new session; '' for none. */
+  indexFor(facts: SkillFacts): Promise<string>
+  /** Those that a session can use. */
+  applicable(facts: SkillFacts): Promise<readonly Skill[]>
+  /**
+   * The text for the model of a message that begins with names of skills; '' if the first word names none. Rejects with system
+   * errors.
+   */
+  expand(text: string): Promise<string>
+  change(change: SkillChange): Promise<SkillChangeResult>
+  readonly variables: Pick<SkillVariables, 'loaded' | 'missing'>
+  /** What the commands of a session get. */
+  variablesOf(sessionId: string, transcript: Parameters<SkillVariables['of']>[1]): ReturnType<SkillVariables['of']>
+  /** The values of the settings that a skill declares. */
+  settingsOf(skill: Skill): Readonly<Record<string, unknown>>
+  requiresApproval(): boolean
+}
+
+export function createSkills(deps: SkillsDeps): Skills {
+  const { settings, log } = deps
+  const warnOnce = createWarnOnce(log)
+  const variables = createSkillVariables(deps)
+  const catalog = createSkillCatalog({
+    roots: () => [
+      { path: deps.root, origin: 'home' },
+      ...settings().skills.external_dirs.map((path) => ({
+        path: externalPath(deps, path),
+        origin: 'external' as const,
+      })),
+      { path: deps.bundled, origin: 'bundled' },
+    ],
+    pluginSkills: deps.pluginSkills,
+  })
+
+  async function list(): Promise<SkillListing> {
+    const listing = await catalog.read()
+    deps.onProblems(listing.problems)
+    for (const { path, code, message } of listing.problems)
+      warnOnce(`${path}\n${code}`, { event: 'skill.problem', path, code }, `a skill has a problem: ${message}`)
+    const disabled = new Set(settings().skills.disabled)
+    return { ...listing, skills: listing.skills.filter(({ name }) => !disabled.has(name)) }
+  }
+
+  async function find(name: string): Promise<Skill | undefined> {
+    const { skills } = await list()
+    return (
+      skills.find((skill) => skill.name === name) ??
+      skills.find((skill) => toTypedName(skill.name) === toTypedName(name))
+    )
+  }
+
+  const write = createSkillWriter({ root: deps.root, find, failpoint: deps.failpoint })
+  return {
+    list,
+    find,
+    indexFor: async (facts) => formatSkillIndex((await list()).skills, facts),
+    applicable: async (facts) => (await list()).skills.filter((skill) => isApplicable(skill, facts)),
+    async expand(text) {
+      const { skills } = await list()
+      const byName = new Map(
+        skills
+          .filter(({ conditions }) => fitsSystem(conditions, process.platform))
+          .map((skill) => [toTypedName(skill.name), skill]),
+      )
+      const invocation = parseInvocation(text, (name) => byName.has(name))
+      if (invocation === undefined) return ''
+      const loaded: LoadedSkill[] = []
+      for (const name of invocation.names) {
+        const skill = byName.get(name)
+        if (skill !== undefined) loaded.push(await loadSkill(skill))
+      }
+      return formatLoadedSkills(loaded)
+    },
+    async change(change) {
+      const result = await write(change)
+      if (result.ok) {
+        const { action, name } = change
+        log.info({ event: 'skill.changed', action, skill: name, path: result.path }, 'the agent changed a skill')
+      }
+      return result
+    },
+    variables,
+    variablesOf: (sessionId, transcript) => variables.of(sessionId, transcript, find),
+    settingsOf: (skill) => settingsOf(settings().skills.config, skill),
+    requiresApproval: () => settings().skills.write_approval,
+  }
+
+  async function loadSkill(skill: Skill): Promise<LoadedSkill> {
+    const { name, directory } = skill
+    const instructions = await readInstructions(skill)
+    if (!instructions.ok) return { name, directory, text: instructions.reason, notes: [] }
+    const configured = settingsOf(settings().skills.config, skill)
+    const notes = Object.keys(configured).length === 0 ? [] : [`Settings: ${JSON.stringify(configured)}`]
+    return { name, directory, text: instructions.text, notes: [...notes, ...variables.missing(skill)] }
+  }
+}
+
+function externalPath({ environment, home }: Pick<SkillsDeps, 'environment' | 'home'>, path: string): string {
+  const userHome = environment()['HOME'] || home
+  if (path === '~' || path.startsWith('~/')) return join(userHome, path.slice(1))
+  return isAbsolute(path) ? path : resolve(home, path)
+}
+
+/** `skills.config` has the keys of skills as they are, or nested: `wiki: { path: … }` for `wiki.path`. */
+function settingsOf(config: Readonly<Record<string, unknown>>, { settings }: Skill): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    settings.map(({ key, default: byDefault }) => {
+      const nested = key.split('.').reduce<unknown>((value, part) => asRecord(value)[part], config)
+      return [key, config[key] ?? nested ?? byDefault]
+    }),
+  )
+}

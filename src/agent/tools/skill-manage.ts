@@ -1,0 +1,70 @@
+/**
+ * Lets the agent write skills into the home (contract S2). A guest never; `skills.write_approval` asks a person first.
+ */
+import { z } from 'zod'
+import type { BuiltInToolDeps } from './deps.ts'
+import { toErrorJson } from './support/result-json.ts'
+import { defineTool } from './tool.ts'
+
+const text = z.string().max(1_048_576).optional()
+const parameters = z.object({
+  action: z.enum(['create', 'patch', 'edit', 'delete', 'write_file', 'remove_file']),
+  name: z.string().min(1).max(200),
+  content: text,
+  category: text,
+  old_string: text,
+  new_string: text,
+  file_path: text,
+  file_content: text,
+})
+
+const string = { type: 'string' }
+
+export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
+  defineTool({
+    name: 'skill_manage',
+    toolset: 'skills',
+    description: 'Write skills. content: the whole SKILL.md',
+    parameters,
+    jsonSchema: {
+      type: 'object',
+      properties: {
+        action: { type: 'string', enum: parameters.shape.action.options },
+        name: string,
+        content: string,
+        category: string,
+        old_string: string,
+        new_string: string,
+        file_path: string,
+        file_content: string,
+      },
+      required: ['action', 'name'],
+    },
+    mode: 'effect',
+    check: () => load !== undefined,
+    label: ({ action, name }) => `${action} ${name}`,
+
+    async approval({ action, name }, { authority }) {
+      // `run` refuses a guest.
+      if (authority.role === 'guest' || (await load?.())?.requiresApproval() !== true) return undefined
+      return {
+        source: 'policy',
+        ruleKey: 'skill-write',
+        reason: `The agent wants to change the skill ${name} (${action}). Later conversations follow it.`,
+        place: '',
+        remember: 'session',
+      }
+    },
+
+    async run(change, { authority, isApproved }) {
+      const skills = await load?.()
+      if (skills === undefined || authority.role === 'guest')
+        return toErrorJson({ code: 'not_permitted', reason: 'Nothing was changed: guests may not change skills.' })
+      if (skills.requiresApproval() && isApproved !== true)
+        return toErrorJson({ code: 'not_approved', reason: 'Nothing was changed: a person must allow it first.' })
+      const result = await skills.change(change)
+      if (!result.ok) return toErrorJson(result)
+      const warnings = result.warnings.length === 0 ? {} : { warnings: result.warnings }
+      return JSON.stringify({ success: true, path: result.path, ...warnings, note: 'New conversations list it.' })
+    },
+  })

@@ -1,0 +1,33 @@
+/**
+ * Lists the skills of a session with their whole descriptions (contract S2, level 0).
+ */
+import { z } from 'zod'
+import type { BuiltInToolDeps } from './deps.ts'
+import { toResultJson } from './support/result-json.ts'
+import { defineTool } from './tool.ts'
+
+const parameters = z.object({ category: z.string().optional() })
+
+export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
+  defineTool({
+    name: 'skills_list',
+    toolset: 'skills',
+    description: 'List the skills',
+    parameters,
+    mode: 'pure',
+    check: () => load !== undefined,
+    label: ({ category = '' }) => category,
+
+    async run({ category }, { limits }) {
+      const { fitsSystem } = await import('../skills/index-layer.ts')
+      const { skills = [] } = (await (await load?.())?.list()) ?? {}
+      const usable = skills.filter(({ conditions }) => fitsSystem(conditions, process.platform))
+      const listed = category === undefined ? usable : usable.filter((skill) => skill.category === category)
+      const categories = [...new Set(usable.map((skill) => skill.category))].filter((name) => name !== '')
+      const entries = listed.map(({ name, description, category: own }) => ({ name, description, category: own }))
+      const result = { skills: entries, categories, hint: 'skill_view reads one' }
+      if (JSON.stringify(result).length <= limits.maxResultChars) return JSON.stringify(result)
+      const names = entries.map(({ name }) => name).join(', ')
+      return toResultJson({ skills: names, categories, hint: 'name a category' }, limits.maxResultChars, 'skills')
+    },
+  })
