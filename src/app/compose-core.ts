@@ -44,6 +44,7 @@ import {
 } from '../plugins/gateway-hooks.ts'
 import { createPluginHooks, type PluginHooks } from '../plugins/hooks/plugin-hooks.ts'
 import { type MemorySessionReplacement, noopPluginMemory, type PluginMemory } from '../plugins/plugin-memory.ts'
+import { createPluginSkills, type PluginSkills } from '../plugins/plugin-skills.ts'
 import { createPromptSections, type PromptSections } from '../plugins/prompt-sections.ts'
 import { createRunningTurns, type RunningTurns } from '../sessions/running-turns.ts'
 import { composeHooks } from './compose-hooks.ts'
@@ -56,6 +57,7 @@ export interface PluginRegistries {
   readonly hooks: PluginHooks
   readonly memory: PluginMemory
   readonly sections: PromptSections
+  readonly skills: PluginSkills
   readonly daemons: Daemons
   /** The hooks that the agent calls. */
   readonly agentHooks: AgentHooks
@@ -416,6 +418,7 @@ function composePluginRegistries(context: AppContext, commands: CommandRegistry)
     hooks,
     memory,
     sections: createPromptSections({ log, now: clock, sleep, timeoutMs }),
+    skills: createPluginSkills(),
     daemons: createDaemons({ log, clock, sleep, random }),
     agentHooks,
     gatewayHooks,

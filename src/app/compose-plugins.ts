@@ -34,7 +34,7 @@ interface PluginManagerParts {
 export function composePluginManager(context: AppContext, core: Core, parts: PluginManagerParts): PluginManager {
   const { options, settings, config, store, accountDirectory, stopping, clock, random, log, failpoint } = context
   const { home, onPluginCall, runAsPlugin } = options
-  const { middleware, hooks, memory, sections, daemons, agentHooks, gatewayHooks } = core.pluginRegistries
+  const { middleware, hooks, memory, sections, skills, daemons, agentHooks, gatewayHooks } = core.pluginRegistries
   const { agentServices, currentTurn } = parts
   const roots = pluginDirectories(home)
   return createPluginManager({
@@ -60,6 +60,7 @@ export function composePluginManager(context: AppContext, core: Core, parts: Plu
         hooks,
         memory,
         sections,
+        skills,
         daemons,
         agentHooks,
         agents: agentServices,

@@ -25,7 +25,7 @@ import type { GatewayShapes } from './config.ts'
 
 export interface PluginRuntimeDeps
   extends Pick<PluginLoaderDeps, 'roots' | 'loadPython' | 'runAsPlugin'>,
-    Pick<PluginServices, 'hooks' | 'sections' | 'daemons'>,
+    Pick<PluginServices, 'hooks' | 'sections' | 'skills' | 'daemons'>,
     Pick<ProviderMemoryDeps, 'redact' | 'timeoutMs'>,
     Omit<PluginHostApiDeps, 'entry'> {
   readonly home: HomeLayout
@@ -96,6 +96,7 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
       commands: createPluginCommands(deps.commands),
       memory: deps.memory,
       sections: deps.sections,
+      skills: deps.skills,
       daemons: deps.daemons,
       state: createPluginStates({ directory: home.pluginState, log }),
       complete: hostApi.complete,

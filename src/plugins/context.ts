@@ -19,6 +19,7 @@ import type { HookCallback, HookName } from './hook-map.ts'
 import type { PluginHookReport } from './hooks/plugin-hooks.ts'
 import type { MemoryProvider } from './memory-provider.ts'
 import { afterNotifications } from './notification-order.ts'
+import type { PluginSkills } from './plugin-skills.ts'
 import type { Registrations } from './registrations.ts'
 
 type HookOptions = Parameters<PluginContext['registerHook']>[2]
@@ -53,6 +54,7 @@ export interface PluginServices {
   }
   readonly memory: { register(owner: string, provider: MemoryProvider): Registration }
   readonly sections: { register(owner: string, ...section: SectionArguments): Registration }
+  readonly skills: Pick<PluginSkills, 'register'>
   readonly daemons: {
     register(owner: string, ...daemon: DaemonArguments): Registration
     /** Resolves when the removed daemons of a plugin have stopped. Never rejects. */
@@ -167,6 +169,8 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
       const content = typeof section === 'function' ? checkCallback('section', name, section) : section
       return add('section', name, () => services.sections.register(id, name, content))
     },
+    registerSkill: (name, path, description = '') =>
+      add('skill', name, () => services.skills.register(id, plugin.directory, { name, path, description })),
     registerBackgroundDaemon(name, startup, shutdown, options) {
       const start = checkCallback('daemon', `${name} (startup)`, startup)
       const stop = checkCallback('daemon', `${name} (shutdown)`, shutdown)

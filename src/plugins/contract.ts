@@ -86,6 +86,11 @@ export interface PluginContext extends MiddlewareRegistrar {
     section: string | ((context: PromptSectionContext) => Awaitable<string | null>),
   ): Registration
   /**
+   * Registers a skill as `<plugin>:<name>`. It is read when the agent or a person names it, and is not in the index of the
+   * prompt. `path` is its folder or its SKILL.md, absolute or relative to the folder of the plugin.
+   */
+  registerSkill(name: string, path: string, description?: string): Registration
+  /**
    * Registers a background daemon (seed 003). Daemons are started in the order of registration, stopped in reverse order
    * and restarted after a failure. Throws `plugins/daemon-taken` if the name is in use.
    */

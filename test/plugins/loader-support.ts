@@ -112,6 +112,7 @@ export function createTestLoader(t: TestContext, setup: LoaderSetup = {}): TestL
     commands: { register: (owner, { name }, run) => registered(owner, 'command', name, run), check: () => undefined },
     memory: { register: (owner, { name }) => registered(owner, 'memory', name) },
     sections: { register: (owner, name) => registered(owner, 'section', name) },
+    skills: { register: (owner, _directory, { name }) => registered(owner, 'skill', name) },
     daemons: {
       register: (owner, name) => registered(owner, 'daemon', name),
       stopped: async (owner) => void registrationLog.push(`daemons of ${owner} stopped`),

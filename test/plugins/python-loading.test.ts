@@ -48,7 +48,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
   test('is told which register functions exist when it misspells one', async (t) => {
     assert.match(
       await reasonOf(t, 'def register(ctx):\n    ctx.register_hooks("pre_tool_call", print)\n'),
-      /^\/snake\/__init__\.py:2: AttributeError: .*\bctx\.register_hooks\b.* register_background_daemon, register_command, register_hook, register_memory_provider, register_middleware, register_system_prompt_section, register_tool$/,
+      /^\/snake\/__init__\.py:2: AttributeError: .*\bctx\.register_hooks\b.* register_background_daemon, register_command, register_hook, register_memory_provider, register_middleware, register_skill, register_system_prompt_section, register_tool$/,
     )
     assert.match(
       await reasonOf(t, 'def register(ctx):\n    ctx.register_hook("pre_tool_call", 7)\n'),
@@ -62,9 +62,10 @@ suite('a plugin in Python that cannot be loaded', options, () => {
         snake: `def register(ctx):
     handle = ctx.register_cli_command("weather", help="Weather", setup_fn=print, handler_fn=print)
     assert handle.name == "weather" and handle.remove() is False
-    @ctx.register_skill("weather", "SKILL.md")
+    @ctx.register_web_search_provider("weather")
     def decorated():
         pass
+    assert ctx.register_skill("weather", "skills/weather", "How to ask for the weather").name == "weather"
     assert ctx.register_platform(name="irc", label="IRC").name == "irc"
     assert ctx.has_capability("anything") is False
     ctx.register_hook("pre_tool_call", lambda **_: {"action": "block", "message": "checked"})
@@ -72,7 +73,7 @@ suite('a plugin in Python that cannot be loaded', options, () => {
       },
     })
     const { state, warnings, registered } = report('snake')
-    assert.deepEqual([state, warnings.length, registered.length], ['loaded', 3, 1])
+    assert.deepEqual([state, warnings.length, registered.length], ['loaded', 3, 2])
     assert.equal(hooks.hasListeners('pre_tool_call'), true)
     assert.equal(log.records.filter(({ fields }) => fields['event'] === 'plugin.warning').length, 3)
   })

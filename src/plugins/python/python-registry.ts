@@ -66,6 +66,8 @@ export function createPythonRegistry(deps: PythonRegistryDeps): PythonRegistry {
         return registerSection(spec, context, process, deps.hookTimeoutMs)
       case 'memory':
         return registerMemoryProvider(spec, context, process)
+      case 'skill':
+        return context.registerSkill(spec.name, spec.path, spec.description ?? '')
       case 'unload':
         registerUnloadCallback(spec, context, process)
         return undefined

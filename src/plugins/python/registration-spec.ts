@@ -41,6 +41,7 @@ export const registrationSpecSchema = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('section'), ...commonFields, text: optionalTextSchema, max_chars: z.number().positive() }),
   z.object({ kind: z.literal('memory'), ...commonFields, methods: z.array(z.string()) }),
+  z.object({ kind: z.literal('skill'), ...commonFields, path: z.string(), description: optionalTextSchema }),
   z.object({ kind: z.literal('unload'), ...commonFields }),
 ])
 

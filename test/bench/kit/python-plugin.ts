@@ -116,6 +116,7 @@ const unusedServices: Omit<PluginServices, 'middleware' | 'hooks'> = {
   commands: { register: unused, check: () => undefined },
   memory: { register: unused },
   sections: { register: unused },
+  skills: { register: unused },
   daemons: { register: unused, stopped: async () => undefined },
   state: () => ({ get: unused, set: unused, delete: unused, keys: unused }),
   complete: unused,

@@ -207,6 +207,10 @@ class PluginContext:
         instances = ProviderInstances(self._module, self._about, provider)
         return self._register("memory", provider.name, {"methods": instances.methods()}, {"call": instances.call})
 
+    def register_skill(self, name, path, description="", **_):
+        """A skill that is read as `<plugin>:<name>`. `path` is its folder or its SKILL.md."""
+        return self._register("skill", name, {"path": str(path), "description": description or ""}, {})
+
     def on_unload(self, callback):
         """Called when the plugin is unloaded, before its registrations are removed."""
         self._register("unload", "unload", {}, {"call": callback})
