@@ -3349,6 +3349,8 @@ declare module 'hermes-gateway:plugins/contract' {
         /** Completions of the configured model; they pass through middleware as all other model requests. */
         readonly llm: PluginLlm;
         hasPlugin(id: string): boolean;
+        /** The environment variable, if `requires_env` or `optional_env` of the manifest names it, and it is not empty. */
+        env(name: string): string | undefined;
         /** As in `MiddlewareRegistrar`; `call.apiMode` tells the type of the request. */
         registerGuardrail<On extends keyof PluginGuardrails>(name: string, on: On, guardrail: PluginGuardrails[On], options?: RegistrationOptions): Registration;
         /** As in `MiddlewareRegistrar`; requests, chunks and responses have the types of the API mode. */

@@ -26,6 +26,7 @@ import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
+import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner } from '../turn.ts'
 import type { Core } from './compose-core.ts'
@@ -47,7 +48,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   const { outbox, turnResults, runningTurns, events, pluginRegistries, turnInfoOf } = core
   const { middleware, agentHooks, memory, sections } = pluginRegistries
 
-  const ownMemory = composeOwnMemory(context)
+  const ownMemory = composeOwnMemory(context, memory)
   const agentServices = composeAgentServices(context, core, { pluginTools: () => plugins.tools(), ownMemory })
   const compression = composeCompression(context, core)
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
@@ -180,7 +181,7 @@ function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn,
 }
 
 /** Loaded with the first new session. */
-function composeOwnMemory(context: AppContext): () => Promise<OwnMemory> {
+function composeOwnMemory(context: AppContext, memory: Pick<PluginMemory, 'memoryWritten'>): () => Promise<OwnMemory> {
   const { options, settings, secrets, promptFileProblems, accountDirectory, clock, log, failpoint } = context
   let loaded: Promise<OwnMemory> | undefined
   const load = async () => {
@@ -195,7 +196,12 @@ function composeOwnMemory(context: AppContext): () => Promise<OwnMemory> {
         else promptFileProblems.set(path, problem)
       },
       isShared: accountDirectory.isShared,
-      onWritten: () => undefined,
+      onWritten(change, { sessionId, authority: { role }, event }) {
+        if (event === undefined || event.task !== undefined) return
+        const { platform, userId = '' } = event.source
+        const sessionKey = accountDirectory.sessionKey(event.source)
+        memory.memoryWritten(change, { sessionId, sessionKey, platform, userId, role })
+      },
       clock,
       log,
       failpoint,

@@ -75,6 +75,8 @@ export interface PluginContextDeps {
   readonly registrations: Registrations
   readonly config: PluginConfig
   hasPlugin(id: string): boolean
+  /** All variables, with those of `.env`; none if omitted. */
+  environment?(): Readonly<Record<string, string>>
   /** Traces the calls of callbacks. */
   readonly observe?: ObserveCallback | undefined
   /** The logger of the plugin. */
@@ -115,6 +117,11 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
     state,
     llm: { complete: (prompt, options?: LlmOptions) => ifLoaded(() => services.complete(id, prompt, options)) },
     hasPlugin: deps.hasPlugin,
+    env(name) {
+      const { requiresEnv, optionalEnv } = plugin.manifest
+      if (!requiresEnv.includes(name) && !optionalEnv.includes(name)) return undefined
+      return deps.environment?.()[name] || undefined
+    },
 
     registerGuardrail(name, on, guardrail, options) {
       const callback = checkCallback('guardrail', name, guardrail)

@@ -38,6 +38,8 @@ export interface PluginContext extends MiddlewareRegistrar {
   /** Completions of the configured model; they pass through middleware as all other model requests. */
   readonly llm: PluginLlm
   hasPlugin(id: string): boolean
+  /** The environment variable, if `requires_env` or `optional_env` of the manifest names it, and it is not empty. */
+  env(name: string): string | undefined
 
   /** As in `MiddlewareRegistrar`; `call.apiMode` tells the type of the request. */
   registerGuardrail<On extends keyof PluginGuardrails>(

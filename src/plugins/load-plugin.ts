@@ -21,6 +21,8 @@ export interface LoadPluginDeps {
   /** Runs `register` of a plugin in Python after its turn; resolves when it has returned. Without it plugins in Python cannot be loaded. */
   readonly loadPython?: // biome-ignore lint/suspicious/noConfusingVoidType: a loader without anything to dispose returns nothing
   ((plugin: DiscoveredPlugin, context: PluginContext, turn: Promise<void>) => Promise<PluginProcess | void>) | undefined
+  /** All variables, with those of `.env`. */
+  environment?(): Readonly<Record<string, string>>
   /** Traces the calls of callbacks. */
   readonly observe?: ObserveCallback | undefined
   /** Runs `register` and every callback of a plugin. */
@@ -94,6 +96,7 @@ export async function loadPlugin(
     registrations,
     config: createPluginConfig(manifest.configSchema, () => entry().settings),
     hasPlugin,
+    environment: () => deps.environment?.() ?? {},
     observe: observeAsPlugin(id, deps.observe, deps.runAsPlugin),
     log,
   })
