@@ -351,12 +351,12 @@ function* findFailedMessage({ sessionId }: Conversation): Transaction<MessageEve
     if (event.compress !== undefined || parseCommand(event) !== null) continue
     const presence = yield* turnPresence(sessionId, id)
     if (presence === 'withdrawn') continue
-    return presence === 'failed' || presence === 'absent' ? event : undefined
+    return presence === 'failed' || presence === 'absent' ? yield* originalMessage(id) : undefined
   }
   return undefined
 }
 
-/** The message that began a turn, with the texts of those that joined it; undefined when it is no longer stored. */
+/** The message that began a turn, with the texts of those that were steered into it; undefined when it is no longer stored. */
 function* originalMessage(turnId: string | null): Transaction<MessageEvent | undefined> {
   const inputs = turnId === null ? [] : yield* listTurnInputs(turnId)
   const events = inputs.map(({ how, payload }) => ({ how, event: parseStoredEvent(payload) }))

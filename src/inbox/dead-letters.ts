@@ -2,8 +2,9 @@
  * Dead letters of the inbox: events whose processing failed too often, and what a user can do about them.
  */
 import type { QueueKind } from '../message/ids.ts'
-import { query, row, sql, type Transaction } from '../store/query.ts'
-import { openCondition } from './queries.ts'
+import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
+import { findEventPayload, openCondition } from './queries.ts'
+import { parseStoredEvent, serializeEvent } from './stored-event.ts'
 
 // Literal SQL, because SQLite uses a partial index only where a query repeats its condition word for word.
 const deadCondition = sql<boolean>`state = 'dead'`
@@ -43,11 +44,39 @@ const requeue = query((db, p: { seq: number; now: number }) =>
     .returning(['session_key', 'lane']),
 )
 
-/** Puts a dead letter back to its position in the queue. `undefined` when no dead letter has this number. */
+const selectSteered = query((db, p: { seq: number }) =>
+  db
+    .selectFrom('turn_inputs')
+    .innerJoin('inbox', 'inbox.seq', 'turn_inputs.seq')
+    .select('inbox.payload')
+    .where('turn_inputs.turn_id', '=', (dead) =>
+      dead.selectFrom('inbox').select('turn_id').where('seq', '=', p.seq).where(deadCondition),
+    )
+    .where('turn_inputs.how', '=', 'steered')
+    .orderBy('turn_inputs.seq'),
+)
+
+const updatePayload = query((db, p: { seq: number; payload: string }) =>
+  db.updateTable('inbox').set({ payload: p.payload }).where('seq', '=', p.seq),
+)
+
+/**
+ * Puts a dead letter back to its position in the queue, with the texts that were steered into its turn. `undefined` when no
+ * dead letter has this number.
+ */
 export function* retryDeadEvent(
   seq: number,
   now: number,
 ): Transaction<{ session_key: string; lane: QueueKind } | undefined> {
+  const steered = yield* rows(selectSteered, { seq })
+  const head = steered.length === 0 ? undefined : yield* findEventPayload(seq)
+  if (head !== undefined) {
+    const event = parseStoredEvent(head)
+    const texts = [event, ...steered.map(({ payload }) => parseStoredEvent(payload))].map(({ text }) => text)
+    // A line that begins with a slash is no command.
+    const merged = { ...event, text: texts.join('\n'), allowGatewayControl: false }
+    yield* exec(updatePayload, { seq, payload: serializeEvent(merged, Number.POSITIVE_INFINITY) })
+  }
   return yield* row(requeue, { seq, now })
 }
 

@@ -7,6 +7,7 @@ import {
   acceptEvent,
   claimEvent,
   countQueuedEvents,
+  findEventPayload,
   findEventState,
   findQueueHead,
   finishEvent,
@@ -14,8 +15,11 @@ import {
   markEventDead,
   pruneInbox,
 } from '../../src/inbox/queries.ts'
+import { brand } from '../../src/lib/ids.ts'
 import type { ChatRange } from '../../src/message/chat-range.ts'
+import type { SessionKey } from '../../src/message/ids.ts'
 import type { TurnResult } from '../../src/message/turn-result.ts'
+import { addTurnInput, beginTurn } from '../../src/sessions/turns.ts'
 import { rows } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openStore } from '../kit/open-store.ts'
@@ -113,6 +117,35 @@ test('only a dead letter can be retried or dropped', async (t) => {
   assert.equal(await store.run(() => dropDeadEvent(1)), true)
   assert.equal((await store.run(() => findEventState(1)))?.state, 'dropped')
   assert.equal(await store.run(() => retryDeadEvent(1, 0)), undefined)
+})
+
+test('a dead letter is retried with what was steered into its turn', async (t) => {
+  const store = await withThree(t)
+  await store.run(function* () {
+    yield* claimEvent(1, 'turn')
+    const key = brand<SessionKey>('k')
+    const turn = {
+      id: 'turn',
+      sessionKey: key,
+      sessionId: 's',
+      epoch: 1,
+      seq: 1,
+      origin: '{}',
+      authority: '',
+      route: '',
+    }
+    yield* beginTurn(turn, 1_000)
+    yield* addTurnInput('turn', 2, 'steered')
+    yield* addTurnInput('turn', 3, 'merged')
+    yield* markEventDead(1, 'three tries', done)
+    yield* retryDeadEvent(1, 2_000)
+  })
+  const texts = async () => JSON.parse((await store.run(() => findEventPayload(1))) ?? '').text
+  assert.equal(await texts(), 'a\nb')
+  // The attempts of another turn add nothing.
+  await store.run(() => markEventDead(1, 'three tries', done))
+  await store.run(() => retryDeadEvent(1, 3_000))
+  assert.equal(await texts(), 'a\nb')
 })
 
 test('a failure is recorded only for a message that is being processed', async (t) => {

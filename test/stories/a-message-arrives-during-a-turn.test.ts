@@ -178,6 +178,21 @@ test('in the mode steer a message reaches the model after the tool that runs', a
   )
 })
 
+test('/retry answers a failed turn again with what was steered into it', async (t) => {
+  const gateway = await startWith(t, { busy_input_mode: 'steer' }, { startNow: false })
+  const pipe = join(gateway.home.root, 'go')
+  execFileSync('mkfifo', [pipe])
+  gateway.model.enqueue(terminalCall(`echo ready > ${pipe}; cat ${pipe}`), { error: { status: 400 } })
+  await (await gateway.start()).initialConnectsDone()
+  await gateway.say('work')
+  await readFile(pipe, 'utf8')
+  await gateway.say('in blue, please')
+  execFileSync('sh', ['-c', `echo go > ${pipe}`])
+  await gateway.waitForReply(/provider\//)
+  await runCommand(gateway, '/retry')
+  assert.deepEqual(conversation(await gateway.modelRequest(2)), ['user: work\nin blue, please'])
+})
+
 test('long messages that do not fit after one tool are read after the next one', async (t) => {
   const gateway = await startWith(t, { busy_input_mode: 'steer' }, { startNow: false })
   const pipe = join(gateway.home.root, 'go')
