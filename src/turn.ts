@@ -4,8 +4,9 @@
  */
 
 import type { Agent } from './agent/agent.ts'
+import type { TurnInfo } from './agent/agent-hooks.ts'
 import type { AgentTools } from './agent/loop/agent-tools.ts'
-import type { SubagentWorkspace } from './agent/loop/agent-turn.ts'
+import type { AgentTurnInput, SubagentWorkspace } from './agent/loop/agent-turn.ts'
 import type { ToolContext } from './agent/tools/tool.ts'
 import type { SessionCompression } from './flows/session-compression.ts'
 import type { PrepareMessage } from './flows/turn/attachments.ts'
@@ -38,6 +39,7 @@ import { hasWaitingUser } from './message/event.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
+import type { PreparedReply } from './outbox/outbox.ts'
 import {
   type RunningTurn,
   type RunningTurns,
@@ -58,7 +60,7 @@ export interface TurnDeps extends TurnProgressDeps {
   /** Completes a turn that the gateway itself answers. */
   readonly completeWithoutModel: CompleteWithoutModel
   /** The configured model and its provider. Rejects `config/…` when it cannot be used. */
-  model(): Promise<ChosenModel>
+  model(turn: Turn): Promise<ChosenModel>
   tools(turn: Turn): Promise<AgentTools>
   /** Names the plugin that threw an error, in words for the user; null when no plugin did. */
   describeErrorOrigin(error: unknown): string | null
@@ -66,6 +68,10 @@ export interface TurnDeps extends TurnProgressDeps {
   readonly turnInfoOf: TurnInfoFactory
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
   openSubagentWorkspace(sessionId: string, turnId: string, turn: Turn): SubagentWorkspace
+  /** What the turn may start in the background, and what it is itself, if it is a sub-agent. `info` is that of the turn. */
+  delegationOf(turn: Turn, info: TurnInfo): Pick<AgentTurnInput, 'startInBackground' | 'subagent'>
+  /** Prepares the message with the result of a sub-agent, which is stored with the end of its turn. Never rejects. */
+  prepareHandIn(turn: Turn, result: TurnRunResult): Promise<PreparedReply>
   /** Builds the system prompt of a new session and stores it for all its turns. */
   freezePrompt(turn: Turn): Promise<string>
   readonly compression: Pick<SessionCompression, 'beforeTurn' | 'afterContextOverflow'>
@@ -148,11 +154,13 @@ async function runModelTurn(
   if (turn.outageSince === null) emitTurnStart(deps, turn)
   log.info({ event: 'turn.started', seq: turn.seq }, 'turn started')
   try {
-    const chosen = await deps.model()
+    const chosen = await deps.model(turn)
     const system = turn.systemPrompt ?? (await deps.freezePrompt(turn))
     const entries = await running.protect(() => deps.compression.beforeTurn(turn, chosen, system, running.signal))
+    const info = deps.turnInfoOf(turn, chosen)
     const result = await deps.agent.runTurn({
-      turn: deps.turnInfoOf(turn, chosen),
+      turn: info,
+      ...deps.delegationOf(turn, info),
       userMessage: turn.event.text,
       isFirstTurn: isFirstTurn(turn),
       startsSession: turn.systemPrompt === undefined,
@@ -177,8 +185,9 @@ async function runModelTurn(
       takeSteered: () => running.takeSteered(journal.takeSteered),
     })
     const model = { model: chosen.model, provider: chosen.provider.name }
-    const { thinking = '' } = result
-    const ended = { ...initial, ...completedResult(result), ...model, thinking, ord: journal.nextOrd() }
+    const { thinking = '', subagent } = result
+    const completed = { ...completedResult(result), ...(subagent && { subagent }) }
+    const ended = { ...initial, ...completed, ...model, thinking, ord: journal.nextOrd() }
     return ended.state === 'failed' ? noteFailure(turn, ended) : ended
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
@@ -210,7 +219,8 @@ async function commitTurn(
 ): Promise<void> {
   const hasThinking = written.thinking !== undefined && written.thinking !== ''
   const shown = hasThinking ? (await import('./flows/turn/thinking.ts')).withThinking(written) : written
-  const reply = await progress.prepareReply(shown)
+  const isHandedIn = turn.event.task?.delegation !== undefined
+  const reply = await (isHandedIn ? deps.prepareHandIn(turn, shown) : progress.prepareReply(shown))
   // Programs that wait for the turn read its result instead of the reply.
   const result = { ...written, text: deps.outbox.withhold(written.text) }
   deps.failpoint('turn:before-finish')

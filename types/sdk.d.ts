@@ -1925,6 +1925,8 @@ declare module 'hermes-gateway:message/event' {
         readonly busyMode?: 'queue' | 'steer';
         /** Present for a background task, which has no chat that waits for the reply. */
         readonly task?: BackgroundTask;
+        /** Present for the result of a sub-agent in the background: `text` is what the sub-agent wrote. */
+        readonly subagentResult?: SubagentReport;
         /** Present for a request to compress the conversation. `focus`: what the summary must keep. */
         readonly compress?: {
             readonly focus: string;
@@ -1942,6 +1944,35 @@ declare module 'hermes-gateway:message/event' {
         readonly route: string;
         /** A person asked for it in the chat of `deliver`: its reply names the task. */
         readonly isRequested?: true;
+        /** Present for a sub-agent: a conversation gets its result as a message. */
+        readonly delegation?: BackgroundDelegation;
+    }
+    /** A sub-agent that goes on after the turn that started it. */
+    export interface BackgroundDelegation {
+        /** Of the conversation that gets the result. */
+        readonly sessionKey: string;
+        readonly source: SessionSource;
+        /** The session and the turn that have started it. */
+        readonly sessionId: string;
+        readonly turnId: string;
+        readonly callId: string;
+        readonly subagentId: string;
+        readonly role: 'leaf' | 'orchestrator';
+        readonly depth: number;
+        readonly goal: string;
+        /** The names of its tools. */
+        readonly tools: readonly string[];
+        readonly model?: string;
+        readonly outputSchema?: Readonly<Record<string, unknown>>;
+    }
+    /** What the gateway says about the result of a sub-agent. */
+    export interface SubagentReport {
+        /** Of the task. */
+        readonly id: string;
+        readonly goal: string;
+        /** `unknown`: the gateway ended while it worked, too often to go on. */
+        readonly status: 'completed' | 'failed' | 'interrupted' | 'error' | 'unknown';
+        readonly schemaValid?: boolean;
     }
     export interface ParsedCommand {
         /** Lower case, without slash and `@bot` suffix. */

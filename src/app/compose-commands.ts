@@ -26,7 +26,7 @@ export interface CommandRuntime {
   readonly runAgentCommand: RunAgentCommand
 }
 
-type Agent = Pick<AgentRuntime, 'agentServices' | 'compressSession' | 'plugins'>
+type Agent = Pick<AgentRuntime, 'agentServices' | 'compressSession' | 'plugins' | 'runningSubagents' | 'delegatedTurns'>
 
 export function composeCommandRuntime(context: AppContext, core: Core, agentRuntime: Agent): CommandRuntime {
   const { accountDirectory, store, isDraining, clock, log, failpoint } = context
@@ -123,7 +123,7 @@ function composeCommandServices(
     notifyMemory,
     pause,
   }: Core,
-  { agentServices, compressSession }: Agent,
+  { agentServices, compressSession, runningSubagents, delegatedTurns }: Agent,
   visibleSessions: () => Promise<VisibleSessions>,
 ): CommandServices {
   const { stopTurn, resetSession, sessionStatus } = sessionServices
@@ -155,7 +155,14 @@ function composeCommandServices(
     },
     tasks() {
       requestedTasks ??= import('../flows/requested-tasks.ts').then(({ createRequestedTasks }) =>
-        createRequestedTasks({ tasks: backgroundTasks, stopEvent: sessionServices.stopEvent }),
+        createRequestedTasks({
+          tasks: backgroundTasks,
+          stopEvent: sessionServices.stopEvent,
+          running: runningSubagents,
+          handInUnstarted: async (task) => (await delegatedTurns()).handInUnstarted(task),
+          sessionKeyOf: accountDirectory.sessionKey,
+          clock,
+        }),
       )
       return requestedTasks
     },

@@ -167,7 +167,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       signal,
       authority: turn.authority,
       // Only downloads: a platform may name any path.
-      attachments: async () => (await deps.attachmentsOf(turn.id)).filter((path) => dirname(path) === deps.home.media),
+      attachments: async () => {
+        const conversationTurn = turn.event?.task?.delegation?.turnId ?? turn.id
+        return (await deps.attachmentsOf(conversationTurn)).filter((path) => dirname(path) === deps.home.media)
+      },
       log: log.child({ turn: turnId, tool: call.name }),
       limits: { maxResultChars: settings().agent.max_tool_result_chars },
       ...(call.name === 'send_message' && deps.chatMessages !== undefined

@@ -11,7 +11,7 @@ import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { brand, sessionIdAt } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
-import type { BackgroundTask, MessageEvent } from '../message/event.ts'
+import type { BackgroundDelegation, BackgroundTask, MessageEvent } from '../message/event.ts'
 import type { EventKey } from '../message/ids.ts'
 import { backgroundPlatform, type Target } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
@@ -26,7 +26,7 @@ export interface BackgroundTasksDeps {
   readonly log: Logger
 }
 
-export interface TaskRequest extends Pick<BackgroundTask, 'deliver'> {
+export interface TaskRequest extends Pick<BackgroundTask, 'deliver' | 'delegation'> {
   readonly prompt: string
   /** The user of the task's source. */
   readonly requester: { readonly id: string; readonly name: string }
@@ -57,6 +57,10 @@ export interface OpenTaskDetails extends OpenTask {
   /** The chat of the reply; null for none. */
   readonly deliver: Target | null
   readonly prompt: string
+  /** Of the person who caused it. */
+  readonly authority?: Authority
+  /** Of a sub-agent. */
+  readonly delegation?: BackgroundDelegation
 }
 
 export interface BackgroundTasks {
@@ -73,11 +77,12 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
   /** A task is tracked as long as this process lives. */
   const never = new AbortController().signal
 
-  function trackTask(seq: number, { source, timestamp, task, text }: MessageEvent): void {
+  function trackTask(seq: number, { source, timestamp, task, text, authority }: MessageEvent): void {
     if (task === undefined) return
-    const { id, deliver } = task
+    const { id, deliver, delegation } = task
     const { userName = '', userId: requesterId = '' } = source
-    open.set(id, { by: toLabel(userName, 80), since: timestamp, seq, requesterId, deliver, prompt: text })
+    const details = { by: toLabel(userName, 80), since: timestamp, seq, requesterId, deliver, prompt: text }
+    open.set(id, { ...details, ...(authority && { authority }), ...(delegation && { delegation }) })
     turnResults
       .wait(seq, never)
       .then(
@@ -131,7 +136,7 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
 
 function taskEvent(order: TaskRequest, now: number): MessageEvent & { readonly task: BackgroundTask } {
   const id = `bg_${sessionIdAt(now).slice('YYYYMMDD_'.length)}`
-  const { deliver, maxIterations, prompt, requester, route = backgroundPlatform, isRequested } = order
+  const { deliver, maxIterations, prompt, requester, route = backgroundPlatform, isRequested, delegation } = order
   return {
     source: {
       platform: backgroundPlatform,
@@ -151,6 +156,7 @@ function taskEvent(order: TaskRequest, now: number): MessageEvent & { readonly t
       ...{ id, deliver, route },
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(isRequested === undefined ? {} : { isRequested }),
+      ...(delegation === undefined ? {} : { delegation }),
     },
   }
 }

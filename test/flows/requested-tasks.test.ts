@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { RunningSubagent } from '../../src/agent/loop/agent-turn.ts'
 import { createBackgroundTasks } from '../../src/flows/background-tasks.ts'
 import { createRequestedTasks } from '../../src/flows/requested-tasks.ts'
 import { createEventResults } from '../../src/inbox/event-results.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { SessionSource } from '../../src/message/source.ts'
+import { turnInfo } from '../agent/run-test-agent.ts'
 import { inboxFor, message } from '../inbox/support.ts'
 import { ownerAuthority } from '../kit/authority.ts'
 
@@ -14,8 +16,17 @@ function tasksOn(t: TestContext) {
   const stopped: number[] = []
   const stopEvent = async (seq: number) => void stopped.push(seq)
   /** Those of a new process. */
-  const create = () => createRequestedTasks({ tasks: createBackgroundTasks(deps), stopEvent })
-  return { create, stored, stopped }
+  const running = new Map<string, RunningSubagent>()
+  const create = () =>
+    createRequestedTasks({
+      tasks: createBackgroundTasks(deps),
+      stopEvent,
+      running,
+      handInUnstarted: async () => undefined,
+      sessionKeyOf: ({ chatId }) => chatId,
+      clock: () => 5_000,
+    })
+  return { create, stored, stopped, running }
 }
 
 function by(userId: string, seq: number, more: Partial<SessionSource> = {}) {
@@ -78,4 +89,38 @@ test('a group sees the tasks that were requested in it, and not those of private
   const listed = (more: Partial<SessionSource> = {}) => tasks.list(by('ada', 3, more)).map(({ prompt }) => prompt)
   assert.deepEqual(listed(group), ['public'])
   assert.deepEqual(listed().sort(), ['private', 'public'])
+})
+
+test('people see and stop the sub-agents that work for them, in a group only those of that conversation', async (t) => {
+  const { create, running } = tasksOn(t)
+  const tasks = create()
+  const stopped: string[] = []
+  for (const [id, causedBy, sessionKey] of [
+    ['sub_1', 'chat:ada', 'c'],
+    ['sub_2', 'chat:ada', 'g'],
+    ['sub_3', 'chat:bob', 'g'],
+  ] as const)
+    running.set(id, {
+      id,
+      info: { sessionId: id, subagentId: 'd.0', role: 'leaf', goal: `goal of ${id}`, depth: 2 },
+      turn: { ...turnInfo, causedBy, sessionKey },
+      startedAt: 2_000,
+      tool: () => 'terminal',
+      usage: () => ({ inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, cacheWriteTokens: 0 }),
+      stop: () => void stopped.push(id),
+    })
+  const idsFor = (who: ReturnType<typeof by>) => tasks.list(who).map(({ id }) => id)
+  const group = { chatId: 'g', chatType: 'group' as const }
+  assert.deepEqual(idsFor(by('ada', 1)), ['sub_1', 'sub_2'])
+  assert.deepEqual(idsFor(by('ada', 1, group)), ['sub_2'])
+  assert.deepEqual(idsFor(by('eve', 1)), [])
+  assert.equal(idsFor({ ...by('eve', 1), authority: { ...ownerAuthority, role: 'member' } }).length, 0)
+  const [first] = tasks.list(by('ada', 1))
+  assert.deepEqual(
+    [first?.prompt, first?.ageMs, first?.subagent],
+    ['goal of sub_1', 3_000, { depth: 2, tokens: 15, tool: 'terminal' }],
+  )
+  assert.equal(await tasks.stop(by('ada', 2), 'sub_3'), false)
+  assert.equal(await tasks.stop(by('ada', 2), 'sub_1'), true)
+  assert.deepEqual(stopped, ['sub_1'])
 })

@@ -29,7 +29,7 @@ export const stopCommand: CommandDefinition = {
   bypassesHooks: true,
   async run(context, services) {
     const { sessionKey, args } = context
-    if (/^bg_\w+$/.test(args.trim())) return (await import('./task-actions.ts')).stopTask(context, services)
+    if (/^(?:bg|sub)_\w+$/.test(args.trim())) return (await import('./task-actions.ts')).stopTask(context, services)
     return (await services.stopTurn(sessionKey)) ? '⏹ Stopped.' : 'I am not working on an answer here.'
   },
 }

@@ -4,7 +4,7 @@
 import { formatDuration } from '../../lib/duration.ts'
 import { toShortLine } from '../../lib/redact.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
-import type { CommandContext, CommandServices } from '../command.ts'
+import type { CommandContext, CommandServices, RequestedTask } from '../command.ts'
 
 const previewChars = 80
 
@@ -19,12 +19,19 @@ export async function background(context: CommandContext, services: CommandServi
 
 export async function agents(context: CommandContext, services: CommandServices): Promise<string> {
   const open = (await services.tasks()).list(context)
-  if (open.length === 0) return 'No task runs in the background. `/background <prompt>` starts one.'
+  if (open.length === 0) return 'No task and no sub-agent works now. `/background <prompt>` starts a task.'
   const lines = open.map(
-    ({ id, by, ageMs, prompt }) =>
-      `- \`${id}\` · ${toMarkdownLabel(by)} · ${formatDuration(ageMs)} · ${preview(services, prompt)}`,
+    (task) =>
+      `- \`${task.id}\` · ${toMarkdownLabel(task.by)} · ${formatDuration(task.ageMs)}${progressOf(task)} · ${preview(services, task.prompt)}`,
   )
   return `**In the background**\n\n${lines.join('\n')}\n\n\`/stop <task>\` ends one.`
+}
+
+function progressOf({ subagent }: RequestedTask): string {
+  if (subagent === undefined) return ''
+  const { depth, tokens, tool } = subagent
+  const current = tool === undefined ? '' : ` · ${toMarkdownLabel(tool)}`
+  return ` · depth ${depth} · ${tokens.toLocaleString('en-US')} tokens${current}`
 }
 
 export async function stopTask(context: CommandContext, services: CommandServices): Promise<string> {

@@ -2,7 +2,7 @@
  * Claims the next turn of a session: one transaction from the queue of the inbox to the transcript. Defines what a turn is
  * and what plugins learn about it.
  */
-import type { TurnInfo } from '../../agent/agent-hooks.ts'
+import type { SubagentInfo, TurnInfo } from '../../agent/agent-hooks.ts'
 import type { Provider } from '../../agent/models/provider.ts'
 import { attemptsExhausted, beginPreparation } from '../../inbox/attempts.ts'
 import { claimEvent, findQueueHead, type QueueHead } from '../../inbox/queries.ts'
@@ -10,7 +10,7 @@ import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/ids.ts'
 import { needsDownload } from '../../media/attachment-downloader.ts'
 import type { Authority } from '../../message/authority.ts'
-import { formatUserText, type MessageEvent, parseCommand } from '../../message/event.ts'
+import { type BackgroundDelegation, formatUserText, type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { SessionId, SessionKey, TurnId } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
@@ -390,12 +390,17 @@ export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string):
     senderId: event.source.userId ?? '',
     role: authority.role,
     ...(authority.userId === undefined ? {} : { causedBy: `${authority.platform}:${authority.userId}` }),
-    parentSessionId: '',
+    parentSessionId: event.task?.delegation?.sessionId ?? '',
+    ...(event.task?.delegation && { subagent: subagentInfoOf(event.task.delegation, sessionId) }),
     model,
     provider: provider.name,
     baseUrl: provider.baseUrl,
     apiMode: provider.apiMode,
   })
+}
+
+function subagentInfoOf({ subagentId, role, depth, goal }: BackgroundDelegation, sessionId: string): SubagentInfo {
+  return { sessionId, subagentId, role, depth, goal }
 }
 
 /** Also true for an interrupted turn: the messages of its earlier attempt are its own. */

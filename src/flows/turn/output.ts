@@ -6,6 +6,7 @@ import type { AgentConfig } from '../../agent/config.ts'
 import type { AgentResult } from '../../agent/loop/agent-turn.ts'
 import type { ProgressListener } from '../../agent/loop/journal.ts'
 import { ModelError } from '../../agent/models/provider.ts'
+import type { SubagentResult } from '../../agent/tools/tool.ts'
 import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { toShortLine } from '../../lib/redact.ts'
@@ -296,6 +297,8 @@ export type TurnRunResult = Omit<TurnCompletion, 'writeReply'> &
     readonly announced: boolean
     /** What the model thought, for the user only. Absent or '': none is shown. */
     readonly thinking?: string
+    /** Only of a sub-agent. */
+    readonly subagent?: SubagentResult
   }
 
 export function completedResult(result: AgentResult) {
