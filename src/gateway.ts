@@ -122,6 +122,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
       ...degraded(),
       ...memoryProblems(),
       ...agentRuntime.toolsetCheck.problems(),
+      ...agentRuntime.skills.problems(),
       ...hungCallsWarnings(modelCalls.blockingCalls()),
     ],
     phase: () => state.phase,

@@ -54,7 +54,8 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
   }
 
   /** For the list that the page shows while a command is typed. */
-  function commands(): Response {
+  async function commands(): Promise<Response> {
+    await context.commandsComplete()
     return jsonResponse(
       200,
       context.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint })),

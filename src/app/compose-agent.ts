@@ -15,7 +15,7 @@ import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
 import { createPromptFreezer, type SessionPromptDeps } from '../flows/session-prompt.ts'
 import { createToolsetCheck, type ToolsetCheck } from '../flows/toolset-check.ts'
-import { createAttachmentPreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
+import { createMessagePreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
 import type { Turn } from '../flows/turn/claim.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
@@ -37,6 +37,7 @@ import { usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner } from '../turn.ts'
 import type { Core } from './compose-core.ts'
 import { composePluginManager } from './compose-plugins.ts'
+import { composeSkills, type SkillRuntime, withheldVariables } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
 
 export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'>, AgentRoutesDeps {
@@ -49,6 +50,7 @@ export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'
   readonly runningSubagents: Map<string, RunningSubagent>
   /** The turns of sub-agents in the background. */
   delegatedTurns(): Promise<DelegatedTurns>
+  readonly skills: SkillRuntime
 }
 
 export function composeAgent(context: AppContext, core: Core): AgentRuntime {
@@ -57,7 +59,12 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   const { middleware, agentHooks, memory, sections } = pluginRegistries
 
   const ownMemory = composeOwnMemory(context, memory)
-  const agentServices = composeAgentServices(context, core, { pluginTools: () => plugins.tools(), ownMemory })
+  const skills = composeSkills(context, core)
+  const agentServices = composeAgentServices(context, core, {
+    pluginTools: () => plugins.tools(),
+    ownMemory,
+    skills: skills.load,
+  })
   const compression = composeCompression(context, core)
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({
@@ -94,6 +101,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     routeOf,
     authorityOf,
     lowerAuthority,
+    hasSkills: true,
     isRevoked,
     endRevoked: core.endRevokedMessage,
     onProgress: core.engine.madeProgress,
@@ -112,7 +120,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     clock,
     adapter: platforms.adapter,
     // Both are imported with the first session that needs them.
-    knowledge: { memory: async (facts) => (await ownMemory()).prompt(facts), skills: async () => '' },
+    knowledge: { memory: async (facts) => (await ownMemory()).prompt(facts), skills: skills.index },
     memory,
     sections,
   }
@@ -132,7 +140,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     redact: context.redact,
     clock,
     usageOf: ({ id, sessionId }) => store.run(() => usageOfTurn(sessionId, id, 0)),
-    prepareMessage: composeAttachmentPreparation(context, core, journal),
+    prepareMessage: composeMessagePreparation(context, core, { journal, skills, toolListOf: agentServices.toolListOf }),
     completeWithoutModel: createWithoutModel({
       compressOnRequest: compression.compressOnRequest,
       model: agentServices.model,
@@ -168,6 +176,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     compressSession: compression.compressSession,
     agentServices,
     plugins,
+    skills,
     runningSubagents,
     delegatedTurns: delegation.delegated,
     toolsetCheck: createToolsetCheck(settings, plugins.tools),
@@ -289,9 +298,14 @@ function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly
 interface AgentParts {
   readonly pluginTools: PluginManager['tools']
   readonly ownMemory: () => Promise<OwnMemory>
+  readonly skills: SkillRuntime['load']
 }
 
-function composeAgentServices(context: AppContext, core: Core, { pluginTools, ownMemory }: AgentParts): AgentServices {
+function composeAgentServices(
+  context: AppContext,
+  core: Core,
+  { pluginTools, ownMemory, skills }: AgentParts,
+): AgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   const { turnNotices, runningTurns } = core
   const isDaemon = options.onlyPlatforms === undefined
@@ -302,6 +316,7 @@ function composeAgentServices(context: AppContext, core: Core, { pluginTools, ow
     environment: config.environment,
     commandLine: options.commandLine,
     pluginTools,
+    skills,
     isShared: accountDirectory.isShared,
     memory: async (turn) => (await ownMemory()).accessOf(turn),
     turnAccess: { secrets, ended: runningTurns.ended, run: context.runAgentCommand },
@@ -324,7 +339,7 @@ function composeAgentServices(context: AppContext, core: Core, { pluginTools, ow
     },
     // A file that the agent edits must stay intact, so words of everyday text are not replaced.
     redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
-    withheld: catalogue.platforms.flatMap((platform) => platform.environment.map(({ variable }) => variable)),
+    withheld: withheldVariables(catalogue),
   })
 }
 
@@ -348,7 +363,15 @@ function composeCompression(context: AppContext, core: Core): SessionCompression
   })
 }
 
-function composeAttachmentPreparation(context: AppContext, core: Core, journal: TurnJournal): PrepareMessage {
+function composeMessagePreparation(
+  context: AppContext,
+  core: Core,
+  {
+    journal,
+    skills,
+    toolListOf,
+  }: { readonly journal: TurnJournal; readonly skills: SkillRuntime } & Pick<AgentServices, 'toolListOf'>,
+): PrepareMessage {
   const { options, settings, accountDirectory, platforms, redact, stopping, isDraining, clock, log, failpoint } =
     context
   const media = createAttachmentDownloader({
@@ -362,8 +385,13 @@ function composeAttachmentPreparation(context: AppContext, core: Core, journal: 
     randomSuffix: () => Buffer.from(systemRandom(4)).toString('hex'),
     redact,
   })
-  return createAttachmentPreparation({
+  return createMessagePreparation({
     journal,
+    async readSkills(event) {
+      const [loaded, { readMessageSkills }] = await Promise.all([skills.load(), import('../flows/skill-commands.ts')])
+      const { authorityOf, commandTiersOf } = accountDirectory
+      return await readMessageSkills({ skills: loaded, toolListOf, authorityOf, commandTiersOf }, event)
+    },
     running: core.runningTurns,
     download: (event, name, signal) => media.fetchAttachments(event, name, AbortSignal.any([signal, stopping])),
     waitOutside: core.engine.waitOutside,

@@ -26,7 +26,10 @@ export interface CommandRuntime {
   readonly runAgentCommand: RunAgentCommand
 }
 
-type Agent = Pick<AgentRuntime, 'agentServices' | 'compressSession' | 'plugins' | 'runningSubagents' | 'delegatedTurns'>
+type Agent = Pick<
+  AgentRuntime,
+  'agentServices' | 'compressSession' | 'plugins' | 'runningSubagents' | 'delegatedTurns' | 'skills'
+>
 
 export function composeCommandRuntime(context: AppContext, core: Core, agentRuntime: Agent): CommandRuntime {
   const { accountDirectory, store, isDraining, clock, log, failpoint } = context
@@ -123,7 +126,7 @@ function composeCommandServices(
     notifyMemory,
     pause,
   }: Core,
-  { agentServices, compressSession, runningSubagents, delegatedTurns }: Agent,
+  { agentServices, compressSession, runningSubagents, delegatedTurns, skills }: Agent,
   visibleSessions: () => Promise<VisibleSessions>,
 ): CommandServices {
   const { stopTurn, resetSession, sessionStatus } = sessionServices
@@ -191,6 +194,7 @@ function composeCommandServices(
     pendingQuestion: approvals.questions.oldestWaiting,
     version: options.version,
     commands: commands.list,
+    skillCommands: skills.readMenu,
     gatewayStatus() {
       const { model, provider } = agentServices.describe()
       return {

@@ -23,7 +23,8 @@ import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
 import type { GatewayOptions } from './options.ts'
 
-export interface EndpointsDeps extends Pick<AgentRuntime, 'agentServices' | 'plugins' | keyof AgentRoutesDeps> {
+export interface EndpointsDeps
+  extends Pick<AgentRuntime, 'agentServices' | 'plugins' | 'skills' | keyof AgentRoutesDeps> {
   /** Where HTTP listens; '' before it does. */
   url(): string
   /** Platforms are connecting for the first time. */
@@ -168,7 +169,7 @@ function composeSend(context: AppContext, { outbox }: Core): AdminRoutesDeps['se
 function platformContextDepsOf(
   { options, settings, accountDirectory, store, degraded, clock, log }: AppContext,
   core: Core,
-  { agentServices }: EndpointsDeps,
+  { agentServices, skills }: EndpointsDeps,
   http: HttpServer,
 ): PlatformContextDeps {
   const { home, version } = options
@@ -191,9 +192,11 @@ function platformContextDepsOf(
       if (accountDirectory.access(press).allowed) await accountDirectory.lookUpAuthority(press.source)
       return await core.approvals.questions.press(press)
     },
-    commands: core.commands.list,
+    commands: () => [...core.commands.list(), ...skills.menu()],
     async commandsComplete() {
       await core.pluginRegistries.loading()?.done
+      // After the plugins: a command of a plugin wins over a skill of its name.
+      await skills.readMenu()
     },
     bypassesHooks: core.commands.bypassesHooks,
     catchUpLimit: () => settings().catch_up.max,

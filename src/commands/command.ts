@@ -30,6 +30,8 @@ export interface CommandContext {
 export interface CommandServices {
   readonly version: string
   commands(): readonly CommandDefinition[]
+  /** The skills that can be called by their names. Reads them. */
+  skillCommands(): Promise<readonly Pick<CommandDefinition, 'name' | 'aliases' | 'description' | 'argsHint'>[]>
   /** Stops the running turn of a session. Resolves when it has ended, or after five seconds, with whether a turn was running. */
   stopTurn(key: SessionKey): Promise<boolean>
   /** Stops the running turn and starts a new session under the same key, in which queued messages are handled. */

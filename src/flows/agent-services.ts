@@ -16,6 +16,7 @@ import { resolveProviderName } from '../agent/models/resolve-provider-name.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
 import type { ChatMessages, ToolContext } from '../agent/tools/tool.ts'
+import { createLruCache } from '../lib/lru-cache.ts'
 import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
 import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
@@ -123,6 +124,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     readTodos: (argumentsJson) => requireRuntime().readTodos(argumentsJson),
   })
   const cwd = () => workingDirectory(deps)
+  const environmentFor = createSkillEnvironments(deps)
 
   /** Opened with the first command or file. A later change of the configuration opens another one. */
   const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
@@ -137,9 +139,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
 
   const agentTools = openLazily<OpenTools>(async () => {
     const { openToolRuntime } = await import('./tool-runtime.ts')
-    const { home, environment, commandLine, withheld, pluginTools } = deps
-    const common = { home, log, settings, environment, commandLine, withheld, pluginTools }
-    runtime = await openToolRuntime({ ...common, cwd, sandbox: sandbox.get })
+    runtime = await openToolRuntime({ ...deps, cwd, sandbox: sandbox.get })
     const { tools } = runtime
     return { tools: createAgentTools(tools, deps, { cwd, sandbox: sandbox.get }), resolve: tools.resolve }
   })
@@ -157,8 +157,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     signal: AbortSignal,
   ): ToolContext => {
     const { environment, processes, todos } = resources.getOrCreate(sessionId, transcript)
+    const withSkills = environmentFor(environment, { sessionId, turn, transcript, call })
     return {
-      environment: withVariables(environment, async () => sockets.variablesOf(turn, await sandbox.get())),
+      environment: withVariables(withSkills, async () => sockets.variablesOf(turn, await sandbox.get())),
       processes,
       todos,
       sessionId,
@@ -268,6 +269,38 @@ async function selectSessionTools(
   const { selectTools } = await import('../agent/toolsets/select-tools.ts')
   const all = tools.schemas().map(({ name }) => ({ name, toolset: resolve(name)?.toolset ?? '' }))
   return selectTools(list, all, custom_toolsets)
+}
+
+const maxSkillSessions = 1_000
+
+interface SkillConversation {
+  readonly sessionId: string
+  readonly turn: Pick<CallingTurn, 'authority'>
+  readonly call: ToolCall
+  transcript(): readonly ChatMessage[]
+}
+
+/**
+ * Adds the variables of the skills that a conversation has loaded to the environment of its commands. A guest does not get them:
+ * their values are secrets of the operator.
+ */
+function createSkillEnvironments({ skills }: Pick<AgentServicesDeps, 'skills'>) {
+  /** The sessions in which this process has read a skill. */
+  const readers = createLruCache<true>(maxSkillSessions)
+  return (environment: Environment, { sessionId, turn, call, transcript }: SkillConversation): Environment => {
+    if (call.name === 'skill_view') readers.set(sessionId, true)
+    if (skills === undefined || turn.authority.role === 'guest') return environment
+    // Cheap, because each call asks: most conversations have loaded none.
+    if (readers.get(sessionId) !== true && !transcript().some(namesSkill)) return environment
+    const variables = async () => (await skills()).variablesOf(sessionId, transcript)
+    return withVariables(environment, variables, { outsideSandbox: true })
+  }
+}
+
+/** Whether a message has loaded a skill, so that the variables of skills have to be found. */
+function namesSkill(message: ChatMessage): boolean {
+  if (message.role === 'user') return message.content.startsWith('[Skill of the user:')
+  return message.role === 'assistant' && message.toolCalls?.some(({ name }) => name === 'skill_view') === true
 }
 
 /** Opens a value with the first call, and with the next call after a failure, which may be a full disk. */

@@ -40,6 +40,7 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
   if (terminal.sandbox === 'off') return undefined
   if (cwd === home.workspace) await mkdir(cwd, { recursive: true, mode: 0o700 })
   const binDirectory = join(home.cache, 'sandbox', 'bin')
+  await mkdir(home.skills, { recursive: true, mode: 0o700 })
   await installPrograms(binDirectory)
   const forwarder = await openForwarder(deps, binDirectory)
   const { values } = environment()
@@ -48,7 +49,8 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
     home: home.root,
     userHome: values['HOME'] || home.root,
     cwd,
-    read: terminal.sandbox_read,
+    // Skills contain scripts for commands.
+    read: [...terminal.sandbox_read, home.skills],
     write: terminal.sandbox_write,
     searchPath: values['PATH'] ?? '',
     sharesNetwork: terminal.sandbox_network === 'on' || terminal.sandbox_network === true,

@@ -172,6 +172,15 @@ export function* attachFiles(seq: number, files: readonly Attachment[]): Transac
   yield* exec(rewrite, { seq, kind: event.messageType, payload })
 }
 
+/** With its skills the message is one for the model, whatever it begins with. */
+export function* attachSkills(seq: number, skills: string): Transaction<void> {
+  const found = yield* row(selectBySeq, { seq })
+  if (found?.state !== 'queued') return
+  const event = parseStoredEvent(found.payload)
+  const payload = JSON.stringify({ ...event, skills, ...(skills === '' ? {} : { allowGatewayControl: false }) })
+  yield* exec(rewrite, { seq, kind: event.messageType, payload })
+}
+
 /** An edit turned a text into a command, or the reverse: the event moves to the end of the other queue. */
 function* replaceRow(found: InboxRow, event: MessageEvent, edit: Edit, now: number): Transaction<EditResult> {
   yield* withdrawRow(found, 'an edit moved it to another queue', edit.withdrawnResult)

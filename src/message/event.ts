@@ -73,6 +73,8 @@ export interface MessageEvent {
   readonly subagentResult?: SubagentReport
   /** Present for a request to compress the conversation. `focus`: what the summary must keep. */
   readonly compress?: { readonly focus: string }
+  /** The skills that the text names (`/name`), for the model; '' if it names none. Set before its turn begins. */
+  readonly skills?: string
 }
 
 /** The parameters of a background task. The `source` of the event contains the requester. */
@@ -171,7 +173,8 @@ export function formatUserText(event: MessageEvent, shared: boolean): string {
     ? toMessageText(event.text, { shared, followsName: before.length === 0 })
     : event.text
   const text = [...before, ...(own === '' ? [] : [own])].join('\n')
-  return shared ? `[${authorOf(event.source)}] ${text}` : text
+  const written = shared ? `[${authorOf(event.source)}] ${text}` : text
+  return event.skills ? `${event.skills}\n\n${written}` : written
 }
 
 /** What the user did not write must not look like the words of the user. */

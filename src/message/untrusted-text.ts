@@ -75,6 +75,9 @@ const gatewayLines = [
   'Old tool output cleared',
   'Result of ',
   'Called ',
+  // The instructions of a skill that a person has named.
+  'Skill of the user:',
+  'End of the skill ',
   // What a plugin adds to a conversation.
   String.raw`system\]`,
   // What ended a turn.

@@ -55,6 +55,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
   return {
     version: '1.2.3',
     commands: registry.list,
+    skillCommands: async () => [],
     stopTurn: async () => false,
     resetSession: async () => brand('s'),
     sessionStatus: async () => unused,

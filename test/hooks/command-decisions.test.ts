@@ -58,6 +58,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       tasks: failIfCalled,
       pendingQuestion: failIfCalled,
       commands: failIfCalled,
+      skillCommands: failIfCalled,
       gatewayStatus: failIfCalled,
       accessReason: failIfCalled,
       permissionsOf: failIfCalled,

@@ -15,15 +15,19 @@ interface BotCommand {
 const maxCommands = 100
 const maxDescriptionChars = 256
 
-/** Telegram lists only names of small letters, digits and _. Users can still type the other commands. */
+/**
+ * Telegram lists only names of small letters, digits and _: the name of a command, or else its first alias that fits. Users can
+ * still type the other commands.
+ */
 export function toBotCommands(commands: readonly CommandEntry[]): BotCommand[] {
   return commands
-    .filter(({ name }) => /^[a-z0-9_]{1,32}$/.test(name))
-    .slice(0, maxCommands)
-    .map(({ name, description, argsHint }) => {
+    .flatMap(({ name, aliases = [], description, argsHint }) => {
+      const command = [name, ...aliases].find((one) => /^[a-z0-9_]{1,32}$/.test(one))
+      if (command === undefined) return []
       const text = [description, argsHint].filter((part) => part !== '').join(' ')
-      return { command: name, description: text === '' ? name : text.slice(0, maxDescriptionChars).toWellFormed() }
+      return [{ command, description: text === '' ? name : text.slice(0, maxDescriptionChars).toWellFormed() }]
     })
+    .slice(0, maxCommands)
 }
 
 /** Resolves to `true` when the menu was changed. Throws `ApiError`. */

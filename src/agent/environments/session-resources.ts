@@ -125,14 +125,15 @@ function trackExecutions(environment: Environment): { environment: Environment; 
   }
 }
 
-/** The environment whose sandboxed commands get these variables in addition. */
+/** The environment whose commands get these variables in addition: those in the sandbox, or with `outsideSandbox` all. */
 export function withVariables(
   environment: Environment,
   variables: () => Promise<Readonly<Record<string, string>>>,
+  { outsideSandbox = false }: { readonly outsideSandbox?: boolean } = {},
 ): Environment {
   const { spawn, isSandboxed } = environment
   const extend = async <Options extends SpawnOptions>(options: Options): Promise<Options> =>
-    options.outsideSandbox === true
+    options.outsideSandbox === true && !outsideSandbox
       ? options
       : { ...options, variables: { ...options.variables, ...(await variables()) } }
   return {

@@ -40,7 +40,7 @@ export const commandsCommand: CommandDefinition = {
   argsHint: '[page]',
   queue: 'control',
   async run({ args }, services) {
-    const all = services.commands()
+    const all = [...services.commands(), ...(await services.skillCommands())]
     const pages = Math.max(1, Math.ceil(all.length / pageSize))
     const page = Math.min(pages, Math.max(1, Number.parseInt(args, 10) || 1))
     const lines = all.slice((page - 1) * pageSize, page * pageSize).map(formatCommand)
@@ -49,7 +49,9 @@ export const commandsCommand: CommandDefinition = {
   },
 }
 
-function formatCommand({ name, aliases, argsHint, description }: CommandDefinition): string {
+type ListedCommand = Pick<CommandDefinition, 'name' | 'aliases' | 'argsHint' | 'description'>
+
+function formatCommand({ name, aliases, argsHint, description }: ListedCommand): string {
   const also = aliases.length === 0 ? '' : ` (also ${aliases.map((alias) => `/${alias}`).join(', ')})`
   return `- \`/${name}${argsHint === '' ? '' : ` ${argsHint}`}\` — ${description}${also}`
 }

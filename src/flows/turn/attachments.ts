@@ -1,17 +1,20 @@
 /**
- * Downloads attachments before the turn starts, so that the model request can include them.
+ * Completes a message before its turn starts, so that the model request can include it: downloads attachments, and reads the skills
+ * that it names.
  */
-import type { Attachment, MessageEvent } from '../../message/event.ts'
+import { type Attachment, type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { type RunningTurns, StopRequested } from '../../sessions/running-turns.ts'
 import type { UnpreparedMessage } from './claim.ts'
 import type { TurnJournal } from './journal.ts'
 
 export interface AttachmentsDeps {
-  readonly journal: Pick<TurnJournal, 'storeAttachments'>
+  readonly journal: Pick<TurnJournal, 'storeAttachments' | 'storeSkills'>
   readonly running: Pick<RunningTurns, 'start'>
   /** Resolves with each attachment and its path or its failure. Rejects with the signal's reason. */
   download(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
+  /** Resolves with the text of the skills that a message names; '' if it names none, or none that the sender may use. */
+  readSkills(event: MessageEvent): Promise<string>
   /** Waits without keeping other turns from running. Resolves or rejects as `wait`. */
   waitOutside<T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal): Promise<T>
   /** Takes a waiting message out of the queue, with those that join its turn. */
@@ -23,9 +26,10 @@ export interface AttachmentsDeps {
 export type PrepareMessage = (key: SessionKey, message: UnpreparedMessage, stopSignal: AbortSignal) => Promise<void>
 
 /** The attempt began with the claim of the message. Nothing is claimed meanwhile: after a stop of the gateway the message is still queued. */
-export function createAttachmentPreparation(deps: AttachmentsDeps): PrepareMessage {
+export function createMessagePreparation(deps: AttachmentsDeps): PrepareMessage {
   const { journal, running, failpoint } = deps
   return async (key, { seq, event, joined = [] }, stopSignal) => {
+    if (parseCommand(event) !== null) return await journal.storeSkills(seq, await deps.readSkills(event))
     const download = running.start(key, seq, stopSignal)
     try {
       const fetch = () => deps.download(event, `${seq}`, download.signal)

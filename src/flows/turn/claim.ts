@@ -82,7 +82,10 @@ export type TurnWithoutModel =
   /** All attempts have failed. */
   | { readonly kind: 'attempts-exhausted'; readonly turn: Turn; readonly reason: string }
 
-/** The next message has attachments that are not downloaded yet. An attempt has begun; nothing has been claimed. */
+/**
+ * The next message has attachments that are not downloaded yet, or an unknown command that may be the name of a skill. An
+ * attempt has begun; nothing has been claimed.
+ */
 export interface UnpreparedMessage {
   readonly kind: 'unprepared'
   readonly seq: number
@@ -140,6 +143,8 @@ export interface ClaimRules {
   lowerAuthority?(authority: Authority, event: Pick<MessageEvent, 'source' | 'internal'>): Authority
   /** Whether the person who has caused an event has lost the access. Absent: it is not checked again. */
   isRevoked?(event: MessageEvent): boolean
+  /** A command that is not known may be the name of a skill. Absent: there are no skills. */
+  readonly hasSkills?: boolean
   /** Begins a new session when `session_reset` says so. Absent: sessions do not end by themselves. */
   readonly resetIfDue?: ResetIfDue
 }
@@ -171,7 +176,11 @@ export function* claimNextTurn(
   // A failed attempt stores its reason.
   const isExhausted = head.reason !== null && attemptsExhausted(head)
   const unprepared = next.unprepared ?? { seq: head.seq, event }
-  if (!isExhausted && nonModelTask === null && unprepared.event.attachments?.some(needsDownload) === true) {
+  const isUnprepared =
+    nonModelTask === null
+      ? unprepared.event.attachments?.some(needsDownload) === true
+      : rules.hasSkills === true && nonModelTask.kind === 'unknown-command' && event.skills === undefined
+  if (!isExhausted && isUnprepared) {
     yield* beginPreparation(unprepared.seq)
     return { kind: 'unprepared', ...unprepared }
   }

@@ -5,7 +5,7 @@
 
 import type { Journal } from '../../agent/loop/journal.ts'
 import { hashToolCall } from '../../agent/loop/tool-batch.ts'
-import { attachFiles } from '../../inbox/apply-change.ts'
+import { attachFiles, attachSkills } from '../../inbox/apply-change.ts'
 import { continueAttempt, endPreparation, pauseAttempt, recordProgress } from '../../inbox/attempts.ts'
 import { finishEventsOfTurn, markEventDead } from '../../inbox/queries.ts'
 import { isHermesError } from '../../lib/errors.ts'
@@ -64,6 +64,8 @@ export interface TurnJournal {
   claim(key: SessionKey): Promise<Claim | null>
   /** Stores the paths or the failures of downloaded attachments. A message that no longer waits is left unchanged. */
   storeAttachments(seq: number, files: readonly Attachment[]): Promise<void>
+  /** Stores the skills that a message names; '' for none. A message that no longer waits is left unchanged. */
+  storeSkills(seq: number, skills: string): Promise<void>
   /** What the agent loop writes while it works. */
   journalOf(turn: Turn, prepareInterim?: PrepareInterim): TurnWrites
   /** Ends the attempt of a turn that goes on when the agent does. Rejects `store/fenced` when superseded. */
@@ -141,6 +143,12 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
     storeAttachments: (seq, files) =>
       store.run(function* () {
         yield* attachFiles(seq, files)
+        yield* endPreparation(seq)
+      }),
+
+    storeSkills: (seq, skills) =>
+      store.run(function* () {
+        yield* attachSkills(seq, skills)
         yield* endPreparation(seq)
       }),
 

@@ -1,0 +1,96 @@
+/**
+ * Composes the skills. Their code is imported with the first session, message or menu that needs them.
+ */
+import { fileURLToPath } from 'node:url'
+import type { SkillProblem } from '../agent/skills/skill.ts'
+import type { Skills } from '../agent/skills/skills.ts'
+import type { PromptFacts } from '../flows/session-prompt.ts'
+import type { MenuEntry } from '../flows/skill-commands.ts'
+import type { Core } from './compose-core.ts'
+import type { AppContext } from './context.ts'
+
+/** Skills that ship with the gateway. */
+export const bundledSkillsDirectory = fileURLToPath(new URL('../../skills', import.meta.url))
+
+export interface SkillRuntime {
+  load(): Promise<Skills>
+  /** The layer of a new session; '' when the skills cannot be read. Never rejects. */
+  index(facts: PromptFacts): Promise<string>
+  /** Reads the skills for `menu`. Never rejects. */
+  readMenu(): Promise<readonly MenuEntry[]>
+  /** The skills as commands, as `readMenu` found them last. */
+  menu(): readonly MenuEntry[]
+  /** What is wrong with skills that are left out, for the owner. */
+  problems(): readonly string[]
+}
+
+const maxProblems = 10
+
+export function composeSkills(
+  { options, settings, config, catalogue, log, failpoint }: AppContext,
+  { commands, pluginRegistries }: Pick<Core, 'commands' | 'pluginRegistries'>,
+): SkillRuntime {
+  let loading: Promise<Skills> | undefined
+  let problems: readonly SkillProblem[] = []
+  let menu: readonly MenuEntry[] = []
+
+  const load = (): Promise<Skills> => {
+    loading ??= import('../agent/skills/skills.ts').then(({ createSkills }) =>
+      createSkills({
+        root: options.home.skills,
+        home: options.home.root,
+        bundled: bundledSkillsDirectory,
+        settings,
+        environment: () => config.environment().values,
+        withheld: withheldVariables(catalogue),
+        pluginSkills: pluginRegistries.skills.list,
+        onProblems: (found) => {
+          problems = found
+        },
+        log,
+        failpoint,
+      }),
+    )
+    return loading
+  }
+
+  return {
+    load,
+    async index({ toolNames }) {
+      try {
+        const [skills, { availableToolsets }] = await Promise.all([
+          load(),
+          import('../agent/skills/available-toolsets.ts'),
+        ])
+        return await skills.indexFor({
+          toolNames: new Set(toolNames),
+          toolsets: availableToolsets(toolNames),
+          system: process.platform,
+        })
+      } catch (error) {
+        log.error({ event: 'skill.index_failed', err: error }, 'a conversation begins without its skills')
+        return ''
+      }
+    },
+    async readMenu() {
+      try {
+        const [skills, { listSkillCommands }] = await Promise.all([load(), import('../flows/skill-commands.ts')])
+        menu = await listSkillCommands(skills, (name) => commands.resolve(name) !== undefined)
+      } catch (error) {
+        log.error({ event: 'skill.menu_failed', err: error }, 'the skills are missing in the menus of commands')
+      }
+      return menu
+    },
+    menu: () => menu,
+    problems: () =>
+      problems
+        .filter(({ isLeftOut }) => isLeftOut)
+        .slice(0, maxProblems)
+        .map(({ path, message }) => `skill ${path}: ${message}`),
+  }
+}
+
+/** The credentials of the platforms. */
+export function withheldVariables({ platforms }: AppContext['catalogue']): string[] {
+  return platforms.flatMap((platform) => platform.environment.map(({ variable }) => variable))
+}
