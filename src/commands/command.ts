@@ -19,6 +19,8 @@ export interface CommandContext {
   /** The canonical name. */
   readonly name: string
   readonly args: string
+  /** The first of them, if they come from an alias of the operator. */
+  readonly argsBefore?: string
   /** The typed name, without the slash. */
   readonly rawCommand: string
   /** The message in which it was typed; absent for a command of the agent. */

@@ -128,13 +128,14 @@ function resolveCommand(
   if (parsed === null || definition === undefined) return undefined
   const { source } = event
   const { name: rawCommand } = parsed
-  const args = [definition.argsBefore ?? '', parsed.args].join(' ').trim()
+  const { argsBefore = '' } = definition
+  const args = [argsBefore, parsed.args].join(' ').trim()
   const authority = event.authority ?? authorityOf(source)
   return {
     definition,
     event,
     message,
-    context: { source, authority, sessionKey, name: definition.name, args, rawCommand, message, signal },
+    context: { source, authority, sessionKey, name: definition.name, args, argsBefore, rawCommand, message, signal },
   }
 }
 

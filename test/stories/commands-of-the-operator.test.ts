@@ -87,6 +87,16 @@ test('an alias stands for a command with its arguments; built-in commands win, a
   assert.equal(listed.match(/`\/new/g)?.length, 1)
 })
 
+test('an alias of /queue keeps its own words', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: config({ data: { type: 'alias', target: '/queue use the test data' } }),
+  })
+  await gateway.say('/data', ada)
+  await gateway.waitForReply('You said: use the test data', 'ada-dm')
+  await gateway.say('/data – of May', ada)
+  await gateway.waitForReply('You said: use the test data – of May', 'ada-dm')
+})
+
 test('an alias needs the permission for the command that it stands for', async (t) => {
   const gateway = await startTestGateway(t, { config: config({ report: { type: 'alias', target: '/debug' } }) })
   assert.match(await runCommand(gateway, '/report', bob), /owners/)

@@ -7,11 +7,11 @@ import type { CommandContext, CommandReply, CommandServices } from '../command.t
 
 export async function enqueue(
   mode: 'queue' | 'steer',
-  { sessionKey, message, name }: CommandContext,
+  { sessionKey, message, name, argsBefore = '' }: CommandContext,
   services: CommandServices,
 ): Promise<string | CommandReply> {
   if (message === undefined) return `\`/${name}\` works only in a conversation.`
-  const text = textAfterCommand(message.event.text)
+  const text = [argsBefore, textAfterCommand(message.event.text)].filter((part) => part !== '').join(' ')
   if (text === '' && message.event.attachments === undefined)
     return mode === 'queue'
       ? 'Write `/queue <message>`: I take the message when I am done with what I am doing.'
