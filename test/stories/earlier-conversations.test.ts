@@ -35,10 +35,14 @@ test('/resume continues an earlier conversation with everything that was said in
     'user: who am I?',
   ])
   assert.match(await runCommand(gateway, '/resume 1'), /something else/)
+  // A number that the list does not have may be a part of a name.
+  await runCommand(gateway, '/title Taxes 2026')
+  await runCommand(gateway, '/resume names')
+  assert.match(await runCommand(gateway, '/resume 2026'), /Taxes 2026/)
   await exchange(gateway, 'and now?')
   assert.equal(lastRequest(gateway)[0], 'user: something else')
   const ends = gateway.events.filter(({ name }) => name === 'session:end').map(({ context }) => context['reason'])
-  assert.deepEqual(ends, ['new', 'resume', 'resume'])
+  assert.deepEqual(ends, ['new', 'resume', 'resume', 'resume', 'resume'])
 })
 
 test('what a reply withholds is withheld when the conversation is listed, continued and taken back', async (t) => {

@@ -58,11 +58,13 @@ export async function resume(context: CommandContext, services: CommandServices)
   )
 }
 
-/** By number, id, whole name, or a part of the name; several entries when the words are ambiguous. */
+/** By id, number of the list, whole name, or a part of the name; several entries when the words are ambiguous. */
 function findConversation(entries: readonly ConversationEntry[], wanted: string): readonly ConversationEntry[] {
   const byId = entries.filter(({ id }) => id === wanted)
   if (byId.length > 0) return byId
-  if (/^\d{1,4}$/.test(wanted)) return entries.slice(0, maxShown).slice(Number(wanted) - 1, Number(wanted))
+  const number = /^\d+$/.test(wanted) ? Number(wanted) : 0
+  const numbered = number > 0 && number <= maxShown ? entries[number - 1] : undefined
+  if (numbered !== undefined) return [numbered]
   const words = wanted.toLowerCase()
   const same = entries.filter(({ label }) => label.toLowerCase() === words)
   return same.length > 0 ? same : entries.filter(({ label }) => label.toLowerCase().includes(words))
