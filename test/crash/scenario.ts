@@ -30,6 +30,8 @@ export interface KillPoint {
   readonly stranger?: boolean
   /** True: the agent sends a message to another chat. */
   readonly sends?: boolean
+  /** True: the agent writes a fact to its memory. */
+  readonly remembers?: true
   /** People write during a turn, and their messages do this. */
   readonly busy?: 'interrupt' | 'collect' | 'steer'
 }
@@ -67,6 +69,8 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'turn:steered', hits: 1, busy: 'steer' },
   { name: 'send:prepared', hits: 1, sends: true },
   { name: 'send:stored', hits: 1, sends: true },
+  { name: 'memory:prepared', hits: 1, remembers: true },
+  { name: 'memory:written', hits: 1, remembers: true },
   { name: 'drain:begun', hits: 1, drain: true },
   { name: 'recovery:begun', hits: 1, after: 'turn:claimed' },
   { name: 'outbox:recovering', hits: 1, after: 'outbox:claimed' },
@@ -93,12 +97,15 @@ interface UserMessage {
 }
 
 /** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
-function conversationOf(round: number, { stranger, busy, sends }: KillPoint): readonly UserMessage[] {
+function conversationOf(round: number, { stranger, busy, sends, remembers }: KillPoint): readonly UserMessage[] {
   const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
   return [
     ...(busy === undefined ? [] : busyConversations[busy].map((said) => ({ ...said, chat: `${busy}-${round}` }))),
     ...(stranger === true ? [{ chat: `stranger-${round}`, text: 'let me in', reply: 'your pairing code' }] : []),
     ...(sends === true ? sendMessages(round) : []),
+    ...(remembers === true
+      ? [{ chat: `eve-${round}`, text: `remember ${round}`, reply: `the answer to remember ${round}` }]
+      : []),
     { chat: ada, text: 'first', reply: 'the answer to first' },
     effectMessage(bob, `b${round}`),
     effectMessage(ada, `a${round}`),
@@ -142,6 +149,10 @@ function interimText(effect: string): string {
   return `First I run the command of ${effect}.`
 }
 
+function factOf(round: number | string): string {
+  return `The fact of ${round}.\nIt has two lines.`
+}
+
 /** Replies to a plain message directly, and to `effect …` after a text and a tool call that appends a line to a file. */
 function modelReply(effects: string, chat: ChatServer): (request: RecordedRequest) => ModelReply {
   return ({ body, lastUserText }) => {
@@ -156,6 +167,9 @@ function modelReply(effects: string, chat: ChatServer): (request: RecordedReques
       const message = { target: `wire:ops-${sends}`, message: `Here is the news of ${sends}.` }
       return { toolCalls: [{ name: 'send_message', arguments: message }] }
     }
+    const fact = /^remember (\d+)$/.exec(lastUserText)?.[1]
+    if (fact !== undefined && !toolDone)
+      return { toolCalls: [{ name: 'memory', arguments: { action: 'add', content: factOf(fact) } }] }
     const effect = /^effect (\w+)$/.exec(lastUserText.trim())?.[1]
     if (effect !== undefined && !toolDone) {
       const toolCalls = [{ name: 'terminal', arguments: { command: `echo ${effect} >> ${effects}` } }]
@@ -199,6 +213,8 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
   /** The conversations of the rounds that succeeded. */
   const rounds: (readonly UserMessage[])[] = []
   let started = 0
+  /** The entries of the memory after the rounds that were played. */
+  const remembered: string[] = []
   /** The gateway that the last round restarted. */
   let running: ChildProcess | undefined
 
@@ -233,6 +249,9 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
     await waitForReady(running)
     await chat.until((messages) => conversation.every((message) => isAnswered(message, messages)), limitMs)
     await checkRounds([...rounds, conversation])
+    // A call that was started is not repeated.
+    if (point.name === 'memory:written') remembered.push(factOf(started))
+    if (point.remembers === true) assert.deepEqual(await entriesOf(home), remembered)
   }
 
   await prepareHome(home, chat.url, model.baseUrl)
@@ -266,6 +285,11 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
       await rm(home, { recursive: true, force: true, maxRetries: 5 })
     },
   }
+}
+
+async function entriesOf(home: string): Promise<string[]> {
+  const text = await readFile(join(home, 'memories', 'MEMORY.md'), 'utf8').catch(() => '')
+  return text === '' ? [] : text.split('\n§\n')
 }
 
 /** Runs one round in a home of its own. */

@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
+import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
 import { at, conversation, hasResult, waitForCommandReply, waitForQuestion } from './support.ts'
 
 /** A message `{…}` is the arguments of a call of the tool, whose result is the answer. Others delegate, or are answered. */
@@ -107,6 +108,22 @@ test('a guest and a group read nothing of the memory and write nothing', async (
   await gateway.say(remember('from a member', 'user'), { user: 'mia', chat: 'mia-dm' })
   await gateway.waitForReply(/result: .*not_allowed_for_role/, 'mia-dm')
   assert.deepEqual([textOf(gateway.home), textOf(gateway.home, 'USER.md')], ['a note', 'a profile'])
+})
+
+test('the memory provider is told what the agent saves', async (t) => {
+  const body = `ctx.registerMemoryProvider({
+    name: 'notebook',
+    onMemoryWrite: (action, target, content, { platform }) =>
+      void ctx.log.info({}, ['told', action, target, content, platform].join(' ')),
+  })`
+  const gateway = await startTestGateway(t, {
+    model,
+    config: { ...owner, memory: { provider: 'notebook' } },
+    prepare: (home) => writeFiles(home.plugins, pluginFiles('memory/notebook', body)),
+  })
+  await gateway.say(remember('Ada', 'user'))
+  await gateway.waitForReply(/result: .*"success":true/)
+  await gateway.waitForLog('told add user Ada fake')
 })
 
 test('a background task has no memory', async (t) => {
