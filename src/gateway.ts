@@ -121,7 +121,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
       ...pauseWarnings(core.runningTurns.paused()),
       ...degraded(),
       ...memoryProblems(),
-      ...agentRuntime.toolsetCheck.problems(),
+      ...agentRuntime.agentCheck.problems(),
       ...agentRuntime.skills.problems(),
       ...hungCallsWarnings(modelCalls.blockingCalls()),
     ],
@@ -216,7 +216,7 @@ function run(parts: Parts): Gateway {
   const maxTotalBytes = () => settings().media.max_total_mb * 1_048_576
   void runRetention({ store, outbox, mediaDirectory, maxTotalBytes, clock, log, settings: retention, sleep }, stopping)
   followConfiguration(parts)
-  void pluginsLoaded().then(() => reviewToolsets(parts))
+  void pluginsLoaded().then(() => reviewAgentSettings(parts))
   if (isDaemon) {
     void pluginsLoaded().then(async () => {
       if (state.phase === 'ready') await pluginRegistries.daemons.start()
@@ -267,7 +267,7 @@ function followConfiguration(parts: Parts): void {
     if (options.onlyPlatforms === undefined) void checkSandbox(parts)
     core.hooks.applyConfig()
     agentRuntime.plugins.reconfigured(changed)
-    void reviewToolsets(parts)
+    void reviewAgentSettings(parts)
     const before = accountDirectory.list()
     endpoints.supervisor
       .apply(accountDirectory.refresh())
@@ -284,15 +284,16 @@ function followConfiguration(parts: Parts): void {
 }
 
 /** Never rejects. */
-async function reviewToolsets({ context, agentRuntime }: Parts): Promise<void> {
+async function reviewAgentSettings({ context, agentRuntime }: Parts): Promise<void> {
   const { log } = context
-  const { toolsetCheck } = agentRuntime
+  const { agentCheck } = agentRuntime
   try {
-    await toolsetCheck.review()
-    const problems = toolsetCheck.problems()
-    if (problems.length > 0) log.warn({ event: 'tools.toolset_unknown', problems }, 'a list of toolsets names nothing')
+    await agentCheck.review()
+    const problems = agentCheck.problems()
+    if (problems.length > 0)
+      log.warn({ event: 'agent.settings_unusable', problems }, 'settings of the agent have no effect')
   } catch (error) {
-    log.error({ event: 'tools.toolset_check_failed', err: error }, 'the lists of toolsets could not be checked')
+    log.error({ event: 'agent.settings_check_failed', err: error }, 'the settings of the agent could not be checked')
   }
 }
 

@@ -7,6 +7,7 @@ import type { Agent } from './agent/agent.ts'
 import type { TurnInfo } from './agent/agent-hooks.ts'
 import type { AgentTools } from './agent/loop/agent-tools.ts'
 import type { AgentTurnInput, SubagentWorkspace } from './agent/loop/agent-turn.ts'
+import type { Provider } from './agent/models/provider.ts'
 import type { ToolContext } from './agent/tools/tool.ts'
 import type { SessionCompression } from './flows/session-compression.ts'
 import type { PrepareMessage } from './flows/turn/attachments.ts'
@@ -62,6 +63,8 @@ export interface TurnDeps extends TurnProgressDeps {
   /** The configured model and its provider. Rejects `config/…` when it cannot be used. */
   model(turn: Turn): Promise<ChosenModel>
   tools(turn: Turn): Promise<AgentTools>
+  /** The provider as the requests of this turn are sent; it may add text that is stored nowhere. */
+  senderOf(turn: Turn, provider: Provider): Promise<Provider>
   /** Names the plugin that threw an error, in words for the user; null when no plugin did. */
   describeErrorOrigin(error: unknown): string | null
   /** What plugins learn about a turn. */
@@ -165,6 +168,7 @@ async function runModelTurn(
       isFirstTurn: isFirstTurn(turn),
       startsSession: turn.systemPrompt === undefined,
       provider: chosen.provider,
+      sender: await deps.senderOf(turn, chosen.provider),
       tools: await deps.tools(turn),
       system,
       transcript: entries.map(({ message }) => message),

@@ -55,6 +55,12 @@ export const agentConfig = {
     .describe(
       'The time zone in which the model is told the date, such as Europe/Berlin. The default is that of the machine.',
     ),
+  prefill_messages_file: z
+    .string()
+    .default('')
+    .describe(
+      'A JSON file with messages `{"role", "content"}` that precede every conversation: user and assistant in turn, and system. They are added to each request and stored nowhere. Relative to the home of the gateway; read again for each turn.',
+    ),
   personality: z
     .string()
     .default('SOUL.md')
@@ -162,6 +168,13 @@ export const agentConfig = {
         .optional()
         .describe(
           'A turn ends with a notice when its model calls have used this many tokens, input and output together. The default is no limit.',
+        ),
+      system_prompt: z
+        .string()
+        .max(20_000)
+        .default('')
+        .describe(
+          'A text that follows the system prompt in each request. It is stored nowhere, so a change counts for all conversations at once.',
         ),
       disabled_toolsets: z
         .array(z.string())

@@ -4,12 +4,15 @@
 import { createAgent } from '../agent/agent.ts'
 import type { TurnInfo } from '../agent/agent-hooks.ts'
 import type { AgentTurnInput, RunningSubagent, SubagentWork } from '../agent/loop/agent-turn.ts'
+import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
+import type { Provider } from '../agent/models/provider.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
 import type { AgentRoutesDeps } from '../flows/agent-routes.ts'
 import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
 import type { StartSubagents } from '../flows/delegation/background-subagents.ts'
 import type { DelegatedTurns } from '../flows/delegation/delegated-turns.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
+import type { EphemeralSettings } from '../flows/ephemeral-prompt.ts'
 import type { OwnMemory } from '../flows/own-memory.ts'
 import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
@@ -31,6 +34,7 @@ import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
 import { type BackgroundDelegation, hasWaitingUser } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
+import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { usageOfTurn } from '../sessions/transcript.ts'
@@ -41,7 +45,8 @@ import { composeSkills, type SkillRuntime, withheldVariables } from './compose-s
 import type { AppContext } from './context.ts'
 
 export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'>, AgentRoutesDeps {
-  readonly toolsetCheck: ToolsetCheck
+  /** Entries of toolset lists that name nothing, and a file of messages that cannot be used. */
+  readonly agentCheck: ToolsetCheck
   /** Runs the turns of one session. */
   runTurn(key: SessionKey, signal: AbortSignal): Promise<void>
   readonly agentServices: AgentServices
@@ -108,6 +113,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     failpoint,
     reset: { settings, open: openReset },
   })
+  const ephemeral: EphemeralState = { problem: '' }
   const promptDeps: SessionPromptDeps = {
     home: options.home,
     store,
@@ -149,6 +155,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     tools: delegation.tools,
     delegationOf: delegation.delegationOf,
     prepareHandIn: delegation.prepareHandIn,
+    senderOf: (turn, provider) => senderOf(context, ephemeral, turn.event.source, provider),
     toolContext: (turn, call, signal) => ({
       ...agentServices.toolContext(turn, call, signal),
       askUser: core.approvals.askUserFor({ turnId: turn.id, callId: call.id }),
@@ -179,9 +186,13 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     skills,
     runningSubagents,
     delegatedTurns: delegation.delegated,
-    toolsetCheck: createToolsetCheck(settings, plugins.tools),
+    agentCheck: composeAgentCheck(context, plugins, ephemeral),
     knownTools: async () => (await import('../flows/known-tools.ts')).knownTools(plugins.tools()),
-    previewPrompt: async (platform) => (await import('../flows/prompt-preview.ts')).previewPrompt(promptDeps, platform),
+    async previewPrompt(platform) {
+      const { previewPrompt } = await import('../flows/prompt-preview.ts')
+      const added = await readEphemeral(context, ephemeral, noChat(platform))
+      return await previewPrompt(promptDeps, platform, added)
+    },
   }
 }
 
@@ -285,6 +296,73 @@ function composeOwnMemory(context: AppContext, memory: Pick<PluginMemory, 'memor
   return () => {
     loaded ??= load()
     return loaded
+  }
+}
+
+/** Why a configured file is not used; '' if it is. */
+interface EphemeralState {
+  problem: string
+}
+
+/** What is added to each request at this source. Undefined if nothing is configured. */
+function ephemeralSettingsOf(
+  { settings, accountDirectory }: Pick<AppContext, 'settings' | 'accountDirectory'>,
+  source: SessionSource,
+): EphemeralSettings | undefined {
+  const { agent, prefill_messages_file: prefillFile } = settings()
+  const { channelPrompts } = accountDirectory.policyOf(source)
+  if (agent.system_prompt === '' && prefillFile === '' && channelPrompts === undefined) return undefined
+  return { systemPrompt: agent.system_prompt, prefillFile, channelPrompts: channelPrompts ?? {} }
+}
+
+/** Adds what is stored nowhere to the requests of a turn. */
+async function senderOf(
+  context: AppContext,
+  state: EphemeralState,
+  source: SessionSource,
+  provider: Provider,
+): Promise<Provider> {
+  const prompt = await readEphemeral(context, state, source)
+  if (prompt === undefined) return provider
+  const { withEphemeralPrompt } = await import('../agent/models/ephemeral-prompt.ts')
+  return withEphemeralPrompt(provider, prompt)
+}
+
+async function readEphemeral(
+  context: AppContext,
+  state: EphemeralState,
+  source: SessionSource,
+): Promise<EphemeralPrompt | undefined> {
+  const { options, config, log } = context
+  const configured = ephemeralSettingsOf(context, source)
+  if (configured === undefined) {
+    state.problem = ''
+    return undefined
+  }
+  const { readEphemeralPrompt } = await import('../flows/ephemeral-prompt.ts')
+  const userHome = config.environment().values['HOME'] ?? options.home.root
+  const { prompt, problem } = readEphemeralPrompt(configured, source, { home: options.home.root, userHome })
+  if (problem !== '' && problem !== state.problem)
+    log.warn(
+      { event: 'prompt.prefill_unusable', reason: problem },
+      'the messages of prefill_messages_file are left out',
+    )
+  state.problem = problem
+  return prompt
+}
+
+function noChat(platform: string): SessionSource {
+  return { platform, account: 'default', chatId: '', chatType: 'dm' }
+}
+
+function composeAgentCheck(context: AppContext, plugins: PluginManager, ephemeral: EphemeralState): ToolsetCheck {
+  const toolsets = createToolsetCheck(context.settings, plugins.tools)
+  return {
+    async review() {
+      await toolsets.review()
+      await readEphemeral(context, ephemeral, noChat('cli'))
+    },
+    problems: () => [...toolsets.problems(), ...(ephemeral.problem === '' ? [] : [ephemeral.problem])],
   }
 }
 

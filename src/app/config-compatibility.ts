@@ -15,6 +15,7 @@ const modelAliases: readonly KeyAlias[] = [
   { from: 'model.max_tokens', to: 'max_output_tokens' },
   { from: 'agent.reasoning_effort', to: 'reasoning_effort' },
   { from: 'agent.personalities', to: 'personalities' },
+  { from: 'agent.prefill_messages_file', to: 'prefill_messages_file' },
   { from: 'display.personality', to: 'personality' },
 ]
 
@@ -44,7 +45,6 @@ export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
 /** Keys that no module reads yet. Each one in the file is reported as a note. */
 const plannedKeys = [
   'agent.gateway_timeout',
-  'agent.system_prompt',
   'always_log_local',
   'approvals.gateway_timeout',
   'approvals.mcp_reload_confirm',
@@ -81,12 +81,10 @@ const plannedKeys = [
   'model.api_mode',
   'multiplex_profiles',
   'platforms.*.channel_overrides',
-  'platforms.*.channel_prompts',
   'platforms.*.channel_skill_bindings',
   'platforms.*.model',
   'platforms.*.provider',
   'platforms.*.proxy_url',
-  'prefill_messages_file',
   'profile',
   'profile_routes',
   'providers',

@@ -51,6 +51,8 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
     { variable: 'HERMES_LOG_LEVEL', path: ['log', 'level'] },
     { variable: 'HERMES_RESTART_DRAIN_TIMEOUT', path: ['agent', 'restart_drain_timeout'] },
     { variable: 'HERMES_TIMEZONE', path: ['timezone'] },
+    { variable: 'HERMES_EPHEMERAL_SYSTEM_PROMPT', path: ['agent', 'system_prompt'] },
+    { variable: 'HERMES_PREFILL_MESSAGES_FILE', path: ['prefill_messages_file'] },
     { variable: 'TERMINAL_ENV', path: ['terminal', 'backend'] },
     { variable: 'TERMINAL_CWD', path: ['terminal', 'cwd'] },
     { variable: 'HERMES_GATEWAY_BUSY_INPUT_MODE', path: ['display', 'busy_input_mode'] },

@@ -19,6 +19,7 @@ const previewSchema = z.looseObject({
   platform: z.string(),
   layers: z.array(textSchema),
   prompt: z.looseObject(sizeFields),
+  ephemeral: z.looseObject({ text: z.string(), ...sizeFields }).optional(),
   tools: z.array(z.looseObject({ name: z.string(), ...sizeFields })),
 })
 type Preview = z.output<typeof previewSchema>
@@ -66,8 +67,10 @@ async function fetchPreview(gateway: { readonly url: string; readonly token: str
   throw new HermesError('cli/incompatible-response', '', { cause: preview.error })
 }
 
-function printPreview(display: Display, { layers, prompt, tools }: Preview): void {
-  for (const { name, text, ...size } of layers) {
+function printPreview(display: Display, { layers, prompt, ephemeral, tools }: Preview): void {
+  const added =
+    ephemeral === undefined || ephemeral.text === '' ? [] : [{ name: 'at each call, stored nowhere', ...ephemeral }]
+  for (const { name, text, ...size } of [...layers, ...added]) {
     display.line(display.tone('strong', `── ${toSingleLine(name)}: ${describeSize(size)}`))
     for (const line of text.split('\n')) display.line(toVisibleText(line, { keepsMarks: true }))
     display.line()

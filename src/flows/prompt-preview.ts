@@ -2,6 +2,7 @@
  * What a new conversation would be given, for `hermes prompt show`. Nothing is stored.
  */
 import { charsPerToken } from '../agent/compression/context-size.ts'
+import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
 import { HermesError } from '../lib/errors.ts'
 import { brand, uuid7 } from '../lib/ids.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
@@ -19,12 +20,18 @@ export interface PromptPreview {
   /** In the order of the prompt. */
   readonly layers: readonly (PromptSize & { readonly name: string; readonly text: string })[]
   readonly prompt: PromptSize
+  /** What each request has in addition; it is stored nowhere. `tokens` 0: nothing. */
+  readonly ephemeral: PromptSize & { readonly text: string; readonly messages: number }
   /** The schemas that each request has beside the prompt. */
   readonly tools: readonly (PromptSize & { readonly name: string })[]
 }
 
 /** A direct message of an owner. Rejects `http/not-found` for a platform that does not exist. */
-export async function previewPrompt(deps: SessionPromptDeps, platform: string): Promise<PromptPreview> {
+export async function previewPrompt(
+  deps: SessionPromptDeps,
+  platform: string,
+  added: EphemeralPrompt | undefined,
+): Promise<PromptPreview> {
   if (deps.accountDirectory.platform(platform) === undefined)
     throw new HermesError('http/not-found', `There is no platform ${JSON.stringify(platform)}.`)
   const now = deps.clock()
@@ -47,8 +54,16 @@ export async function previewPrompt(deps: SessionPromptDeps, platform: string): 
     platform,
     layers: layers.map(({ name, text }) => ({ name, text, ...sizeOf(text) })),
     prompt: sizeOf(layers.map(({ text }) => text).join('\n\n')),
+    ephemeral: describeEphemeral(added),
     tools: schemas.map((schema) => ({ name: schema.name, ...sizeOf(JSON.stringify(schema)) })),
   }
+}
+
+function describeEphemeral(added: EphemeralPrompt | undefined): PromptPreview['ephemeral'] {
+  const { system, prefill }: EphemeralPrompt = added ?? { system: '', prefill: [] }
+  const lines = prefill.map(({ role, content }) => `[${role}] ${content}`)
+  const text = [system, ...lines].filter((part) => part !== '').join('\n\n')
+  return { text, messages: prefill.length, ...sizeOf(text) }
 }
 
 function sizeOf(text: string): PromptSize {

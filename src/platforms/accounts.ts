@@ -43,6 +43,8 @@ export interface AccountPolicy {
   readonly fileHosts: readonly string[]
   /** What a person without access gets in a direct message: a pairing code, or nothing. */
   readonly unauthorizedDm: 'pair' | 'ignore'
+  /** Texts for the model, by the id of a chat or of a thread. */
+  readonly channelPrompts?: Readonly<Record<string, string>>
 }
 
 export interface AccountsConfig {
@@ -202,11 +204,17 @@ function toAccount(
       typing: settings.typing_indicator ?? true,
       fileHosts: settings.file_hosts ?? [],
       unauthorizedDm: settings.unauthorized_dm_behavior ?? general.gateway.unauthorized_dm_behavior,
+      ...channelPromptsOf(settings),
     },
     ...(settings.gateway_restart_notification === false ? { silentRestarts: true } : {}),
     ...(home === undefined ? {} : { homeChannel: toHomeChannel(home, settings.home_channel_name) }),
     ...(blocked === undefined ? {} : { blocked }),
   }
+}
+
+function channelPromptsOf({ channel_prompts, extra }: AccountSettings): Pick<AccountPolicy, 'channelPrompts'> {
+  const channelPrompts = channel_prompts ?? extra?.channel_prompts
+  return channelPrompts === undefined ? {} : { channelPrompts }
 }
 
 /** Credentials are not inherited, because two accounts with one token would be the same bot. */

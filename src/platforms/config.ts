@@ -27,6 +27,8 @@ const originSchema = z
 
 const unauthorizedDmSchema = z.enum(['pair', 'ignore'])
 
+const channelPromptsSchema = z.record(z.string(), z.string().max(20_000))
+
 /** The settings of every account. None has a default, because an account inherits missing settings from its platform. */
 const accountFields = {
   enabled: z.boolean().optional().describe('False disables it, even with credentials.'),
@@ -76,8 +78,14 @@ const accountFields = {
       'Addresses of a self-hosted server from which files are downloaded, and to which they are uploaded, even if they are private or not https. A Slack account with `api_url` sends its bot token to those with https and to those on this machine.',
     ),
   typing_indicator: z.boolean().optional().describe('Shows a typing indicator while the agent works.'),
+  channel_prompts: channelPromptsSchema
+    .optional()
+    .describe(
+      'Texts by the id of a chat or of a thread. They follow the system prompt in each request there and are stored nowhere.',
+    ),
   extra: z
     .looseObject({
+      channel_prompts: channelPromptsSchema.optional().describe('As `channel_prompts` of the platform.'),
       allow_admin_from: idListSchema
         .optional()
         .describe('User ids that are owners in direct messages. The other users may use `user_allowed_commands` only.'),

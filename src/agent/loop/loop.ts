@@ -46,6 +46,8 @@ export interface LoopDeps extends RequestModelDeps {
 export interface LoopInput {
   readonly turn: TurnInfo
   readonly provider: Provider
+  /** Sends the requests of this turn with text that is stored nowhere. Default: `provider`. */
+  readonly sender?: Provider | undefined
   readonly tools: AgentTools
   /** The system prompt, which is frozen with the session. */
   readonly system: string
@@ -225,7 +227,7 @@ async function requestIteration(
   isFinal: boolean,
   context: string,
 ): Promise<RequestModelResult> {
-  const { provider, turn, signal, listener } = input
+  const { provider, sender = provider, turn, signal, listener } = input
   const settings = deps.settings()
   const reasoningEffort = reasoningEfforts.find((one) => one === input.reasoningEffort) ?? settings.reasoning_effort
   const messages = addContext(state.messages, input.transcript[input.turnStart], context)
@@ -239,7 +241,7 @@ async function requestIteration(
     ...(settings.max_output_tokens === undefined ? {} : { maxOutputTokens: settings.max_output_tokens }),
   }
   const result = await requestModel(deps, {
-    provider,
+    provider: sender,
     turn,
     iteration: state.iteration,
     previousCalls: state.modelCalls,
