@@ -155,7 +155,11 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     tools: delegation.tools,
     delegationOf: delegation.delegationOf,
     prepareHandIn: delegation.prepareHandIn,
-    senderOf: (turn, provider) => senderOf(context, ephemeral, turn.event.source, provider),
+    // A sub-agent has a prompt of its own.
+    senderOf: async (turn, provider) =>
+      turn.event.task?.delegation === undefined
+        ? await senderOf(context, ephemeral, turn.event.source, provider)
+        : provider,
     toolContext: (turn, call, signal) => ({
       ...agentServices.toolContext(turn, call, signal),
       askUser: core.approvals.askUserFor({ turnId: turn.id, callId: call.id }),
