@@ -228,8 +228,11 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     },
     onControlEvent: commandDecisions.onEnqueued,
     stopEvent: sessionServices.stopEvent,
-    isBusy: (key) => engine.isBusy(key) || runningTurns.paused() !== null,
-    arriveBusy: async (key, event) => (await busy()).arrive(key, event),
+    isBusy: (key, queue) => engine.isBusy(key, queue) || (queue === 'turn' && runningTurns.paused() !== null),
+    async arriveBusy(key, event, queue) {
+      const arrivals = await busy()
+      return queue === 'turn' ? arrivals.arrive(key, event) : arrivals.arriveCommand(key, event, queue === 'urgent')
+    },
     wake(key, queue) {
       lastSession = key
       engine.wake(key, queue)

@@ -179,7 +179,7 @@ export function createEmbeddedEngine({ log, random, concurrency, onSaturated }: 
       run.rerun = true
       return true
     },
-    isBusy: (key) => [active, waiting, timers].some((known) => known.has(idOf(key, 'turn'))),
+    isBusy: (key, queue) => [active, waiting, timers].some((known) => known.has(idOf(key, queue))),
     madeProgress: (key) => suspects?.clear(idOf(key, 'turn')),
     start(queueWorker) {
       worker = queueWorker

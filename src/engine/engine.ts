@@ -33,7 +33,7 @@ export interface Engine {
    */
   yieldTurn(key: SessionKey): boolean
   /** Whether the queue of turns of this session has work, as far as this process knows. */
-  isBusy(key: SessionKey): boolean
+  isBusy(key: SessionKey, queue: QueueKind): boolean
   /** The turn of this session has made progress. */
   madeProgress(key: SessionKey): void
   /** Starts no further work, waits for running work, and aborts it after `graceMs` or when `force` aborts. May be called twice. */

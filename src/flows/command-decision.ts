@@ -7,6 +7,7 @@ import type { CommandDefinition } from '../commands/command.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { type CommandDecision, firstDecision } from '../hooks/decision.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
+import { createLruCache } from '../lib/lru-cache.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { HookEvents } from '../message/hook-events.ts'
@@ -45,10 +46,12 @@ export interface CommandPosition {
   readonly seq: number | undefined
 }
 
+const maxSessions = 1_000
+
 export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisions {
   const { hooks, commands } = deps
-  /** The last command of a session that bypasses hooks and may not have run yet. */
-  const lastBypassing = new Map<SessionKey, number>()
+  /** The last command of a session that bypasses hooks. It runs before those that are older, which may not have run yet. */
+  const lastBypassing = createLruCache<number>(maxSessions)
   const running = new Set<{ readonly key: SessionKey; readonly abort: AbortController }>()
 
   const isSuperseded = ({ key, seq }: CommandPosition) =>
@@ -72,8 +75,7 @@ export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisi
     untilSuperseded,
 
     async decide({ name, bypassesHooks }, of, context) {
-      const { key, seq = Number.POSITIVE_INFINITY } = of
-      if (seq >= (lastBypassing.get(key) ?? Number.POSITIVE_INFINITY)) lastBypassing.delete(key)
+      const { key } = of
       const event = `command:${name}` as const
       const isAsked = bypassesHooks !== true && context !== undefined && hooks?.hasListeners(event) === true
       if (!isAsked || deps.isRunning(key)) return undefined

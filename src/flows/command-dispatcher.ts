@@ -8,7 +8,7 @@ import type { CommandRegistry } from '../commands/registry.ts'
 import { textReply } from '../commands/reply.ts'
 import { attemptsExhausted } from '../inbox/attempts.ts'
 import type { EventResults } from '../inbox/event-results.ts'
-import { claimEvent, findQueueHead, finishEvent, markEventDead, type QueueHead } from '../inbox/queries.ts'
+import { claimEvent, findCommand, finishEvent, markEventDead, type QueueHead } from '../inbox/queries.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
@@ -58,7 +58,7 @@ export interface CommandDispatcherDeps {
   failpoint(point: string): void
 }
 
-/** Runs the queued commands of one session. Rejects when a result could not be stored; the engine retries. */
+/** Runs the queued commands of one session, the urgent ones first. Rejects when a result could not be stored; the engine retries. */
 export function createCommandDispatcher(
   deps: CommandDispatcherDeps,
 ): (key: SessionKey, signal: AbortSignal) => Promise<void> {
@@ -91,7 +91,7 @@ async function resultOf(
 }
 
 function* claimCommand(key: SessionKey) {
-  const head = yield* findQueueHead(key, 'control')
+  const head = yield* findCommand(key)
   if (head !== undefined && !attemptsExhausted(head)) yield* claimEvent(head.seq, null)
   return head
 }

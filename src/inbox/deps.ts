@@ -39,10 +39,10 @@ export interface InboxDeps {
   toCommand?(event: MessageEvent): MessageEvent
   /** Whether the event is a command that hooks neither delay nor decide about. */
   bypassesHooks(event: MessageEvent): boolean
-  /** Whether messages of the session wait or are processed. Cheap. */
-  isBusy?(key: SessionKey): boolean
-  /** What a message for a busy session does. Rejects when the code cannot be loaded. */
-  arriveBusy?(key: SessionKey, event: MessageEvent): Promise<BusyArrival>
+  /** Whether events of this queue of the session wait or are processed. Cheap. */
+  isBusy?(key: SessionKey, queue: QueueKind): boolean
+  /** What an event for a busy queue does. `urgent`: of the control queue. Rejects when the code cannot be loaded. */
+  arriveBusy?(key: SessionKey, event: MessageEvent, queue: QueueKind | 'urgent'): Promise<BusyArrival>
   /** Called after the event was stored. */
   wake(key: SessionKey, queue: QueueKind): void
   /** Called after an event of the control queue was stored, before `wake`. */

@@ -4,14 +4,14 @@
 import { HermesError } from '../lib/errors.ts'
 import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
 import type { MessageChange } from '../message/change.ts'
-import type { MessageEvent } from '../message/event.ts'
+import { type MessageEvent, parseCommand } from '../message/event.ts'
 import { truncateForHooks } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
 import { createChangeHandler } from './changes.ts'
 import { advanceCursor, advanceExistingCursor } from './cursors.ts'
 import type { BusyArrival, InboxDeps } from './deps.ts'
 import { createPreDispatch } from './pre-dispatch.ts'
-import { acceptEvent, type NewEvent } from './queries.ts'
+import { acceptEvent, type NewEvent, urgentKind } from './queries.ts'
 import { serializeEvent, withAuthority } from './stored-event.ts'
 
 export type { InboxDeps } from './deps.ts'
@@ -37,8 +37,8 @@ export function createInbox(deps: InboxDeps): Inbox {
   const { preDispatchHooks } = deps
   const preDispatch = preDispatchHooks === undefined ? undefined : createPreDispatch(deps, preDispatchHooks)
 
-  /** How many messages for turns of a session are being stored now. */
-  const arriving = new Map<SessionKey, number>()
+  /** How many events of a queue of a session are being stored now. */
+  const arriving = new Map<string, number>()
 
   return {
     async accept(received, keys, cursor) {
@@ -64,29 +64,33 @@ export function createInbox(deps: InboxDeps): Inbox {
       const payload = await serializeOrAdvance(event, cursor)
       const sessionKey = deps.sessionKeyOf(event.source)
       const lane = deps.queueKindOf(event)
-      const row = { sessionKey, lane, kind: event.messageType, platform, account, chatId, payload }
-      return lane === 'turn' ? await storeForTurn(event, row, keys, cursor) : await storeEvent(event, row, keys, cursor)
+      // An answer to a question is urgent as well as `/stop`.
+      const isUrgent = lane === 'control' && (parseCommand(event) === null || deps.bypassesHooks(event))
+      const kind = isUrgent ? urgentKind : event.messageType
+      return await storeInQueue(event, { sessionKey, lane, kind, platform, account, chatId, payload }, keys, cursor)
     },
 
     change: createChangeHandler(deps, preDispatch, emitReceived),
   }
 
-  /** Messages that arrive at the same time are busy with each other. */
-  async function storeForTurn(
+  /** Events that arrive at the same time are busy with each other. */
+  async function storeInQueue(
     event: MessageEvent,
     row: AcceptedRow,
     keys: readonly string[],
     cursor: ReadCursor | undefined,
   ): Promise<AcceptResult> {
-    const { sessionKey } = row
-    const others = arriving.get(sessionKey) ?? 0
-    arriving.set(sessionKey, others + 1)
+    const { sessionKey, lane, kind } = row
+    const queue = `${lane} ${sessionKey}`
+    const others = arriving.get(queue) ?? 0
+    arriving.set(queue, others + 1)
     try {
-      const isBusy = others > 0 || deps.isBusy?.(sessionKey) === true
-      const busy = isBusy ? await deps.arriveBusy?.(sessionKey, event) : undefined
+      const isBusy = others > 0 || deps.isBusy?.(sessionKey, lane) === true
+      const how = lane === 'control' && kind === urgentKind ? urgentKind : lane
+      const busy = isBusy ? await deps.arriveBusy?.(sessionKey, event, how) : undefined
       return await storeEvent(event, row, keys, cursor, busy)
     } finally {
-      leave(sessionKey)
+      leave(queue)
     }
   }
 
@@ -124,10 +128,10 @@ export function createInbox(deps: InboxDeps): Inbox {
     return { status: 'accepted', seq }
   }
 
-  function leave(key: SessionKey): void {
-    const others = (arriving.get(key) ?? 1) - 1
-    if (others === 0) arriving.delete(key)
-    else arriving.set(key, others)
+  function leave(queue: string): void {
+    const others = (arriving.get(queue) ?? 1) - 1
+    if (others === 0) arriving.delete(queue)
+    else arriving.set(queue, others)
   }
 
   function emitReceived(event: MessageEvent, sessionKey: SessionKey): void {

@@ -96,7 +96,7 @@ export function* acceptEvent(
   return { seq, duplicate: known !== undefined }
 }
 
-const selectQueueHead = query((db, p: { session_key: string; lane: QueueKind }) =>
+const selectQueueHead = query((db, p: { session_key: string; lane: QueueKind; from: number }) =>
   db
     .selectFrom('inbox')
     .select([
@@ -114,6 +114,7 @@ const selectQueueHead = query((db, p: { session_key: string; lane: QueueKind }) 
     .where('session_key', '=', p.session_key)
     .where('lane', '=', p.lane)
     .where(openCondition)
+    .where('seq', '>=', p.from)
     .orderBy('seq')
     .limit(2),
 )
@@ -136,8 +137,31 @@ export interface QueueHead {
 
 /** The oldest open event of a queue. */
 export function* findQueueHead(sessionKey: string, lane: QueueKind): Transaction<QueueHead | undefined> {
-  const [head, next] = yield* rows(selectQueueHead, { session_key: sessionKey, lane })
+  const [head, next] = yield* rows(selectQueueHead, { session_key: sessionKey, lane, from: 0 })
   return head === undefined ? undefined : { ...head, isJoined: next?.joins === 1 }
+}
+
+/** The kind of control events that are taken before the others of their queue, such as `/stop`. */
+export const urgentKind = 'urgent'
+
+const selectUrgent = query((db, p: { session_key: string }) =>
+  db
+    .selectFrom('inbox')
+    .select('seq')
+    .where('session_key', '=', p.session_key)
+    .where('lane', '=', 'control')
+    .where(openCondition)
+    .where('kind', '=', urgentKind)
+    .orderBy('seq')
+    .limit(1),
+)
+
+/** The event of the control queue that runs next: the oldest urgent one, or else the oldest. */
+export function* findCommand(sessionKey: string): Transaction<QueueHead | undefined> {
+  const urgent = yield* row(selectUrgent, { session_key: sessionKey })
+  const from = urgent?.seq ?? 0
+  const [head] = yield* rows(selectQueueHead, { session_key: sessionKey, lane: 'control', from })
+  return head === undefined ? undefined : { ...head, isJoined: false }
 }
 
 const markClaimed = query((db, p: { seq: number; turn_id: string | null }) =>

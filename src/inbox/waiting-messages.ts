@@ -2,6 +2,7 @@
  * The messages that wait in the queue of a conversation: how they were accepted, and what binds them to a turn that another
  * message has begun. Loaded when a message arrives while its conversation is busy.
  */
+import type { QueueKind } from '../message/ids.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { BusyMode, InboxState } from '../store/schema.ts'
@@ -41,23 +42,24 @@ export function* listWaitingMessages(session_key: string, after = 0): Transactio
   return yield* rows(selectWaiting, { session_key, after, limit: maxListed })
 }
 
-const countOfAuthor = query((db, p: { session_key: string; author: string }) =>
+const countOfAuthor = query((db, p: { session_key: string; lane: QueueKind; author: string }) =>
   db
     .selectFrom('inbox')
     .select((one) => one.fn.countAll<number>().as('total'))
     .select(sql<number>`count(*) filter (where coalesce(payload ->> '$.source.userId', '') = ${p.author})`.as('own'))
     .where('session_key', '=', p.session_key)
-    .where('lane', '=', 'turn')
+    .where('lane', '=', p.lane)
     .where(openCondition)
     .where('state', '=', 'queued'),
 )
 
-/** How many messages of a session wait, and how many of them one person has written. */
+/** How many events of a queue wait, and how many of them one person has written. */
 export function* countWaiting(
   session_key: string,
+  lane: QueueKind,
   author: string | undefined,
 ): Transaction<{ readonly total: number; readonly own: number }> {
-  return (yield* row(countOfAuthor, { session_key, author: author ?? '' })) ?? { total: 0, own: 0 }
+  return (yield* row(countOfAuthor, { session_key, lane, author: author ?? '' })) ?? { total: 0, own: 0 }
 }
 
 const selectLast = query((db, p: { session_key: string; before: number }) =>

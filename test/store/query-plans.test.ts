@@ -148,7 +148,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   await watched.run(() => markEventDead(1, '', nothing))
   await watched.run(() => dropDeadEvent(1))
   await watched.run(() => countQueuedEvents(key))
-  await watched.run(() => countWaiting(key, 'u'))
+  await watched.run(() => countWaiting(key, 'turn', 'u'))
   await watched.run(listOpenQueues)
   await watched.run(() => listOpenEventsOfPlatform('background'))
   await watched.run(sessionsWithOpenTurns)

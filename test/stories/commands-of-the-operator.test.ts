@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { at, conversation, runCommand } from './support.ts'
+import { at, conversation, rowsIn, runCommand } from './support.ts'
 
 const ada = { user: 'ada', chat: 'ada-dm' }
 const bob = { user: 'bob', chat: 'bob-dm' }
@@ -29,6 +29,31 @@ test('a quick command runs a shell command and replies with its output, without 
   assert.match(await runCommand(gateway, '/hello', bob), /owners/)
   assert.match(await runCommand(gateway, '/open', bob), /for all/)
   assert.deepEqual(gateway.model.requests, [])
+})
+
+test('/stop overtakes the commands of another person, of which only a limited number waits', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      ...config({ wait: { type: 'exec', command: 'touch started; sleep 60', timeout: 60 } }),
+      group_sessions_per_user: false,
+      display: { busy_queue_limit: 5 },
+    },
+  })
+  const room = { chat: 'room', chatType: 'group' } as const
+  await gateway.say('/wait', { ...room, user: 'ada' })
+  await gateway.waitForLog({ event: 'command.started' })
+  for (let index = 0; index < 8; index += 1) await gateway.say('/whoami', { ...room, user: 'bob' })
+  const waiting = "select count(*) as n from inbox where lane = 'control' and state = 'queued'"
+  assert.deepEqual(rowsIn(gateway.home, waiting)[0]?.['n'], 5)
+  await gateway.say('/stop', { ...room, user: 'ada' })
+  await gateway.until(({ key, text }) => key.startsWith('refused:') && text.includes('3 messages'))
+  await gateway.until(({ key }) => key.startsWith('command:2:'))
+  const replies = gateway.platform.shown('room').filter(({ key }) => key.startsWith('command:'))
+  // The quick command, then /stop, then what had waited before it.
+  assert.deepEqual(
+    replies.slice(0, 3).map(({ key }) => Number(key.split(':')[1])),
+    [1, 10, 2],
+  )
 })
 
 test('a quick command passes the command policy', async (t) => {

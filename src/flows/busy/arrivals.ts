@@ -44,6 +44,7 @@ export interface ArrivalOptions {
 
 export interface BusyArrivals {
   arrive(key: SessionKey, event: MessageEvent, options?: ArrivalOptions): Arrival
+  arriveCommand(key: SessionKey, event: MessageEvent, isUrgent: boolean): Arrival
   /** Tells the senders of a conversation that the queue had no room. Never rejects. */
   announceRefused(key: SessionKey): Promise<void>
 }
@@ -82,9 +83,9 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
         refused = undefined
         const { display } = settings()
         // The message itself is one of them. A burst of one person costs the others of the conversation nothing.
-        const { own, total } = yield* countWaiting(key, event.source.userId)
+        const { own, total } = yield* countWaiting(key, 'turn', event.source.userId)
         if (own > display.busy_queue_limit || total > maxPeople * display.busy_queue_limit) {
-          yield* refuseMessage(seq, refusedResult(display.busy_queue_limit), isInteractive(event))
+          yield* refuse(event, seq)
           refused = seq
           return 'refused'
         }
@@ -93,19 +94,42 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
         return decision.interrupts ? 'interrupts' : decision.steers ? 'steers' : 'waits'
       },
       committed() {
-        if (refused !== undefined) {
-          deps.turnResults.publish(refused, refusedResult(settings().display.busy_queue_limit))
-          // A burst is reported once.
-          if (!isInteractive(event) || fullQueue.schedule(key))
-            log.warn(
-              { event: 'inbox.queue_full', session: key, seq: refused },
-              'a message was not taken: the queue is full',
-            )
-        }
+        if (refused !== undefined) notifyRefused(key, event, refused)
         if (written !== undefined) notify(key, written)
       },
       rolledBack: () => written?.ack?.rolledBack(),
     }
+  }
+
+  /** A burst of commands keeps those of others waiting, and each one gets a reply. */
+  function arriveCommand(key: SessionKey, event: MessageEvent, isUrgent: boolean): Arrival {
+    let refused: number | undefined
+    return {
+      *write(seq) {
+        refused = undefined
+        const { own } = yield* countWaiting(key, 'control', event.source.userId)
+        // For `/stop` and answers there is room behind other commands.
+        if (event.internal === true || own <= settings().display.busy_queue_limit * (isUrgent ? 2 : 1)) return 'waits'
+        yield* refuse(event, seq)
+        refused = seq
+        return 'refused'
+      },
+      committed() {
+        if (refused !== undefined) notifyRefused(key, event, refused)
+      },
+      rolledBack: () => undefined,
+    }
+  }
+
+  function* refuse(event: MessageEvent, seq: number): Transaction<void> {
+    yield* refuseMessage(seq, refusedResult(settings().display.busy_queue_limit), isInteractive(event))
+  }
+
+  function notifyRefused(key: SessionKey, event: MessageEvent, seq: number): void {
+    deps.turnResults.publish(seq, refusedResult(settings().display.busy_queue_limit))
+    // A burst is reported once.
+    if (!isInteractive(event) || fullQueue.schedule(key))
+      log.warn({ event: 'inbox.queue_full', session: key, seq }, 'a message was not taken: the queue is full')
   }
 
   function* place(
@@ -157,7 +181,7 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
     if (ack !== undefined) acknowledgements.sent(key)
   }
 
-  return { arrive, announceRefused: fullQueue.announce }
+  return { arrive, arriveCommand, announceRefused: fullQueue.announce }
 }
 
 function toPrevious({ payload, busy_mode: mode, accepted_at }: WaitingMessage, now: number, quietMs: number) {

@@ -44,7 +44,7 @@ export function createBusyServices({
       const arrival = arrivals.arrive(key, event, { isAcknowledged: false })
       return {
         *write(now) {
-          const isBusy = engine.isBusy(key)
+          const isBusy = engine.isBusy(key, 'turn')
           const row = {
             sessionKey: key,
             lane: 'turn',
