@@ -36,6 +36,10 @@ export function composePairing(
         config.reload()
         return config.environment()
       },
+      accounts() {
+        config.reload()
+        return accountDirectory.list()
+      },
       onChange(people) {
         const before = accountDirectory.list()
         accountDirectory.setPaired(people)

@@ -7,6 +7,7 @@ import { createPairingAdmin, damageWarnings, type PairingAdmin } from '../flows/
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
+import { platformAccounts } from '../platforms/accounts.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
 import { readPairingList } from './access-report.ts'
 import type { CliContext } from './context.ts'
@@ -24,6 +25,7 @@ const approvedSchema = z.object({
   user_id: z.string(),
   user_name: z.string(),
   problem: z.string().optional(),
+  owners_named: z.array(z.string()).optional(),
 })
 const clearedSchema = z.object({ cleared: z.number() })
 
@@ -83,6 +85,10 @@ export async function pairingApprove(
   if (approved.problem !== undefined) context.errors.write(`hermes: ${toSingleLine(approved.problem)}\n`)
   const who = approved.user_name === '' ? approved.user_id : `${approved.user_name} (${approved.user_id})`
   context.output.write(`Approved: ${toSingleLine(who)} has access on ${name}, as a member.\n`)
+  if (approved.owners_named !== undefined)
+    context.output.write(
+      `Named as owners in roles.owners of config.yaml: ${approved.owners_named.map(toSingleLine).join(', ')}\n`,
+    )
 }
 
 /** Throws `pairing/…`, `config/unreadable`, `home/locked`. */
@@ -135,6 +141,11 @@ async function run(
     const admin = createPairingAdmin({
       home,
       environment: settings.config.environment,
+      accounts() {
+        settings.config.reload()
+        const { platforms, gateway, roles } = settings.config.current()
+        return platformAccounts(settings.catalogue.platforms, { platforms, gateway, roles })
+      },
       onChange: () => undefined,
       clock: Date.now,
       log: silentLog,

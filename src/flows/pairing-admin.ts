@@ -3,16 +3,24 @@
  * it holds the lock of the home. Loaded when it is first needed.
  */
 import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import { createPairing, type PairedPeople, type Pairing, type PairingList } from '../pairing/pairing.ts'
 import { createPairingFiles, isPlatformName, limitsFile } from '../pairing/pairing-files.ts'
 import { lockAfterLostLimits } from '../pairing/pairing-limits.ts'
+import type { PlatformAccount } from '../platforms/accounts.ts'
 import { type AllowListFiles, addToAllowList, removeFromAllowLists } from './allow-list-files.ts'
+import { isListed, nameOwners } from './listed-people.ts'
 
 export interface PairingAdminDeps extends AllowListFiles {
-  readonly home: Pick<HomeLayout, 'root' | 'configFile' | 'envFile' | 'pairing' | 'formerPairing'>
+  readonly home: Pick<
+    HomeLayout,
+    'root' | 'configFile' | 'envFile' | 'lastGoodConfigFile' | 'pairing' | 'formerPairing'
+  >
+  /** The accounts with the lists in effect; reads the files again. */
+  accounts(): readonly PlatformAccount[]
   /** Called after a change of the people who have access. */
   onChange(people: PairedPeople): unknown
   readonly clock: () => number
@@ -25,6 +33,8 @@ export interface ApprovedPerson {
   readonly user_name: string
   /** What has not worked; absent if all has. */
   readonly problem?: string
+  /** Who was written into `roles.owners`, because the person would otherwise be taken for an owner; absent if none. */
+  readonly owners_named?: readonly string[]
 }
 
 export interface PairingAdmin {
@@ -111,9 +121,9 @@ export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
       }
       const { userId, userName } = result
       log.info({ event: 'pairing.approved', platform, user: userId }, 'a person was approved')
-      const problem = tryAddToList(platform, userId)
+      const listed = tryAddToList(platform, userId)
       deps.onChange(pairing.people())
-      return { platform, user_id: userId, user_name: userName, ...(problem === undefined ? {} : { problem }) }
+      return { platform, user_id: userId, user_name: userName, ...listed }
     },
     revoke(platform, userId) {
       checkPlatformName(platform)
@@ -124,6 +134,10 @@ export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
       }
       // First: a person on an allow list who is not known to be paired could become an owner.
       removeFromAllowLists(deps, platform, userId)
+      if (isListed(deps.accounts(), platform, userId))
+        throw new HermesError('pairing/listed', `${userId} is still on a list of ${platform} that is in effect.`)
+      // A start with a mistake in config.yaml would use this copy, which may still name the person.
+      rmSync(deps.home.lastGoodConfigFile, { force: true })
       pairing.revoke(platform, userId)
       log.info({ event: 'pairing.revoked', platform, user: userId }, 'the access of a person was revoked')
       deps.onChange(pairing.people())
@@ -137,16 +151,19 @@ export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
   }
 
   /** The person has access without it. */
-  function tryAddToList(platform: string, userId: string): string | undefined {
+  function tryAddToList(platform: string, userId: string): Pick<ApprovedPerson, 'problem' | 'owners_named'> {
     try {
+      const owners = nameOwners(deps.home, deps.accounts(), pairing.people())
+      if (owners.length > 0)
+        log.info({ event: 'pairing.owners_named', owners }, 'the owners were named in roles.owners')
       addToAllowList(deps, platform, userId)
-      return undefined
+      return owners.length > 0 ? { owners_named: owners } : {}
     } catch (error) {
       log.warn(
         { event: 'pairing.list_not_edited', platform, err: error },
         `an approved person was not added to the allow list: ${messageOf(error)}`,
       )
-      return `The allow list was not changed: ${messageOf(error)}`
+      return { problem: `The allow list was not changed: ${messageOf(error)}` }
     }
   }
 }

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { RecordedRequest } from '../kit/servers/model-script.ts'
@@ -32,7 +41,12 @@ test('a stranger gets a code, and is served after an owner has approved it', asy
   assert.ok(list.includes('stranger') && !list.includes(code))
 
   const approved = await approve(gateway, code.toLowerCase())
-  assert.deepEqual(await approved.json(), { platform: 'fake', user_id: 'stranger', user_name: 'stranger' })
+  assert.deepEqual(await approved.json(), {
+    platform: 'fake',
+    user_id: 'stranger',
+    user_name: 'stranger',
+    owners_named: ['fake:friend'],
+  })
   await gateway.say('now?', { user: 'stranger', chat: 'his' })
   await gateway.waitForReply('You said: now?', 'his')
 
@@ -71,6 +85,38 @@ for (const [mistake, text] of Object.entries({
     await gateway.say('/whoami', { user: 'stranger', chat: 'new' })
     await gateway.waitForReply(/member/, 'new')
   })
+
+test('whoever is approved never becomes an owner by a loss of files', async (t) => {
+  const gateway = await startTestGateway(t, { config: friendsOnly })
+  await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+  await approve(gateway, await codeFor(gateway, 'his'))
+  await gateway.stop()
+  rmSync(gateway.home.pairing, { recursive: true })
+  await gateway.start()
+  await gateway.say('/whoami', { user: 'stranger', chat: 'his' })
+  await gateway.waitForReply(/member/, 'his')
+  await gateway.say('/whoami', { user: 'friend', chat: 'hers' })
+  await gateway.waitForReply(/owner/, 'hers')
+})
+
+test('a revocation that a list in effect would undo is refused', async (t) => {
+  const gateway = await startTestGateway(t, { config: friendsOnly })
+  await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+  await approve(gateway, await codeFor(gateway, 'his'))
+  // The gateway keeps the configuration that it has.
+  const text = readFileSync(gateway.home.configFile, 'utf8')
+  rmSync(gateway.home.configFile)
+  const revoke = () => gateway.post('/api/pairing/revoke', { platform: 'fake', user_id: 'stranger' })
+  assert.equal((await revoke()).status, 409)
+  await gateway.say('/whoami', { user: 'stranger', chat: 'new' })
+  await gateway.waitForReply(/member/, 'new')
+  writeFileSync(gateway.home.configFile, text)
+  assert.equal((await revoke()).status, 200)
+  // Nor by the copy that a start with a mistake in config.yaml uses.
+  await gateway.stop()
+  const { lastGoodConfigFile: copy } = gateway.home
+  assert.ok(!existsSync(copy) || !readFileSync(copy, 'utf8').includes('stranger'))
+})
 
 test('a person who lost the code gets a new one after ten minutes, and the old one is worthless', async (t) => {
   let now = Date.now()
