@@ -4,7 +4,7 @@
 
 import type { AgentConfig } from '../agent/config.ts'
 import { isYolo, toggleYolo } from '../approvals/queries.ts'
-import type { CommandServices, ConfiguredChoices } from '../commands/command.ts'
+import type { CommandServices, ConfiguredChoices, GatewayAdmin } from '../commands/command.ts'
 import type { AgentCommandDeps } from '../flows/agent-commands.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
 import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/command-dispatcher.ts'
@@ -131,6 +131,7 @@ function composeCommandServices(
 ): CommandServices {
   const { stopTurn, resetSession, sessionStatus } = sessionServices
   let requestedTasks: ReturnType<CommandServices['tasks']> | undefined
+  let gatewayAdmin: GatewayAdmin | undefined
   return {
     stopTurn,
     resetSession,
@@ -218,7 +219,8 @@ function composeCommandServices(
     async gatewayAdmin() {
       const { createGatewayAdmin } = await import('../flows/gateway-admin.ts')
       const restart = options.onlyPlatforms === undefined ? options.onRestartRequest : undefined
-      return createGatewayAdmin({ store, outbox, accountDirectory, clock, log, startedAt, restart })
+      gatewayAdmin ??= createGatewayAdmin({ store, outbox, accountDirectory, clock, log, startedAt, restart })
+      return gatewayAdmin
     },
     pauseAgent: pause.pause,
     resumeAgent: pause.resume,

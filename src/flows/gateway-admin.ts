@@ -14,7 +14,11 @@ export interface GatewayAdminDeps extends RestartDeps {
   readonly restart: (() => void) | undefined
 }
 
+/** A person who was refused, because the clock of the platform is behind, needs longer to write the command again. */
+const minRetryMs = 3_000
+
 export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
+  let refusedAt: number | undefined
   return {
     setHome: (source) =>
       storedReply(function* (now) {
@@ -33,8 +37,11 @@ export function createGatewayAdmin(deps: GatewayAdminDeps): GatewayAdmin {
       if (restart === undefined)
         return textReply('This gateway belongs to a terminal and ends with it. Nothing is restarted.')
       // A platform delivers a command again that arrived while the last process stopped.
-      if (sentAt !== undefined && sentAt < startedAt)
+      const isOld = sentAt !== undefined && sentAt < startedAt
+      if (isOld && deps.clock() - (refusedAt ?? deps.clock()) < minRetryMs) {
+        refusedAt ??= deps.clock()
         return textReply('The gateway has started since you wrote this. Send `/restart` again to restart it once more.')
+      }
       const request = prepareRestart(deps, targetOf(source))
       return {
         *write(now) {

@@ -1,6 +1,6 @@
 /**
  * People whom the allow lists in effect name. While no list names an owner, they are the owners; a person who is approved is put
- * on such a list, too. So the first approval names the owners in `roles.owners`, and nobody becomes one by a loss of files.
+ * on such a list, too. So the first approval names the owners in `roles.owners`, and a loss of files makes no one an owner.
  */
 import { editConfigLists } from '../config/edit-config.ts'
 import type { HomeLayout } from '../lib/home.ts'

@@ -47,20 +47,13 @@ export function createInbox(deps: InboxDeps): Inbox {
       const dispatched = isObserved ? await preDispatch?.(received, keys, cursor) : undefined
       if (dispatched !== undefined && 'result' in dispatched) return dispatched.result
       const admitted = dispatched?.event ?? received
-      const decision = admitted.internal === true ? { allowed: true, reason: 'internal' } : deps.checkAccess(admitted)
-      const { platform, account, chatId, userId } = admitted.source
-      if (!decision.allowed) {
-        log.info(
-          { event: 'inbox.refused', platform, chat: chatId, user: userId ?? '', reason: decision.reason },
-          'message refused',
-        )
-        // A refused user must not create cursors: they decide which chats are read again after an outage.
-        await advancePast(admitted, cursor, advanceExistingCursor)
-        await deps.onRefused?.(admitted, decision.reason)
-        emitRefused(admitted, decision.reason)
-        return { status: 'refused', reason: decision.reason }
-      }
+      const decision = decide(admitted)
+      const { platform, account, chatId } = admitted.source
+      if (!decision.allowed) return await refuse(admitted, decision.reason, cursor)
       const event = await withAuthority(deps, deps.toCommand?.(admitted) ?? admitted)
+      // The platform may have been asked for roles meanwhile.
+      const { allowed, reason } = decide(event)
+      if (!allowed) return await refuse(event, reason, cursor)
       const payload = await serializeOrAdvance(event, cursor)
       const sessionKey = deps.sessionKeyOf(event.source)
       const lane = deps.queueKindOf(event)
@@ -71,6 +64,20 @@ export function createInbox(deps: InboxDeps): Inbox {
     },
 
     change: createChangeHandler(deps, preDispatch, emitReceived),
+  }
+
+  function decide(event: MessageEvent) {
+    return event.internal === true ? { allowed: true, reason: 'internal' } : deps.checkAccess(event)
+  }
+
+  async function refuse(event: MessageEvent, reason: string, cursor: ReadCursor | undefined): Promise<AcceptResult> {
+    const { platform, chatId, userId } = event.source
+    log.info({ event: 'inbox.refused', platform, chat: chatId, user: userId ?? '', reason }, 'message refused')
+    // A refused user must not create cursors: they decide which chats are read again after an outage.
+    await advancePast(event, cursor, advanceExistingCursor)
+    await deps.onRefused?.(event, reason)
+    emitRefused(event, reason)
+    return { status: 'refused', reason }
   }
 
   /** Events that arrive at the same time are busy with each other. */

@@ -3,9 +3,47 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createGatewayAdmin } from '../../src/flows/gateway-admin.ts'
 import { prepareRestart, reportRestart } from '../../src/flows/restart.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import { inboxFor } from '../inbox/support.ts'
+
+test('where the clock of the platform is behind, the second /restart is taken', async (t) => {
+  const { store } = inboxFor(t)
+  let now = 100_000
+  let restarts = 0
+  const notice = {
+    *write() {
+      // Nothing is stored.
+    },
+    committed: () => undefined,
+    rolledBack: () => undefined,
+  }
+  const admin = createGatewayAdmin({
+    store,
+    accountDirectory: { list: () => [] },
+    outbox: { prepare: () => notice },
+    clock: () => now,
+    log: silentLog,
+    startedAt: now,
+    restart: () => {
+      restarts += 1
+    },
+  })
+  const source = { platform: 'irc', account: 'default', chatId: 'a', chatType: 'dm' } as const
+  const restart = async () => {
+    const reply = admin.restart(source, 10_000)
+    await store.run(() => reply.write(now))
+    reply.committed()
+  }
+  // Those that the platform delivers again arrive together.
+  await restart()
+  await restart()
+  assert.equal(restarts, 0)
+  now += 5_000
+  await restart()
+  assert.equal(restarts, 1)
+})
 
 test('a report that cannot be stored takes all of its notices back, and the next start repeats it', async (t) => {
   const { store } = inboxFor(t)

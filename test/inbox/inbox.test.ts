@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
 import type { MessageEvent } from '../../src/message/event.ts'
+import { ownerAuthority } from '../kit/authority.ts'
 import { inboxFor, keys, message } from './support.ts'
 
 test('an accepted message is stored before its platform gets the result and before the engine is woken', async (t) => {
@@ -59,6 +60,19 @@ test('a refused message leaves nothing behind, and is accepted once its author i
   assert.deepEqual(woken, [])
   allowed = true
   assert.equal((await inbox.accept(message('hello'), keys('k1'))).status, 'accepted')
+})
+
+test('a person who loses the access while the platform is asked for roles is refused', async (t) => {
+  let allowed = true
+  const { inbox, stored } = inboxFor(t, {
+    checkAccess: () => ({ allowed, reason: 'revoked' }),
+    async authorityOf() {
+      allowed = false
+      return ownerAuthority
+    },
+  })
+  assert.deepEqual(await inbox.accept(message('hello'), keys('k1')), { status: 'refused', reason: 'revoked' })
+  assert.deepEqual(stored(), [])
 })
 
 test('events of the gateway itself need no permission', async (t) => {

@@ -86,7 +86,7 @@ for (const [mistake, text] of Object.entries({
     await gateway.waitForReply(/member/, 'new')
   })
 
-test('whoever is approved never becomes an owner by a loss of files', async (t) => {
+test('a person who is approved never becomes an owner by a loss of files', async (t) => {
   const gateway = await startTestGateway(t, { config: friendsOnly })
   await gateway.say('let me in', { user: 'stranger', chat: 'his' })
   await approve(gateway, await codeFor(gateway, 'his'))
