@@ -14,6 +14,7 @@ import type { RunAgentCommand } from '../flows/turn-access.ts'
 import type { Log } from '../lib/log.ts'
 import { type Redactor, toShortLine } from '../lib/redact.ts'
 import type { SessionKey } from '../message/ids.ts'
+import { targetOf } from '../message/source.ts'
 import { changeSessionSetting, readSessionSettings } from '../sessions/session-state.ts'
 import type { VisibleSessions } from '../store/sqlite/visible-sessions.ts'
 import type { AgentRuntime } from './compose-agent.ts'
@@ -172,11 +173,12 @@ function composeCommandServices(
     },
     settings: (key) => store.run(() => readSessionSettings(key)),
     changeSetting: (key, name, value) => store.run(() => changeSessionSetting(key, name, value)),
-    display(platform, chosen) {
+    display(source, chosen) {
+      const { platform } = source
       const { toolProgress } = displaySettings(settings(), platform, chosen)
       const hasFooter = showsFooter(settings().display, platform, chosen)
       const permitsVerbose = settings().display.tool_progress_command
-      return { toolProgress, permitsVerbose, hasFooter }
+      return { toolProgress, permitsVerbose, hasFooter, showsProgress: outbox.takesStatus(targetOf(source)) }
     },
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),

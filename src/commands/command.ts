@@ -49,8 +49,8 @@ export interface CommandServices {
   changeSetting(key: SessionKey, name: ConversationChoice, value: string | null): Promise<void>
   /** What the configuration offers. */
   choices(): ConfiguredChoices
-  /** What a conversation on a platform shows of a turn, with what people have chosen for it. */
-  display(platform: string, chosen: Readonly<Partial<Record<string, string>>>): ConversationDisplay
+  /** What a conversation shows of a turn, with what people have chosen for it. */
+  display(source: SessionSource, chosen: Readonly<Partial<Record<string, string>>>): ConversationDisplay
   /** How this gateway was installed. */
   installation(): Promise<Installation>
   /** Runs the shell command of a quick command. `/stop` ends it. Resolves with the reply. */
@@ -137,6 +137,8 @@ export interface ConfiguredChoices {
 }
 
 export interface ConversationDisplay {
+  /** Whether messages and lines about a turn are shown. Pages and terminals show the turn themselves. */
+  readonly showsProgress: boolean
   readonly toolProgress: ToolProgressMode
   /** `display.tool_progress_command` */
   readonly permitsVerbose: boolean

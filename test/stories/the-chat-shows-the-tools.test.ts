@@ -72,6 +72,15 @@ test('/footer adds a line about the turn below the answers of a conversation', a
   assert.match(await runCommand(gateway, '/footer status'), /off/)
 })
 
+test('a page learns that it shows no line below the answers', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.post('/web/messages', { chat: 'main', id: 'message-1', text: '/footer on' })
+  await gateway.waitForLog({ event: 'outbox.delivered' })
+  const [reply] = rowsIn(gateway.home, "select text from outbox where platform = 'web'")
+  assert.match(String(reply?.['text']), /\/usage/)
+  assert.deepEqual(rowsIn(gateway.home, 'select * from session_settings'), [])
+})
+
 test('after a restart no message says that a tool still runs', async (t) => {
   const gateway = await startTestGateway(t, {
     capabilities: ['edit', 'remove'],

@@ -16,7 +16,8 @@ export async function verbose(
   services: CommandServices,
 ): Promise<string> {
   const chosen = await services.settings(sessionKey)
-  const { permitsVerbose, toolProgress } = services.display(source.platform, chosen)
+  const { permitsVerbose, toolProgress, showsProgress } = services.display(source, chosen)
+  if (!showsProgress) return 'This command is for chats: pages and terminals show the tools themselves.'
   if (!permitsVerbose)
     return 'The operator has not enabled this command (`display.tool_progress_command: true` in config.yaml).'
   const typed = args.trim().toLowerCase()
@@ -33,7 +34,9 @@ export async function verbose(
 export async function footer({ sessionKey, source, args }: CommandContext, services: CommandServices): Promise<string> {
   const typed = args.trim().toLowerCase()
   if (!['', 'on', 'off', 'status'].includes(typed)) return 'Write `/footer`, or add `on`, `off` or `status`.'
-  const { hasFooter } = services.display(source.platform, await services.settings(sessionKey))
+  const { hasFooter, showsProgress } = services.display(source, await services.settings(sessionKey))
+  if (!showsProgress)
+    return 'Only chats show a line below my answers. `/usage` shows the tokens and the use of the context.'
   if (typed === 'status') return `The line below my answers is **${hasFooter ? 'on' : 'off'}**.`
   const isOn = typed === '' ? !hasFooter : typed === 'on'
   await services.changeSetting(sessionKey, 'footer', isOn ? 'on' : 'off')
