@@ -1931,6 +1931,8 @@ declare module 'hermes-gateway:message/event' {
         readonly compress?: {
             readonly focus: string;
         };
+        /** The skills that the text names (`/name`), for the model; '' if it names none. Set before its turn begins. */
+        readonly skills?: string;
     }
     /** The parameters of a background task. The `source` of the event contains the requester. */
     export interface BackgroundTask {
@@ -3409,6 +3411,11 @@ declare module 'hermes-gateway:plugins/contract' {
         registerMemoryProvider(provider: MemoryProvider): Registration;
         /** Adds a section of at most 4,000 characters to the system prompt of sessions that start afterwards. */
         registerSystemPromptSection(name: string, section: string | ((context: PromptSectionContext) => Awaitable<string | null>)): Registration;
+        /**
+         * Registers a skill as `<plugin>:<name>`. It is read when the agent or a person names it, and is not in the index of the
+         * prompt. `path` is its folder or its SKILL.md, absolute or relative to the folder of the plugin.
+         */
+        registerSkill(name: string, path: string, description?: string): Registration;
         /**
          * Registers a background daemon (seed 003). Daemons are started in the order of registration, stopped in reverse order
          * and restarted after a failure. Throws `plugins/daemon-taken` if the name is in use.
