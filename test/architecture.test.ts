@@ -124,7 +124,7 @@ const packageSites: Readonly<Record<string, RegExp>> = {
   'ipaddr.js': /^src\/media\//,
   unbash: /^src\/agent\//,
   kysely: /^src\/store\//,
-  'node:sqlite': /^src\/store\//,
+  'node:sqlite': /^src\/store\/|^plugins\/memory\/local\//,
   commander: /^src\/cli\//,
   telegraf: /^platforms\/telegram\//,
   'discord.js': /^platforms\/discord\//,
