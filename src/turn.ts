@@ -36,7 +36,7 @@ import type { EventResults } from './inbox/event-results.ts'
 import { isHermesError, isTransientError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import { backoffMs } from './lib/timers.ts'
-import { hasWaitingUser } from './message/event.ts'
+import { formatUserText, hasWaitingUser } from './message/event.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
@@ -164,7 +164,8 @@ async function runModelTurn(
     const result = await deps.agent.runTurn({
       turn: info,
       ...deps.delegationOf(turn, info),
-      userMessage: turn.event.text,
+      // What a sub-agent wrote must not look like the words of the user.
+      userMessage: turn.event.subagentResult === undefined ? turn.event.text : formatUserText(turn.event, false),
       isFirstTurn: isFirstTurn(turn),
       startsSession: turn.systemPrompt === undefined,
       provider: chosen.provider,

@@ -236,7 +236,7 @@ function composeDelegation(
       return {
         async startInBackground(call, planned) {
           const { createBackgroundSubagents } = await import('../flows/delegation/background-subagents.ts')
-          startSubagents ??= createBackgroundSubagents({ tasks, settings })
+          startSubagents ??= createBackgroundSubagents({ tasks, settings, failpoint })
           return await startSubagents(turn, call, planned)
         },
       }

@@ -6,7 +6,7 @@ import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { RequestedTask, TaskServices } from '../commands/command.ts'
 import { type SessionSource, type Target, targetOf } from '../message/source.ts'
 import type { BackgroundTasks, OpenTaskDetails } from './background-tasks.ts'
-import type { HandedInTask } from './delegation/delegated-turns.ts'
+import type { HandedInTask } from './delegation/hand-in.ts'
 import type { SessionServices } from './session-services.ts'
 
 export interface RequestedTasksDeps {

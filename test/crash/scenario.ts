@@ -32,6 +32,8 @@ export interface KillPoint {
   readonly sends?: boolean
   /** True: the agent writes a fact to its memory. */
   readonly remembers?: true
+  /** True: the agent starts a sub-agent in the background. */
+  readonly delegates?: boolean
   /** People write during a turn, and their messages do this. */
   readonly busy?: 'interrupt' | 'collect' | 'steer'
 }
@@ -71,6 +73,9 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'send:stored', hits: 1, sends: true },
   { name: 'memory:prepared', hits: 1, remembers: true },
   { name: 'memory:written', hits: 1, remembers: true },
+  { name: 'delegation:started', hits: 1, delegates: true },
+  { name: 'delegation:before-hand-in', hits: 1, delegates: true },
+  { name: 'delegation:handed-in', hits: 1, delegates: true },
   { name: 'drain:begun', hits: 1, drain: true },
   { name: 'recovery:begun', hits: 1, after: 'turn:claimed' },
   { name: 'outbox:recovering', hits: 1, after: 'outbox:claimed' },
@@ -97,7 +102,8 @@ interface UserMessage {
 }
 
 /** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
-function conversationOf(round: number, { stranger, busy, sends, remembers }: KillPoint): readonly UserMessage[] {
+function conversationOf(round: number, point: KillPoint): readonly UserMessage[] {
+  const { stranger, busy, sends, remembers, delegates } = point
   const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
   return [
     ...(busy === undefined ? [] : busyConversations[busy].map((said) => ({ ...said, chat: `${busy}-${round}` }))),
@@ -106,6 +112,7 @@ function conversationOf(round: number, { stranger, busy, sends, remembers }: Kil
     ...(remembers === true
       ? [{ chat: `eve-${round}`, text: `remember ${round}`, reply: `the answer to remember ${round}` }]
       : []),
+    ...(delegates === true ? delegateMessages(round) : []),
     { chat: ada, text: 'first', reply: 'the answer to first' },
     effectMessage(bob, `b${round}`),
     effectMessage(ada, `a${round}`),
@@ -145,6 +152,15 @@ function sendMessages(round: number): readonly UserMessage[] {
   ]
 }
 
+/** The sub-agent causes an effect, and the agent repeats its answer. */
+function delegateMessages(round: number): readonly UserMessage[] {
+  const chat = `finn-${round}`
+  return [
+    { chat, text: `delegate ${round}`, reply: `the answer to delegate ${round}` },
+    { chat, text: '', reply: `the answer to effect d${round}`, isSent: true },
+  ]
+}
+
 function interimText(effect: string): string {
   return `First I run the command of ${effect}.`
 }
@@ -170,6 +186,11 @@ function modelReply(effects: string, chat: ChatServer): (request: RecordedReques
     const fact = /^remember (\d+)$/.exec(lastUserText)?.[1]
     if (fact !== undefined && !toolDone)
       return { toolCalls: [{ name: 'memory', arguments: { action: 'add', content: factOf(fact) } }] }
+    const delegates = /^delegate (\d+)$/.exec(lastUserText)?.[1]
+    if (delegates !== undefined && !toolDone) {
+      const task = { goal: `effect d${delegates}`, background: true }
+      return { toolCalls: [{ name: 'delegate_task', arguments: task }] }
+    }
     const effect = /^effect (\w+)$/.exec(lastUserText.trim())?.[1]
     if (effect !== undefined && !toolDone) {
       const toolCalls = [{ name: 'terminal', arguments: { command: `echo ${effect} >> ${effects}` } }]

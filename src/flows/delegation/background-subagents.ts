@@ -16,6 +16,8 @@ import type { Turn } from '../turn/claim.ts'
 export interface BackgroundSubagentsDeps {
   readonly tasks: Pick<BackgroundTasks, 'start' | 'details'>
   readonly settings: () => Pick<AgentConfig, 'delegation'>
+  /** Named points for crash tests; does nothing in production. */
+  failpoint(point: string): void
 }
 
 /** Starts one sub-agent per plan for this call of a turn. Rejects with `DelegationRefused`, or as the inbox for the first one. */
@@ -25,7 +27,7 @@ export type StartSubagents = (
   planned: readonly PlannedSubagent[],
 ) => Promise<readonly string[]>
 
-export function createBackgroundSubagents({ tasks, settings }: BackgroundSubagentsDeps): StartSubagents {
+export function createBackgroundSubagents({ tasks, settings, failpoint }: BackgroundSubagentsDeps): StartSubagents {
   /** Session keys, one for each sub-agent that is not on disk yet. */
   const starting: string[] = []
 
@@ -47,6 +49,7 @@ export function createBackgroundSubagents({ tasks, settings }: BackgroundSubagen
     const ids: string[] = []
     try {
       for (const [index, plan] of planned.entries()) ids.push(await startOne(turn, call, plan, index))
+      failpoint('delegation:started')
       return ids
     } catch (error) {
       if (ids.length === 0) throw error
