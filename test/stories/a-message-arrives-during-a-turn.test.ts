@@ -295,16 +295,18 @@ test('in a conversation of several people, the burst of one takes no room from t
   const gateway = await startWith(
     t,
     { busy_input_mode: 'interrupt', busy_queue_limit: 3, busy_text_debounce_seconds: 0 },
-    { replies: [silentModel], config: { group_sessions_per_user: false } },
+    { replies: [silentModel], config: { group_sessions_per_user: false, roles: { owners: ['fake:boss'] } } },
   )
   const room = { chat: 'room', chatType: 'group' } as const
   await gateway.say('first', { ...room, user: 'boss' })
   await gateway.modelRequest(0)
   for (let index = 0; index < 5; index += 1) await gateway.say(`more ${index}`, { ...room, user: 'mia' })
+  // An owner ends the own turn even with a full queue.
+  for (const text of ['a', 'b', 'c']) await runCommand(gateway, `/queue ${text}`, { ...room, user: 'boss' })
   await gateway.say('instead', { ...room, user: 'boss' })
   await gateway.waitForReply('instead', 'room')
   const notice = await gateway.until(({ key }) => key.startsWith('refused:'))
-  assert.match(notice.text, /last 2 messages/)
+  assert.match(notice.text, /mia, .* last 2 messages/)
   const audit = await auditOf(t, gateway)
   assert.equal(audit.filter(({ ending }) => ending === 'failed').length, 2)
 })

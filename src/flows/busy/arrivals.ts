@@ -54,6 +54,21 @@ const maxPeople = 10
 /** Sub-agents lose all their work when their turn ends. */
 const delegatingTool = 'delegate_task'
 
+interface NewArrival {
+  readonly key: SessionKey
+  readonly event: MessageEvent
+  readonly seq: number
+  readonly now: number
+  readonly isAcknowledged: boolean
+}
+
+interface JudgedArrival extends Pick<Acknowledged, 'tools' | 'isProtected' | 'chosen'> {
+  readonly decision: BusyDecision
+  readonly open: OpenTurn | undefined
+  /** ms */
+  readonly quietMs: number
+}
+
 interface WrittenArrival {
   readonly seq: number
   readonly decision: BusyDecision
@@ -81,15 +96,13 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
         written?.ack?.rolledBack()
         written = undefined
         refused = undefined
-        const { display } = settings()
-        // The message itself is one of them. A burst of one person costs the others of the conversation nothing.
-        const { own, total } = yield* countWaiting(key, 'turn', event.source.userId)
-        if (own > display.busy_queue_limit || total > maxPeople * display.busy_queue_limit) {
+        const judged = yield* judge(key, event, seq, now)
+        if ((yield* isFull(key, event)) && !passesFullQueue(event, judged)) {
           yield* refuse(event, seq)
           refused = seq
           return 'refused'
         }
-        written = yield* place(key, event, seq, now, isAcknowledged)
+        written = yield* place({ key, event, seq, now, isAcknowledged }, judged)
         const { decision } = written
         return decision.interrupts ? 'interrupts' : decision.steers ? 'steers' : 'waits'
       },
@@ -132,13 +145,15 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
       log.warn({ event: 'inbox.queue_full', session: key, seq }, 'a message was not taken: the queue is full')
   }
 
-  function* place(
-    key: SessionKey,
-    event: MessageEvent,
-    seq: number,
-    now: number,
-    isAcknowledged: boolean,
-  ): Transaction<WrittenArrival> {
+  /** The message itself is one of those that wait. A burst of one person costs the others of the conversation nothing. */
+  function* isFull(key: SessionKey, event: MessageEvent): Transaction<boolean> {
+    const limit = settings().display.busy_queue_limit
+    const { own, total } = yield* countWaiting(key, 'turn', event.source.userId)
+    return own > limit || total > maxPeople * limit
+  }
+
+  /** Only reads. */
+  function* judge(key: SessionKey, event: MessageEvent, seq: number, now: number): Transaction<JudgedArrival> {
     const config = settings()
     const chosen = yield* readSessionSettings(key)
     // What runs may end before the gateway stops; the message waits for the next start.
@@ -152,6 +167,14 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
       open: open === undefined ? undefined : { event: parseStoredEvent(open.payload), isProtected },
       previous: preceding?.state === 'queued' ? toPrevious(preceding, now, quietMs) : undefined,
     })
+    return { decision, open, tools, isProtected, chosen, quietMs }
+  }
+
+  function* place(
+    { key, event, seq, now, isAcknowledged }: NewArrival,
+    { decision, open, tools, isProtected, chosen, quietMs }: JudgedArrival,
+  ): Transaction<WrittenArrival> {
+    const config = settings()
     yield* setBusyMode(seq, decision.mode, decision.joins)
     if (decision.interrupts && open !== undefined) yield* interruptTurn(open.id, seq)
     const isQuiet = quietMs > 0 && !isStopping() && decision.mode !== 'steer' && event.busyMode === undefined
@@ -182,6 +205,11 @@ export function createBusyArrivals(deps: BusyDeps): BusyArrivals {
   }
 
   return { arrive, arriveCommand, announceRefused: fullQueue.announce }
+}
+
+/** With a full queue, an owner can still end the own turn, once. */
+function passesFullQueue({ authority }: MessageEvent, { decision, open }: JudgedArrival): boolean {
+  return authority?.role === 'owner' && decision.interrupts && open?.interrupted_by === null
 }
 
 function toPrevious({ payload, busy_mode: mode, accepted_at }: WaitingMessage, now: number, quietMs: number) {

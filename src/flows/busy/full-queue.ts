@@ -8,8 +8,9 @@ import { takeRefused } from '../../inbox/waiting-messages.ts'
 import { isTransientError } from '../../lib/errors.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
-import { targetOf } from '../../message/source.ts'
+import { type SessionSource, targetOf } from '../../message/source.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
+import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
 import type { BusyDeps } from './deps.ts'
 
@@ -74,7 +75,7 @@ export function createFullQueueNotices({ store, outbox, settings, stopping, cloc
       key: `refused:${last.seq}`,
       target: targetOf(source),
       kind: 'notice',
-      text: refusalText(messages.length, settings().display.busy_queue_limit),
+      text: refusalText(addressed(source), messages.length, settings().display.busy_queue_limit),
       ...(messageId === undefined ? {} : { replyTo: messageId }),
     })
   }
@@ -94,7 +95,12 @@ export function createFullQueueNotices({ store, outbox, settings, stopping, cloc
   return { schedule, announce }
 }
 
-function refusalText(count: number, limit: number): string {
+/** Where others read it, the notice says whose messages it means. */
+function addressed({ chatType, userName = '' }: SessionSource): string {
+  return chatType === 'dm' || userName === '' ? '' : `${toMarkdownLabel(userName)}, `
+}
+
+function refusalText(name: string, count: number, limit: number): string {
   const what = count === 1 ? 'your last message' : `your last ${count} messages`
-  return `⚠️ I did not take ${what}: ${limit} of your messages already wait in this conversation. Send again what is still needed when I have answered, or \`/stop\` first.`
+  return `⚠️ ${name}I did not take ${what}: ${limit} of your messages already wait in this conversation. Send again what is still needed when I have answered, or \`/stop\` first.`
 }
