@@ -75,9 +75,9 @@ const notes = `import json, os
 from agent.memory_provider import MemoryProvider, is_trivial_prompt
 from hermes_constants import get_hermes_home
 from plugins.memory.notes.names import TOOL
-from .names import TOOL as SAME
+from . import names
 
-assert is_trivial_prompt("ok!") and not is_trivial_prompt("okra") and TOOL is SAME
+assert is_trivial_prompt("ok!") and not is_trivial_prompt("okra") and names.TOOL is TOOL
 
 class Notes(MemoryProvider):
     def __init__(self):

@@ -73,6 +73,7 @@ class Module:
         sys.path.insert(0, self.folder)
         try:
             exec(compile(source, self.path, "exec", dont_inherit=True), module.__dict__)
+            self.complete(module)
             if not callable(getattr(module, self.entry, None)):
                 raise AttributeError(f"expected a function `{self.entry}` in it")
         except BaseException:
@@ -84,6 +85,9 @@ class Module:
                 sys.path.remove(self.folder)
             sys.path.append(self.folder)
         self._module = module
+
+    def complete(self, module):
+        """Called after the file was executed, before its entry is looked up."""
 
     def _new_module(self):
         loader = SourceFileLoader(self.import_as, self.path)

@@ -1,6 +1,7 @@
 """A plugin: a package whose ``register(ctx)`` registers callbacks."""
 import functools
 import inspect
+import sys
 
 from ..call import CURRENT_CALL
 from ..references import ReferenceTable
@@ -45,6 +46,16 @@ class PluginModule(Module):
             self.executor.run_on_loop(made)
         self._loaded = True
         self.send_request("registered", [self._keys], block=True)
+
+    def complete(self, module):
+        """As in Hermes, a module without `register` registers the memory provider that it defines."""
+        if hasattr(module, self.entry):
+            return
+        base = getattr(sys.modules.get("agent.memory_provider"), "MemoryProvider", None)
+        defined = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == self.import_as]
+        found = next((one for one in defined if base is not None and issubclass(one, base)), None)
+        if found is not None:
+            setattr(module, self.entry, lambda context: context.register_memory_provider(found()))
 
     def register_function(self, context):
         """Calls `register` of the plugin."""

@@ -1,0 +1,1 @@
+"""Memory providers import their own modules as `plugins.memory.<name>`."""
