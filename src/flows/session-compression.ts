@@ -16,6 +16,7 @@ import { acceptEvent } from '../inbox/queries.ts'
 import { serializeEvent } from '../inbox/stored-event.ts'
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
 import { uuid7 } from '../lib/ids.ts'
+import { beginningOf } from '../lib/redact.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage } from '../message/transcript.ts'
@@ -245,7 +246,7 @@ async function memoryInsights(
 function failureText(error: unknown): string {
   const hint = error instanceof HermesError ? ` ${error.hint}` : ''
   const advice = 'You can continue to write. `/compress` tries again, and `/new` starts an empty conversation.'
-  return `The conversation could not be compressed and remains unchanged. ${advice}${hint}\n\n> ${messageOf(error).slice(0, 500).toWellFormed()}`
+  return `The conversation could not be compressed and remains unchanged. ${advice}${hint}\n\n> ${beginningOf(messageOf(error), 500)}`
 }
 
 function formatTokens(tokens: number): string {

@@ -132,6 +132,31 @@ export function toShortLine(text: string, maxChars: number, withhold: (text: str
   return `${characters.slice(0, maxChars - 1).join('')}…`
 }
 
+/** Longer words without a space are data. */
+const maxWordChars = 512
+
+/**
+ * The beginning of a text that is redacted later, without the word that the cut would part: a part of a secret is not found.
+ * Never splits a surrogate pair.
+ */
+export function beginningOf(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text
+  if (/\s/.test(text.charAt(maxChars))) return text.slice(0, maxChars).toWellFormed()
+  let end = maxChars
+  while (end > 0 && maxChars - end < maxWordChars && !/\s/.test(text.charAt(end - 1))) end -= 1
+  return text.slice(0, end).replace(/[\uD800-\uDBFF]$/, '')
+}
+
+/** As `beginningOf`, for the end of a text. */
+export function endOf(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text
+  const from = text.length - maxChars
+  let start = from
+  if (!/\s/.test(text.charAt(from - 1)))
+    while (start < text.length && start - from < maxWordChars && !/\s/.test(text.charAt(start))) start += 1
+  return text.slice(start).replace(/^[\uDC00-\uDFFF]/, '')
+}
+
 /** Compiles the secrets again when they have changed. */
 function currentMatcher(secrets: () => readonly string[]): () => SecretMatcher {
   let known: readonly string[] = []

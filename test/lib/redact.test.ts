@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createRedactor, createSecretFilter, toShortLine } from '../../src/lib/redact.ts'
+import { beginningOf, createRedactor, createSecretFilter, endOf, toShortLine } from '../../src/lib/redact.ts'
 
 const letters = 'AbCdEfGhIjKlMnOpQrStUvWxYz0123456789'
 const telegram = `123456789:${letters.slice(0, 35)}`
@@ -246,4 +246,23 @@ it('a text is shortened to one line after its secrets have left it', () => {
     assert.ok([...line].length <= 80)
     assert.doesNotMatch(line, /Kx9/)
   }
+})
+
+describe('a text that is cut before its secrets are taken out', () => {
+  it('has no part of a secret, wherever the cut is', () => {
+    const text = `before it ${github} behind it`
+    const redact = createRedactor({ secrets: () => [github], knownOnly: true })
+    for (let chars = 0; chars <= text.length; chars += 1)
+      for (const cut of [beginningOf(text, chars), endOf(text, chars)]) {
+        assert.ok(cut.length <= chars)
+        assert.doesNotMatch(redact(cut), /gh|Ab|89/)
+      }
+    assert.equal(beginningOf(text, 9), 'before it')
+    assert.equal(endOf(text, 9), 'behind it')
+  })
+
+  it('never splits a surrogate pair', () => {
+    for (let chars = 0; chars <= 12; chars += 1)
+      for (const cut of [beginningOf('😀 😀 😀 😀', chars), endOf('😀 😀 😀 😀', chars)]) assert.ok(cut.isWellFormed())
+  })
 })

@@ -1,6 +1,7 @@
 /**
  * Builds the request for a summary, and the message that contains the summary. Pure.
  */
+import { beginningOf, endOf } from '../../lib/redact.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import { charsPerToken } from './context-size.ts'
 import { type CompressionEntry, clearToolResult } from './plan.ts'
@@ -132,5 +133,5 @@ function serializeMessage(message: ChatMessage, limit: number): string {
 function truncateMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text
   const half = Math.floor(limit / 2)
-  return `${text.slice(0, half)} […] ${text.slice(-half)}`.toWellFormed()
+  return `${beginningOf(text, half)} […] ${endOf(text, half)}`
 }

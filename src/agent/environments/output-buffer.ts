@@ -50,8 +50,8 @@ export function createOutputBuffer(maxBytes: number): OutputBuffer {
       const kept = rest.subarray(Math.max(0, rest.length - tailBudget))
       const whole = start.length + kept.length === totalBytes
       if (whole) return decode(Buffer.concat([start, kept]))
-      const first = trimIncompleteEnd(start)
-      const last = trimIncompleteStart(kept)
+      const first = dropLastWord(trimIncompleteEnd(start))
+      const last = dropFirstWord(trimIncompleteStart(kept))
       const missing = totalBytes - first.length - last.length
       return `${decode(first)}\n[… ${missing} bytes left out …]\n${decode(last)}`
     },
@@ -60,6 +60,23 @@ export function createOutputBuffer(maxBytes: number): OutputBuffer {
 
 function decode(bytes: Buffer): string {
   return bytes.toString('utf8').replaceAll('\0', '\u2400')
+}
+
+/** The cut may be in a secret, of which a part would not be found later. Longer words are data. */
+const maxWordBytes = 512
+
+const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+
+function dropLastWord(bytes: Buffer): Buffer {
+  let end = bytes.length
+  while (end > 0 && bytes.length - end < maxWordBytes && !isSpace(bytes[end - 1])) end -= 1
+  return trimIncompleteEnd(bytes.subarray(0, end))
+}
+
+function dropFirstWord(bytes: Buffer): Buffer {
+  let start = 0
+  while (start < bytes.length && start < maxWordBytes && !isSpace(bytes[start])) start += 1
+  return trimIncompleteStart(bytes.subarray(start))
 }
 
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80

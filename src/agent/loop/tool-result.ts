@@ -3,6 +3,7 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import { asString, isRecord, parseJson } from '../../lib/json.ts'
+import { beginningOf } from '../../lib/redact.ts'
 import type { ToolResult } from '../agent-hooks.ts'
 
 export interface ExecutedToolResult extends ToolResult {
@@ -76,7 +77,7 @@ export function failedResult(
 ): ExecutedToolResult & { readonly errorMessage: string } {
   const errorMessage = origin === null ? messageOf(error) : `${origin} failed: ${messageOf(error)}`
   return {
-    result: errorJson(hadEffect ? `${errorMessage.slice(0, 1_500)} ${toolEffectNotice}` : errorMessage),
+    result: errorJson(hadEffect ? `${beginningOf(errorMessage, 1_500)} ${toolEffectNotice}` : errorMessage),
     status: 'error',
     errorType: error instanceof Error && typeof error.name === 'string' ? error.name : 'Error',
     errorMessage,
@@ -88,5 +89,5 @@ export function failedResult(
 
 /** @param code for the model, where it must recognise the kind of refusal */
 function errorJson(text: string, code?: string): string {
-  return JSON.stringify({ error: text.slice(0, 2_048).toWellFormed(), ...(code === undefined ? {} : { code }) })
+  return JSON.stringify({ error: beginningOf(text, 2_048), ...(code === undefined ? {} : { code }) })
 }

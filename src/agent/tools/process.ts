@@ -3,7 +3,7 @@
  */
 
 import { z } from 'zod'
-import { shorten } from '../../lib/shorten.ts'
+import { beginningOf } from '../../lib/redact.ts'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { sleep } from '../../lib/timers.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
@@ -127,9 +127,10 @@ function unknownProcessMessage({ id }: Arguments, { processes }: ToolContext): s
 
 function summarizeProcess(entry: ProcessEntry) {
   const exit = entry.exit()
+  const command = beginningOf(entry.command, 200)
   return {
     id: entry.id,
-    command: shorten(entry.command, 200),
+    command: command === entry.command ? command : `${command}…`,
     status: exit === undefined ? 'running' : 'ended',
     ...(exit !== undefined && { exit_code: exit.exitCode }),
   }

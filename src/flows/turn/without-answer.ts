@@ -4,6 +4,7 @@
  */
 import { ModelError } from '../../agent/models/provider.ts'
 import { HermesError, isHermesError, messageOf } from '../../lib/errors.ts'
+import { beginningOf } from '../../lib/redact.ts'
 import { GuardrailRejected } from '../../middleware/guardrail-rejected.ts'
 import type { Turn } from './claim.ts'
 import type { TurnCompletion } from './journal.ts'
@@ -80,7 +81,7 @@ export function failedModelResult(error: ModelError) {
   const advice = leavesTranscript ? ` ${removedMessageText}` : ''
   const wait = requestedWait(error.retryAfterMs)
   const time = wait === null ? '' : ` The provider asks to wait ${wait}.`
-  const quote = `\n\n> ${error.message.slice(0, 500).toWellFormed()}`
+  const quote = `\n\n> ${beginningOf(error.message, 500)}`
   return { ...failed, reason: error.message, text: `${text}${time}${advice}${quote}`, leavesTranscript }
 }
 
@@ -110,6 +111,6 @@ function nonRetryableError(
   if (isHermesError(error) && /^(config|middleware)\//.test(error.code)) return error
   const origin = describeErrorOrigin(error)
   if (origin === null) return undefined
-  const text = messageOf(error).slice(0, 500).toWellFormed()
+  const text = beginningOf(messageOf(error), 500)
   return new HermesError('middleware/failed', `It was ${origin}, with “${text}”.`, { cause: error })
 }

@@ -187,12 +187,12 @@ test('a tool registered before loading replaces a built-in tool only with overri
 })
 
 test('a result longer than the limit is truncated in the middle with a note', async () => {
-  await using setup = await registryWith({ definitions: [greet('x'.repeat(5_000))] })
+  await using setup = await registryWith({ definitions: [greet('a secret-word '.repeat(500))] })
   const parsed = (await setup.registry.load()).parse('greet', { name: 'Ann' })
   assert.ok(parsed.ok)
   const result = await parsed.call.run({ ...setup.bench.context, limits: { maxResultChars: 1_000 } })
   assert.ok(result.length <= 1_000)
-  assert.match(result, /^\{"answer":"x+\n\[… \d+ [a-z ]+ …\]\nx+ Ann"\}$/)
+  assert.match(result, /^\{"answer":"(a|secret-word|\s)+\[… \d+ [a-z ]+ …\](a|secret-word|\s)+Ann"\}$/)
 })
 
 test('a directory may contain helpers, functions that return tools, and broken files, which are logged', async () => {

@@ -1,15 +1,19 @@
 /**
  * Formats tool results as JSON strings of limited length.
  */
+import { beginningOf, endOf } from '../../../lib/redact.ts'
 
-/** Replaces the middle of a long text by a line with the number of characters left out. Never splits a surrogate pair. */
+/**
+ * Replaces the middle of a long text by a line with the number of characters left out. Never splits a surrogate pair, nor a word:
+ * it may be a secret, of which a part would not be found later.
+ */
 export function truncateMiddle(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text
-  const note = `\n[… ${text.length - maxChars} characters left out …]\n`
-  const available = Math.max(0, maxChars - note.length)
-  const head = text.slice(0, Math.ceil(available / 2)).replace(/[\uD800-\uDBFF]$/, '')
-  const tail = text.slice(text.length - Math.floor(available / 2)).replace(/^[\uDC00-\uDFFF]/, '')
-  return `${head}${note}${tail}`
+  const noteOf = (left: number) => `\n[… ${left} characters left out …]\n`
+  const available = Math.max(0, maxChars - noteOf(text.length).length)
+  const head = beginningOf(text, Math.ceil(available / 2))
+  const tail = endOf(text, Math.floor(available / 2))
+  return `${head}${noteOf(text.length - head.length - tail.length)}${tail}`
 }
 
 /**
