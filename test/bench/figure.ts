@@ -3,7 +3,20 @@
  * reported.
  */
 
-export type Unit = 'ms' | 's' | 'µs' | 'MB' | 'MB/h' | '/s' | 'bytes' | 'commits' | 'kB' | 'events' | 'files' | '×'
+export type Unit =
+  | 'ms'
+  | 's'
+  | 'µs'
+  | 'MB'
+  | 'MB/h'
+  | '/s'
+  | 'bytes'
+  | 'commits'
+  | 'kB'
+  | 'events'
+  | 'files'
+  | 'texts'
+  | '×'
 
 export interface Row {
   readonly name: string

@@ -35,7 +35,12 @@ function ratioText(row: Row): string {
 }
 
 function amount(value: number, { unit }: Row): string {
-  const digits = Math.abs(value) >= 100 || unit === 'bytes' || unit === 'events' ? 0 : Math.abs(value) >= 10 ? 1 : 2
+  const digits =
+    Math.abs(value) >= 100 || unit === 'bytes' || unit === 'events' || unit === 'texts'
+      ? 0
+      : Math.abs(value) >= 10
+        ? 1
+        : 2
   return `${value.toFixed(digits)} ${unit}`
 }
 

@@ -20,6 +20,7 @@ import { platforms } from './figures/platforms.ts'
 import { rate } from './figures/rate.ts'
 import { request } from './figures/request.ts'
 import { sandbox } from './figures/sandbox.ts'
+import { scanFigure } from './figures/scan.ts'
 import { start } from './figures/start.ts'
 import { stop } from './figures/stop.ts'
 import { store } from './figures/store.ts'
@@ -32,6 +33,7 @@ const figures: readonly Figure[] = [
   start,
   connect,
   version,
+  scanFigure,
   turn,
   load,
   rate,

@@ -1,6 +1,6 @@
 /**
- * What the scan of context files looks for (contract §4.11). The patterns see folded text: lower case, NFKC, without
- * invisible characters, one space between words, `\n` between lines. Every repetition is bounded, so that the time grows
+ * What the scan of context files looks for (contract §4.11). The patterns see folded text: lower case, compatible forms of
+ * characters, without accents, invisible characters, `*` and backticks, one space between words, `\n` between lines. Every repetition is bounded, so that the time grows
  * linearly with the length.
  */
 
@@ -30,6 +30,21 @@ export const scanPatterns: readonly ScanPattern[] = [
     'all',
     /\b(?:ignore|forget) (?:\w{1,30} ){0,4}(?:previous|prior|above|earlier|preceding|all) (?:\w{1,30} ){0,3}(?:instructions|prompts|directives|messages above)\b/,
   ),
+  ...[
+    /\b(?:ignorier(?:e|t|en sie)?|vergiss|vergessen sie|missachte) (?:[^\s.]{1,30} ){0,3}(?:vorherigen|bisherigen|vorigen|obigen|fruheren) (?:[^\s.]{1,30} ){0,2}(?:anweisung|instruktion|vorgabe)/,
+    /\b(?:ignor[ae]|olvid[ae]) (?:[^\s.]{1,30} ){0,4}(?:instrucciones|indicaciones|ordenes) (?:[^\s.]{1,30} ){0,2}(?:anteriores|previas|precedentes)\b/,
+    /\b(?:ignore[zs]?|oublie[zs]?) (?:[^\s.]{1,30} ){0,4}(?:instructions|consignes|directives) (?:[^\s.]{1,30} ){0,2}(?:precedentes|anterieures|ci-dessus)\b/,
+    /\b(?:ignor[ae]|esqueca) (?:[^\s.]{1,30} ){0,4}(?:instrucoes|orientacoes) (?:[^\s.]{1,30} ){0,2}(?:anteriores|previas)\b/,
+    /\b(?:ignora|dimentica) (?:[^\s.]{1,30} ){0,4}istruzioni (?:[^\s.]{1,30} ){0,2}(?:precedenti|anteriori)\b/,
+    /\b(?:negeer|vergeet) (?:[^\s.]{1,30} ){0,3}(?:vorige|eerdere|bovenstaande) (?:[^\s.]{1,30} ){0,2}(?:instructies|opdrachten)\b/,
+    /\b(?:zignoruj|zapomnij) (?:[^\s.]{1,30} ){0,3}(?:poprzednie|wczesniejsze) (?:[^\s.]{1,30} ){0,2}(?:polecenia|instrukcje)\b/,
+    /onceki [^.\n]{0,20}talimat[^\s.]{0,10} [^.\n]{0,12}(?:yok say|unut|gormezden gel)/,
+    /(?:игнорируи|забудь)(?:те)? (?:[^\s.]{1,30} ){0,3}(?:предыдущ|прошл|прежн)[^\s.]{0,6} (?:[^\s.]{1,30} ){0,2}(?:инструкци|указани)/,
+    /(?:忽略|无视|無視|忘记|忘掉|忽視)[^。\n]{0,6}(?:之前|以上|先前|前面|上述|此前)[^。\n]{0,8}(?:指令|指示|命令|规则|規則)/,
+    /(?:以前|これまて|上記|前)の[^。\n]{0,8}(?:指示|命令|ルール)[^。\n]{0,8}(?:無視|忘れ)/,
+    /이전[^.\n]{0,8}(?:지시|명령|지침)[^.\n]{0,10}무시/,
+    /تجاهل [^.\n]{0,20}(?:التعليمات|الاوامر) [^.\n]{0,10}السابقة/,
+  ].map((phrase) => pattern('prompt_injection', 'all', phrase)),
   pattern('sys_prompt_override', 'all', /\b(?:system prompt override|override (?:\w{1,30} ){0,3}system prompt)\b/),
   pattern(
     'disregard_rules',
@@ -57,6 +72,11 @@ export const scanPatterns: readonly ScanPattern[] = [
     /<(?:div|span|p) [^>\n]{0,100}style ?= ?["'][^"'\n]{0,100}(?:display ?: ?none|visibility ?: ?hidden|font-size ?: ?0|opacity ?: ?0(?!\.[1-9]))/,
   ),
   pattern(
+    'hidden_div',
+    'all',
+    /<(?:div|span|p) [^>\n]{0,100}style ?= ?["'][^"'\n]{0,100}(?<![\w-])color ?: ?(?:transparent|(?:white|#fff(?:fff)?) ?; ?background(?:-color)? ?: ?(?:white|#fff))/,
+  ),
+  pattern(
     'translate_execute',
     'all',
     /\btranslate\b/,
@@ -67,6 +87,21 @@ export const scanPatterns: readonly ScanPattern[] = [
     'deception_hide',
     'all',
     /\b(?:do not|don.t|never) (?:tell|inform|mention (?:\w{1,30} ){0,3}to|reveal (?:\w{1,30} ){0,3}to|show (?:\w{1,30} ){0,3}to) (?:the )?(?:user|owner|human|operator)\b/,
+  ),
+  pattern(
+    'deception_hide',
+    'all',
+    /\bsag(?:e|t|en sie)? (?:dem|der|den) (?:be)?(?:nutzer|anwender|besitzer)[^\s.]{0,4} (?:[^\s.]{1,30} ){0,2}nicht/,
+  ),
+  pattern(
+    'deception_hide',
+    'all',
+    /\bno (?:(?:se|le|lo|la) ){0,2}(?:digas|cuentes|menciones|muestres) (?:[^\s.]{1,30} ){0,4}(?:usuario|dueno)\b/,
+  ),
+  pattern(
+    'deception_hide',
+    'all',
+    /\bne (?:(?:le|la|les|lui) ){0,2}(?:dis|dites|mentionne[zs]?|montre[zs]?) (?:[^\s.]{1,30} ){0,4}(?:l.)?(?:utilisateur|proprietaire)/,
   ),
   pattern('exfil_curl', 'all', /\bcurl\b/, secretVariable),
   pattern('exfil_wget', 'all', /\bwget\b/, secretVariable),
@@ -82,7 +117,7 @@ export const scanPatterns: readonly ScanPattern[] = [
   pattern(
     'remove_filters',
     'context',
-    /\b(?:respond|answer|reply) without (?:\w{1,30} ){0,3}(?:restrictions|limitations|filters|safety)\b/,
+    /\b(?:respond|answer|reply) without (?:\w{1,30} ){0,4}(?:restrictions|limitations|filters|safety)\b/,
   ),
   pattern('fake_update', 'context', /\byou have been (?:\w{1,30} ){0,3}(?:updated|upgraded|patched) to\b/),
   pattern('identity_override', 'context', /\b(?:name yourself|your (?:new|real|true) (?:name|identity) is) \w/),
@@ -147,6 +182,6 @@ export const scanPatterns: readonly ScanPattern[] = [
   pattern(
     'hardcoded_secret',
     'strict',
-    /\b(?:\w{0,30}_)?(?:api[_-]?key|token|secret|password) ?[=:] ?["'][a-z0-9+/=_-]{20,}/,
+    /(?<![a-z0-9])(?:api[_-]?key|token|secret|password) ?[=:] ?["'][a-z0-9+/=_-]{20,}/,
   ),
 ]

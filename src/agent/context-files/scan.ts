@@ -62,16 +62,45 @@ const markRun = /(\p{M}{4})\p{M}+/gu
 function fold(text: string): string {
   return (text.search(/[\u0080-\uFFFF]/) === -1 ? text : foldUnicode(text))
     .toLowerCase()
+    .replace(/[*`]+|,(?= )/g, '')
     .replace(/[^\S\n]+/g, ' ')
     .replace(/ ?\n[ \n]*/g, '\n')
 }
 
+/** Letters lose their accents: patterns are written without them. */
 function foldUnicode(text: string): string {
-  return text
-    .toWellFormed()
-    .replace(/\p{Default_Ignorable_Code_Point}+/gu, '')
-    .replace(markRun, '$1')
-    .normalize('NFKC')
+  const plain = text.toWellFormed().replace(nonAsciiRun, foldRun)
+  return plain.search(foreignLetter) === -1 ? plain : plain.replace(disguised, toLatin)
+}
+
+const nonAsciiRun = /[\u0080-\u{10FFFF}]+/gu
+
+function foldRun(run: string): string {
+  return (
+    run
+      .replace(/\p{Default_Ignorable_Code_Point}+/gu, '')
+      .replace(markRun, '$1')
+      .normalize('NFKD')
+      .replace(/\p{M}+/gu, '')
+      // The syllables of Korean.
+      .normalize('NFC')
+  )
+}
+
+const foreignLetter = /[\u0370-\u04FF]/
+/** Next to a Latin letter: a word with letters of two scripts is disguised. */
+const disguised = /(?<=[A-Za-z])[\u0370-\u04FF]{1,40}|[\u0370-\u04FF]{1,40}(?=[A-Za-z])/g
+/** Letters of Greek and Cyrillic that look like Latin ones, each followed by that one. */
+const lookalikes = new Map(
+  [
+    ...'аaеeоoрpсcуyхxіiјjѕsһhԁdАAВBЕEЅSІIЈJКKМMНHОOРPСCТTУYХXαaοoυuνvρpιiκkτtΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧX'.matchAll(
+      /(.)(.)/gu,
+    ),
+  ].map(([, letter = '', latin = '']): [string, string] => [letter, latin]),
+)
+
+function toLatin(letters: string): string {
+  return letters.replace(/./g, (letter) => lookalikes.get(letter) ?? letter)
 }
 
 const maxInvisibleIds = 20
