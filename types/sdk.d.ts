@@ -1957,7 +1957,6 @@ declare module 'hermes-gateway:message/event' {
         /** The session and the turn that have started it. */
         readonly sessionId: string;
         readonly turnId: string;
-        readonly callId: string;
         readonly subagentId: string;
         readonly role: 'leaf' | 'orchestrator';
         readonly depth: number;

@@ -101,7 +101,6 @@ export interface BackgroundDelegation {
   /** The session and the turn that have started it. */
   readonly sessionId: string
   readonly turnId: string
-  readonly callId: string
   readonly subagentId: string
   readonly role: 'leaf' | 'orchestrator'
   readonly depth: number

@@ -3,12 +3,12 @@
  * conversation as a message that the agent can answer.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
+import { isAlive, numberIn, until } from './processes.ts'
 import { conversation, hasResult, rowsIn, runCommand, terminalCall } from './support.ts'
 
 const idPattern = /bg_\d{6}_[0-9a-f]{8}/
@@ -183,20 +183,3 @@ test('a sub-agent that is stopped before it begins is handed in, too', async (t)
   await gateway.waitForReply('It was stopped before it began.')
   await gateway.until(({ text: reply }) => reply.startsWith('It came') && reply.includes(first ?? ''))
 })
-
-async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await setTimeout(20)
-}
-
-async function numberIn(file: string): Promise<number> {
-  await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('\n'))
-  return Number(readFileSync(file, 'utf8'))
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}

@@ -2,11 +2,21 @@
  * The agent delegates work to a sub-agent. The user receives one reply, and the tokens count to one turn.
  */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
-import { conversation, hasResult, rowsIn, terminalCall, waitForCommandReply, waitForQuestion } from './support.ts'
+import { isAlive, numberIn, until } from './processes.ts'
+import {
+  conversation,
+  hasResult,
+  rowsIn,
+  runCommand,
+  terminalCall,
+  waitForCommandReply,
+  waitForQuestion,
+} from './support.ts'
 
 const delegateCall: ModelReply = {
   toolCalls: [{ name: 'delegate_task', arguments: { goal: 'say who you are', context: 'use echo' } }],
@@ -68,9 +78,36 @@ test('/stop cancels the turn and its sub-agents', async (t) => {
   await gateway.waitForReply('still there?')
 })
 
+test('/agents lists the sub-agents of all depths, and /stop ends them with their processes', async (t) => {
+  const goals = ['find out', 'first part', 'second part', 'third part']
+  const gateway = await startTestGateway(t, {
+    config: { delegation: { max_spawn_depth: 3 } },
+    model(request) {
+      const depth = goals.findIndex((goal) => conversation(request)[0] === `user: ${goal}`)
+      const goal = goals[depth + 1]
+      if (depth === -1) return { text: 'Here I am.' }
+      if (goal === undefined) return terminalCall('sleep 1000 & echo $! > left; sleep 1000')
+      return { toolCalls: [{ name: 'delegate_task', arguments: { goal, role: 'orchestrator' } }] }
+    },
+  })
+  await gateway.say('find out')
+  const pid = await numberIn(join(gateway.home.root, 'left'))
+  const list = await runCommand(gateway, '/agents')
+  assert.match(
+    list,
+    /sub_\d+_\w+.*depth 1.*delegate_task.*first part[\s\S]*depth 2.*second part[\s\S]*depth 3.*terminal/,
+  )
+  await gateway.say('/stop')
+  await until(() => !isAlive(pid))
+  await gateway.say('still there?', { chat: 'other' })
+  await gateway.waitForReply('Here I am.', 'other')
+})
+
 test('if all tools are disabled, the request has no tools', async (t) => {
   const gateway = await startTestGateway(t, {
-    config: { agent: { disabled_toolsets: ['terminal', 'file', 'todo', 'messaging', 'session_search'] } },
+    config: {
+      agent: { disabled_toolsets: ['terminal', 'file', 'todo', 'messaging', 'session_search', 'memory', 'skills'] },
+    },
   })
   await gateway.say('hello')
   await gateway.waitForReply('hello')

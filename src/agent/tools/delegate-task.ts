@@ -52,8 +52,7 @@ export default ({ maxChildren }: Pick<BuiltInToolDeps, 'maxChildren'>) =>
     description: `Let sub-agents (at most ${maxChildren} at once) do separate pieces of work with your tools. They know nothing but goal and context; you get a summary of each.`,
     parameters,
     jsonSchema,
-    // A second start of the same call in the background is the first one.
-    mode: ({ background }) => (background === true ? 'idempotent' : 'effect'),
+    mode: 'effect',
     label: (args) =>
       childTasksOf(args)
         .map(({ goal }) => goal)

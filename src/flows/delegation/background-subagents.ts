@@ -33,11 +33,7 @@ export function createBackgroundSubagents({ tasks, settings, failpoint }: Backgr
 
   return async (turn, call, planned) => {
     const { sessionKey } = turn
-    // A crash between the start and its result repeats the call.
-    const isRepeated = ({ turnId, callId }: BackgroundDelegation) => turnId === turn.id && callId === call.id
-    const open = tasks
-      .details()
-      .filter(({ delegation }) => delegation?.sessionKey === sessionKey && !isRepeated(delegation))
+    const open = tasks.details().filter(({ delegation }) => delegation?.sessionKey === sessionKey)
     const limit = settings().delegation.max_concurrent_children
     const count = open.length + starting.filter((key) => key === sessionKey).length
     if (count + planned.length > limit)
@@ -71,7 +67,7 @@ export function createBackgroundSubagents({ tasks, settings, failpoint }: Backgr
       authority: turn.authority,
       deliver: null,
       maxIterations: settings().delegation.max_iterations,
-      delegation: delegationOf(turn, call, plan, subagentId),
+      delegation: delegationOf(turn, plan, subagentId),
       key: `delegation:${turn.id}:${subagentId}`,
     })
   }
@@ -79,13 +75,12 @@ export function createBackgroundSubagents({ tasks, settings, failpoint }: Backgr
 
 function delegationOf(
   { id: turnId, sessionId, sessionKey, event }: Turn,
-  { id: callId }: ToolCall,
   { task, role, depth, tools }: PlannedSubagent,
   subagentId: string,
 ): BackgroundDelegation {
   const { goal, model, outputSchema } = task
   return {
-    ...{ sessionKey, source: event.source, sessionId, turnId, callId, subagentId, role, depth, goal },
+    ...{ sessionKey, source: event.source, sessionId, turnId, subagentId, role, depth, goal },
     tools: [...tools],
     ...(model === undefined ? {} : { model }),
     ...(outputSchema === undefined ? {} : { outputSchema }),
