@@ -42,7 +42,8 @@ export function composeCommandRuntime(context: AppContext, core: Core, agentRunt
   ) => {
     if (authority.role === 'owner') return undefined
     const { refuseCommand } = await import('../flows/command-ceiling.ts')
-    return refuseCommand(definition, authority, accountDirectory.commandTiersOf(source))
+    const isShared = accountDirectory.isShared(source)
+    return refuseCommand(definition, authority, accountDirectory.commandTiersOf(source), isShared)
   }
   const runCommand = createCommandDispatcher({
     store,

@@ -216,6 +216,8 @@ export interface CommandDefinition {
   readonly argsHint: string
   /** The only arguments that it takes, for menus; at most 25. Absent when it takes any text. */
   readonly choices?: readonly string[]
+  /** It changes the conversation for everybody in it: in one that several people share, guests may not use it. */
+  readonly changesForAll?: boolean
   /** Arguments before those that are typed, of an alias of the operator. */
   readonly argsBefore?: string
   /**

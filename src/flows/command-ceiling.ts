@@ -25,14 +25,19 @@ export function permittedCommands({ chatType }: Authority, tiers: CommandTiers |
   return [...floor, ...(allowed ?? []).map((name) => name.replace(/^\//, '').toLowerCase())]
 }
 
+type CommandRights = Pick<CommandDefinition, 'name' | 'aliases' | 'minimumRole' | 'changesForAll'>
+
 /** Why the person may not use a command, in words for that person; undefined if it may run. */
 export function refuseCommand(
-  { name, aliases, minimumRole }: Pick<CommandDefinition, 'name' | 'aliases' | 'minimumRole'>,
+  { name, aliases, minimumRole, changesForAll }: CommandRights,
   authority: Authority,
   tiers: CommandTiers | undefined,
+  isShared = false,
 ): string | undefined {
   if (authority.role === 'owner') return undefined
   if (minimumRole === 'owner') return `\`/${name}\` is for owners of this gateway. You are a ${authority.role}.`
+  if (isShared && changesForAll === true && authority.role === 'guest')
+    return `\`/${name}\` is for members in a conversation that several people share. You are a guest.`
   const permitted = permittedCommands(authority, tiers)
   if (permitted.includes('*') || [name, ...aliases].some((one) => permitted.includes(one))) return undefined
   return `You may not use \`/${name}\` here. \`/whoami\` says what you may do.`

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createCommandRegistry } from '../../src/commands/registry.ts'
 import { type CommandTiers, permittedCommands, refuseCommand } from '../../src/flows/command-ceiling.ts'
 import type { Authority, Role } from '../../src/message/authority.ts'
 
@@ -20,6 +21,22 @@ test('without a list of administrators every command is open', () => {
     assert.deepEqual(permittedCommands(authority('guest', chatType), tiers), ['*'])
     assert.ok(mayUse('new', tiers, 'guest', chatType))
   }
+})
+
+test('a guest does not change a conversation that several people share', () => {
+  const commands = createCommandRegistry()
+  const refused = (name: string, role: Role, isShared: boolean) => {
+    const definition = commands.resolve(name)
+    assert.ok(definition)
+    return refuseCommand(definition, authority(role, 'group'), unset, isShared) !== undefined
+  }
+  for (const name of ['stop', 'new', 'busy', 'verbose', 'reasoning'])
+    assert.deepEqual(
+      [refused(name, 'guest', true), refused(name, 'guest', false), refused(name, 'member', true)],
+      [true, false, false],
+      name,
+    )
+  for (const name of ['help', 'status', 'queue', 'retry']) assert.ok(!refused(name, 'guest', true), name)
 })
 
 test('with a list, others may use /help, /whoami and the listed commands by any of their names', () => {

@@ -22,6 +22,7 @@ export const titleCommand: CommandDefinition = {
   description: 'Name this conversation, or show its name',
   argsHint: '[name]',
   queue: 'control',
+  changesForAll: true,
   run: lazily('title'),
 }
 
@@ -40,6 +41,7 @@ export const resumeCommand: CommandDefinition = {
   description: 'Continue an earlier conversation',
   argsHint: '[number|name|id]',
   queue: 'control',
+  changesForAll: true,
   run: lazily('resume'),
 }
 
@@ -68,6 +70,7 @@ export const branchCommand: CommandDefinition = {
   description: 'Continue in a copy of this conversation',
   argsHint: '[name]',
   queue: 'control',
+  changesForAll: true,
   run: lazily('branch'),
 }
 
@@ -98,6 +101,7 @@ export const reasoningCommand: CommandDefinition = {
   argsHint: `[${reasoningChoices.join('|')}]`,
   choices: reasoningChoices,
   queue: 'control',
+  changesForAll: true,
   run: lazyChoice('reasoning'),
 }
 
@@ -107,5 +111,6 @@ export const personalityCommand: CommandDefinition = {
   description: 'Choose who I am in the next conversation',
   argsHint: '[name]',
   queue: 'control',
+  changesForAll: true,
   run: lazyChoice('personality'),
 }

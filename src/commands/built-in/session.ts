@@ -12,6 +12,7 @@ export const newCommand: CommandDefinition = {
   description: 'Start a fresh conversation',
   argsHint: '[name]',
   queue: 'control',
+  changesForAll: true,
   destructiveEffect: 'ends this conversation: I will not remember it in the next one.',
   async run({ sessionKey, source, args }, services) {
     const title = toTitle(services.withhold(args))
@@ -26,6 +27,7 @@ export const stopCommand: CommandDefinition = {
   description: 'Stop what I am doing',
   argsHint: '[task]',
   queue: 'control',
+  changesForAll: true,
   bypassesHooks: true,
   async run(context, services) {
     const { sessionKey, args } = context
@@ -61,6 +63,7 @@ export const busyCommand: CommandDefinition = {
   argsHint: `[${busyChoices.join('|')}]`,
   choices: busyChoices,
   queue: 'control',
+  changesForAll: true,
   run: async (context, services) => (await import('./busy-actions.ts')).chooseBusyMode(context, services),
 }
 
@@ -72,6 +75,7 @@ export const compressCommand: CommandDefinition = {
   description: 'Sum up what was said earlier, to save room',
   argsHint: '[what to keep]',
   queue: 'control',
+  changesForAll: true,
   async run({ sessionKey, source, args }, services) {
     const { messages, running } = await services.sessionStatus(sessionKey)
     if (messages === 0) return 'There is nothing to compress: we have not said anything yet.'
@@ -154,6 +158,7 @@ export const verboseCommand: CommandDefinition = {
   argsHint: `[${toolProgressModes.join('|')}]`,
   choices: toolProgressModes,
   queue: 'control',
+  changesForAll: true,
   run: async (context, services) => (await import('./display-actions.ts')).verbose(context, services),
 }
 
@@ -164,5 +169,6 @@ export const footerCommand: CommandDefinition = {
   argsHint: '[on|off|status]',
   choices: ['on', 'off', 'status'],
   queue: 'control',
+  changesForAll: true,
   run: async (context, services) => (await import('./display-actions.ts')).footer(context, services),
 }
