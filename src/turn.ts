@@ -77,7 +77,7 @@ export interface TurnDeps extends TurnProgressDeps {
   prepareHandIn(turn: Turn, result: TurnRunResult): Promise<PreparedReply>
   /** Builds the system prompt of a new session and stores it for all its turns. */
   freezePrompt(turn: Turn): Promise<string>
-  readonly compression: Pick<SessionCompression, 'beforeTurn' | 'afterContextOverflow'>
+  readonly compression: Omit<SessionCompression, 'compressOnRequest' | 'compressSession'>
   /** Work that is due when the next turn of a session ends. Empty for most sessions. */
   readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
   /** Stores why an attempt failed, and counts it unless the cause is outside of the turn. */
@@ -186,7 +186,14 @@ async function runModelTurn(
       checkpoint: running.checkpoint,
       toolContextFor: (call) => deps.toolContext(turn, call, running.signal),
       openSubagentWorkspace: (sessionId, turnId) => deps.openSubagentWorkspace(sessionId, turnId, turn),
-      compress: () => running.protect(() => deps.compression.afterContextOverflow(turn, chosen, running.signal)),
+      compress: (tokens) =>
+        running.protect(() =>
+          tokens === undefined
+            ? deps.compression.afterContextOverflow(turn, chosen, running.signal)
+            : deps.compression.afterTools(turn, chosen, tokens, running.signal),
+        ),
+      counted: (request) => deps.compression.counted(turn, chosen, request),
+      excess: (messages, counted) => deps.compression.excess(chosen, system, messages, counted),
       takeSteered: () => running.takeSteered(journal.takeSteered),
     })
     const model = { model: chosen.model, provider: chosen.provider.name }

@@ -114,8 +114,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const { log, settings, isShared, memory: memoryOf } = deps
   let configuredModel: Promise<ConfiguredModel> | undefined
   let runtime: ToolRuntime | undefined
-  let isSandboxMissing = false
   const recall = openRecallLazily(deps)
+  let isSandboxMissing = false
   const sockets = createSandboxSockets(deps)
   const snapshotTools = createSessionToolSnapshots()
   const resources = createSessionResourcePool({
@@ -251,7 +251,6 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     async close() {
       await resources.close()
       await sockets.close()
-      await recall.close()
     },
   }
 }
@@ -336,7 +335,6 @@ function openRecallLazily({ openRecall }: AgentServicesDeps) {
         },
       }
     },
-    close: async () => await (await recall)?.close(),
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { SessionRecall } from '../agent/tools/tool.ts'
 import { hasWaitingUser } from '../message/event.ts'
-import { createRecall, type Recall } from '../store/sqlite/recall.ts'
+import { createRecall } from '../store/sqlite/recall.ts'
 import type { SessionScope } from '../store/sqlite/visible-sessions.ts'
 import { sessionScopeOf } from './session-scope.ts'
 import type { Turn } from './turn/claim.ts'
@@ -12,18 +12,15 @@ import type { Turn } from './turn/claim.ts'
 export type RecallingTurn = Pick<Turn, 'sessionId' | 'sessionKey' | 'event' | 'authority'>
 
 export interface SessionRecallService {
-  /** Rejects with an `Error` that says what failed, and with the reason of the signal. */
   forTurn(turn: RecallingTurn): SessionRecall
-  close(): Promise<void>
 }
 
 /** @param database the path of the database */
 export function createSessionRecall(database: string): SessionRecallService {
-  const recall: Recall = createRecall(database)
+  const recall = createRecall(database)
   return {
     forTurn: (turn) => (request, signal) =>
       recall.read({ ...request, scope: recallScopeOf(turn), current: turn.sessionId }, signal),
-    close: recall.close,
   }
 }
 

@@ -12,6 +12,8 @@ export interface CompressionEdits {
   readonly clearedResults: readonly { readonly at: number; readonly message: ChatMessage }[]
   /** Replaces the entries from `from` (inclusive) to `to` (exclusive) at the ordinal of the last one. */
   readonly summary?: { readonly from: number; readonly to: number; readonly message: ChatMessage }
+  /** The turn that leaves the conversation together with the summary; null for none. */
+  readonly turnOfSummary?: string | null
   /** The tokens that the summary used. */
   readonly usage: Usage
 }
@@ -41,23 +43,24 @@ export function* applyCompression(
   fence: Fence,
   sessionId: string,
   lines: readonly TranscriptEntry[],
-  { clearedResults, summary, usage }: CompressionEdits,
+  { clearedResults, summary, usage, turnOfSummary: turnId = null }: CompressionEdits,
   now: number,
 ): Transaction<{ count: number; lines: TranscriptEntry[] }> {
   yield* checkFence(fence)
   const latest = yield* row(selectLatestCompression, { session_id: sessionId })
   const number = Math.max(0, latest?.number ?? 0) + 1
   for (const { at, message } of clearedResults) {
-    const { ord, turnId } = entryAt(lines, at)
+    const { ord, turnId: turnOfResult } = entryAt(lines, at)
     yield* exec(supersedeRange, { session_id: sessionId, from: ord, to: ord, number })
-    yield* appendMessage({ sessionId, turnId, ord, message }, now)
+    yield* appendMessage({ sessionId, turnId: turnOfResult, ord, message }, now)
   }
   if (summary !== undefined) {
     const { ord } = entryAt(lines, summary.to - 1)
     yield* exec(supersedeRange, { session_id: sessionId, from: entryAt(lines, summary.from).ord, to: ord, number })
-    yield* appendMessage({ sessionId, turnId: null, ord, message: summary.message, usage, isSummary: true }, now)
+    yield* appendMessage({ sessionId, turnId, ord, message: summary.message, usage, isSummary: true }, now)
   }
-  yield* addSessionUsage(sessionId, usage.inputTokens, usage.outputTokens, now)
+  // The end of the turn adds the usage of its rows.
+  if (turnId === null) yield* addSessionUsage(sessionId, usage.inputTokens, usage.outputTokens, now)
   return { count: number, lines: yield* readTranscript(sessionId) }
 }
 

@@ -52,7 +52,6 @@ async function library(t: TestContext) {
     }
   })
   const service = createSessionRecall(path)
-  t.after(() => service.close())
   const signal = new AbortController().signal
   const discover = { kind: 'discover', query: 'tulips', roles: 'user', sort: 'newest', limit: 10 } as const
   return {

@@ -23,7 +23,6 @@ const visit = (newSessionId: string, key = 'k'): EpochOptions => ({
 function library(t: TestContext) {
   const { store, path } = openStore(t)
   const recall = createRecall(path)
-  t.after(() => recall.close())
   const append = (sessionId: string, message: ChatMessage, turnId: string | null = null) =>
     store.run(function* () {
       const ord = yield* nextOrdinal(sessionId)
@@ -218,15 +217,4 @@ test('a message is read with those around it, and only in its own conversation',
     ['hidden', 61],
   ] as const)
     assert.equal((await read(session, around)).kind, 'absent', `${session} ${around}`)
-})
-
-test('a search ends when its turn stops or the gateway closes', async (t) => {
-  const { path } = openStore(t)
-  const recall = createRecall(path)
-  const stop = new AbortController()
-  const waiting = recall.read({ kind: 'browse', scope, current: '', limit: 1 }, stop.signal)
-  stop.abort(new Error('stopped'))
-  await assert.rejects(waiting, /stopped/)
-  const open = recall.read({ kind: 'browse', scope, current: '', limit: 1 }, signal)
-  await Promise.all([assert.rejects(open, /stopping/), recall.close()])
 })

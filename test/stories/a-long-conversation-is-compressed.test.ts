@@ -8,8 +8,8 @@ import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { conversation, hasResult, rowsIn, runCommand, terminalCall } from './support.ts'
 
 const filler = 'and more words of it '.repeat(40)
-/** An exchange has 430 tokens, so that before the fifth one half of the window (2,000 tokens) is exceeded. */
-const small = { context_length: 4_000, compression: { protect_last_n: 1, target_ratio: 0.4 } }
+/** An exchange has 430 tokens, so that before the fifth one half of the window (2,075 tokens) is exceeded. */
+const small = { context_length: 4_150, compression: { protect_last_n: 1, target_ratio: 0.4 } }
 
 const tooLong: ModelReply = {
   error: { status: 400, body: { error: { code: 'context_length_exceeded', message: 'too long' } } },

@@ -21,7 +21,9 @@ export const compressionConfig = {
         .min(0.05)
         .max(0.95)
         .default(0.5)
-        .describe('The share of `context_length` above which a conversation is compressed before its next turn.'),
+        .describe(
+          'The share of `context_length` above which a conversation is compressed, before a turn and between the calls of tools.',
+        ),
       threshold_percent: z
         .number()
         .min(0.05)
@@ -29,6 +31,25 @@ export const compressionConfig = {
         .optional()
         .describe(
           'The former name of `threshold`, as a share, or in percent above 1; takes precedence when both are set.',
+        ),
+      threshold_tokens: z
+        .int()
+        .min(500)
+        .optional()
+        .describe('A limit in tokens beside `threshold`: the lower one counts.'),
+      tail_mode: z
+        .enum(['legacy', 'lean'])
+        .default('legacy')
+        .describe(
+          'How much is kept for the newest messages: `legacy`: `target_ratio` of the threshold; `lean`: 2.5 % of `context_length`, between 10,000 and 25,000 tokens and at most a fifth of it.',
+        ),
+      min_tail_user_messages: z
+        .int()
+        .min(1)
+        .max(100)
+        .default(1)
+        .describe(
+          'The number of the newest messages of people that are kept, unless they exceed half of the threshold.',
         ),
       target_ratio: z
         .number()
@@ -58,7 +79,7 @@ export const compressionConfig = {
         .boolean()
         .default(true)
         .describe(
-          'The session keeps its id, and the summarised messages stay in the database. Only true is implemented; false is accepted and has no effect.',
+          'The session keeps its id. When false, a compression before a turn begins a new session with a new system prompt; its title gets a number.',
         ),
     })
     .prefault({}),

@@ -23,15 +23,22 @@ export interface CompressionEntry {
 export interface CompressionOptions {
   /** The context length of the model in tokens. */
   readonly contextLength: number
-  /** The share of the context length above which conversations are compressed. */
-  readonly threshold: number
-  /** The share of the threshold that is kept for the tail. */
-  readonly targetRatio: number
+  /** The tokens above which conversations are compressed. */
+  readonly limit: number
+  /** The tokens that are kept for the tail. */
+  readonly tailTokens: number
+  /** The newest messages of people that are kept. */
+  readonly minTailUserMessages: number
   readonly protectLastMessages: number
   /** Includes the system prompt, which is not one of the entries. */
   readonly protectFirstMessages: number
-  /** The index at which the running turn begins. It is not summarised, because it continues from its own messages. */
+  /** The index at which the running turn begins. */
   readonly turnStart: number
+  /**
+   * What the summary replaces: messages before the running turn, or messages of the turn itself, without the one that
+   * began it and without the newest calls. With `nothing`, results are cleared without a summary.
+   */
+  readonly summarizes: 'history' | 'turn' | 'nothing'
   /** The minimum number of tokens that a compression must save. */
   readonly minTokensSaved: number
 }
@@ -52,17 +59,21 @@ export function planCompression(
 ): CompressionPlan | undefined {
   const messages = entries.map(({ message }) => message)
   const groups = groupMessages(messages)
-  const tailTokens = options.contextLength * options.threshold * options.targetRatio
-  const tailStart = findTailStart(messages, groups, options, tailTokens)
-  const kept = Math.min(tailStart, options.turnStart)
+  const { tailTokens, turnStart, summarizes } = options
+  const tailStart = findTailStart(messages, groups, options)
+  const kept = findKeptStart(entries, groups, options, Math.min(tailStart, turnStart))
   const head = findHeadEnd(entries, groups, options, kept, tailTokens)
-  const summarizedRange = chooseSummarizedRange(entries, groups, head, kept)
-  const clearedIndexes = findClearableResults(
-    messages,
-    summarizedRange?.from ?? head,
-    summarizedRange?.to ?? kept,
-    tailStart,
-  )
+  const summarizedRange =
+    summarizes === 'nothing'
+      ? undefined
+      : summarizes === 'history'
+        ? chooseSummarizedRange(entries, groups, head, kept)
+        : chooseSummarizedRange(entries, groups, turnStart + 1, tailStart)
+  const clearable =
+    summarizes === 'history'
+      ? { from: summarizedRange?.from ?? head, to: summarizedRange?.to ?? kept }
+      : summarizedRange
+  const clearedIndexes = findClearableResults(messages, clearable, tailStart)
   const gain =
     sum(clearedIndexes, (at) => tokensSaved(messages[at])) +
     (summarizedRange === undefined ? 0 : unsummarizedTokens(entries.slice(summarizedRange.from, summarizedRange.to)))
@@ -85,10 +96,9 @@ function summaryTokenLimit(replaced: number, contextLength: number): number {
 function findTailStart(
   messages: readonly ChatMessage[],
   groups: readonly MessageGroup[],
-  { contextLength, threshold, protectLastMessages }: CompressionOptions,
-  tailTokens: number,
+  { limit, protectLastMessages, tailTokens }: CompressionOptions,
 ): number {
-  const maxTokens = (contextLength * threshold) / 2
+  const maxTokens = limit / 2
   let start = messages.length
   let tokens = 0
   for (const { from, to } of groups.toReversed()) {
@@ -96,6 +106,28 @@ function findTailStart(
     const hasFewMessages = messages.length - start < protectLastMessages
     if (start < messages.length && tokens > (hasFewMessages ? Math.max(maxTokens, tailTokens) : tailTokens)) break
     start = from
+  }
+  return start
+}
+
+/** Earlier than `from` if too few messages of people follow there. They may take half of the limit. */
+function findKeptStart(
+  entries: readonly CompressionEntry[],
+  groups: readonly MessageGroup[],
+  { limit, minTailUserMessages }: CompressionOptions,
+  from: number,
+): number {
+  const isOfPerson = ({ message, isSummary }: CompressionEntry) => message.role === 'user' && isSummary !== true
+  let missing = minTailUserMessages - entries.slice(from).filter(isOfPerson).length
+  let start = from
+  let tokens = 0
+  for (const group of groups.toReversed()) {
+    if (group.to > from) continue
+    if (missing <= 0) break
+    tokens += sum(entries.slice(group.from, group.to), ({ message }) => estimateMessageTokens(clearToolResult(message)))
+    if (tokens > limit / 2) break
+    missing -= entries.slice(group.from, group.to).filter(isOfPerson).length
+    if (missing <= 0) start = group.from
   }
   return start
 }
@@ -151,16 +183,14 @@ function unsummarizedTokens(entries: readonly CompressionEntry[]): number {
   return sum(entries, ({ message, isSummary }) => (isSummary === true ? 0 : estimateMessageTokens(message)))
 }
 
-/** Tool results in the head, and those of the running turn before the tail. */
+/** Long tool results before the tail. Those that the summary replaces, or could replace, need not be cleared. */
 function findClearableResults(
   messages: readonly ChatMessage[],
-  head: number,
-  kept: number,
+  covered: MessageGroup | undefined,
   tailStart: number,
 ): number[] {
-  return messages.flatMap((message, at) =>
-    (at < head || (at >= kept && at < tailStart)) && tokensSaved(message) > 0 ? [at] : [],
-  )
+  const isCovered = (at: number) => covered !== undefined && at >= covered.from && at < covered.to
+  return messages.flatMap((message, at) => (at < tailStart && !isCovered(at) && tokensSaved(message) > 0 ? [at] : []))
 }
 
 /** The same message; the content of a long tool result is replaced. */

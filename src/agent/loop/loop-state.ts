@@ -4,6 +4,13 @@
 import { createHash } from 'node:crypto'
 import type { ChatMessage, ToolCall, ToolMessage, Usage } from '../../message/transcript.ts'
 
+/** The tokens of the latest request and of its response. */
+export interface CountedContext {
+  readonly tokens: number
+  /** So many messages of the conversation are in it. */
+  readonly messages: number
+}
+
 export interface LoopState {
   readonly messages: ChatMessage[]
   /** The newest text of the earlier responses of this turn; '' if there is none. */
@@ -22,6 +29,8 @@ export interface LoopState {
   readonly recentCalls: string[]
   /** Of the responses of this turn and of its sub-agents. */
   tokens: number
+  /** What the provider counted last; null if it has not, or if the conversation has changed since. */
+  counted: CountedContext | null
 }
 
 /** An interrupted turn resumes at the first tool call without a result. Without such a call the model is called. */
@@ -45,6 +54,7 @@ export function restoreLoopState(
     outageSince,
     recentCalls: [],
     tokens: 0,
+    counted: null,
   }
 }
 

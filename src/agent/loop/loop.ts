@@ -22,6 +22,7 @@ import type { ToolContext } from '../tools/tool.ts'
 import type { AgentTools } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
 import {
+  type CountedContext,
   collectLastToolResults,
   countTokens,
   findRunaway,
@@ -77,8 +78,25 @@ export interface LoopInput {
   toolContextFor(call: ToolCall): ToolContext
   /** The token usage of sub-agents since the last call. */
   takeSubagentUsage?(): Usage
-  /** Compresses the conversation after the model rejected it as too long; null when that is not possible. */
-  compress?(): Promise<readonly ChatMessage[] | null>
+  /**
+   * Compresses the conversation after the model rejected it as too long, or because the next request would have so many
+   * tokens. Null when that is not possible.
+   */
+  compress?(tokens?: number): Promise<readonly ChatMessage[] | null>
+  /** The provider has counted a request. Must neither throw nor block. */
+  counted?(request: RequestSize): void
+  /** The tokens of the next request, if they are so many that the conversation is to be compressed; otherwise null. */
+  excess?(messages: readonly ChatMessage[], counted: CountedContext | null): number | null
+}
+
+/** A request as the provider counted it. */
+export interface RequestSize {
+  readonly messages: readonly ChatMessage[]
+  readonly system: string
+  /** The JSON of the tools. */
+  schemas(): string
+  readonly inputTokens: number
+  readonly outputTokens: number
 }
 
 export interface LoopResult {
@@ -111,6 +129,7 @@ export async function runAgentLoop(deps: LoopDeps, input: LoopInput, context: st
   if (state.pendingCalls.length > 0) {
     await inScope(async () => {
       await runToolCalls(deps, input, state, iterationLimit)
+      await compressIfLong(deps, input, state)
       return undefined
     })
   }
@@ -167,7 +186,21 @@ async function runIteration(
   if (message.content.trim() !== '') state.lastText = message.content
   state.pendingCalls = message.toolCalls
   await runToolCalls(deps, input, state, iterationLimit)
+  await compressIfLong(deps, input, state)
   return undefined
+}
+
+/** The messages of a request before the limit stay the same bytes, so that the vendor's cache keeps them. */
+async function compressIfLong({ failpoint }: LoopDeps, input: LoopInput, state: LoopState): Promise<void> {
+  const { messages, counted } = state
+  const tokens = input.excess?.(messages, counted) ?? null
+  if (tokens === null) return
+  input.checkpoint?.()
+  const compressed = await input.compress?.(tokens)
+  if (!compressed) return
+  state.messages.splice(0, messages.length, ...compressed)
+  state.counted = null
+  failpoint('agent:compressed')
 }
 
 async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, iterationLimit: number): Promise<void> {
@@ -257,6 +290,18 @@ async function requestIteration(
     onTrouble: () => listener.onModelTrouble(),
     onText: (text, isProvisional) => listener.onText(stripPartialThinking(text), isProvisional),
   })
+  const { inputTokens, outputTokens } = result.usage
+  const isCounted = inputTokens > 0 && result.totalCalls === state.modelCalls + 1
+  // The response follows the messages of the request.
+  state.counted = isCounted ? { tokens: inputTokens + outputTokens, messages: state.messages.length + 1 } : null
+  if (isCounted)
+    input.counted?.({
+      messages,
+      system: input.system,
+      schemas: () => JSON.stringify(requestInput.tools),
+      inputTokens,
+      outputTokens,
+    })
   state.outageSince = null
   state.modelCalls = result.totalCalls
   state.apiRequestId = result.apiRequestId

@@ -2,6 +2,7 @@
  * Finds what was said in earlier conversations. What the asking person may not see does not exist for it.
  */
 import { z } from 'zod'
+import { beginningOf } from '../../lib/redact.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
 import { toErrorJson } from './support/result-json.ts'
 import { defineTool, type RecalledMessage, type RecalledSession, type RecallResult } from './tool.ts'
@@ -182,7 +183,7 @@ function fitting(chars: number, build: (limit: TextLimit) => Readonly<Record<str
 }
 
 function shorten(content: string, limit: number): string {
-  return content.length <= limit ? content : `${content.slice(0, limit).toWellFormed()}…`
+  return content.length <= limit ? content : `${beginningOf(content, limit)}…`
 }
 
 /** To the minute, UTC. */

@@ -3,7 +3,7 @@
  * and its statements between requests.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import type { RecallRow, RecallSession, RecallThreadRequest, RecallWindow } from './recall.ts'
 import { parseRecallQuery } from './recall-query.ts'
 import { visibleKeys } from './visible-keys.ts'
@@ -69,15 +69,14 @@ const readable = `from messages m where m.session_id = :session and ${isHistory}
 const rowsBefore = `select ${rowColumns} ${readable} and m.ord <= :ord order by m.ord desc limit :count`
 const rowsAfter = `select ${rowColumns} ${readable} and m.ord > :ord order by m.ord limit :count`
 
-const { database }: { database: string } = workerData
 let db: DatabaseSync | undefined
 const statements = new Map<string, StatementSync>()
 
 /** Runs a statement with those of the values that it names. */
 function all(sql: string, values: Values): Record<string, unknown>[] {
-  db ??= new DatabaseSync(database, { readOnly: true, timeout: 1_000 })
   const known = statements.get(sql)
-  const statement = known ?? db.prepare(sql)
+  const statement = known ?? db?.prepare(sql)
+  if (statement === undefined) throw new Error('the database is not open')
   if (known === undefined) {
     statement.setAllowUnknownNamedParameters(true)
     statements.set(sql, statement)
@@ -249,10 +248,11 @@ function ownerOf(message: number, wanted: string): string | undefined {
   return owner === wanted || rootOf(owner) === rootOf(wanted) ? owner : undefined
 }
 
-parentPort?.on('message', ({ id, request }: { id: number; request: Request }) => {
+parentPort?.on('message', ({ database, request }: { database: string; request: Request }) => {
   try {
-    parentPort?.postMessage({ id, answer: answer(request) })
+    db ??= new DatabaseSync(database, { readOnly: true, timeout: 1_000 })
+    parentPort?.postMessage({ answer: answer(request) })
   } catch (error) {
-    parentPort?.postMessage({ id, problem: error instanceof Error ? error.message : String(error) })
+    parentPort?.postMessage({ problem: error instanceof Error ? error.message : String(error) })
   }
 })

@@ -1,11 +1,8 @@
 /**
- * Reads earlier conversations for a turn, in a thread with a read-only connection, so that no turn waits for a search. The
- * thread ends when it has had nothing to do for a while.
+ * Reads earlier conversations for a turn, in a thread with a read-only connection, so that no turn waits for a search.
  */
-import { Worker } from 'node:worker_threads'
 import { z } from 'zod'
-import { toError } from '../../lib/errors.ts'
-import { onAbort } from '../../lib/timers.ts'
+import { createReaderThread } from './reader-thread.ts'
 import type { SessionScope } from './visible-sessions.ts'
 
 interface RecallBase {
@@ -88,86 +85,12 @@ export type RecallWindow = z.output<typeof windowShape>
 export type RecallAnswer = z.output<typeof answerShape>
 
 export interface Recall {
-  /** Rejects with an `Error` whose message says what failed, and with the reason of the signal. */
+  /** Rejects as `ReaderThread`. */
   read(request: RecallThreadRequest, signal: AbortSignal): Promise<RecallAnswer>
-  /** Ends the thread. */
-  close(): Promise<void>
 }
 
-const replyShape = z.union([
-  z.object({ id: z.number(), answer: answerShape }),
-  z.object({ id: z.number(), problem: z.string() }),
-])
-
-/** A search that takes longer is given up. */
-const timeoutMs = 10_000
-const idleMs = 60_000
-
-interface Waiting {
-  resolve(answer: RecallAnswer): void
-  reject(error: Error): void
-}
-
+/** The thread is started with the first request, and ends when it has had nothing to do for a while. */
 export function createRecall(database: string): Recall {
-  let worker: Worker | undefined
-  let idle: NodeJS.Timeout | undefined
-  let lastId = 0
-  const waiting = new Map<number, Waiting>()
-
-  function start(): Worker {
-    const started = new Worker(new URL('./recall-thread.ts', import.meta.url), { workerData: { database } })
-    started.unref()
-    started.on('message', (message: unknown) => {
-      const reply = replyShape.parse(message)
-      const request = waiting.get(reply.id)
-      if ('problem' in reply) request?.reject(new Error(reply.problem))
-      else request?.resolve(reply.answer)
-    })
-    started.on('error', (error) => {
-      if (worker === started) void end(toError(error))
-    })
-    worker = started
-    return started
-  }
-
-  async function end(reason: Error): Promise<void> {
-    const ended = worker
-    worker = undefined
-    clearTimeout(idle)
-    for (const request of waiting.values()) request.reject(reason)
-    await ended?.terminate()
-  }
-
-  function settled(id: number): void {
-    waiting.delete(id)
-    if (waiting.size > 0 || worker === undefined) return
-    idle = setTimeout(() => void end(new Error('the search thread is closed')), idleMs)
-    idle.unref()
-  }
-
-  return {
-    async read(request, signal) {
-      signal.throwIfAborted()
-      clearTimeout(idle)
-      lastId += 1
-      const id = lastId
-      const { promise, resolve, reject } = Promise.withResolvers<RecallAnswer>()
-      waiting.set(id, { resolve, reject })
-      // Keeps the process alive: the thread itself does not.
-      const timer = setTimeout(() => {
-        void end(new Error(`the search took longer than ${timeoutMs / 1_000} seconds`))
-      }, timeoutMs)
-      const stopListening = onAbort(signal, () => reject(signal.reason))
-      const thread = worker ?? start()
-      thread.postMessage({ id, request })
-      try {
-        return await promise
-      } finally {
-        clearTimeout(timer)
-        stopListening()
-        settled(id)
-      }
-    },
-    close: () => end(new Error('the gateway is stopping')),
-  }
+  const thread = createReaderThread(new URL('./recall-thread.ts', import.meta.url))
+  return { read: async (request, signal) => answerShape.parse(await thread.ask({ database, request }, signal)) }
 }

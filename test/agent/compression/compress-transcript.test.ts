@@ -20,10 +20,12 @@ function talk(exchanges: number): CompressionEntry[] {
 function rulesFor(lines: readonly CompressionEntry[], contextLength = 10_000): CompressionOptions {
   return {
     contextLength,
-    threshold: 0.5,
-    targetRatio: 0.2,
+    limit: contextLength / 2,
+    tailTokens: contextLength / 10,
     protectLastMessages: 1,
     protectFirstMessages: 3,
+    minTailUserMessages: 1,
+    summarizes: 'history',
     turnStart: lines.length,
     minTokensSaved: 1,
   }

@@ -40,10 +40,12 @@ function plan(
   const lines = messages.map((one) => ('message' in one ? one : { message: one }))
   return planCompression(lines, {
     contextLength: 10_000,
-    threshold: 0.5,
-    targetRatio: 0.2,
+    limit: 5_000,
+    tailTokens: 1_000,
     protectLastMessages: 1,
     protectFirstMessages: 3,
+    minTailUserMessages: 1,
+    summarizes: 'history',
     turnStart: lines.length,
     minTokensSaved: 1,
     ...more,
@@ -206,7 +208,7 @@ test('a short, a recently compressed and a barely reducible conversation are not
 
 test('the length limit of the summary is a fifth of the replaced tokens, within bounds', () => {
   const tokens = (contextLength: number, exchanges: number) =>
-    plan(talk(exchanges), { contextLength })?.maxSummaryTokens
+    plan(talk(exchanges), { contextLength, limit: contextLength / 2, tailTokens: contextLength / 10 })?.maxSummaryTokens
   assert.equal(tokens(10_000, 20), 500, 'at most 5 % of the context window')
   assert.equal(tokens(50_000, 60), 2_000, 'at least 2,000 if that is more than a fifth')
   const large = tokens(1_000_000, 1_500)

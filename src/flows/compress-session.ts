@@ -1,0 +1,323 @@
+/**
+ * Compresses one conversation: has the agent summarise it, clears old tool results, and stores the result under the fence of
+ * its turn. Loaded with the first long conversation.
+ */
+import {
+  type CompressionResult,
+  compressTranscript,
+  type RequestSummary,
+} from '../agent/compression/compress-transcript.ts'
+import { compressionLimit, estimateTokens } from '../agent/compression/context-size.ts'
+import type { SummaryCooldown } from '../agent/compression/cooldown.ts'
+import type { CompressionOptions } from '../agent/compression/plan.ts'
+import { shortenNewestResults } from '../agent/compression/shorten-results.ts'
+import type { AgentConfig } from '../agent/config.ts'
+import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
+import { type CompletionDeps, complete } from '../agent/models/completion.ts'
+import { type RetryRules, retryRulesOf } from '../agent/models/retry-policy.ts'
+import type { Engine } from '../engine/engine.ts'
+import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
+import { beginningOf } from '../lib/redact.ts'
+import { withTimeout } from '../lib/timers.ts'
+import type { HookEventListener } from '../message/hook-events.ts'
+import type { SessionSource } from '../message/source.ts'
+import { type ChatMessage, noUsage } from '../message/transcript.ts'
+import type { PluginMemory } from '../plugins/plugin-memory.ts'
+import type { TranscriptEntry } from '../sessions/transcript.ts'
+import { applyCompression, type CompressionEdits } from '../sessions/transcript-compression.ts'
+import type { Store } from '../store/store.ts'
+import { type ChosenModel, type Turn, type TurnInfoFactory, turnStartIndex } from './turn/claim.ts'
+
+export interface SessionCompressionDeps extends Omit<CompletionDeps, 'retry'> {
+  readonly store: Store
+  readonly engine: Pick<Engine, 'wake'>
+  /** What plugins learn about the request for a summary. */
+  readonly turnInfoOf: TurnInfoFactory
+  readonly emit: HookEventListener
+  readonly settings: () => AgentConfig
+  /** Whether the platform has its gateway events emitted. */
+  emitsEvents(source: SessionSource): boolean
+  /** The memory of plugins adds what it wants to keep. */
+  readonly memory: Pick<PluginMemory, 'beforeCompression'>
+  /**
+   * Saves to memory what these messages would otherwise lose, before a summary replaces them. It is given a few seconds; a
+   * failure is logged and changes nothing.
+   */
+  flushMemory?(turn: Turn, messages: readonly ChatMessage[], signal: AbortSignal): Promise<void>
+}
+
+export interface CompressionRequest {
+  readonly turn: Turn
+  readonly entries: readonly TranscriptEntry[]
+  readonly chosen: ChosenModel
+  /** `urgent`: little room is left. `overflow`: the provider has rejected the conversation. */
+  readonly trigger: 'long' | 'urgent' | 'overflow' | 'requested'
+  /** The tokens of the next request as far as they are known; 0 if they are not. */
+  readonly tokens: number
+  readonly focus: string
+  /** The turn has begun, so that its own calls may be what is too long. */
+  readonly isRunning?: true
+}
+
+export type SessionCompressionResult =
+  | { readonly kind: 'done'; readonly entries: readonly TranscriptEntry[]; readonly compressed: CompressionResult }
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+
+export interface CompressSessionDeps extends SessionCompressionDeps {
+  readonly cooldown: SummaryCooldown
+  /** Tokens that the provider counts for one that is estimated. */
+  readonly ratio: number
+}
+
+export type CompressSession = (request: CompressionRequest, signal: AbortSignal) => Promise<SessionCompressionResult>
+
+/** A long conversation must shrink by at least this share, or each turn would compress it again. */
+const minSavingsRatio = 0.1
+
+/** The share of the window that the newest results may fill, with everything before them. */
+const maxFilledShare = 0.9
+
+/**
+ * In a running turn: results are cleared and the conversation before the turn is summarised; if that is not enough, the older
+ * calls of the turn are summarised, too; and if the newest results alone are too long, they are shortened. A failed summary
+ * changes nothing there but the results.
+ */
+export async function compressSession(
+  deps: CompressSessionDeps,
+  request: CompressionRequest,
+  signal: AbortSignal,
+): Promise<SessionCompressionResult> {
+  const { turn, isRunning } = request
+  const maySummarize = isRunning === undefined || deps.cooldown.isOver(turn.sessionId, deps.clock())
+  let result = await compressOnce(deps, request, maySummarize ? 'history' : 'nothing', signal)
+  if (isRunning === undefined) return result
+  if (result.kind === 'failed') result = await compressOnce(deps, request, 'nothing', signal)
+  const isTooLong = () => remainingTokens(deps, request, result) > compressionLimit(deps.settings())
+  if (maySummarize && isTooLong() && deps.cooldown.isOver(turn.sessionId, deps.clock())) {
+    const entries = result.kind === 'done' ? result.entries : request.entries
+    const again = await compressOnce(
+      deps,
+      { ...request, entries, tokens: remainingTokens(deps, request, result) },
+      'turn',
+      signal,
+    )
+    if (again.kind === 'done') result = again
+  }
+  return await shortenIfNeeded(deps, request, result)
+}
+
+/** The tokens of the next request after a compression, estimated. */
+function remainingTokens(
+  { ratio }: CompressSessionDeps,
+  { entries, tokens }: CompressionRequest,
+  result: SessionCompressionResult,
+): number {
+  const before = estimateTokens(entries.map(({ message }) => message))
+  const left = result.kind === 'done' ? result.entries : entries
+  const after = estimateTokens(left.map(({ message }) => message))
+  return (tokens === 0 ? before * ratio : tokens) - (before - after) * ratio
+}
+
+async function shortenIfNeeded(
+  deps: CompressSessionDeps,
+  request: CompressionRequest,
+  result: SessionCompressionResult,
+): Promise<SessionCompressionResult> {
+  const excess = remainingTokens(deps, request, result) - deps.settings().context_length * maxFilledShare
+  if (excess <= 0) return result
+  const entries = result.kind === 'done' ? result.entries : request.entries
+  const messages = entries.map(({ message }) => message)
+  const clearedResults = shortenNewestResults(messages, excess / deps.ratio)
+  if (clearedResults.length === 0) return result
+  const shortened = new Map(clearedResults.map(({ at, message }) => [at, message]))
+  const compressed = {
+    clearedResults,
+    usage: noUsage,
+    tokensBefore: estimateTokens(messages),
+    tokensAfter: estimateTokens(messages.map((message, at) => shortened.get(at) ?? message)),
+  }
+  return await storeCompression(deps, { ...request, entries }, compressed)
+}
+
+async function compressOnce(
+  deps: CompressSessionDeps,
+  request: CompressionRequest,
+  summarizes: CompressionOptions['summarizes'],
+  signal: AbortSignal,
+): Promise<SessionCompressionResult> {
+  const { clock, log, cooldown } = deps
+  const { turn } = request
+  try {
+    const compressed = await summarizeConversation(deps, request, summarizes, signal)
+    if (compressed === undefined) return { kind: 'nothing' }
+    deps.failpoint('compression:summarised')
+    const stored = await storeCompression(deps, request, compressed)
+    if (compressed.summary !== undefined) cooldown.recordSuccess(turn.sessionId)
+    return stored
+  } catch (error) {
+    signal.throwIfAborted()
+    if (isHermesError(error) && error.code.startsWith('store/')) throw error
+    const waitMs = cooldown.recordFailure(turn.sessionId, clock())
+    const fields = { session: turn.sessionKey, turn: turn.id, waitMs, err: error }
+    log.warn({ event: 'session.compression_failed', ...fields }, 'the conversation could not be compressed')
+    return { kind: 'failed', error }
+  }
+}
+
+async function storeCompression(
+  deps: CompressSessionDeps,
+  { turn, entries, trigger, isRunning }: CompressionRequest,
+  compressed: CompressionResult,
+): Promise<SessionCompressionResult> {
+  const edits: CompressionEdits = { ...compressed, turnOfSummary: turnOfSummary(turn, entries, compressed) }
+  const stored = await deps.store.run(() => applyCompression(turn.fence, turn.sessionId, entries, edits, deps.clock()))
+  deps.failpoint(isRunning === true ? 'compression:stored-in-turn' : 'compression:stored')
+  report(deps, turn, trigger, compressed, stored.count)
+  return { kind: 'done', entries: stored.lines, compressed }
+}
+
+/** A summary of calls of the turn belongs to the turn: both leave the conversation together. */
+function turnOfSummary(turn: Turn, entries: readonly TranscriptEntry[], { summary }: CompressionResult): string | null {
+  return summary !== undefined && entries[summary.from]?.turnId === turn.id ? turn.id : null
+}
+
+function report(
+  deps: CompressSessionDeps,
+  turn: Turn,
+  trigger: string,
+  { tokensBefore, tokensAfter }: CompressionResult,
+  count: number,
+): void {
+  const fields = { session: turn.sessionKey, turn: turn.id, trigger, tokensBefore, tokensAfter, count }
+  deps.log.info({ event: 'session.compressed', ...fields }, 'conversation compressed')
+  if (!deps.emitsEvents(turn.event.source)) return
+  deps.emit('session:compress', {
+    platform: turn.event.source.platform,
+    session_id: turn.sessionId,
+    old_session_id: '',
+    in_place: true,
+    compression_count: count,
+  })
+}
+
+async function summarizeConversation(
+  deps: CompressSessionDeps,
+  request: CompressionRequest,
+  summarizes: CompressionOptions['summarizes'],
+  signal: AbortSignal,
+): Promise<CompressionResult | undefined> {
+  const { turn, entries, trigger, focus } = request
+  const settings = deps.settings()
+  const tokens = estimateTokens(entries.map(({ message }) => message))
+  // The rejected request was longer than the window, whatever the configuration says.
+  const contextLength = trigger === 'overflow' ? Math.min(settings.context_length, tokens) : settings.context_length
+  // The plan counts as it estimates.
+  const limit = compressionLimit({ ...settings, context_length: contextLength }) / deps.ratio
+  const { protect_first_n, protect_last_n, min_tail_user_messages } = settings.compression
+  const rules = {
+    contextLength,
+    limit,
+    tailTokens: tailTokens(settings, contextLength / deps.ratio, limit),
+    protectFirstMessages: protect_first_n,
+    protectLastMessages: protect_last_n,
+    minTailUserMessages: min_tail_user_messages,
+    turnStart: turnStartIndex(turn, entries),
+    minTokensSaved: trigger === 'long' ? tokens * minSavingsRatio : 1,
+    summarizes,
+  }
+  return compressTranscript(
+    entries,
+    rules,
+    { focus, insights: (messages) => prepareMemory(deps, turn, messages, signal) },
+    createSummaryRequest(deps, request, signal),
+  )
+}
+
+/** The tokens that are kept of the newest messages. */
+function tailTokens({ compression }: AgentConfig, contextLength: number, limit: number): number {
+  const { tail_mode, target_ratio } = compression
+  if (tail_mode === 'legacy') return limit * target_ratio
+  return Math.min(Math.max(contextLength * 0.025, 10_000), 25_000, contextLength * 0.2)
+}
+
+/** A managed model call without a progress listener. */
+function createSummaryRequest(
+  deps: CompressSessionDeps,
+  { turn, chosen }: CompressionRequest,
+  signal: AbortSignal,
+): RequestSummary {
+  const { provider } = chosen
+  return async ({ system, messages }) => {
+    const settings = deps.settings()
+    const model = settings.auxiliary.compression.model || settings.compression.summary_model || chosen.model
+    const { max_output_tokens: maxOutputTokens } = settings
+    const length = maxOutputTokens === undefined ? {} : { maxOutputTokens }
+    const input = { model, system, messages, tools: [], ...length }
+    const { middleware, clock, failpoint, log, random, pause } = deps
+    const retry = () => summaryRetryRules(deps.settings())
+    return complete(
+      { middleware, clock, failpoint, log, random, pause, retry },
+      { provider, input, turn: deps.turnInfoOf(turn, { provider, model }), signal },
+    )
+  }
+}
+
+/** The turn continues without a summary, so it does not wait for the end of an outage here. */
+const maxSummaryRetryMs = 15_000
+
+function summaryRetryRules({ agent }: AgentConfig): RetryRules {
+  const { windowMs, maxRetries } = retryRulesOf(agent)
+  return { windowMs: Math.min(windowMs, maxSummaryRetryMs), maxRetries }
+}
+
+const maxFlushMs = 10_000
+
+/** The memories save what they want first. Background tasks are not part of any user's memory. */
+async function prepareMemory(
+  { memory, flushMemory, log }: CompressSessionDeps,
+  turn: Turn,
+  messages: readonly ChatMessage[],
+  signal: AbortSignal,
+): Promise<string> {
+  const { sessionId, sessionKey, authority, event } = turn
+  if (event.task !== undefined) return ''
+  const { platform, userId = '' } = event.source
+  if (flushMemory !== undefined) {
+    const flushed = flushMemory(turn, messages, signal).catch((error: unknown) => {
+      log.warn({ event: 'session.memory_flush_failed', session: turn.sessionKey, err: error }, 'memory was not saved')
+    })
+    await withTimeout(flushed, maxFlushMs, signal)
+  }
+  return await memory.beforeCompression(toOpenAiHistory(messages), {
+    sessionId,
+    sessionKey,
+    platform,
+    userId,
+    role: authority.role,
+  })
+}
+
+/** The reply to `/compress`. */
+export function resultText(result: SessionCompressionResult): string {
+  switch (result.kind) {
+    case 'nothing':
+      return 'There is nothing to compress: this conversation is still short.'
+    case 'failed':
+      return failureText(result.error)
+    case 'done': {
+      const { tokensBefore, tokensAfter } = result.compressed
+      return `Compressed: this conversation had about ${formatTokens(tokensBefore)} tokens, now it has ${formatTokens(tokensAfter)}. What was said stays in the history.`
+    }
+  }
+}
+
+export function failureText(error: unknown): string {
+  const hint = error instanceof HermesError ? ` ${error.hint}` : ''
+  const advice = 'You can continue to write. `/compress` tries again, and `/new` starts an empty conversation.'
+  return `The conversation could not be compressed and remains unchanged. ${advice}${hint}\n\n> ${beginningOf(messageOf(error), 500)}`
+}
+
+function formatTokens(tokens: number): string {
+  return Math.round(tokens).toLocaleString('en')
+}
