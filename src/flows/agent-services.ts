@@ -245,9 +245,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       isSandboxMissing = false
       deps.onSandbox(undefined)
     },
-    toolsChanged() {
-      agentTools.reset()
-    },
+    toolsChanged: () => agentTools.reset(),
     async close() {
       await resources.close()
       await sockets.close()
