@@ -610,9 +610,9 @@ declare module 'hermes-gateway:agent/models/wire-types' {
 
 declare module 'hermes-gateway:agent/tools/support/result-json' {
     /**
-     * Formats tool results as JSON strings of limited length.
+     * Replaces the middle of a long text by a line with the number of characters left out. Never splits a surrogate pair, nor a word:
+     * it may be a secret, of which a part would not be found later.
      */
-    /** Replaces the middle of a long text by a line with the number of characters left out. Never splits a surrogate pair. */
     export function truncateMiddle(text: string, maxChars: number): string;
     /**
      * Serializes a result. When the JSON is longer than `maxChars`, truncates the middle of the text in `field` until it fits,
@@ -1633,6 +1633,13 @@ declare module 'hermes-gateway:lib/redact' {
      * @param withhold takes the secrets out of a text
      */
     export function toShortLine(text: string, maxChars: number, withhold: (text: string) => string): string;
+    /**
+     * The beginning of a text that is redacted later, without the word that the cut would part: a part of a secret is not found.
+     * Never splits a surrogate pair.
+     */
+    export function beginningOf(text: string, maxChars: number): string;
+    /** As `beginningOf`, for the end of a text. */
+    export function endOf(text: string, maxChars: number): string;
     /** Replaces each group of overlapping ranges. */
     export function replaceRanges(text: string, ranges: readonly TextRange[], replacement: (secret: string) => string): string;
     /** Sorted ranges without overlaps. */

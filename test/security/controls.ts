@@ -246,6 +246,16 @@ export const controls: readonly Control[] = [
         'test/sessions/session-key.test.ts',
       ),
       testsOf('tests of memory', 8, 'test/plugins/plugin-memory.test.ts'),
+      testsOf(
+        'tests of guests and the memory of the agent',
+        3,
+        [
+          'test/agent/memory/memory-tool.test.ts',
+          'test/agent/memory/memory-prompt.test.ts',
+          'test/stories/the-agent-remembers.test.ts',
+        ],
+        'guest',
+      ),
       testsOf('tests of earlier conversations', 1, 'test/stories/earlier-conversations.test.ts', 'another person'),
     ],
   },
