@@ -14,6 +14,7 @@ import { checkMemory } from './checks/memory.ts'
 import { checkModel } from './checks/model.ts'
 import { checkPairing } from './checks/pairing.ts'
 import { checkPlugins } from './checks/plugins.ts'
+import { checkPromptFiles } from './checks/prompt-files.ts'
 import { checkSandbox } from './checks/sandbox.ts'
 import type { CliContext } from './context.ts'
 import { type Daemon, findRunningDaemon } from './daemon.ts'
@@ -42,6 +43,7 @@ const checks: readonly Check[] = [
   checkPrograms,
   checkSandbox,
   checkWorkingDirectory,
+  checkPromptFiles,
 ]
 
 export interface DoctorOptions {

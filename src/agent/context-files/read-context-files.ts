@@ -29,14 +29,28 @@ const fileNames = ['.hermes.md', 'AGENTS.md', 'CLAUDE.md', '.cursorrules']
 const maxFolders = 20
 const maxFileBytes = 1_048_576
 const maxFileChars = 20_000
+/** Of all files together. The outermost folders give way, because the inner ones are more specific. */
+const maxTotalChars = 60_000
 
 /** The outermost folder first. Without a repository only the working directory is read. Never rejects. */
 export async function readContextFiles(cwd: string, deps: ContextFilesDeps): Promise<ContextFile[]> {
   const files: ContextFile[] = []
   try {
-    for (const folder of await foldersOf(cwd)) {
+    let left = maxTotalChars
+    for (const folder of (await foldersOf(cwd)).reverse()) {
       const file = await readFirst(folder, deps)
-      if (file !== undefined) files.push(file)
+      if (file === undefined) continue
+      left -= file.text.length
+      if (left >= 0) files.unshift(file)
+      else
+        deps.log.warn(
+          {
+            event: 'context.file_skipped',
+            path: file.path,
+            reason: `all files have at most ${maxTotalChars} characters`,
+          },
+          'a context file is not loaded',
+        )
     }
   } catch (error) {
     deps.log.warn({ event: 'context.unreadable', path: cwd, err: error }, 'the context files cannot be read')

@@ -73,3 +73,13 @@ test('a long file keeps its beginning and its end, and a link is not followed', 
   assert.equal(text.length <= 20_000, true)
   assert.match(text, /^first .* last$/s)
 })
+
+test('of many long files, those nearest to the working directory are read', async (t) => {
+  const folders = ['a', 'a/b', 'a/b/c', 'a/b/c/d']
+  const long = Object.fromEntries(folders.map((folder) => [`${folder}/AGENTS.md`, 'x'.repeat(19_000)]))
+  const { read } = projectIn(t, { '.git/HEAD': '', ...long })
+  assert.deepEqual(
+    (await read('a/b/c/d')).map(([path]) => path),
+    ['a/b/AGENTS.md', 'a/b/c/AGENTS.md', 'a/b/c/d/AGENTS.md'],
+  )
+})
