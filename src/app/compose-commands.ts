@@ -125,7 +125,7 @@ function composeCommandServices(
     backgroundTasks,
     busyArrivals,
     engine,
-    notifyMemory,
+    pluginRegistries,
     pause,
   }: Core,
   { agentServices, compressSession, runningSubagents, delegatedTurns, skills }: Agent,
@@ -153,7 +153,13 @@ function composeCommandServices(
         changeConversation,
         sessionReplaced,
         sessionRewound: ({ sessionKey, source, sessionId }) =>
-          notifyMemory({ sessionKey, source, oldSessionId: sessionId, newSessionId: sessionId, reason: 'undo' }),
+          pluginRegistries.notifyMemory({
+            sessionKey,
+            source,
+            oldSessionId: sessionId,
+            newSessionId: sessionId,
+            reason: 'undo',
+          }),
         isShared,
         contextLength,
         clock,

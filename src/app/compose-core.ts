@@ -56,6 +56,12 @@ export interface PluginRegistries {
   readonly middleware: Middleware
   readonly hooks: PluginHooks
   readonly memory: PluginMemory
+  /** Tells the memory of a plugin that a conversation goes on in another session, or with fewer messages. */
+  notifyMemory(
+    replaced: Pick<MemorySessionReplacement, 'sessionKey' | 'oldSessionId' | 'newSessionId' | 'reason'> & {
+      readonly source: SessionSource
+    },
+  ): void
   readonly sections: PromptSections
   readonly skills: PluginSkills
   readonly daemons: Daemons
@@ -117,12 +123,6 @@ export interface Core {
   /** What plugins learn about a turn. */
   readonly turnInfoOf: TurnInfoFactory
   readonly turnNotices: TurnNotices
-  /** Tells the memory of a plugin that a conversation goes on in another session, or with fewer messages. */
-  notifyMemory(
-    replaced: Pick<MemorySessionReplacement, 'sessionKey' | 'oldSessionId' | 'newSessionId' | 'reason'> & {
-      readonly source: SessionSource
-    },
-  ): void
   /** Waits within a turn, which does not count as running meanwhile. */
   pauseTurn(turn: Pick<TurnInfo, 'sessionKey'>, ms: number, signal: AbortSignal): Promise<void>
   /** The session of a terminal with an embedded gateway. */
@@ -166,8 +166,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     isRunning: runningTurns.isRunning,
     timeoutMs: () => settings().hooks.command_timeout * 1_000,
   })
-  const { gatewayHooks } = pluginRegistries
-  const notifyMemory = createMemoryNotifier(context, pluginRegistries.memory)
+  const { gatewayHooks, notifyMemory } = pluginRegistries
   const waitInTurn = createTurnWait({ store, engine })
   const turnNotices = createTurnNotices({ store, outbox, clock })
   const approvals = composeApprovals(context, {
@@ -261,7 +260,6 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     turnNotices,
     pairing,
     pause: composePause(context, { engine, runningTurns, notices: turnNotices }),
-    notifyMemory,
     pauseTurn: ({ sessionKey }, ms, signal) =>
       waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
     embeddedSessionKey: () => (options.onlyPlatforms === undefined ? undefined : lastSession),
@@ -269,7 +267,10 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
 }
 
 /** Tells the memory of a plugin that a conversation goes on in another session, or with fewer messages. */
-function createMemoryNotifier({ accountDirectory }: AppContext, memory: PluginMemory): Core['notifyMemory'] {
+function createMemoryNotifier(
+  { accountDirectory }: AppContext,
+  memory: PluginMemory,
+): PluginRegistries['notifyMemory'] {
   return ({ source, ...replaced }) => {
     if (memory.activeProviderName() === undefined) return
     const { platform, userId = '' } = source
@@ -420,6 +421,7 @@ function composePluginRegistries(context: AppContext, commands: CommandRegistry)
     middleware,
     hooks,
     memory,
+    notifyMemory: createMemoryNotifier(context, memory),
     sections: createPromptSections({ log, now: clock, sleep, timeoutMs }),
     skills: createPluginSkills(),
     daemons: createDaemons({ log, clock, sleep, random }),

@@ -118,6 +118,8 @@ export async function memorySetup(context: CliContext, name: string | undefined)
   const { id, state, reason } = findPlugin(name, providers)
   if (state === 'invalid')
     throw new HermesError('cli/failed', `${id} is invalid: ${reason}`, { hint: 'Fix it and try again.' })
+  const { setUpProvider } = await import('./memory-provider-setup.ts')
+  await setUpProvider(context, { id, name: bareName(id) })
   setConfigValue(context.home, providerPath, bareName(id))
   context.output.write(`The memory provider is ${bareName(id)}. \`hermes memory status\` says whether it works.\n`)
 }

@@ -59,7 +59,10 @@ test('memory setup and memory off choose the provider and keep the rest of confi
   const folder = join(home.plugins, 'memory', 'notebook')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   writeFileSync(join(folder, 'plugin.yaml'), 'name: notebook\nversion: 1.0.0\ndescription: Remembers notes\n')
-  writeFileSync(join(folder, 'index.ts'), 'export function register() {}\n')
+  writeFileSync(
+    join(folder, 'index.ts'),
+    'export function register(ctx) { ctx.registerMemoryProvider({ name: "notebook" }) }\n',
+  )
   assert.match((await runInProcess(home.root, ['memory', 'setup'])).stdout, /^notebook .*Remembers notes$/m)
   assertFailed(await runInProcess(home.root, ['memory', 'setup', 'notebok']), 'cli/not-found', 'notebook')
   assert.equal((await runInProcess(home.root, ['memory', 'setup', 'notebook'])).code, 0)

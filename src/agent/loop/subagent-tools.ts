@@ -8,6 +8,9 @@ import type { AgentTools } from './agent-tools.ts'
 /** A sub-agent must not contact users, change the memory, schedule jobs, or run scripts that call tools (contract §4.9). */
 const withheldTools: ReadonlySet<string> = new Set(['clarify', 'memory', 'send_message', 'execute_code', 'cronjob'])
 
+/** Also the tools of a memory provider. */
+const withheldToolset = 'memory'
+
 const delegateTool = 'delegate_task'
 
 export interface SubagentToolRules {
@@ -32,6 +35,7 @@ export function toolNamesFor(
   const offered = names
     .filter((name) => name !== delegateTool && !withheldTools.has(name))
     .map((name) => ({ name, toolset: tools.toolsetOf(name) ?? '' }))
+    .filter(({ toolset }) => toolset !== withheldToolset)
   const selects = (entry: string) => entry.startsWith('-') || selectTools([entry], offered, custom).size > 0
   const unknown = asked?.find((entry) => !selects(entry))
   if (unknown !== undefined) {
