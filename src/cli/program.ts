@@ -222,6 +222,7 @@ function addMaintainCommands(root: Command, context: CliContext): void {
     .action(async (id: number) => (await import('./outbox.ts')).outboxDrop(context, id))
   addHookCommands(root, context)
   addPluginCommands(root, context)
+  addSkillCommands(root, context)
   root.commandsGroup('More:')
   root
     .command('version')
@@ -444,6 +445,43 @@ function addHookCommands(root: Command, context: CliContext): void {
     .command('resume <name>')
     .description('resume a hook that was paused, or disabled after repeated failures')
     .action(async (name: string) => (await import('./hooks-pause.ts')).hooksResume(context, name))
+}
+
+function addSkillCommands(root: Command, context: CliContext): void {
+  const skills = createGroup(root, 'skills', 'instructions that the agent follows for kinds of work')
+  const load = () => import('./skills.ts')
+  skills
+    .command('list')
+    .description('list the skills of the home, of skills.external_dirs and of the gateway')
+    .option(...json)
+    .action(async (options: JsonOption) => (await load()).skillsList(context, options))
+  skills
+    .command('view <name>')
+    .description('show the instructions and the files of a skill')
+    .option(...json)
+    .action(async (name: string, options: JsonOption) => (await load()).skillsView(context, name, options))
+  skills
+    .command('new <name>')
+    .description('create a skill from a template')
+    .option('--category <name>', 'create it in this category')
+    .action(async (name: string, options: { category?: string }) => (await load()).skillsNew(context, name, options))
+  skills
+    .command('install <source>')
+    .summary('install skills from a folder or an archive')
+    .description(
+      'Copies the skills of a folder, or of a .zip, .tar or .tar.gz archive, into the home. They are scanned for instructions of attackers first; links, and paths that lead elsewhere, are refused.',
+    )
+    .option('--category <name>', 'install into this category')
+    .option('--replace', 'replace skills that exist', false)
+    .action(async (source: string, options: { category?: string; replace: boolean }) =>
+      (await load()).skillsInstall(context, source, options),
+    )
+  skills
+    .command('check')
+    .summary('check the files of all skills')
+    .description('Checks the files of all skills. Exit code 1 when one of them cannot be used.')
+    .option(...json)
+    .action(async (options: JsonOption) => (await load()).skillsCheck(context, options))
 }
 
 function addPluginCommands(root: Command, context: CliContext): void {

@@ -124,7 +124,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     readTodos: (argumentsJson) => requireRuntime().readTodos(argumentsJson),
   })
   const cwd = () => workingDirectory(deps)
-  const environmentFor = createSkillEnvironments(deps)
+  const environmentFor = createEnvironments(deps, async (turn) => sockets.variablesOf(turn, await sandbox.get()))
 
   /** Opened with the first command or file. A later change of the configuration opens another one. */
   const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
@@ -139,9 +139,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
 
   const agentTools = openLazily<OpenTools>(async () => {
     const { openToolRuntime } = await import('./tool-runtime.ts')
-    runtime = await openToolRuntime({ ...deps, cwd, sandbox: sandbox.get })
-    const { tools } = runtime
-    return { tools: createAgentTools(tools, deps, { cwd, sandbox: sandbox.get }), resolve: tools.resolve }
+    const where = { cwd, sandbox: sandbox.get }
+    runtime = await openToolRuntime({ ...deps, ...where })
+    return { tools: createAgentTools(runtime.tools, deps, where), resolve: runtime.tools.resolve }
   })
 
   /** The current runtime. Sessions keep the environment they already have. */
@@ -156,12 +156,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     call: ToolCall,
     signal: AbortSignal,
   ): ToolContext => {
-    const { environment, processes, todos } = resources.getOrCreate(sessionId, transcript)
-    const withSkills = environmentFor(environment, { sessionId, turn, transcript, call })
+    const { environment, ...others } = resources.getOrCreate(sessionId, transcript)
     return {
-      environment: withVariables(withSkills, async () => sockets.variablesOf(turn, await sandbox.get())),
-      processes,
-      todos,
+      environment: environmentFor(environment, { sessionId, turn, transcript, call }),
+      ...others,
       sessionId,
       turnId,
       callId: call.id,
@@ -272,25 +270,29 @@ const maxSkillSessions = 1_000
 
 interface SkillConversation {
   readonly sessionId: string
-  readonly turn: Pick<CallingTurn, 'authority'>
+  readonly turn: CallingTurn
   readonly call: ToolCall
   transcript(): readonly ChatMessage[]
 }
 
 /**
- * Adds the variables of the skills that a conversation has loaded to the environment of its commands. A guest does not get them:
- * their values are secrets of the operator.
+ * Adds variables to the environment of the commands of a turn: those of the turn, and those of the skills that its conversation has
+ * loaded. A guest does not get the latter: their values are secrets of the operator.
  */
-function createSkillEnvironments({ skills }: Pick<AgentServicesDeps, 'skills'>) {
+function createEnvironments(
+  { skills }: Pick<AgentServicesDeps, 'skills'>,
+  turnVariables: (turn: CallingTurn) => Promise<Readonly<Record<string, string>>>,
+) {
   /** The sessions in which this process has read a skill. */
   const readers = createLruCache<true>(maxSkillSessions)
   return (environment: Environment, { sessionId, turn, call, transcript }: SkillConversation): Environment => {
+    const ofTurn = withVariables(environment, () => turnVariables(turn))
     if (call.name === 'skill_view') readers.set(sessionId, true)
-    if (skills === undefined || turn.authority.role === 'guest') return environment
+    if (skills === undefined || turn.authority.role === 'guest') return ofTurn
     // Cheap, because each call asks: most conversations have loaded none.
-    if (readers.get(sessionId) !== true && !transcript().some(namesSkill)) return environment
-    const variables = async () => (await skills()).variablesOf(sessionId, transcript)
-    return withVariables(environment, variables, { outsideSandbox: true })
+    if (readers.get(sessionId) !== true && !transcript().some(namesSkill)) return ofTurn
+    const ofSkills = async () => (await skills()).variablesOf(sessionId, transcript)
+    return withVariables(ofTurn, ofSkills, { outsideSandbox: true })
   }
 }
 

@@ -24,7 +24,7 @@ export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
   defineTool({
     name: 'skill_manage',
     toolset: 'skills',
-    description: 'Write skills. content: the whole SKILL.md',
+    description: 'Write skills. content: SKILL.md',
     parameters,
     jsonSchema: {
       type: 'object',

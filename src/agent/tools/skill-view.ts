@@ -12,7 +12,7 @@ export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
   defineTool({
     name: 'skill_view',
     toolset: 'skills',
-    description: 'Read a skill, or one of its linked_files',
+    description: 'Read a skill',
     parameters: parameters,
     jsonSchema: {
       type: 'object',

@@ -12,7 +12,7 @@ export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
   defineTool({
     name: 'skills_list',
     toolset: 'skills',
-    description: 'List the skills',
+    description: 'List skills',
     parameters,
     mode: 'pure',
     check: () => load !== undefined,
