@@ -46,7 +46,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('command' as const),
-      text: fc.constantFrom('/stop', '/new', '/busy queue', '/busy steer', '/busy collect', '/busy interrupt'),
+      text: fc.constantFrom(
+        ...['/stop', '/new', '/undo', '/retry', '/branch', '/resume 1'],
+        ...['/busy queue', '/busy steer', '/busy collect', '/busy interrupt'],
+      ),
     }),
   },
 )
@@ -84,8 +87,10 @@ async function crash(gateway: TestGateway, { databaseFile }: HomeLayout): Promis
   await (await gateway.start()).initialConnectsDone()
 }
 
+/** A refused message has ended when its sender was told. */
 async function untilAllEnded(gateway: TestGateway): Promise<void> {
-  const open = () => rowsIn(gateway.home, "select seq from inbox where state in ('queued', 'claimed')").length
+  const isOpen = "state in ('queued', 'claimed') or busy_mode = 'refused'"
+  const open = () => rowsIn(gateway.home, `select seq from inbox where ${isOpen}`).length
   while (open() > 0) await gateway.nextLine()
 }
 
@@ -140,6 +145,7 @@ test('every accepted message ends in exactly one of four ways', async (t) => {
         config: {
           display: { busy_input_mode: 'interrupt', busy_ack_enabled: true, busy_queue_limit: 4 },
           group_sessions_per_user: false,
+          approvals: { destructive_slash_confirm: false },
         },
       })
       const { say, take } = createPeople(gateway)
