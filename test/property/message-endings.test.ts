@@ -21,7 +21,7 @@ const people = ['ada', 'bob'] as const
 type Step =
   | { readonly kind: 'say'; readonly words: string; readonly prefix: string }
   | { readonly kind: 'burst'; readonly words: string }
-  | { readonly kind: 'crash' }
+  | { readonly kind: 'crash' | 'steer' }
   | { readonly kind: 'edit' | 'delete'; readonly back: number }
   | { readonly kind: 'command'; readonly text: string }
 
@@ -37,6 +37,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('burst' as const), words: fc.constantFrom('plain', 'hang') }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('steer' as const) }) },
   {
     weight: 4,
     // The message is the last one, or one of those before.
@@ -120,6 +121,9 @@ function createPeople(gateway: TestGateway) {
       case 'burst':
         await Promise.all(Array.from({ length: 7 }, (_, index) => say(`${one.words}-${sent}${index}`, chat, person)))
         return
+      case 'steer':
+        await say(`tool-${sent}`, chat, person)
+        return await say(`/steer plain-${sent}`, chat, person)
       case 'command':
         return await say(one.text, chat, person)
       case 'crash':
