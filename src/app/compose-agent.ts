@@ -70,7 +70,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     ownMemory,
     skills: skills.load,
   })
-  const compression = composeCompression(context, core)
+  const compression = composeCompression(context, core, { ownMemory, model: agentServices.model })
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({
     subagentModel: agentServices.subagentModel,
@@ -425,23 +425,31 @@ function composeAgentServices(
   })
 }
 
-function composeCompression(context: AppContext, core: Core): SessionCompression {
+interface CompressionParts extends Pick<AgentServices, 'model'> {
+  readonly ownMemory: () => Promise<OwnMemory>
+}
+
+function composeCompression(
+  context: AppContext,
+  core: Core,
+  { ownMemory, model }: CompressionParts,
+): SessionCompression {
   const { settings, accountDirectory, store, clock, random, log, failpoint } = context
   const { middleware, memory } = core.pluginRegistries
+  const { turnInfoOf, pauseTurn: pause } = core
+  const calls = { middleware, turnInfoOf, settings, clock, random, pause, log, failpoint }
   return createSessionCompression({
+    ...calls,
     store,
     engine: core.engine,
-    middleware,
     memory,
-    turnInfoOf: core.turnInfoOf,
     emit: core.events.emit,
     emitsEvents: accountDirectory.emitsEvents,
-    settings,
-    clock,
-    random,
-    pause: core.pauseTurn,
-    log,
-    failpoint,
+    async flushMemory(turn, messages, signal) {
+      const { flushTurnMemory } = await import('../flows/memory-flush.ts')
+      const deps = { ...calls, ownMemory: await ownMemory(), model, isShared: accountDirectory.isShared }
+      await flushTurnMemory(deps, turn, messages, signal)
+    },
   })
 }
 

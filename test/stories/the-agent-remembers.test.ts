@@ -165,3 +165,35 @@ test('a memory file that is damaged or looks like an attack is reported, and con
       name,
     )
 })
+
+test('before a summary replaces messages of an owner, the model may save facts from them', async (t) => {
+  const filler = 'and more words of it '.repeat(40)
+  const gateway = await startTestGateway(t, {
+    config: {
+      roles: { owners: ['fake:user'], guests: ['fake:gus'] },
+      context_length: 4_150,
+      compression: { protect_last_n: 1, target_ratio: 0.4 },
+      memory: { flush_min_turns: 2 },
+    },
+    model: ({ lastUserText }) => {
+      if (lastUserText.includes('Write the record now')) return { text: 'the record' }
+      if (lastUserText.startsWith('Nothing is saved yet'))
+        return { toolCalls: [{ name: 'memory', arguments: remember('Ada grows roses.', 'user') }] }
+      return { text: `Heard ${lastUserText.slice(0, 12)} ${filler}` }
+    },
+  })
+  const talk = async (user: string, chat: string) => {
+    for (let at = 1; at <= 5; at++) {
+      await gateway.say(`message ${at} ${filler}`, { user, chat })
+      await gateway.waitForReply(`Heard message ${at}`, chat)
+    }
+  }
+  const asked = () => gateway.model.requests.filter(({ lastUserText }) => lastUserText.startsWith('Nothing is saved'))
+  await talk('gus', 'gus-dm')
+  assert.equal(asked().length, 0)
+  await talk('user', 'user-dm')
+  const [request] = asked()
+  assert.deepEqual(request === undefined ? [] : toolNames(request), ['memory'])
+  assert.equal(textOf(gateway.home, 'USER.md'), 'Ada grows roses.')
+  assert.equal(gateway.model.requests.filter(({ lastUserText }) => lastUserText.includes('Write the record')).length, 2)
+})

@@ -94,8 +94,8 @@ function withoutPreface(content: string): string {
   return content.startsWith(summaryPreface) ? content.slice(summaryPreface.length).trim() : content
 }
 
-/** Serialised as JSON, so that one message cannot imitate another. Long messages are truncated, and the oldest are dropped when they do not fit. */
-function serializeMessages(messages: readonly ChatMessage[], maxChars: number): string[] {
+/** One line each, as JSON, so that one message cannot imitate another. Long messages are truncated, and the oldest are dropped when they do not fit. */
+export function serializeMessages(messages: readonly ChatMessage[], maxChars: number): string[] {
   const size = (lines: readonly string[]) => lines.reduce((chars, line) => chars + line.length + 1, 0)
   let limit = 8_000
   let lines = messages.map((message) => serializeMessage(message, limit))

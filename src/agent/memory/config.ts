@@ -41,6 +41,13 @@ export const memoryConfig = {
         .describe(
           'What the agent remembers in conversations in groups: nothing, its notes, or also the profile of the owner. Everybody in the group can ask for it.',
         ),
+      flush_min_turns: z
+        .int()
+        .min(0)
+        .default(6)
+        .describe(
+          'Before a part of a private conversation with at least this many messages of its user is summarised, the model may save facts from it. 0: never. Not with `write_approval`.',
+        ),
       provider: z
         .string()
         .optional()

@@ -31,8 +31,7 @@ const titles: Readonly<Record<MemoryTarget, string>> = {
 }
 
 /** When to write, for a session with the tool. */
-const guidance =
-  'Save lasting facts with the tool memory: preferences, corrections, the environment. Not the progress of a task, and nothing that is easy to look up. What you save is here from the next conversation on.'
+const guidance = 'Save lasting facts with memory: preferences, corrections, the environment; not the progress of tasks.'
 
 /** The blocks for a new session; '' for none. Never rejects. */
 export async function memoryPrompt(

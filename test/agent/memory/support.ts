@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { MemoryReader } from '../../../src/agent/memory/access.ts'
 import { type MemorySettings, memoryConfig } from '../../../src/agent/memory/config.ts'
-import type { MemoryChange } from '../../../src/agent/memory/contract.ts'
+import type { MemoryAccess, MemoryChange } from '../../../src/agent/memory/contract.ts'
 import { createMemoryAccess } from '../../../src/agent/memory/memory-access.ts'
 import { createMemoryStore, type MemoryStoreDeps } from '../../../src/agent/memory/memory-store.ts'
 import { silentLog } from '../../../src/lib/log.ts'
@@ -19,6 +19,8 @@ export interface TestMemory {
   /** The directory of the files. */
   readonly directory: string
   readonly settings: () => MemorySettings
+  /** Of the owner, in a direct message. */
+  readonly access: MemoryAccess
   /** Replaces the section `memory` of the configuration. */
   configure(section: Readonly<Record<string, unknown>>): void
   /** Calls the tool as the loop does. */
@@ -61,13 +63,16 @@ export async function createTestMemory(t: TestContext, more: Partial<MemoryStore
     failpoint: () => undefined,
     ...more,
   })
-  const memoryOf = (reader = readerWith('owner')) => {
-    const access = createMemoryAccess({ store, settings, reader, onWritten: (change) => told.push(change) })
-    return async () => access
-  }
+  const accessOf = (reader: MemoryReader) =>
+    createMemoryAccess({ store, settings, reader, onWritten: (change) => told.push(change) })
+  const memoryOf =
+    (reader = readerWith('owner')) =>
+    async () =>
+      accessOf(reader)
   return {
     directory,
     settings,
+    access: accessOf(readerWith('owner')),
     configure(changed) {
       section = memoryConfig.memory.parse(changed)
     },

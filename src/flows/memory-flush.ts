@@ -1,0 +1,71 @@
+/**
+ * Decides whether the memory is offered the messages that a summary is about to replace, and calls the model for it.
+ */
+
+import type { AgentConfig } from '../agent/config.ts'
+import { flushMemory } from '../agent/memory/flush.ts'
+import { type CompletionDeps, complete } from '../agent/models/completion.ts'
+import type { ChatMessage } from '../message/transcript.ts'
+import type { AccountDirectory } from './account-directory.ts'
+import type { AgentServices } from './agent-services.ts'
+import type { OwnMemory } from './own-memory.ts'
+import type { Turn, TurnInfoFactory } from './turn/claim.ts'
+
+export interface MemoryFlushDeps extends Omit<CompletionDeps, 'retry'> {
+  readonly settings: () => AgentConfig
+  readonly ownMemory: OwnMemory
+  readonly model: AgentServices['model']
+  readonly turnInfoOf: TurnInfoFactory
+  readonly isShared: AccountDirectory['isShared']
+}
+
+/** The conversation waits for it. */
+const retry = { windowMs: 2_000, maxRetries: 1 }
+
+/**
+ * Does nothing in a group, where another person could have it saved what is then said to come from the owner, and where each
+ * change needs a question. Rejects with what the model call rejects.
+ */
+export async function flushTurnMemory(
+  deps: MemoryFlushDeps,
+  turn: Turn,
+  messages: readonly ChatMessage[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { ownMemory, middleware, clock, failpoint, log, random, pause } = deps
+  const { memory, auxiliary, context_length: contextLength } = deps.settings()
+  const { sessionId, authority, event } = turn
+  const userMessages = messages.filter(({ role }) => role === 'user').length
+  const isPrivate = authority.chatType === 'dm' && !deps.isShared(event.source) && event.task === undefined
+  if (!isPrivate || authority.role === 'guest' || memory.write_approval) return
+  if (!memory.memory_enabled && !memory.user_profile_enabled) return
+  if (memory.flush_min_turns === 0 || userMessages < memory.flush_min_turns) return
+  const chosen = await deps.model()
+  const model = auxiliary.compression.model || chosen.model
+  await flushMemory({
+    messages,
+    blocks: await ownMemory.prompt({
+      sessionId,
+      platform: event.source.platform,
+      userId: event.source.userId ?? '',
+      authority,
+      isShared: false,
+      isBackground: false,
+      toolNames: [],
+    }),
+    access: ownMemory.accessOf(turn),
+    contextLength,
+    complete: (input) =>
+      complete(
+        { middleware, clock, failpoint, log, random, pause, retry: () => retry },
+        {
+          provider: chosen.provider,
+          input: { ...input, model },
+          turn: deps.turnInfoOf(turn, { provider: chosen.provider, model }),
+          signal,
+        },
+      ),
+    signal,
+    log,
+  })
+}
