@@ -90,6 +90,16 @@ test('a person neither sees nor opens the conversations of another person, also 
   assert.match(await runCommand(gateway, `/resume ${adas}`, ada), /the secret of Ada/)
 })
 
+test('a command that a stop ends before it has done anything runs at the next start', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.say('/sessions')
+  // Its thread needs longer to start.
+  await gateway.stop(AbortSignal.abort())
+  await gateway.start()
+  await gateway.waitForReply(/no earlier conversations/)
+  assert.equal(gateway.replies('chat').length, 1)
+})
+
 test('/undo takes exchanges back, and nothing of them is deleted', async (t) => {
   const gateway = await startTestGateway(t)
   for (const text of ['one', 'two', 'three']) await exchange(gateway, text)
