@@ -88,31 +88,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     failpoint,
   })
   const plugins = composePluginManager(context, core, { agentServices, currentTurn: agent.currentTurn })
-  const { isShared, routeOf, authorityOf, lowerAuthority, isRevoked } = accountDirectory
-  async function openReset() {
-    const { createClaimedReset } = await import('../flows/turn/automatic-reset.ts')
-    const { hasRunningCommand } = agentServices
-    return createClaimedReset({
-      settings,
-      outbox,
-      hasRunningCommand,
-      sessionReplaced: core.sessionServices.sessionReplaced,
-    })
-  }
-  const journal = createTurnJournal({
-    store,
-    clock,
-    isShared,
-    routeOf,
-    authorityOf,
-    lowerAuthority,
-    hasSkills: true,
-    isRevoked,
-    endRevoked: core.endRevokedMessage,
-    onProgress: core.engine.madeProgress,
-    failpoint,
-    reset: { settings, open: openReset },
-  })
+  const journal = composeTurnJournal(context, core, agentServices)
   const ephemeral: EphemeralState = { problem: '' }
   const promptDeps: SessionPromptDeps = {
     home: options.home,
@@ -198,6 +174,33 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
       return await previewPrompt(promptDeps, platform, added)
     },
   }
+}
+
+function composeTurnJournal(
+  { settings, accountDirectory, store, clock, failpoint }: AppContext,
+  { outbox, engine, sessionServices, endRevokedMessage }: Core,
+  { hasRunningCommand }: AgentServices,
+): TurnJournal {
+  const { isShared, routeOf, authorityOf, lowerAuthority, isRevoked } = accountDirectory
+  const { sessionReplaced } = sessionServices
+  async function openReset() {
+    const { createClaimedReset } = await import('../flows/turn/automatic-reset.ts')
+    return createClaimedReset({ settings, outbox, hasRunningCommand, sessionReplaced })
+  }
+  return createTurnJournal({
+    store,
+    clock,
+    isShared,
+    routeOf,
+    authorityOf,
+    lowerAuthority,
+    hasSkills: true,
+    isRevoked,
+    endRevoked: endRevokedMessage,
+    onProgress: engine.madeProgress,
+    failpoint,
+    reset: { settings, open: openReset },
+  })
 }
 
 /** What a turn has to do with sub-agents in the background. Their code is loaded with the first of them. */
