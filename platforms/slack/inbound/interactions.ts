@@ -31,7 +31,10 @@ export function normalizePress(payload: JsonRecord, context: NormalizeContext): 
   }
 }
 
-/** `/hermes status` is the command `status` if it exists, otherwise a message. */
+/**
+ * `/hermes status` is the command `status` if it exists, otherwise a message. The app may have slash commands for single ones:
+ * `/hermes-stop`, or `/stop` where Slack has no such command of its own.
+ */
 export function normalizeSlash(payload: JsonRecord, context: NormalizeContext): InboundEvent {
   const channel = textAt(payload, 'channel_id')
   const userId = textAt(payload, 'user_id')
@@ -40,7 +43,9 @@ export function normalizeSlash(payload: JsonRecord, context: NormalizeContext): 
     return ignored('a slash command without a channel or a user')
   }
   if (context.rules.ignoredChannels.includes(channel)) return ignored('the channel is ignored')
-  const text = slashText(textAt(payload, 'text') ?? '', context)
+  const written = textAt(payload, 'text') ?? ''
+  const own = ownCommand(textAt(payload, 'command') ?? '', context)
+  const text = own === undefined ? slashText(written, context) : `/${own} ${plainText(written, context)}`.trim()
   const event: MessageEvent = {
     source: sourceOf(
       { channel },
@@ -55,8 +60,19 @@ export function normalizeSlash(payload: JsonRecord, context: NormalizeContext): 
   return { kind: 'slash', event, keys: [key] }
 }
 
+/** The command that a slash command of the app is made for; undefined for the one that is made for all. */
+function ownCommand(slash: string, { isCommand }: NormalizeContext): string | undefined {
+  const name = slash.toLowerCase().replace(/^\//, '')
+  if (name === 'hermes') return undefined
+  return [name.replace(/^hermes-/, ''), name].find(isCommand)
+}
+
+function plainText(written: string, { identity, nameOf }: NormalizeContext): string {
+  return toPlainText(written.trim(), { botUserId: identity.botUserId, nameOf })
+}
+
 function slashText(written: string, context: NormalizeContext): string {
-  const text = toPlainText(written.trim(), { botUserId: context.identity.botUserId, nameOf: context.nameOf })
+  const text = plainText(written, context)
   if (text === '') return context.isCommand('help') ? '/help' : 'help'
   const bare = text.replace(/^[!/]/, '')
   const [word = ''] = bare.split(/\s/, 1)
