@@ -63,6 +63,16 @@ test('a message that had to wait belongs to the conversation in which it was wri
   await runCommand(gateway, '/pause off')
   await gateway.waitForReply('You said: two')
   assert.equal(conversation(gateway.model.requests[1]).length, 3)
+  // Written before an outage, and delivered after it.
+  now += 90 * minutes
+  await gateway.say('three', { at: now - 85 * minutes })
+  await gateway.waitForReply('You said: three')
+  assert.equal(conversation(gateway.model.requests[2]).length, 5)
+  // The platform gives no plausible time.
+  now += 90 * minutes
+  await gateway.say('four', { at: 0 })
+  await gateway.waitForReply('You said: four')
+  assert.equal(conversation(gateway.model.requests[3]).length, 1)
 })
 
 test('sessions never end by themselves unless the configuration says so', async (t) => {

@@ -22,7 +22,7 @@ export interface AutomaticResetDeps {
   sessionReplaced(replaced: ReplacedSession): void
 }
 
-/** Begins the session `newSessionId` when it was due as the message was accepted, at `acceptedAt`, ms. */
+/** Begins the session `newSessionId` when it was due as the message was written. `acceptedAt`: when it arrived, ms. */
 export type ResetIfDue = (
   key: SessionKey,
   event: MessageEvent,
@@ -56,14 +56,15 @@ export function createClaimedReset(deps: AutomaticResetDeps): ClaimedReset {
       const { source } = event
       const policy = resetPolicyFor(deps.settings(), source)
       if (policy.mode === 'none') return null
+      const writtenAt = timeOfWriting(event, acceptedAt)
       const activity = yield* findSessionActivity(sessionKey)
-      const reason = activity === undefined ? null : dueReset(policy, activity.lastAt, acceptedAt)
+      const reason = activity === undefined ? null : dueReset(policy, activity.lastAt, writtenAt)
       if (activity === undefined || reason === null || deps.hasRunningCommand(activity.sessionId)) return null
       const { platform, userId = '' } = source
       const options = { key: sessionKey, source: JSON.stringify(source), platform, userId, newSessionId, now }
       yield* startNewSession(options, '', reason)
       replaced = { sessionKey, source, oldSessionId: activity.sessionId, newSessionId, reason }
-      const pause = formatDuration(acceptedAt - activity.lastAt)
+      const pause = formatDuration(writtenAt - activity.lastAt)
       if (policy.notify && !policy.notify_exclude_platforms.includes(platform) && hasWaitingUser(event)) {
         const why = reason === 'idle' ? `the last one ended ${pause} ago` : 'a new day has begun'
         const text = `🔄 This is a new conversation, because ${why}. \`/resume\` returns to the earlier one.`
@@ -85,4 +86,12 @@ export function createClaimedReset(deps: AutomaticResetDeps): ClaimedReset {
       notice?.committed()
     },
   }
+}
+
+/** Platforms keep what is written while the gateway does not run, for a day (Telegram) or until it is fetched. */
+const maxDelayMs = 7 * 86_400_000
+
+/** An implausible time of a platform does not count. */
+function timeOfWriting({ timestamp }: MessageEvent, acceptedAt: number): number {
+  return timestamp > acceptedAt - maxDelayMs ? Math.min(timestamp, acceptedAt) : acceptedAt
 }
