@@ -7,7 +7,6 @@ import type { CommandDefinition } from '../commands/command.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
 import { type CommandDecision, firstDecision } from '../hooks/decision.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
-import { createLruCache } from '../lib/lru-cache.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { HookEvents } from '../message/hook-events.ts'
@@ -51,7 +50,7 @@ const maxSessions = 1_000
 export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisions {
   const { hooks, commands } = deps
   /** The last command of a session that bypasses hooks. It runs before those that are older, which may not have run yet. */
-  const lastBypassing = createLruCache<number>(maxSessions)
+  const lastBypassing = new Map<SessionKey, number>()
   const running = new Set<{ readonly key: SessionKey; readonly abort: AbortController }>()
 
   const isSuperseded = ({ key, seq }: CommandPosition) =>
@@ -89,7 +88,12 @@ export function createCommandDecisions(deps: CommandDecisionDeps): CommandDecisi
 
     onEnqueued(key, event, seq) {
       if (!commands.bypassesHooks(event)) return
-      lastBypassing.set(key, Math.max(seq, lastBypassing.get(key) ?? seq))
+      const last = Math.max(seq, lastBypassing.get(key) ?? seq)
+      // The oldest entry comes first.
+      lastBypassing.delete(key)
+      lastBypassing.set(key, last)
+      const [oldest] = lastBypassing.keys()
+      if (lastBypassing.size > maxSessions && oldest !== undefined) lastBypassing.delete(oldest)
       for (const { key: busy, abort } of running) if (busy === key) abort.abort()
     },
   }
