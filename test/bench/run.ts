@@ -17,6 +17,7 @@ import { managed } from './figures/managed.ts'
 import { loaded, memory, soak } from './figures/memory.ts'
 import { permissions } from './figures/permissions.ts'
 import { platforms } from './figures/platforms.ts'
+import { provider } from './figures/provider.ts'
 import { rate } from './figures/rate.ts'
 import { request } from './figures/request.ts'
 import { sandbox } from './figures/sandbox.ts'
@@ -46,6 +47,7 @@ const figures: readonly Figure[] = [
   sandbox,
   hosts,
   hooks,
+  provider,
   request,
   files,
   memory,

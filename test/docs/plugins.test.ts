@@ -254,15 +254,16 @@ test('add a tool: the model and users can use it, and it reads its settings', as
 })
 
 test('give the agent memory: a note outlasts its conversation and reaches a summary; rules stay in the prompt of a session', async (t) => {
-  const page = 'docs/how-to/give-the-agent-memory.md'
+  const page = 'docs/how-to/write-a-memory-provider.md'
   const long = 'and more words of it '.repeat(200)
   const gateway = await withPlugins(t, page, ['house-rules'], {
     config: {
       ...sectionsOf(await readPage(page, textOf(page)))[0],
+      roles: { owners: ['fake:user'] },
       compression: { protect_last_n: 1 },
       context_length: 16_000,
     },
-    files: { 'team.md': 'Ada is on duty.' },
+    files: { ...(await filesOf('docs/how-to/give-the-agent-memory.md')), 'team.md': 'Ada is on duty.' },
   })
   await gateway.say('remember: I like tea')
   await gateway.waitForReply('You said: remember')
@@ -282,6 +283,18 @@ test('give the agent memory: a note outlasts its conversation and reaches a summ
   assert.match(await requestBody(gateway, 4), /Bob is on duty\./)
   await gateway.say('/compress')
   assert.match(await requestBody(gateway, 5), /What the long-term memory adds.*I like tea/)
+})
+
+test('write a memory provider: one in Python recalls what was said before', { skip: withoutPython }, async (t) => {
+  const gateway = await withPlugins(t, 'docs/how-to/write-a-memory-provider.md', [], {
+    config: { memory: { provider: 'jotter' }, roles: { owners: ['fake:user'] }, ...(python === undefined ? {} : { hooks: { python } }) },
+  })
+  await gateway.say('I like green tea')
+  await gateway.waitForReply('You said: I like green tea')
+  await gateway.say('/new')
+  await gateway.say('What do I like?')
+  await gateway.waitForReply('You said: What do I like?')
+  assert.match(await requestBody(gateway, 1), /<memory-context>.*Earlier messages: I like green tea/)
 })
 
 test('use sub-agents: a plugin applies rules only to sub-agents, and observes their start and end', async (t) => {
