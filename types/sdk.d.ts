@@ -1972,6 +1972,8 @@ declare module 'hermes-gateway:message/event' {
         readonly tools: readonly string[];
         readonly model?: string;
         readonly outputSchema?: Readonly<Record<string, unknown>>;
+        /** From 1: how many results in a row have led to it, since a message of a person. */
+        readonly round: number;
     }
     /** What the gateway says about the result of a sub-agent. */
     export interface SubagentReport {
@@ -1981,6 +1983,8 @@ declare module 'hermes-gateway:message/event' {
         /** `unknown`: the gateway ended while it worked, too often to go on. */
         readonly status: 'completed' | 'failed' | 'interrupted' | 'error' | 'unknown';
         readonly schemaValid?: boolean;
+        /** As of its delegation. */
+        readonly round: number;
     }
     export interface ParsedCommand {
         /** Lower case, without slash and `@bot` suffix. */

@@ -109,6 +109,8 @@ export interface BackgroundDelegation {
   readonly tools: readonly string[]
   readonly model?: string
   readonly outputSchema?: Readonly<Record<string, unknown>>
+  /** From 1: how many results in a row have led to it, since a message of a person. */
+  readonly round: number
 }
 
 /** What the gateway says about the result of a sub-agent. */
@@ -119,6 +121,8 @@ export interface SubagentReport {
   /** `unknown`: the gateway ended while it worked, too often to go on. */
   readonly status: 'completed' | 'failed' | 'interrupted' | 'error' | 'unknown'
   readonly schemaValid?: boolean
+  /** As of its delegation. */
+  readonly round: number
 }
 
 export interface ParsedCommand {

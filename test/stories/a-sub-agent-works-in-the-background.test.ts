@@ -128,6 +128,20 @@ test('a conversation has a limit of sub-agents in the background, and only a con
   await gateway.waitForReply('no_background', 'third')
 })
 
+test('an agent that answers each result with another sub-agent is stopped after ten rounds', async (t) => {
+  const gateway = await startTestGateway(t, {
+    model: (request) => {
+      const last = conversation(request).at(-1) ?? ''
+      if (conversation(request).length === 1 && last === 'user: count the files') return { text: 'There are 7.' }
+      return last.startsWith('tool: ') ? { text: last } : startCall()
+    },
+  })
+  await gateway.say('go on for ever')
+  await gateway.waitForReply('too_many_rounds')
+  const handedIn = rowsIn(gateway.home, `select key from inbox_keys where key like 'delegation-result:%'`)
+  assert.equal(handedIn.length, 10)
+})
+
 test('a sub-agent that a restart interrupts goes on, and its result is handed in once', async (t) => {
   let asked = 0
   const gateway = await startTestGateway(t, {

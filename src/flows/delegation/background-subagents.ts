@@ -27,12 +27,24 @@ export type StartSubagents = (
   planned: readonly PlannedSubagent[],
 ) => Promise<readonly string[]>
 
+/** An agent that answers each result with another sub-agent must not become a bill. */
+const maxRounds = 10
+
+function roundOf({ event }: Turn): number {
+  return (event.subagentResult?.round ?? 0) + 1
+}
+
 export function createBackgroundSubagents({ tasks, settings, failpoint }: BackgroundSubagentsDeps): StartSubagents {
   /** Session keys, one for each sub-agent that is not on disk yet. */
   const starting: string[] = []
 
   return async (turn, call, planned) => {
     const { sessionKey } = turn
+    if (roundOf(turn) > maxRounds)
+      throw new DelegationRefused(
+        'too_many_rounds',
+        `The last ${maxRounds} results each led to another sub-agent, and no message of the user came in between. Ask the user whether to go on. None was started.`,
+      )
     const open = tasks.details().filter(({ delegation }) => delegation?.sessionKey === sessionKey)
     const limit = settings().delegation.max_concurrent_children
     const count = open.length + starting.filter((key) => key === sessionKey).length
@@ -74,13 +86,14 @@ export function createBackgroundSubagents({ tasks, settings, failpoint }: Backgr
 }
 
 function delegationOf(
-  { id: turnId, sessionId, sessionKey, event }: Turn,
+  turn: Turn,
   { task, role, depth, tools }: PlannedSubagent,
   subagentId: string,
 ): BackgroundDelegation {
   const { goal, model, outputSchema } = task
+  const { id: turnId, sessionId, sessionKey, event } = turn
   return {
-    ...{ sessionKey, source: event.source, sessionId, turnId, subagentId, role, depth, goal },
+    ...{ round: roundOf(turn), sessionKey, source: event.source, sessionId, turnId, subagentId, role, depth, goal },
     tools: [...tools],
     ...(model === undefined ? {} : { model }),
     ...(outputSchema === undefined ? {} : { outputSchema }),

@@ -95,7 +95,7 @@ function* writeNothing() {
 const envelopeBytes = 16_384
 
 function toEvent(deps: HandInDeps, { id, delegation, authority }: HandedInTask, outcome: Outcome): MessageEvent {
-  const { source, goal } = delegation
+  const { source, goal, round } = delegation
   const { status, summary, schemaValid, output } = outcome
   const text = deps.withhold(output === undefined ? summary : JSON.stringify(output))
   const { agent, inbox } = deps.settings()
@@ -110,6 +110,9 @@ function toEvent(deps: HandInDeps, { id, delegation, authority }: HandedInTask, 
     internal: true,
     authority,
     allowGatewayControl: false,
-    subagentResult: { id, goal: goal.slice(0, 1_000), status, ...(schemaValid === undefined ? {} : { schemaValid }) },
+    subagentResult: {
+      ...{ id, goal: goal.slice(0, 1_000), status, round },
+      ...(schemaValid === undefined ? {} : { schemaValid }),
+    },
   }
 }

@@ -2,7 +2,7 @@
  * Claims the next turn of a session: one transaction from the queue of the inbox to the transcript. Defines what a turn is
  * and what plugins learn about it.
  */
-import type { SubagentInfo, TurnInfo } from '../../agent/agent-hooks.ts'
+import type { TurnInfo } from '../../agent/agent-hooks.ts'
 import type { Provider } from '../../agent/models/provider.ts'
 import { attemptsExhausted, beginPreparation } from '../../inbox/attempts.ts'
 import { claimEvent, findQueueHead, type QueueHead } from '../../inbox/queries.ts'
@@ -400,7 +400,7 @@ export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string):
     role: authority.role,
     ...(authority.userId === undefined ? {} : { causedBy: `${authority.platform}:${authority.userId}` }),
     parentSessionId: event.task?.delegation?.sessionId ?? '',
-    ...(event.task?.delegation && { subagent: subagentInfoOf(event.task.delegation, sessionId) }),
+    ...(event.task?.delegation && subagentFieldsOf(event.task.delegation, sessionId)),
     model,
     provider: provider.name,
     baseUrl: provider.baseUrl,
@@ -408,8 +408,12 @@ export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string):
   })
 }
 
-function subagentInfoOf({ subagentId, role, depth, goal }: BackgroundDelegation, sessionId: string): SubagentInfo {
-  return { sessionId, subagentId, role, depth, goal }
+/** What a sub-agent in the background uses counts for the turn that has started it, too. */
+function subagentFieldsOf(
+  { turnId: rootTurnId, subagentId, role, depth, goal }: BackgroundDelegation,
+  sessionId: string,
+): Pick<TurnInfo, 'rootTurnId' | 'subagent'> {
+  return { rootTurnId, subagent: { sessionId, subagentId, role, depth, goal } }
 }
 
 /** Also true for an interrupted turn: the messages of its earlier attempt are its own. */

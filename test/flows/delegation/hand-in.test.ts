@@ -16,7 +16,7 @@ import { openStore } from '../../kit/open-store.ts'
 const source = { platform: 'chat', account: 'default', chatId: 'g', chatType: 'group', userId: 'ada' } as const
 const delegation: BackgroundDelegation = {
   ...{ sessionKey: 'key', source, sessionId: 's', turnId: 't', subagentId: 'd.0' },
-  ...{ role: 'leaf', depth: 1, goal: 'count [the] files', tools: [] },
+  ...{ role: 'leaf', depth: 1, goal: 'count [the] files', tools: [], round: 1 },
 }
 const task = { id: 'bg_1', delegation, authority: { ...ownerAuthority, role: 'member' as const } }
 
