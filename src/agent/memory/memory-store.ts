@@ -3,10 +3,10 @@
  * so that an edit by hand survives, and replaces the file as a whole.
  */
 import { statSync } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { open, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
-import { ensureDirectory, writeFileAtomicAsync } from '../../lib/files.ts'
+import { ensureDirectory, listNames, writeFileAtomicAsync } from '../../lib/files.ts'
 import type { Logger } from '../../lib/log.ts'
 import { scan } from '../context-files/scan.ts'
 import type { MemorySettings } from './config.ts'
@@ -141,6 +141,7 @@ async function writeLocked(
     deps.failpoint('memory:prepared')
     if (fingerprint(path) !== found) continue
     await archive(deps, request.target, file.archived)
+    await removeLeftovers(file.path)
     await writeFileAtomicAsync(file.path, file.text)
     deps.failpoint('memory:written')
     return result
@@ -151,6 +152,15 @@ async function writeLocked(
 function fingerprint(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false, bigint: true })
   return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`
+}
+
+/** Temporary files of a process that was killed while it wrote. Under the lock no other process writes. */
+async function removeLeftovers(path: string): Promise<void> {
+  const [folder, name] = [dirname(path), basename(path)]
+  for (const found of await listNames(folder)) {
+    const isLeftover = found.startsWith(`.${name}.`) && /^\d+\.[0-9a-f]{8}\.tmp$/.test(found.slice(name.length + 2))
+    if (isLeftover) await rm(join(folder, found), { force: true })
+  }
 }
 
 /** Before the file loses them: a crash in between leaves an entry in both, never in none. */

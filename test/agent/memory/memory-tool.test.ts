@@ -317,6 +317,14 @@ test('an error with long entries stays within the limit of results', async (t) =
   assert.deepEqual(result['current_entries'], ['x'.repeat(80), 'short'])
 })
 
+test('what a killed process left behind is removed with the next change', async (t) => {
+  const memory = await createTestMemory(t)
+  memory.edit('half of a f', '.MEMORY.md.4711.0123abcd.tmp')
+  memory.edit('of an editor', '.MEMORY.md.tmp')
+  await memory.call(add('new'))
+  assert.deepEqual(readdirSync(memory.directory).sort(), ['.MEMORY.md.tmp', 'MEMORY.md', 'MEMORY.md.lock'])
+})
+
 test('many changes at once lose nothing and leave no temporary file', async (t) => {
   const memory = await createTestMemory(t)
   const names = Array.from({ length: 20 }, (_, index) => `entry ${index}`)
