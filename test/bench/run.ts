@@ -19,6 +19,7 @@ import { permissions } from './figures/permissions.ts'
 import { platforms } from './figures/platforms.ts'
 import { provider } from './figures/provider.ts'
 import { rate } from './figures/rate.ts'
+import { recall } from './figures/recall.ts'
 import { request } from './figures/request.ts'
 import { sandbox } from './figures/sandbox.ts'
 import { scanFigure } from './figures/scan.ts'
@@ -28,6 +29,7 @@ import { store } from './figures/store.ts'
 import { stream } from './figures/stream.ts'
 import { turn } from './figures/turn.ts'
 import { version } from './figures/version.ts'
+import { window } from './figures/window.ts'
 import { jsonOf, tableOf } from './report.ts'
 
 const figures: readonly Figure[] = [
@@ -49,6 +51,8 @@ const figures: readonly Figure[] = [
   hooks,
   provider,
   request,
+  recall,
+  window,
   files,
   memory,
   loaded,

@@ -124,6 +124,37 @@ test('results that are too long even alone are shortened, and the turn goes on',
   assert.ok(Math.max(...sizes) <= windowTokens, `${Math.max(...sizes)}`)
 })
 
+test('a gateway that ends after a compression within a turn goes on with the short conversation, and repeats no call', async (t) => {
+  for (const point of ['compression:summarised', 'compression:stored-in-turn', 'agent:compressed']) {
+    let ends = 1
+    const ended = Promise.withResolvers<void>()
+    const gateway: TestGateway = await startTestGateway(t, {
+      config: { context_length: windowTokens },
+      model: (request) => {
+        if (asksForSummary(request)) return { text: 'the record' }
+        const results = conversation(request).filter((one) => one.startsWith('tool:')).length
+        return results < 4 ? reads(join(gateway.home.root, 'long.txt'))(results + 1) : { text: 'the work is done' }
+      },
+      gateway: {
+        failpoint(reached) {
+          if (reached !== point || ends-- <= 0) return
+          ended.resolve(gateway.stop(AbortSignal.abort()))
+        },
+      },
+    })
+    writeLongFile(gateway)
+    await gateway.say('work')
+    await ended.promise
+    await gateway.start()
+    await gateway.waitForReply('the work is done')
+    const largest = Math.max(...gateway.model.requests.map(tokensOf))
+    assert.ok(largest <= windowTokens, `${point}: ${largest}`)
+    const calls = rowsIn(gateway.home, `select tool_call_id as id from messages where role = 'tool' and superseded = 0`)
+    assert.equal(calls.length, 4, point)
+    await gateway.stop()
+  }
+})
+
 test('without a compression every request begins with the bytes of the one before it', async (t) => {
   const { gateway } = await gatewayWith(t, {
     calls: 4,
