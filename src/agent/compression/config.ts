@@ -79,7 +79,7 @@ export const compressionConfig = {
         .boolean()
         .default(true)
         .describe(
-          'The session keeps its id. When false, a compression before a turn begins a new session with a new system prompt; its title gets a number.',
+          'The session keeps its id, and the summarised messages stay in the database. Only true is implemented; false is accepted and has no effect.',
         ),
     })
     .prefault({}),
