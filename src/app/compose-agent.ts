@@ -4,15 +4,12 @@
 import { createAgent } from '../agent/agent.ts'
 import type { TurnInfo } from '../agent/agent-hooks.ts'
 import type { AgentTurnInput, RunningSubagent, SubagentWork } from '../agent/loop/agent-turn.ts'
-import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
-import type { Provider } from '../agent/models/provider.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
 import type { AgentRoutesDeps } from '../flows/agent-routes.ts'
 import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
 import type { StartSubagents } from '../flows/delegation/background-subagents.ts'
 import type { DelegatedTurns } from '../flows/delegation/delegated-turns.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
-import type { EphemeralSettings } from '../flows/ephemeral-prompt.ts'
 import type { OwnMemory } from '../flows/own-memory.ts'
 import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
@@ -89,7 +86,6 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   })
   const plugins = composePluginManager(context, core, { agentServices, currentTurn: agent.currentTurn })
   const journal = composeTurnJournal(context, core, agentServices)
-  const ephemeral: EphemeralState = { problem: '' }
   const promptDeps: SessionPromptDeps = {
     home: options.home,
     store,
@@ -131,11 +127,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     tools: delegation.tools,
     delegationOf: delegation.delegationOf,
     prepareHandIn: delegation.prepareHandIn,
-    // A sub-agent has a prompt of its own.
-    senderOf: async (turn, provider) =>
-      turn.event.task?.delegation === undefined
-        ? await senderOf(context, ephemeral, turn.event.source, provider)
-        : provider,
+    senderOf: agentServices.senderOf,
     toolContext: (turn, call, signal) => ({
       ...agentServices.toolContext(turn, call, signal),
       askUser: core.approvals.askUserFor({ turnId: turn.id, callId: call.id }),
@@ -166,12 +158,11 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     skills,
     runningSubagents,
     delegatedTurns: delegation.delegated,
-    agentCheck: composeAgentCheck(context, plugins, ephemeral),
+    agentCheck: composeAgentCheck(context, plugins, agentServices),
     knownTools: async () => (await import('../flows/known-tools.ts')).knownTools(plugins.tools()),
     async previewPrompt(platform) {
       const { previewPrompt } = await import('../flows/prompt-preview.ts')
-      const added = await readEphemeral(context, ephemeral, noChat(platform))
-      return await previewPrompt(promptDeps, platform, added)
+      return await previewPrompt(promptDeps, platform, await agentServices.ephemeralPrompt(noChat(platform)))
     },
   }
 }
@@ -306,70 +297,22 @@ function composeOwnMemory(context: AppContext, memory: Pick<PluginMemory, 'memor
   }
 }
 
-/** Why a configured file is not used; '' if it is. */
-interface EphemeralState {
-  problem: string
-}
-
-/** What is added to each request at this source. Undefined if nothing is configured. */
-function ephemeralSettingsOf(
-  { settings, accountDirectory }: Pick<AppContext, 'settings' | 'accountDirectory'>,
-  source: SessionSource,
-): EphemeralSettings | undefined {
-  const { agent, prefill_messages_file: prefillFile } = settings()
-  const { channelPrompts } = accountDirectory.policyOf(source)
-  if (agent.system_prompt === '' && prefillFile === '' && channelPrompts === undefined) return undefined
-  return { systemPrompt: agent.system_prompt, prefillFile, channelPrompts: channelPrompts ?? {} }
-}
-
-/** Adds what is stored nowhere to the requests of a turn. */
-async function senderOf(
-  context: AppContext,
-  state: EphemeralState,
-  source: SessionSource,
-  provider: Provider,
-): Promise<Provider> {
-  const prompt = await readEphemeral(context, state, source)
-  if (prompt === undefined) return provider
-  const { withEphemeralPrompt } = await import('../agent/models/ephemeral-prompt.ts')
-  return withEphemeralPrompt(provider, prompt)
-}
-
-async function readEphemeral(
-  context: AppContext,
-  state: EphemeralState,
-  source: SessionSource,
-): Promise<EphemeralPrompt | undefined> {
-  const { options, config, log } = context
-  const configured = ephemeralSettingsOf(context, source)
-  if (configured === undefined) {
-    state.problem = ''
-    return undefined
-  }
-  const { readEphemeralPrompt } = await import('../flows/ephemeral-prompt.ts')
-  const userHome = config.environment().values['HOME'] ?? options.home.root
-  const { prompt, problem } = readEphemeralPrompt(configured, source, { home: options.home.root, userHome })
-  if (problem !== '' && problem !== state.problem)
-    log.warn(
-      { event: 'prompt.prefill_unusable', reason: problem },
-      'the messages of prefill_messages_file are left out',
-    )
-  state.problem = problem
-  return prompt
-}
-
 function noChat(platform: string): SessionSource {
   return { platform, account: 'default', chatId: '', chatType: 'dm' }
 }
 
-function composeAgentCheck(context: AppContext, plugins: PluginManager, ephemeral: EphemeralState): ToolsetCheck {
-  const toolsets = createToolsetCheck(context.settings, plugins.tools)
+function composeAgentCheck(
+  { settings }: AppContext,
+  plugins: PluginManager,
+  { ephemeralPrompt, ephemeralProblem }: AgentServices,
+): ToolsetCheck {
+  const toolsets = createToolsetCheck(settings, plugins.tools)
   return {
     async review() {
       await toolsets.review()
-      await readEphemeral(context, ephemeral, noChat('cli'))
+      await ephemeralPrompt(noChat('cli'))
     },
-    problems: () => [...toolsets.problems(), ...(ephemeral.problem === '' ? [] : [ephemeral.problem])],
+    problems: () => [...toolsets.problems(), ...(ephemeralProblem() === '' ? [] : [ephemeralProblem()])],
   }
 }
 
@@ -402,6 +345,7 @@ function composeAgentServices(
     commandLine: options.commandLine,
     pluginTools,
     skills,
+    policyOf: accountDirectory.policyOf,
     isShared: accountDirectory.isShared,
     memory: async (turn) => (await ownMemory()).accessOf(turn),
     turnAccess: { secrets, ended: runningTurns.ended, run: context.runAgentCommand },

@@ -10,6 +10,7 @@ import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
 import type { MemoryAccess } from '../agent/memory/contract.ts'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
+import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import { resolveProviderName } from '../agent/models/resolve-provider-name.ts'
@@ -22,6 +23,7 @@ import type { Authority } from '../message/authority.ts'
 import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
+import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { RoleSettings } from '../platforms/config.ts'
 import type { SendingTurn } from './delivery/chat-messages.ts'
 import type { SessionRecallService } from './session-recall.ts'
@@ -41,6 +43,8 @@ export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbo
   announceMissingSandbox(turn: ToolTurn): Promise<void>
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
+  /** Absent: there are no texts for chats. */
+  policyOf?(source: SessionSource): Pick<AccountPolicy, 'channelPrompts'>
   /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
   /** Messages to other chats, for the tool `send_message`. Without it, it sends nothing. */
@@ -79,6 +83,12 @@ export interface AgentServices {
   tools(turn: ToolTurn): Promise<AgentTools>
   /** The names of the tools that the session is offered, before the role of a person takes any away. */
   sessionToolNames(turn: ToolTurn): Promise<readonly string[]>
+  /** The provider as the requests of this turn are sent: with text that is stored nowhere, if some is configured. */
+  senderOf(turn: Pick<Turn, 'event'>, provider: Provider): Promise<Provider>
+  /** The text that is added to each request at this source. Undefined if there is none. */
+  ephemeralPrompt(source: SessionSource): Promise<EphemeralPrompt | undefined>
+  /** Why a configured file is not used; '' if it is, or if it was not read yet. */
+  ephemeralProblem(): string
   toolContext(turn: CallingTurn, call: ToolCall, signal: AbortSignal): ToolContext
   /** A separate terminal and todo list for the tools of a sub-agent of this turn. */
   openSubagentWorkspace(sessionId: string, turnId: string, turn: CallingTurn): SubagentWorkspace
@@ -118,6 +128,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   let isSandboxMissing = false
   const sockets = createSandboxSockets(deps)
   const snapshotTools = createSessionToolSnapshots()
+  const ephemeral = createEphemeralText(deps)
   const resources = createSessionResourcePool({
     createEnvironment: () => requireRuntime().createEnvironment(),
     createProcessTable: () => requireRuntime().createProcessTable(),
@@ -188,6 +199,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 
   return {
+    ...ephemeral,
     model() {
       configuredModel ??= createConfiguredModel(deps)
       return configuredModel
@@ -248,6 +260,44 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       await resources.close()
       await sockets.close()
     },
+  }
+}
+
+/** Text that is added to requests and stored nowhere. Its code is loaded where some is configured. */
+function createEphemeralText({
+  home,
+  log,
+  settings,
+  environment,
+  policyOf,
+}: AgentServicesDeps): Pick<AgentServices, 'senderOf' | 'ephemeralPrompt' | 'ephemeralProblem'> {
+  let problem = ''
+  async function ephemeralPrompt(source: SessionSource): Promise<EphemeralPrompt | undefined> {
+    const { agent, prefill_messages_file: prefillFile } = settings()
+    const channelPrompts = policyOf?.(source).channelPrompts
+    if (agent.system_prompt === '' && prefillFile === '' && channelPrompts === undefined) {
+      problem = ''
+      return undefined
+    }
+    const { readEphemeralPrompt } = await import('./ephemeral-prompt.ts')
+    const configured = { systemPrompt: agent.system_prompt, prefillFile, channelPrompts: channelPrompts ?? {} }
+    const userHome = environment().values['HOME'] ?? home.root
+    const found = readEphemeralPrompt(configured, source, { home: home.root, userHome })
+    if (found.problem !== '' && found.problem !== problem)
+      log.warn({ event: 'prompt.prefill_unusable', reason: found.problem }, 'a file of messages is left out')
+    problem = found.problem
+    return found.prompt
+  }
+  return {
+    async senderOf({ event }, provider) {
+      // A sub-agent has a prompt of its own.
+      const prompt = event.task?.delegation === undefined ? await ephemeralPrompt(event.source) : undefined
+      if (prompt === undefined) return provider
+      const { withEphemeralPrompt } = await import('../agent/models/ephemeral-prompt.ts')
+      return withEphemeralPrompt(provider, prompt)
+    },
+    ephemeralPrompt,
+    ephemeralProblem: () => problem,
   }
 }
 
