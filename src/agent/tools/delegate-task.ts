@@ -25,7 +25,7 @@ const parameters = z.object({
 
 type Arguments = z.output<typeof parameters>
 
-/** Every request contains it, so a task is not described twice. */
+/** Every request contains it, so a task is not described twice, and `images` only once models can be shown them. */
 const jsonSchema = {
   type: 'object',
   properties: {
@@ -34,11 +34,10 @@ const jsonSchema = {
     toolsets: { type: 'array', items: { type: 'string' } },
     role: { enum: ['leaf', 'orchestrator'] },
     model: { type: 'string' },
-    images: { type: 'array', items: { type: 'string' } },
     output_schema: { type: 'object' },
-    background: { type: 'boolean', description: 'result comes later as a message' },
+    background: { type: 'boolean', description: 'result later, as a message' },
     tasks: {
-      description: 'instead of goal: several side by side, each with these keys',
+      description: 'instead of goal: several at once, with these keys',
       type: 'array',
       items: { type: 'object' },
     },

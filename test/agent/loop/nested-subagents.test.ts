@@ -221,10 +221,9 @@ test('what a task cannot have is an error before any sub-agent starts', async ()
     [{ output_schema: { $ref: '#' } }, 'invalid_schema'],
     [{ output_schema: { type: 'string', pattern: '(a+)+$' } }, 'invalid_schema'],
     [{ output_schema: { enum: ['x'.repeat(30_000)] } }, 'invalid_schema'],
-    [{ background: true }, 'no_background'],
   ] as const) {
     const { result, reports, received } = delegating(
-      [asks(call('d', 'delegate_task', { tasks: [{ goal: 'fine' }, { goal: 'g' }], ...task })), { chunks: ['sorry'] }],
+      [asks(call('d', 'delegate_task', { tasks: [{ goal: 'fine' }, { goal: 'g', ...task }] })), { chunks: ['sorry'] }],
       look,
     )
     await result
@@ -235,7 +234,7 @@ test('what a task cannot have is an error before any sub-agent starts', async ()
 
 test('an image of the conversation is refused with the reason that models read text only', async () => {
   const { result, reports } = delegating(
-    [asks(call('d', 'delegate_task', { goal: 'look', images: ['/media/a.png'] })), { chunks: ['sorry'] }],
+    [asks(call('d', 'delegate_task', { tasks: [{ goal: 'look', images: ['/media/a.png'] }] })), { chunks: ['sorry'] }],
     {},
     {
       toolContextFor: (of) => ({
@@ -246,6 +245,16 @@ test('an image of the conversation is refused with the reason that models read t
   )
   await result
   assert.equal(reports().code, 'images_not_supported')
+})
+
+test('a turn without a conversation that goes on starts nothing in the background', async () => {
+  const { result, reports, received } = delegating([
+    asks(call('d', 'delegate_task', { goal: 'g', background: true })),
+    { chunks: ['sorry'] },
+  ])
+  await result
+  assert.equal(reports().code, 'no_background')
+  assert.deepEqual(received, [])
 })
 
 test('1,000 tasks are an error, and none is started', async () => {
