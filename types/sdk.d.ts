@@ -3926,6 +3926,8 @@ declare module 'hermes-gateway:plugins/memory-provider' {
         readonly sessionKey: string;
         /** `cli` on the command line. */
         readonly platform: string;
+        /** `dm`, `group`, `channel`, `thread`, `forum`. Everywhere but in a `dm` other people read the answers. */
+        readonly chatType: string;
         /** The author of the message; '' if it names none. */
         readonly userId: string;
         /** `$HERMES_HOME`, absolute. */

@@ -282,9 +282,9 @@ function composeOwnMemory(context: AppContext, memory: Pick<PluginMemory, 'memor
       isShared: accountDirectory.isShared,
       onWritten(change, { sessionId, authority: { role }, event }) {
         if (event === undefined || event.task !== undefined) return
-        const { platform, userId = '' } = event.source
+        const { platform, chatType, userId = '' } = event.source
         const sessionKey = accountDirectory.sessionKey(event.source)
-        memory.memoryWritten(change, { sessionId, sessionKey, platform, userId, role })
+        memory.memoryWritten(change, { sessionId, sessionKey, platform, chatType, userId, role })
       },
       clock,
       log,

@@ -273,9 +273,9 @@ function createMemoryNotifier(
 ): PluginRegistries['notifyMemory'] {
   return ({ source, ...replaced }) => {
     if (memory.activeProviderName() === undefined) return
-    const { platform, userId = '' } = source
+    const { platform, chatType, userId = '' } = source
     const role = accountDirectory.access({ source }).allowed ? accountDirectory.authorityOf(source).role : 'guest'
-    memory.sessionReplaced({ ...replaced, platform, userId, role })
+    memory.sessionReplaced({ ...replaced, platform, chatType, userId, role })
   }
 }
 

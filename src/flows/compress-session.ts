@@ -282,7 +282,7 @@ async function prepareMemory(
 ): Promise<string> {
   const { sessionId, sessionKey, authority, event } = turn
   if (event.task !== undefined) return ''
-  const { platform, userId = '' } = event.source
+  const { platform, chatType, userId = '' } = event.source
   if (flushMemory !== undefined) {
     const flushed = flushMemory(turn, messages, signal).catch((error: unknown) => {
       log.warn({ event: 'session.memory_flush_failed', session: turn.sessionKey, err: error }, 'memory was not saved')
@@ -293,6 +293,7 @@ async function prepareMemory(
     sessionId,
     sessionKey,
     platform,
+    chatType,
     userId,
     role: authority.role,
   })

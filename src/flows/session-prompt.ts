@@ -85,7 +85,16 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
   const [ownMemory, providerMemory, skills, pluginSections] = await Promise.all([
     knowledge.memory(facts),
     // A background task has no user whom a provider could know.
-    isBackground ? '' : memory.promptBlock({ sessionId, sessionKey, platform, userId, role: authority.role }),
+    isBackground
+      ? ''
+      : memory.promptBlock({
+          sessionId,
+          sessionKey,
+          platform,
+          chatType: source.chatType,
+          userId,
+          role: authority.role,
+        }),
     knowledge.skills(facts),
     sections.render({ sessionId, platform }),
   ])

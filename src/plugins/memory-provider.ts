@@ -70,6 +70,8 @@ export interface MemoryContext {
   readonly sessionKey: string
   /** `cli` on the command line. */
   readonly platform: string
+  /** `dm`, `group`, `channel`, `thread`, `forum`. Everywhere but in a `dm` other people read the answers. */
+  readonly chatType: string
   /** The author of the message; '' if it names none. */
   readonly userId: string
   /** `$HERMES_HOME`, absolute. */

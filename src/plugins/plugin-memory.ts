@@ -22,6 +22,8 @@ export interface MemoryOwner {
   readonly sessionId: string
   readonly sessionKey: string
   readonly platform: string
+  /** `dm`, `group` … */
+  readonly chatType: string
   /** '' for a message that names no user. */
   readonly userId: string
   readonly role: Role

@@ -1,6 +1,6 @@
 /**
  * Local memory: the agent stores facts about a person with tools, and the facts that match a message are recalled before each
- * turn. A person has the same facts in every conversation of a platform, and no other person has them.
+ * turn. A person has the same facts in all direct messages of a platform, and no other person has them.
  */
 import { join } from 'node:path'
 import { asNumber, asString, type Fields, type MemoryContext, type MemoryProvider, type PluginContext } from '#sdk'
@@ -68,9 +68,9 @@ function createLocalMemory({ home, config }: PluginContext): MemoryProvider {
   }
 }
 
-/** A conversation without a user has facts of its own. */
-function scopeOf({ platform, userId, sessionKey }: MemoryContext): string {
-  return userId === '' ? sessionKey : `${platform}:${userId}`
+/** A conversation that others read, and one without a user, has facts of its own. */
+function scopeOf({ platform, chatType, userId, sessionKey }: MemoryContext): string {
+  return userId === '' || chatType !== 'dm' ? sessionKey : `${platform}:${userId}`
 }
 
 function runTool(store: FactStore, name: string, args: Fields, scope: string): Fields {

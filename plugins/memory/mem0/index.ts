@@ -41,10 +41,11 @@ function createMem0Memory(ctx: PluginContext): MemoryProvider {
   const settings = () => readMem0Settings(ctx)
   const client = () => createMem0Client({ ...settings(), fetch, timeoutMs: timeoutMs(ctx) })
 
-  /** An id that the operator chose belongs to everybody who writes; otherwise each person has memories of their own. */
-  function ownerOf({ platform, userId, sessionKey }: MemoryContext) {
+  /** An id that the operator chose is that of everybody; otherwise each person, and each chat of several, has its own. */
+  function ownerOf({ platform, chatType, userId, sessionKey }: MemoryContext) {
     const { userId: chosen, agentId } = settings()
-    return { userId: chosen || (userId === '' ? sessionKey : `${platform}:${userId}`), agentId }
+    const isOwn = userId !== '' && chatType === 'dm'
+    return { userId: chosen || (isOwn ? `${platform}:${userId}` : sessionKey), agentId }
   }
 
   return {

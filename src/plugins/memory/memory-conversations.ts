@@ -41,11 +41,12 @@ export function createMemoryConversations(
   const bySession = createLruCache<MemoryConversation>(maxConversations)
   const commandLineKeys = new Set<string>()
 
-  function create({ sessionId, sessionKey, platform, userId }: MemoryOwner): MemoryConversation {
+  function create({ sessionId, sessionKey, platform, chatType, userId }: MemoryOwner): MemoryConversation {
     const people = byKey.get(sessionKey) ?? new Map<string, MemoryConversation>()
     byKey.set(sessionKey, people)
     const agentContext = 'primary'
-    const context = { sessionId, sessionKey, platform, userId, hermesHome, agentContext, parentSessionId: '' } as const
+    const who = { sessionId, sessionKey, platform, chatType, userId }
+    const context = { ...who, hermesHome, agentContext, parentSessionId: '' } as const
     const conversation = { context, ready: initialize(context), switching: undefined, turns: 0 }
     people.set(userId, conversation)
     if (platform === 'cli') commandLineKeys.add(sessionKey)

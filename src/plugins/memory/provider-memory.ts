@@ -144,8 +144,9 @@ function isPrimary({ taskId, sessionId, rootTurnId, role }: TurnInfo): boolean {
   return taskId === sessionId && rootTurnId === undefined && role !== 'guest'
 }
 
-function ownerOf({ sessionId, sessionKey, platform, senderId: userId, role }: TurnInfo): MemoryOwner {
-  return { sessionId, sessionKey, platform, userId, role }
+function ownerOf({ sessionId, sessionKey, platform, route, senderId: userId, role }: TurnInfo): MemoryOwner {
+  const chatType = route === '' ? 'dm' : route.slice(platform.length + 1)
+  return { sessionId, sessionKey, platform, chatType, userId, role }
 }
 
 async function recallFor(
@@ -170,16 +171,14 @@ async function recallFor(
 async function replaceSession(
   { readMessages, redact }: ProviderMemoryDeps,
   { provider, calls, conversations }: ActiveProvider,
-  { sessionKey, platform, userId, role, oldSessionId, newSessionId, reason }: MemorySessionReplacement,
+  { oldSessionId, newSessionId, reason, ...owner }: MemorySessionReplacement,
 ): Promise<void> {
   const reset = reason === 'new' || reason === 'daily' || reason === 'idle'
   const endsOne = reset && oldSessionId !== null && calls.has('onSessionEnd')
-  const known = conversations.ofKey(sessionKey)
+  const known = conversations.ofKey(owner.sessionKey)
   // The gateway may have started since the last turn of the session that ends.
   const opened =
-    known.length > 0 || !endsOne
-      ? known
-      : [await conversations.open({ sessionId: oldSessionId, sessionKey, platform, userId, role })]
+    known.length > 0 || !endsOne ? known : [await conversations.open({ ...owner, sessionId: oldSessionId })]
   const messages = endsOne && opened.length > 0 ? redactMessages(await readMessages(oldSessionId), redact) : []
   const change = { parentSessionId: reset ? '' : (oldSessionId ?? ''), reset, rewound: reason === 'undo', reason }
   for (const conversation of opened) {

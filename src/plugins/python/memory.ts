@@ -112,13 +112,14 @@ export function registerMemoryProvider(
 
 /** The arguments of `initialize`, and which object is meant. */
 function toPythonContext(about: MemoryContext): Readonly<Record<string, unknown>> {
-  const { sessionId, sessionKey, platform, userId, hermesHome, agentContext, parentSessionId } = about
+  const { sessionId, sessionKey, platform, chatType, userId, hermesHome, agentContext, parentSessionId } = about
   return {
     instance: `${sessionKey}\n${userId}`,
     session_id: sessionId,
     keywords: {
       hermes_home: hermesHome,
       platform,
+      chat_type: chatType,
       agent_context: agentContext,
       agent_workspace: 'hermes',
       gateway_session_key: sessionKey,

@@ -91,7 +91,7 @@ export async function runConversation(t: TestContext, under: ProviderUnderTest):
     async () => assert.equal(await memory.beforeCompression(said, ada), 'Keep 2 messages.'),
     [['on_pre_compress', 2]],
   )
-  const change = { sessionKey: 'web:dm:1', platform: 'web', userId: 'ada', role: 'owner' } as const
+  const change = { sessionKey: 'web:dm:1', platform: 'web', chatType: 'dm', userId: 'ada', role: 'owner' } as const
   await step(
     'learns that messages were taken back',
     () => memory.sessionReplaced({ ...change, oldSessionId: 's1', newSessionId: 's1', reason: 'undo' }),

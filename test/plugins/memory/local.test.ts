@@ -96,4 +96,7 @@ test('the agent stores a fact with a tool, and it is recalled in the next conver
   await gateway.waitForReply('In the drawer.')
   const body = JSON.stringify((await gateway.modelRequest(2)).body)
   assert.match(body, /<memory-context>[^<]*\\n- The key is in the drawer\.\\n<\/memory-context>/)
+  await gateway.say('Where is the key?', { user: 'ada', chat: 'club', chatType: 'group' })
+  await gateway.waitForReply('You said', 'club')
+  assert.doesNotMatch(JSON.stringify((await gateway.modelRequest(3)).body), /The key is in the drawer/)
 })

@@ -54,6 +54,7 @@ export const ada: MemoryOwner = {
   sessionId: 's1',
   sessionKey: 'web:dm:1',
   platform: 'web',
+  chatType: 'dm',
   userId: 'ada',
   role: 'owner',
 }
