@@ -16,6 +16,7 @@ export type Unit =
   | 'events'
   | 'files'
   | 'texts'
+  | 'tokens'
   | '×'
 
 export interface Row {

@@ -23,6 +23,7 @@ import { recall } from './figures/recall.ts'
 import { request } from './figures/request.ts'
 import { sandbox } from './figures/sandbox.ts'
 import { scanFigure } from './figures/scan.ts'
+import { skills } from './figures/skills.ts'
 import { start } from './figures/start.ts'
 import { stop } from './figures/stop.ts'
 import { store } from './figures/store.ts'
@@ -46,6 +47,7 @@ const figures: readonly Figure[] = [
   store,
   managed,
   permissions,
+  skills,
   sandbox,
   hosts,
   hooks,

@@ -32,6 +32,8 @@ export interface KillPoint {
   readonly sends?: boolean
   /** True: the agent writes a fact to its memory. */
   readonly remembers?: true
+  /** True: the agent writes a skill. */
+  readonly learns?: true
   /** True: the agent starts a sub-agent in the background. */
   readonly delegates?: boolean
   /** People write during a turn, and their messages do this. */
@@ -73,6 +75,8 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'send:stored', hits: 1, sends: true },
   { name: 'memory:prepared', hits: 1, remembers: true },
   { name: 'memory:written', hits: 1, remembers: true },
+  { name: 'skill:before-write', hits: 1, learns: true },
+  { name: 'skill:written', hits: 1, learns: true },
   { name: 'delegation:started', hits: 1, delegates: true },
   { name: 'delegation:before-hand-in', hits: 1, delegates: true },
   { name: 'delegation:handed-in', hits: 1, delegates: true },
@@ -103,7 +107,7 @@ interface UserMessage {
 
 /** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
 function conversationOf(round: number, point: KillPoint): readonly UserMessage[] {
-  const { stranger, busy, sends, remembers, delegates } = point
+  const { stranger, busy, sends, remembers, learns, delegates } = point
   const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
   return [
     ...(busy === undefined ? [] : busyConversations[busy].map((said) => ({ ...said, chat: `${busy}-${round}` }))),
@@ -111,6 +115,9 @@ function conversationOf(round: number, point: KillPoint): readonly UserMessage[]
     ...(sends === true ? sendMessages(round) : []),
     ...(remembers === true
       ? [{ chat: `eve-${round}`, text: `remember ${round}`, reply: `the answer to remember ${round}` }]
+      : []),
+    ...(learns === true
+      ? [{ chat: `gus-${round}`, text: `learn ${round}`, reply: `the answer to learn ${round}` }]
       : []),
     ...(delegates === true ? delegateMessages(round) : []),
     { chat: ada, text: 'first', reply: 'the answer to first' },
@@ -169,6 +176,10 @@ function factOf(round: number | string): string {
   return `The fact of ${round}.\nIt has two lines.`
 }
 
+function skillOf(round: number | string): string {
+  return `---\nname: skill-${round}\ndescription: Do ${round}\n---\n\nThe last line of ${round}.\n`
+}
+
 /** Replies to a plain message directly, and to `effect …` after a text and a tool call that appends a line to a file. */
 function modelReply(effects: string, chat: ChatServer): (request: RecordedRequest) => ModelReply {
   return ({ body, lastUserText }) => {
@@ -186,6 +197,11 @@ function modelReply(effects: string, chat: ChatServer): (request: RecordedReques
     const fact = /^remember (\d+)$/.exec(lastUserText)?.[1]
     if (fact !== undefined && !toolDone)
       return { toolCalls: [{ name: 'memory', arguments: { action: 'add', content: factOf(fact) } }] }
+    const learned = /^learn (\d+)$/.exec(lastUserText)?.[1]
+    if (learned !== undefined && !toolDone) {
+      const change = { action: 'create', name: `skill-${learned}`, content: skillOf(learned) }
+      return { toolCalls: [{ name: 'skill_manage', arguments: change }] }
+    }
     const delegates = /^delegate (\d+)$/.exec(lastUserText)?.[1]
     if (delegates !== undefined && !toolDone) {
       const task = { goal: `effect d${delegates}`, background: true }
@@ -273,6 +289,10 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
     // A call that was started is not repeated.
     if (point.name === 'memory:written') remembered.push(factOf(started))
     if (point.remembers === true) assert.deepEqual(await entriesOf(home), remembered)
+    if (point.learns === true) {
+      const skill = await readFile(join(home, 'skills', `skill-${started}`, 'SKILL.md'), 'utf8').catch(() => '')
+      assert.equal(skill, point.name === 'skill:written' ? skillOf(started) : '', 'a skill was written in part')
+    }
   }
 
   await prepareHome(home, chat.url, model.baseUrl)
