@@ -88,7 +88,7 @@ export function buildPromptLayers(parts: SystemPromptParts): readonly PromptLaye
     skills: parts.skills,
     plugins: parts.pluginSections,
     context: formatContextFiles(parts.contextFiles),
-    date: `This conversation began on ${weekdayOf(parts.today)}, ${parts.today}. The time zone is ${parts.timeZone}.`,
+    date: `This conversation began on ${weekdayOf(parts.today)}, ${parts.today} (${parts.timeZone}).`,
     instructions: parts.instructions,
   }
   return layerNames
@@ -100,10 +100,7 @@ export function buildPromptLayers(parts: SystemPromptParts): readonly PromptLaye
 const notableMessageChars = 10_000
 
 function describePlatform({ platformHint, maxMessageChars }: SystemPromptParts): string {
-  const limit =
-    maxMessageChars > notableMessageChars
-      ? ''
-      : ` A message has at most ${maxMessageChars} characters; a longer answer becomes several.`
+  const limit = maxMessageChars > notableMessageChars ? '' : ` A message holds ${maxMessageChars} characters.`
   return `Answers are shown as Markdown.${platformHint === '' ? '' : ` ${platformHint}`}${limit}`
 }
 

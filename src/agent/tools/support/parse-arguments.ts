@@ -213,10 +213,13 @@ export function toJsonSchema(parameters: z.ZodType): JsonObject {
   return isRecord(schema) ? schema : { type: 'object', properties: {} }
 }
 
-/** Keys without information for a model: the dialect, and the limits of safe integers. */
+/** Keys without information for a model: the dialect, and limits that only a mistake exceeds. The arguments are checked all the same. */
 function isRedundant(key: string, value: unknown): boolean {
   if (key === '$schema') return true
   if (key === 'additionalProperties') return value === false || (isRecord(value) && Object.keys(value).length === 0)
+  if (key === 'minLength') return value === 1
+  if (key === 'maxLength') return Number(value) >= 1_000
+  if (key === 'exclusiveMinimum') return value === 0
   return (key === 'minimum' || key === 'maximum') && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
 }
 
