@@ -287,7 +287,11 @@ test('give the agent memory: a note outlasts its conversation and reaches a summ
 
 test('write a memory provider: one in Python recalls what was said before', { skip: withoutPython }, async (t) => {
   const gateway = await withPlugins(t, 'docs/how-to/write-a-memory-provider.md', [], {
-    config: { memory: { provider: 'jotter' }, roles: { owners: ['fake:user'] }, ...(python === undefined ? {} : { hooks: { python } }) },
+    config: {
+      memory: { provider: 'jotter' },
+      roles: { owners: ['fake:user'] },
+      ...(python === undefined ? {} : { hooks: { python } }),
+    },
   })
   await gateway.say('I like green tea')
   await gateway.waitForReply('You said: I like green tea')
