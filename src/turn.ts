@@ -153,6 +153,7 @@ async function runModelTurn(
 ): Promise<TurnRunResult | 'postponed'> {
   const journal = deps.journal.journalOf(turn, progress.prepareInterim)
   const initial = { usage: noUsage, model: '', provider: '', iterations: 0, announced: true }
+  let unreported = noUsage
   // The attempts of one outage are one start.
   if (turn.outageSince === null) emitTurnStart(deps, turn)
   log.info({ event: 'turn.started', seq: turn.seq }, 'turn started')
@@ -164,6 +165,9 @@ async function runModelTurn(
     const result = await deps.agent.runTurn({
       turn: info,
       ...deps.delegationOf(turn, info),
+      onUnreportedUsage(usage) {
+        unreported = usage
+      },
       // What a sub-agent wrote must not look like the words of the user.
       userMessage: turn.event.subagentResult === undefined ? turn.event.text : formatUserText(turn.event, false),
       isFirstTurn: isFirstTurn(turn),
@@ -203,10 +207,11 @@ async function runModelTurn(
     return ended.state === 'failed' ? noteFailure(turn, ended) : ended
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
-      return { ...initial, ...stoppedResult(turn, progress.visibleText()), ord: journal.nextOrd() }
+      return { ...initial, usage: unreported, ...stoppedResult(turn, progress.visibleText()), ord: journal.nextOrd() }
     if (running.signal.reason instanceof TurnInterrupted) {
       const { by } = running.signal.reason
-      return { ...initial, ...interruptedResult(turn, progress.visibleText(), by), ord: journal.nextOrd() }
+      const ended = interruptedResult(turn, progress.visibleText(), by)
+      return { ...initial, usage: unreported, ...ended, ord: journal.nextOrd() }
     }
     if (running.signal.reason instanceof TurnPaused) {
       await deps.journal.pause(turn)
@@ -217,7 +222,7 @@ async function runModelTurn(
     const failed = failedResult(error, deps.describeErrorOrigin)
     if (failed === undefined) throw error
     log.warn({ event: 'turn.failed', reason: failed.reason, err: error }, 'turn failed')
-    return noteFailure(turn, { ...initial, ...failed, ord: journal.nextOrd() })
+    return noteFailure(turn, { ...initial, usage: unreported, ...failed, ord: journal.nextOrd() })
   }
 }
 

@@ -52,9 +52,25 @@ export function createAgent(deps: AgentDeps): Agent {
       const metadata = { session_id: sessionId, platform, route, turn_id: turnId, task_id: taskId }
       // The session is a root scope: the scope of the caller does not belong to the conversation.
       return middleware.scope({ parent: null, type: 'agent', name: 'session', metadata: session }, () =>
-        middleware.scope({ type: 'agent', name: 'turn', metadata }, () => run(deps, attach(deps, input))),
+        middleware.scope({ type: 'agent', name: 'turn', metadata }, () =>
+          runReporting(input.onUnreportedUsage, attach(deps, input), (attached) => run(deps, attached)),
+        ),
       )
     },
+  }
+}
+
+/** A turn that is stopped has no further response with which the usage of its sub-agents is stored. */
+async function runReporting(
+  report: AgentTurnInput['onUnreportedUsage'],
+  input: AgentTurnInput,
+  run: (input: AgentTurnInput) => Promise<AgentResult>,
+): Promise<AgentResult> {
+  try {
+    return await run(input)
+  } catch (error) {
+    report?.(input.takeSubagentUsage?.() ?? noUsage)
+    throw error
   }
 }
 

@@ -99,6 +99,13 @@ test('/agents lists the sub-agents of all depths, and /stop ends them with their
   )
   await gateway.say('/stop')
   await until(() => !isAlive(pid))
+  await gateway.waitForLog({ event: 'turn.ended', state: 'stopped' })
+  const [session] = rowsIn(gateway.home, 'select input_tokens from sessions')
+  const [own] = rowsIn(
+    gateway.home,
+    `select json_extract(usage, '$.inputTokens') as tokens from messages where role = 'assistant' order by ord`,
+  )
+  assert.ok(Number(session?.['input_tokens']) > Number(own?.['tokens']), 'what the sub-agents have used counts')
   await gateway.say('still there?', { chat: 'other' })
   await gateway.waitForReply('Here I am.', 'other')
 })

@@ -25,6 +25,8 @@ export interface AgentTurnInput extends LoopInput {
    * results. Rejects with `DelegationRefused`, or as the inbox.
    */
   startInBackground?(call: ToolCall, planned: readonly PlannedSubagent[]): Promise<readonly string[]>
+  /** Called when a turn rejects, with the token usage of its sub-agents that no response has reported. */
+  onUnreportedUsage?(usage: Usage): void
   /** The system prompt of the session was created for this turn, and the turn was not interrupted before. */
   readonly startsSession: boolean
   /** Present for the turn of a sub-agent; its `turn` then has `subagent`. */
