@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { MemoryOperation } from '../../src/agent/memory/contract.ts'
+import type { MemoryAction, MemoryOperation } from '../../src/agent/memory/contract.ts'
 import { countChars, formatEntries, parseEntries } from '../../src/agent/memory/entries.ts'
 import { createMemoryStore } from '../../src/agent/memory/memory-store.ts'
 import { applyOperations } from '../../src/agent/memory/operations.ts'
@@ -55,34 +55,50 @@ test('any operations give a file with the same entries and within the limit, and
   )
 })
 
-test('two writers of the same file lose nothing, in any order of their changes', async (t) => {
-  const one = await createTestMemory(t)
+/** What one writer does with the entry of this number. */
+const step = fc.record({
+  action: fc.constantFrom('add', 'replace', 'remove'),
+  entry: fc.integer({ min: 0, max: 3 }),
+})
+
+test('two writers of the same file lose nothing, whatever they add, replace and remove', async (t) => {
+  const memory = await createTestMemory(t)
   const { signal } = new AbortController()
+  // Their queues are separate, as those of two processes.
   const createWriter = () =>
     createMemoryStore({
-      directory: one.directory,
-      settings: one.settings,
+      directory: memory.directory,
+      settings: memory.settings,
       lock: withFileLock,
       clock: () => 0,
       log: silentLog,
       failpoint: () => undefined,
     })
-  // Their queues are separate, as those of two processes.
   const writers = [createWriter(), createWriter()]
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.boolean(), { minLength: 2, maxLength: 10 }), async (turns) => {
-      one.edit('')
-      const names = turns.map((_, index) => `entry ${index}`)
-      const results = await Promise.all(
-        turns.map((isFirst, index) =>
-          writers[isFirst ? 0 : 1]?.write(
-            { target: 'memory', operations: [{ action: 'add', content: names[index] }] },
-            signal,
-          ),
-        ),
+
+  /** Resolves with the entries of this writer that must be in the file. */
+  async function run(writer: number, steps: readonly { action: MemoryAction; entry: number }[]): Promise<string[]> {
+    const own = new Map<number, string>()
+    for (const [at, { action, entry }] of steps.entries()) {
+      const known = own.get(entry)
+      const content = `${writer}/${entry}/${at}.`
+      if ((action === 'add') !== (known === undefined)) continue
+      const result = await writers[writer]?.write(
+        { target: 'memory', operations: [{ action, content, old_text: known }] },
+        signal,
       )
-      assert.ok(results.every((result) => result?.ok === true))
-      assert.deepEqual(parseEntries(one.text()).sort(), names.sort())
+      assert.equal(result?.ok, true)
+      if (action === 'remove') own.delete(entry)
+      else own.set(entry, content)
+    }
+    return [...own.values()]
+  }
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 8 }), fc.array(step, { maxLength: 8 }), async (one, other) => {
+      memory.edit('')
+      const expected = (await Promise.all([run(0, one), run(1, other)])).flat()
+      assert.deepEqual(parseEntries(memory.text()).sort(), expected.sort())
     }),
     { numRuns: 10 },
   )
