@@ -2,12 +2,10 @@
  * Composes what runs the turns of a session: the model and its tools, prompts, attachments, compression and plugins.
  */
 import { createAgent } from '../agent/agent.ts'
-import type { TurnInfo } from '../agent/agent-hooks.ts'
-import type { AgentTurnInput, RunningSubagent, SubagentWork } from '../agent/loop/agent-turn.ts'
+import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
 import type { AgentRoutesDeps } from '../flows/agent-routes.ts'
 import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
-import type { StartSubagents } from '../flows/delegation/background-subagents.ts'
 import type { DelegatedTurns } from '../flows/delegation/delegated-turns.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { OwnMemory } from '../flows/own-memory.ts'
@@ -16,10 +14,8 @@ import { createSessionCompression, type SessionCompression } from '../flows/sess
 import { createPromptFreezer, type SessionPromptDeps } from '../flows/session-prompt.ts'
 import { createToolsetCheck, type ToolsetCheck } from '../flows/toolset-check.ts'
 import { createMessagePreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
-import type { Turn } from '../flows/turn/claim.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
-import type { TurnRunResult } from '../flows/turn/output.ts'
 import { createPostponement } from '../flows/turn/postpone.ts'
 import { createWithoutModel } from '../flows/turn/without-model.ts'
 import { recordFailedAttempt } from '../inbox/attempts.ts'
@@ -29,14 +25,13 @@ import { brand, systemRandom } from '../lib/ids.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
-import { type BackgroundDelegation, hasWaitingUser } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner } from '../turn.ts'
-import type { Core } from './compose-core.ts'
+import { type Core, composeDelegation } from './compose-core.ts'
 import { composePluginManager } from './compose-plugins.ts'
 import { composeSkills, type SkillRuntime, withheldVariables } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
@@ -192,60 +187,6 @@ function composeTurnJournal(
     failpoint,
     reset: { settings, open: openReset },
   })
-}
-
-/** What a turn has to do with sub-agents in the background. Their code is loaded with the first of them. */
-function composeDelegation(
-  { options, settings, accountDirectory, store, clock, log, failpoint }: AppContext,
-  { backgroundTasks: tasks, engine, outbox }: Core,
-  agentServices: AgentServices,
-) {
-  let turns: Promise<DelegatedTurns> | undefined
-  let startSubagents: StartSubagents | undefined
-  const delegated = () => {
-    turns ??= import('../flows/delegation/delegated-turns.ts').then(({ createDelegatedTurns }) =>
-      createDelegatedTurns({
-        ...{ store, agentServices, settings, clock, log, failpoint, withhold: outbox.withhold },
-        isShared: accountDirectory.isShared,
-        hasAccess: ({ source }) => accountDirectory.access({ source }).allowed,
-        wake: (key) => engine.wake(key, 'turn'),
-      }),
-    )
-    return turns
-  }
-  const isDelegated = ({ event }: Turn) => event.task?.delegation !== undefined
-  return {
-    delegated,
-    model: (turn: Turn) => (isDelegated(turn) ? delegated().then(({ model }) => model(turn)) : agentServices.model()),
-    tools: (turn: Turn) =>
-      isDelegated(turn) ? delegated().then(({ tools }) => tools(turn)) : agentServices.tools(turn),
-    freezing: (freeze: (turn: Turn) => Promise<string>) => (turn: Turn) =>
-      isDelegated(turn) ? delegated().then(({ freezePrompt }) => freezePrompt(turn)) : freeze(turn),
-    prepareHandIn: async (turn: Turn, result: TurnRunResult) => (await delegated()).prepareHandIn(turn, result),
-    delegationOf(turn: Turn, info: TurnInfo): Pick<AgentTurnInput, 'startInBackground' | 'subagent'> {
-      const { task } = turn.event
-      if (task?.delegation !== undefined) return { subagent: backgroundWork(task.id, task.delegation, info) }
-      // The result of a sub-agent needs a conversation that goes on, and a process that does.
-      if (task !== undefined || options.onlyPlatforms !== undefined || !hasWaitingUser(turn.event)) return {}
-      return {
-        async startInBackground(call, planned) {
-          const { createBackgroundSubagents } = await import('../flows/delegation/background-subagents.ts')
-          startSubagents ??= createBackgroundSubagents({ tasks, settings, failpoint })
-          return await startSubagents(turn, call, planned)
-        },
-      }
-    },
-  }
-}
-
-function backgroundWork(
-  id: string,
-  { sessionId, sessionKey, turnId, source, outputSchema }: BackgroundDelegation,
-  { subagent: _subagent, ...info }: TurnInfo,
-): SubagentWork {
-  const { platform } = source
-  const parent = { ...info, sessionId, sessionKey, turnId, taskId: sessionId, platform, parentSessionId: '' }
-  return { id, parent, ...(outputSchema === undefined ? {} : { outputSchema }) }
 }
 
 /** Loaded with the first message to another chat. */
