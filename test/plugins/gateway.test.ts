@@ -115,6 +115,19 @@ test('hooks, middleware and system prompt sections of a plugin change the model 
   assert.match(asked, /"user":"tagged"/)
 })
 
+test('a skill of a plugin is loaded by its full name and is not in the prompt', async (t) => {
+  const files = {
+    ...pluginFiles('kitchen', `ctx.registerSkill('tea', 'skills/tea', 'Brew tea')`),
+    'kitchen/skills/tea/SKILL.md': '---\nname: tea\ndescription: x\n---\n\nThree minutes.\n',
+  }
+  const gateway = await withPlugins(t, files, { replies: [{ text: 'brewed' }] })
+  await gateway.say('/kitchen:tea for two')
+  await gateway.waitForReply('brewed')
+  const asked = JSON.stringify((await gateway.modelRequest(0)).body['messages'])
+  assert.match(asked, /Three minutes/)
+  assert.doesNotMatch(asked, /- kitchen:tea|Brew tea/)
+})
+
 test('a plugin requests completions, runs tools, stores state and reads its settings', async (t) => {
   const files = pluginFiles(
     'asker',

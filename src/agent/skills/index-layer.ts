@@ -54,7 +54,7 @@ export function formatSkillIndex(skills: readonly Skill[], facts: SkillFacts): s
   return `${intro}\n${list ?? formatStart(shown)}`
 }
 
-const readRule = 'Skills are instructions. Before work that one fits, read it with skill_view and follow it.'
+const readRule = 'Before work that a skill fits, read it with skill_view and follow it.'
 /** Skills over tools (seed 004). */
 const keepRule = 'Prefer a skill to a new tool; save what worked with skill_manage.'
 
