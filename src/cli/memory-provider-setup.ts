@@ -20,15 +20,18 @@ import type { CliContext } from './context.ts'
 import { toSingleLine } from './display.ts'
 import { readSettings } from './settings.ts'
 
+/** With those of `.env`. */
+type Variables = Readonly<Record<string, string>>
+
 /** A provider reads files and answers; it asks no network. */
 const maxCallMs = 30_000
 
 /** Throws `cli/failed` when the plugin cannot be loaded, and `config/…`. */
 export async function setUpProvider(context: CliContext, plugin: { id: string; name: string }): Promise<void> {
-  const { loader, provider } = await loadProvider(context, plugin)
+  const { loader, provider, environment } = await loadProvider(context, plugin)
   try {
     const fields = parseFields(await bounded(provider.getConfigSchema?.() ?? []))
-    const answers = await askAll(context, fields)
+    const answers = await askAll(context, fields, environment)
     await saveAnswers(context, provider, fields, answers)
   } catch (error) {
     if (error instanceof HermesError) throw error
@@ -43,7 +46,7 @@ export async function setUpProvider(context: CliContext, plugin: { id: string; n
 async function loadProvider(
   context: CliContext,
   { id, name }: { readonly id: string; readonly name: string },
-): Promise<{ readonly loader: PluginLoader; readonly provider: MemoryProvider }> {
+): Promise<{ readonly loader: PluginLoader; readonly provider: MemoryProvider; readonly environment: Variables }> {
   const { home } = context
   const { config } = await readSettings(context)
   const found: MemoryProvider[] = []
@@ -63,7 +66,7 @@ async function loadProvider(
   })
   await loader.sync()
   const [provider] = found
-  if (provider !== undefined) return { loader, provider }
+  if (provider !== undefined) return { loader, provider, environment: config.environment().values }
   const reason = loader.list().find((one) => one.id === id)?.reason ?? ''
   await loader.stop()
   throw new HermesError('cli/failed', `${id} registers no memory provider${reason === '' ? '' : `: ${reason}`}`)
@@ -138,8 +141,9 @@ function parseFields(value: unknown): readonly MemoryConfigField[] {
 
 /** An empty answer keeps what is configured, or takes the default. Without a terminal nothing is asked. */
 async function askAll(
-  { input, output, environment }: CliContext,
+  { input, output }: CliContext,
   fields: readonly MemoryConfigField[],
+  environment: Variables,
 ): Promise<ReadonlyMap<string, string>> {
   const answers = new Map<string, string>()
   if (input.isTTY !== true || output.isTTY !== true) {

@@ -21,18 +21,22 @@ const providerPath = ['memory', 'provider'] as const
 
 /** Exit code 1 when a file or the provider cannot be used. */
 export async function memoryStatus(context: CliContext, { json }: JsonOption): Promise<void> {
-  const { settings, plugins } = await loadKnownPlugins(context)
+  const { daemon, settings, plugins } = await loadKnownPlugins(context)
   const files = filesOf(context, settings)
   const providers = plugins.filter(isProvider)
   const { provider = '' } = settings.config.current().memory
   const chosen = provider === '' ? undefined : providers.find((plugin) => isNamed(plugin, provider))
   const isMissing = provider !== '' && (chosen === undefined || chosen.reason !== '')
-  if (isMissing || files.some(({ enabled, state }) => enabled && state !== 'ok')) context.exitCode = exitCodes.failed
+  // Only a gateway asks the provider whether it is available.
+  const problem = daemon?.report.degraded.find((reason) => reason.startsWith('the memory provider ')) ?? ''
+  if (isMissing || problem !== '' || files.some(({ enabled, state }) => enabled && state !== 'ok'))
+    context.exitCode = exitCodes.failed
   const display = createDisplay(context.output, context.environment)
   if (json)
     return display.json({
       files: files.map(({ entries, ...file }) => ({ ...file, entries: entries.length })),
       provider,
+      problem,
       providers: providers.map(({ id, description, state, reason }) => ({ id, description, state, reason })),
     })
   display.table(
@@ -42,6 +46,7 @@ export async function memoryStatus(context: CliContext, { json }: JsonOption): P
   for (const { enabled, problem } of files) if (enabled && problem !== '') display.line(toSingleLine(problem))
   display.line()
   display.line(providerLine(provider, chosen))
+  if (problem !== '') display.line(toSingleLine(problem))
   printProviders(display, providers)
 }
 
