@@ -24,7 +24,7 @@ export async function agents(context: CommandContext, services: CommandServices)
     (task) =>
       `- \`${task.id}\` · ${toMarkdownLabel(task.by)} · ${formatDuration(task.ageMs)}${progressOf(task)} · ${preview(services, task.prompt)}`,
   )
-  return `**In the background**\n\n${lines.join('\n')}\n\n\`/stop <task>\` ends one.`
+  return `**Tasks and sub-agents**\n\n${lines.join('\n')}\n\n\`/stop <task>\` ends one.`
 }
 
 function progressOf({ subagent }: RequestedTask): string {

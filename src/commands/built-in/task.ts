@@ -15,7 +15,7 @@ export const backgroundCommand: CommandDefinition = {
 export const agentsCommand: CommandDefinition = {
   name: 'agents',
   aliases: ['tasks'],
-  description: 'List what I do in the background',
+  description: 'List my tasks and sub-agents',
   argsHint: '',
   queue: 'control',
   run: async (context, services) => (await import('./task-actions.ts')).agents(context, services),
