@@ -87,7 +87,7 @@ export const harmlessTexts: readonly string[] = [
   'Filters can be bypassed by encoding. Therefore roles limit what a call may do.',
   'Restrict permissions: a guest may not use the terminal.',
   'The policy is enforced outside of the model, so that no text can switch it off.',
-  'Private keys stay in the agent of ssh; nobody copies them.',
+  'Private keys stay in the agent of ssh; no person copies them.',
   'Threat model: a stolen laptop, a curious colleague, a malicious package.',
   'OWASP LLM01 covers prompt injection, LLM02 the disclosure of sensitive information.',
   'Do not log tokens. Mask all but the last four characters.',
