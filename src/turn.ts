@@ -4,11 +4,12 @@
  */
 
 import type { Agent } from './agent/agent.ts'
-import type { TurnInfo } from './agent/agent-hooks.ts'
 import type { AgentTools } from './agent/loop/agent-tools.ts'
 import type { AgentTurnInput, SubagentWorkspace } from './agent/loop/agent-turn.ts'
 import type { Provider } from './agent/models/provider.ts'
 import type { ToolContext } from './agent/tools/tool.ts'
+import type { StartSubagents } from './flows/delegation/background-subagents.ts'
+import type { DelegatedTurns } from './flows/delegation/delegated-turns.ts'
 import type { SessionCompression } from './flows/session-compression.ts'
 import type { PrepareMessage } from './flows/turn/attachments.ts'
 import {
@@ -40,7 +41,6 @@ import { formatUserText, hasWaitingUser } from './message/event.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
-import type { PreparedReply } from './outbox/outbox.ts'
 import {
   type RunningTurn,
   type RunningTurns,
@@ -61,7 +61,7 @@ export interface TurnDeps extends TurnProgressDeps {
   /** Completes a turn that the gateway itself answers. */
   readonly completeWithoutModel: CompleteWithoutModel
   /** The configured model and its provider. Rejects `config/…` when it cannot be used. */
-  model(turn: Turn): Promise<ChosenModel>
+  model(): Promise<ChosenModel>
   tools(turn: Turn): Promise<AgentTools>
   /** The provider as the requests of this turn are sent; it may add text that is stored nowhere. */
   senderOf(turn: Turn, provider: Provider): Promise<Provider>
@@ -71,10 +71,10 @@ export interface TurnDeps extends TurnProgressDeps {
   readonly turnInfoOf: TurnInfoFactory
   toolContext(turn: Turn, call: ToolCall, signal: AbortSignal): ToolContext
   openSubagentWorkspace(sessionId: string, turnId: string, turn: Turn): SubagentWorkspace
-  /** What the turn may start in the background, and what it is itself, if it is a sub-agent. `info` is that of the turn. */
-  delegationOf(turn: Turn, info: TurnInfo): Pick<AgentTurnInput, 'startInBackground' | 'subagent'>
-  /** Prepares the message with the result of a sub-agent, which is stored with the end of its turn. Never rejects. */
-  prepareHandIn(turn: Turn, result: TurnRunResult): Promise<PreparedReply>
+  /** What differs in the turn of a sub-agent that works in the background. */
+  delegated(): Promise<DelegatedTurns>
+  /** Absent in a process that does not wait for sub-agents in the background. */
+  readonly startSubagents?: StartSubagents | undefined
   /** Builds the system prompt of a new session and stores it for all its turns. */
   freezePrompt(turn: Turn): Promise<string>
   readonly compression: Omit<SessionCompression, 'compressOnRequest' | 'compressSession'>
@@ -158,13 +158,16 @@ async function runModelTurn(
   if (turn.outageSince === null) emitTurnStart(deps, turn)
   log.info({ event: 'turn.started', seq: turn.seq }, 'turn started')
   try {
-    const chosen = await deps.model(turn)
-    const system = turn.systemPrompt ?? (await deps.freezePrompt(turn))
+    const delegated = isDelegated(turn) ? await deps.delegated() : undefined
+    const { model, tools, freezePrompt } = delegated ?? deps
+    const chosen = await model(turn)
+    const system = turn.systemPrompt ?? (await freezePrompt(turn))
     const entries = await running.protect(() => deps.compression.beforeTurn(turn, chosen, system, running.signal))
     const info = deps.turnInfoOf(turn, chosen)
     const result = await deps.agent.runTurn({
       turn: info,
-      ...deps.delegationOf(turn, info),
+      subagent: delegated?.work(turn, info),
+      startInBackground: startInBackground(deps, turn),
       onUnreportedUsage(usage) {
         unreported = usage
       },
@@ -174,7 +177,7 @@ async function runModelTurn(
       startsSession: turn.systemPrompt === undefined,
       provider: chosen.provider,
       sender: await deps.senderOf(turn, chosen.provider),
-      tools: await deps.tools(turn),
+      tools: await tools(turn),
       system,
       transcript: entries.map(({ message }) => message),
       turnStart: turnStartIndex(turn, entries),
@@ -200,10 +203,10 @@ async function runModelTurn(
       excess: (messages, counted) => deps.compression.excess(chosen, system, messages, counted),
       takeSteered: () => running.takeSteered(journal.takeSteered),
     })
-    const model = { model: chosen.model, provider: chosen.provider.name }
     const { thinking = '', subagent } = result
     const completed = { ...completedResult(result), ...(subagent && { subagent }) }
-    const ended = { ...initial, ...completed, ...model, thinking, ord: journal.nextOrd() }
+    const by = { model: chosen.model, provider: chosen.provider.name }
+    const ended = { ...initial, ...completed, ...by, thinking, ord: journal.nextOrd() }
     return ended.state === 'failed' ? noteFailure(turn, ended) : ended
   } catch (error) {
     if (running.signal.reason instanceof StopRequested)
@@ -236,8 +239,9 @@ async function commitTurn(
 ): Promise<void> {
   const hasThinking = written.thinking !== undefined && written.thinking !== ''
   const shown = hasThinking ? (await import('./flows/turn/thinking.ts')).withThinking(written) : written
-  const isHandedIn = turn.event.task?.delegation !== undefined
-  const reply = await (isHandedIn ? deps.prepareHandIn(turn, shown) : progress.prepareReply(shown))
+  const reply = isDelegated(turn)
+    ? (await deps.delegated()).prepareHandIn(turn, shown)
+    : await progress.prepareReply(shown)
   // Programs that wait for the turn read its result instead of the reply.
   const result = { ...written, text: deps.outbox.withhold(written.text) }
   deps.failpoint('turn:before-finish')
@@ -255,6 +259,16 @@ async function commitTurn(
     reply.rolledBack()
     throw error
   }
+}
+
+/** The result of a sub-agent needs a conversation that goes on, and a process that does. */
+function startInBackground({ startSubagents }: TurnDeps, turn: Turn): AgentTurnInput['startInBackground'] {
+  if (startSubagents === undefined || turn.event.task !== undefined || !hasWaitingUser(turn.event)) return undefined
+  return (call, planned) => startSubagents(turn, call, planned)
+}
+
+function isDelegated({ event }: Turn): boolean {
+  return event.task?.delegation !== undefined
 }
 
 /** A full disk must not cost a reply that has been paid for: it stays in memory until the disk has space again. */

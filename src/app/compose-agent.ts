@@ -6,6 +6,7 @@ import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
 import type { AgentRoutesDeps } from '../flows/agent-routes.ts'
 import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
+import type { StartSubagents } from '../flows/delegation/background-subagents.ts'
 import type { DelegatedTurns } from '../flows/delegation/delegated-turns.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { OwnMemory } from '../flows/own-memory.ts'
@@ -30,8 +31,8 @@ import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { usageOfTurn } from '../sessions/transcript.ts'
-import { createTurnRunner } from '../turn.ts'
-import { type Core, composeDelegation } from './compose-core.ts'
+import { createTurnRunner, type TurnDeps } from '../turn.ts'
+import type { Core } from './compose-core.ts'
 import { composePluginManager } from './compose-plugins.ts'
 import { composeSkills, type SkillRuntime, withheldVariables } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
@@ -118,17 +119,16 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
       compressOnRequest: compression.compressOnRequest,
       model: agentServices.model,
     }),
-    model: delegation.model,
-    tools: delegation.tools,
-    delegationOf: delegation.delegationOf,
-    prepareHandIn: delegation.prepareHandIn,
+    model: agentServices.model,
+    tools: agentServices.tools,
+    ...delegation,
     senderOf: agentServices.senderOf,
     toolContext: (turn, call, signal) => ({
       ...agentServices.toolContext(turn, call, signal),
       askUser: core.approvals.askUserFor({ turnId: turn.id, callId: call.id }),
     }),
     openSubagentWorkspace: agentServices.openSubagentWorkspace,
-    freezePrompt: delegation.freezing(createPromptFreezer(promptDeps)),
+    freezePrompt: createPromptFreezer(promptDeps),
     compression,
     describeErrorOrigin: middleware.errorOrigin,
     turnInfoOf,
@@ -187,6 +187,39 @@ function composeTurnJournal(
     failpoint,
     reset: { settings, open: openReset },
   })
+}
+
+/** What a turn has to do with sub-agents in the background. Their code is loaded with the first of them. */
+function composeDelegation(
+  { options, settings, accountDirectory, store, clock, log, failpoint }: AppContext,
+  { backgroundTasks: tasks, engine, outbox }: Core,
+  agentServices: AgentServices,
+): Pick<TurnDeps, 'delegated' | 'startSubagents'> {
+  let turns: Promise<DelegatedTurns> | undefined
+  let start: StartSubagents | undefined
+  return {
+    delegated() {
+      turns ??= import('../flows/delegation/delegated-turns.ts').then(({ createDelegatedTurns }) =>
+        createDelegatedTurns({
+          ...{ store, agentServices, settings, clock, log, failpoint, withhold: outbox.withhold },
+          isShared: accountDirectory.isShared,
+          hasAccess: ({ source }) => accountDirectory.access({ source }).allowed,
+          wake: (key) => engine.wake(key, 'turn'),
+        }),
+      )
+      return turns
+    },
+    // A process for one command does not wait for what goes on in the background.
+    ...(options.onlyPlatforms === undefined
+      ? {
+          async startSubagents(...task: Parameters<StartSubagents>) {
+            const { createBackgroundSubagents } = await import('../flows/delegation/background-subagents.ts')
+            start ??= createBackgroundSubagents({ tasks, settings, failpoint })
+            return await start(...task)
+          },
+        }
+      : {}),
+  }
 }
 
 /** Loaded with the first message to another chat. */

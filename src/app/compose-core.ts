@@ -4,7 +4,6 @@
  */
 
 import { type AgentHooks, noopAgentHooks, type TurnInfo } from '../agent/agent-hooks.ts'
-import type { AgentTurnInput, SubagentWork } from '../agent/loop/agent-turn.ts'
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import type { Environment } from '../config/environment.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
@@ -15,15 +14,11 @@ import { createAttachmentPolicy } from '../flows/attachment-policy.ts'
 import { type BackgroundTasks, createBackgroundTasks } from '../flows/background-tasks.ts'
 import type { BusyArrivals } from '../flows/busy/arrivals.ts'
 import { type CommandDecisions, createCommandDecisions } from '../flows/command-decision.ts'
-import type { StartSubagents } from '../flows/delegation/background-subagents.ts'
-import type { DelegatedTurns } from '../flows/delegation/delegated-turns.ts'
 import { createGatewayEvents, type GatewayEvents } from '../flows/gateway-events.ts'
 import { createHookServices, type HookServicesDeps } from '../flows/hook-host-api.ts'
 import type { PauseDeps } from '../flows/pause.ts'
 import { createSessionServices, type SessionServices } from '../flows/session-services.ts'
-import type { Turn } from '../flows/turn/claim.ts'
 import { createTurnInfoFactory, type TurnInfoFactory } from '../flows/turn/claim.ts'
-import type { TurnRunResult } from '../flows/turn/output.ts'
 import { createTurnNotices, type TurnNotices } from '../flows/turn/turn-notices.ts'
 import { createTurnWait, type TurnWait } from '../flows/turn/waiting.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
@@ -32,13 +27,7 @@ import { createInbox, type Inbox, type InboxDeps } from '../inbox/inbox.ts'
 import { brand } from '../lib/ids.ts'
 import { createSecretFilter } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
-import {
-  type BackgroundDelegation,
-  hasWaitingUser,
-  type MessageEvent,
-  parseCommand,
-  withResetTrigger,
-} from '../message/event.ts'
+import { type MessageEvent, parseCommand, withResetTrigger } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { type SessionSource, targetOf } from '../message/source.ts'
 import type { Middleware } from '../middleware/managed-call.ts'
@@ -533,58 +522,4 @@ function composeInbox(context: AppContext, parts: InboxParts): Inbox {
     maxMessageBytes: () => settings().inbox.max_message_kb * 1024,
     ...parts,
   })
-}
-
-/** What a turn has to do with sub-agents in the background. Their code is loaded with the first of them. */
-export function composeDelegation(
-  { options, settings, accountDirectory, store, clock, log, failpoint }: AppContext,
-  { backgroundTasks: tasks, engine, outbox }: Core,
-  agentServices: AgentServices,
-) {
-  let turns: Promise<DelegatedTurns> | undefined
-  let startSubagents: StartSubagents | undefined
-  const delegated = () => {
-    turns ??= import('../flows/delegation/delegated-turns.ts').then(({ createDelegatedTurns }) =>
-      createDelegatedTurns({
-        ...{ store, agentServices, settings, clock, log, failpoint, withhold: outbox.withhold },
-        isShared: accountDirectory.isShared,
-        hasAccess: ({ source }) => accountDirectory.access({ source }).allowed,
-        wake: (key) => engine.wake(key, 'turn'),
-      }),
-    )
-    return turns
-  }
-  const isDelegated = ({ event }: Turn) => event.task?.delegation !== undefined
-  return {
-    delegated,
-    model: (turn: Turn) => (isDelegated(turn) ? delegated().then(({ model }) => model(turn)) : agentServices.model()),
-    tools: (turn: Turn) =>
-      isDelegated(turn) ? delegated().then(({ tools }) => tools(turn)) : agentServices.tools(turn),
-    freezing: (freeze: (turn: Turn) => Promise<string>) => (turn: Turn) =>
-      isDelegated(turn) ? delegated().then(({ freezePrompt }) => freezePrompt(turn)) : freeze(turn),
-    prepareHandIn: async (turn: Turn, result: TurnRunResult) => (await delegated()).prepareHandIn(turn, result),
-    delegationOf(turn: Turn, info: TurnInfo): Pick<AgentTurnInput, 'startInBackground' | 'subagent'> {
-      const { task } = turn.event
-      if (task?.delegation !== undefined) return { subagent: backgroundWork(task.id, task.delegation, info) }
-      // The result of a sub-agent needs a conversation that goes on, and a process that does.
-      if (task !== undefined || options.onlyPlatforms !== undefined || !hasWaitingUser(turn.event)) return {}
-      return {
-        async startInBackground(call, planned) {
-          const { createBackgroundSubagents } = await import('../flows/delegation/background-subagents.ts')
-          startSubagents ??= createBackgroundSubagents({ tasks, settings, failpoint })
-          return await startSubagents(turn, call, planned)
-        },
-      }
-    },
-  }
-}
-
-function backgroundWork(
-  id: string,
-  { sessionId, sessionKey, turnId, source, outputSchema }: BackgroundDelegation,
-  { subagent: _subagent, ...info }: TurnInfo,
-): SubagentWork {
-  const { platform } = source
-  const parent = { ...info, sessionId, sessionKey, turnId, taskId: sessionId, platform, parentSessionId: '' }
-  return { id, parent, ...(outputSchema === undefined ? {} : { outputSchema }) }
 }

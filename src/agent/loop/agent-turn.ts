@@ -24,13 +24,15 @@ export interface AgentTurnInput extends LoopInput {
    * Stores sub-agents that go on after the turn, and resolves with their ids. Absent where no conversation could take their
    * results. Rejects with `DelegationRefused`, or as the inbox.
    */
-  startInBackground?(call: ToolCall, planned: readonly PlannedSubagent[]): Promise<readonly string[]>
+  readonly startInBackground?:
+    | ((call: ToolCall, planned: readonly PlannedSubagent[]) => Promise<readonly string[]>)
+    | undefined
   /** Called when a turn rejects, with the token usage of its sub-agents that no response has reported. */
   onUnreportedUsage?(usage: Usage): void
   /** The system prompt of the session was created for this turn, and the turn was not interrupted before. */
   readonly startsSession: boolean
   /** Present for the turn of a sub-agent; its `turn` then has `subagent`. */
-  readonly subagent?: SubagentWork
+  readonly subagent?: SubagentWork | undefined
 }
 
 /** A task that was checked, with what it may use. */

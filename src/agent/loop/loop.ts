@@ -288,7 +288,8 @@ async function requestIteration(
     // After a text, a model may have nothing to add.
     acceptsEmpty: state.lastText !== '',
     onTrouble: () => listener.onModelTrouble(),
-    onText: (text, isProvisional) => listener.onText(stripPartialThinking(text), isProvisional),
+    onText: (text, isProvisional) =>
+      listener.onText(text.includes('<') ? stripPartialThinking(text) : text, isProvisional),
   })
   const { inputTokens, outputTokens } = result.usage
   const isCounted = inputTokens > 0 && result.totalCalls === state.modelCalls + 1
@@ -343,7 +344,7 @@ async function retryCompressed(
 function toAssistantMessage(output: ModelOutput, apiMode: string, isFinal: boolean): AssistantMessage {
   return {
     role: 'assistant',
-    content: stripThinking(output.text),
+    content: output.text.includes('<') ? stripThinking(output.text) : output.text,
     ...(output.toolCalls.length === 0 || isFinal ? {} : { toolCalls: output.toolCalls }),
     ...(output.providerItems === undefined || isFinal
       ? {}

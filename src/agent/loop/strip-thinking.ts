@@ -24,7 +24,7 @@ export function thinkingIn(text: string): string {
 
 /** The same for a text that is still growing: a possible beginning of a tag is hidden. */
 export function stripPartialThinking(text: string): string {
-  return stripThinking(text.includes('<') ? text.replace(partialOpeningTag, '$1') : text)
+  return stripThinking(text.replace(partialOpeningTag, '$1'))
 }
 
 function prefixPattern(words: readonly string[]): string {

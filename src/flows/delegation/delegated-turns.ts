@@ -1,7 +1,9 @@
 /**
  * The turn of a sub-agent in the background: its model, its tools, its prompt, and its end. Loaded with the first such turn.
  */
+import type { TurnInfo } from '../../agent/agent-hooks.ts'
 import type { AgentTools } from '../../agent/loop/agent-tools.ts'
+import type { SubagentWork } from '../../agent/loop/agent-turn.ts'
 import { onlyTools } from '../../agent/loop/subagent-tools.ts'
 import { subagentSystemPrompt } from '../../agent/loop/subagents.ts'
 import { messageOf } from '../../lib/errors.ts'
@@ -20,6 +22,8 @@ export interface DelegatedTurnsDeps extends HandInDeps {
 }
 
 export interface DelegatedTurns {
+  /** What the turn is for the agent; `info` is what plugins learn about it. */
+  work(turn: Turn, info: TurnInfo): SubagentWork
   model(turn: Turn): Promise<ChosenModel>
   tools(turn: Turn): Promise<AgentTools>
   /** Builds the prompt of a new sub-agent and stores it for all its attempts. */
@@ -33,6 +37,13 @@ export interface DelegatedTurns {
 export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
   const { store, agentServices, log } = deps
   return {
+    work(turn, { subagent: _subagent, ...info }) {
+      const { sessionId, sessionKey, turnId, source, outputSchema } = delegationIn(turn)
+      const { platform } = source
+      const parent = { ...info, sessionId, sessionKey, turnId, taskId: sessionId, platform, parentSessionId: '' }
+      const id = turn.event.task?.id ?? ''
+      return { id, parent, ...(outputSchema === undefined ? {} : { outputSchema }) }
+    },
     async model(turn) {
       const chosen = (await agentServices.subagentModel()) ?? (await agentServices.model())
       return { ...chosen, model: delegationIn(turn).model ?? chosen.model }
