@@ -169,6 +169,10 @@ async function connect(account: Account, sender: Sender, signal: AbortSignal): P
     'signed in to Slack',
   )
   catchUp.run()
+  // `!name` is a command only for known names, and those of skills are read here.
+  context.commandsComplete().catch((error: unknown) => {
+    context.log.warn({ event: 'slack.commands_failed', err: error }, 'not all names of commands are known')
+  })
 }
 
 function createInbound(

@@ -17,6 +17,13 @@ test('the menu of Telegram has every built-in command', () => {
   )
 })
 
+test('the menu of Telegram has a skill under the name that Telegram allows, and stays within its limits', () => {
+  const entry = (name: string, aliases: readonly string[] = []) => ({ name, aliases, description: 'x', argsHint: '' })
+  const menu = toBotCommands([entry('daily-plan', ['daily_plan']), entry('a.b')])
+  assert.deepEqual(menu, [{ command: 'daily_plan', description: 'x' }])
+  assert.equal(toBotCommands(Array.from({ length: 150 }, (_, index) => entry(`skill${index}`))).length, 100)
+})
+
 test('Discord registers every built-in command, with a list of choices where a command takes nothing else', () => {
   const commands = toApplicationCommands(registry.list())
   assert.equal(validateCommands(commands), undefined)
