@@ -111,7 +111,7 @@ export function createTurnRunner(deps: TurnDeps): (key: SessionKey, signal: Abor
 }
 
 async function runTurn(deps: TurnDeps, claim: ModelTurn | TurnWithoutModel, stopSignal: AbortSignal): Promise<void> {
-  const { turn } = claim
+  let { turn } = claim
   deps.failpoint('turn:claimed')
   const log = deps.log.child({ session: turn.sessionKey, turn: turn.id })
   const running = deps.running.start(turn.sessionKey, turn.seq, stopSignal)
@@ -121,7 +121,9 @@ async function runTurn(deps: TurnDeps, claim: ModelTurn | TurnWithoutModel, stop
   try {
     const result =
       claim.kind === 'model'
-        ? await runModelTurn(deps, turn, running, progress, log)
+        ? await runModelTurn(deps, turn, running, progress, log, (moved) => {
+            turn = moved
+          })
         : await deps.completeWithoutModel(claim, running.signal)
     if (result === 'postponed') {
       await progress.closeDraft()
@@ -146,12 +148,14 @@ async function runTurn(deps: TurnDeps, claim: ModelTurn | TurnWithoutModel, stop
 /** Resolves with how the turn ends, or after storing that it continues later. Rejects when it must be retried. */
 async function runModelTurn(
   deps: TurnDeps,
-  turn: Turn,
+  claimed: Turn,
   running: RunningTurn,
   progress: TurnProgress,
   log: Logger,
+  onMoved: (turn: Turn) => void,
 ): Promise<TurnRunResult | 'postponed'> {
-  const journal = deps.journal.journalOf(turn, progress.prepareInterim)
+  let turn = claimed
+  let journal = deps.journal.journalOf(turn, progress.prepareInterim)
   const initial = { usage: noUsage, model: '', provider: '', iterations: 0, announced: true }
   let unreported = noUsage
   // The attempts of one outage are one start.
@@ -161,8 +165,17 @@ async function runModelTurn(
     const delegated = isDelegated(turn) ? await deps.delegated() : undefined
     const { model, tools, freezePrompt } = delegated ?? deps
     const chosen = await model(turn)
-    const system = turn.systemPrompt ?? (await freezePrompt(turn))
-    const entries = await running.protect(() => deps.compression.beforeTurn(turn, chosen, system, running.signal))
+    let system = turn.systemPrompt ?? (await freezePrompt(turn))
+    const { turn: prepared, entries } = await running.protect(() =>
+      deps.compression.beforeTurn(claimed, chosen, system, running.signal),
+    )
+    // The conversation continues in a session of its own.
+    if (prepared !== claimed) {
+      turn = prepared
+      onMoved(turn)
+      journal = deps.journal.journalOf(turn, progress.prepareInterim)
+      system = await freezePrompt(turn)
+    }
     const info = deps.turnInfoOf(turn, chosen)
     const result = await deps.agent.runTurn({
       turn: info,

@@ -63,7 +63,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     ownMemory,
     skills: skills.load,
   })
-  const compression = composeCompression(context, core, { ownMemory, model: agentServices.model })
+  const compression = composeCompression(context, core, { ownMemory, ...agentServices })
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({
     subagentModel: agentServices.subagentModel,
@@ -346,14 +346,14 @@ function composeAgentServices(
   })
 }
 
-interface CompressionParts extends Pick<AgentServices, 'model'> {
+interface CompressionParts extends Pick<AgentServices, 'model' | 'renameSession'> {
   readonly ownMemory: () => Promise<OwnMemory>
 }
 
 function composeCompression(
   context: AppContext,
   core: Core,
-  { ownMemory, model }: CompressionParts,
+  { ownMemory, model, renameSession }: CompressionParts,
 ): SessionCompression {
   const { settings, accountDirectory, store, clock, random, log, failpoint } = context
   const { middleware, memory } = core.pluginRegistries
@@ -366,6 +366,11 @@ function composeCompression(
     memory,
     emit: core.events.emit,
     emitsEvents: accountDirectory.emitsEvents,
+    sessionContinued({ turn: { sessionId: oldSessionId, sessionKey, event }, newSessionId }) {
+      renameSession(oldSessionId, newSessionId)
+      const { source } = event
+      core.pluginRegistries.notifyMemory({ sessionKey, source, oldSessionId, newSessionId, reason: 'compression' })
+    },
     async flushMemory(turn, messages, signal) {
       const { flushTurnMemory } = await import('../flows/memory-flush.ts')
       const deps = { ...calls, ownMemory: await ownMemory(), model, isShared: accountDirectory.isShared }

@@ -315,6 +315,15 @@ export function* dropSessionGrants(sessionId: string): Transaction<void> {
   yield* exec(dropGrantsOfScope, { scope: sessionIdScope(sessionId) })
 }
 
+const renameScope = query((db, p: { from: string; to: string }) =>
+  db.updateTable('grants').set({ scope: p.to }).where('scope', '=', p.from),
+)
+
+/** What was granted until the end of a session holds in the session that continues it. */
+export function* moveSessionGrants(from: string, to: string): Transaction<void> {
+  yield* exec(renameScope, { from: sessionIdScope(from), to: sessionIdScope(to) })
+}
+
 const sweepEnded = query((db, p: { before: number; limit: number }) =>
   db
     .deleteFrom('questions')

@@ -96,6 +96,8 @@ export interface AgentServices {
   openShell(): Promise<Pick<ToolRuntime, 'commandPolicy'> & { readonly environment: Environment }>
   /** Whether a command of the session runs in the background. */
   hasRunningCommand(sessionId: string): boolean
+  /** The terminal and the commands of a session go on in the session that continues it. */
+  renameSession(from: string, to: string): void
   cwd(): string
   /** Opens the sandbox with the first call. Undefined when none is configured. */
   sandbox(): Promise<Sandbox | undefined>
@@ -244,6 +246,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       return { commandPolicy, environment: createEnvironment() }
     },
     hasRunningCommand: resources.hasRunningCommand,
+    renameSession: resources.rename,
     cwd,
     sandbox: sandbox.get,
     toolListOf: (authority) => toolListOf(settings().roles, authority),
@@ -257,8 +260,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     },
     toolsChanged: () => agentTools.reset(),
     async close() {
-      await resources.close()
-      await sockets.close()
+      await Promise.all([resources.close(), sockets.close()])
     },
   }
 }

@@ -15,14 +15,18 @@ import type { AgentConfig } from '../agent/config.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'
 import { type RetryRules, retryRulesOf } from '../agent/models/retry-policy.ts'
+import { moveSessionGrants } from '../approvals/queries.ts'
 import type { Engine } from '../engine/engine.ts'
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
+import { brand, sessionIdAt } from '../lib/ids.ts'
 import { beginningOf } from '../lib/redact.ts'
 import { withTimeout } from '../lib/timers.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
+import type { SessionId } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { type ChatMessage, noUsage } from '../message/transcript.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
+import { rotateSession } from '../sessions/session-rotation.ts'
 import type { TranscriptEntry } from '../sessions/transcript.ts'
 import { applyCompression, type CompressionEdits } from '../sessions/transcript-compression.ts'
 import type { Store } from '../store/store.ts'
@@ -37,6 +41,8 @@ export interface SessionCompressionDeps extends Omit<CompletionDeps, 'retry'> {
   readonly settings: () => AgentConfig
   /** Whether the platform has its gateway events emitted. */
   emitsEvents(source: SessionSource): boolean
+  /** A conversation continues in another session, in the middle of its turn. Called when that is stored. */
+  sessionContinued(continued: { turn: Turn; newSessionId: SessionId }): void
   /** The memory of plugins adds what it wants to keep. */
   readonly memory: Pick<PluginMemory, 'beforeCompression'>
   /**
@@ -55,12 +61,18 @@ export interface CompressionRequest {
   /** The tokens of the next request as far as they are known; 0 if they are not. */
   readonly tokens: number
   readonly focus: string
-  /** The turn has begun, so that its own calls may be what is too long. */
+  /** The turn has begun, so that its own calls may be what is too long. It keeps its session. */
   readonly isRunning?: true
 }
 
 export type SessionCompressionResult =
-  | { readonly kind: 'done'; readonly entries: readonly TranscriptEntry[]; readonly compressed: CompressionResult }
+  | {
+      readonly kind: 'done'
+      readonly entries: readonly TranscriptEntry[]
+      readonly compressed: CompressionResult
+      /** The session that continues the conversation. */
+      readonly newSessionId?: SessionId
+    }
   | { readonly kind: 'nothing' }
   | { readonly kind: 'failed'; readonly error: unknown }
 
@@ -171,10 +183,32 @@ async function storeCompression(
   compressed: CompressionResult,
 ): Promise<SessionCompressionResult> {
   const edits: CompressionEdits = { ...compressed, turnOfSummary: turnOfSummary(turn, entries, compressed) }
+  const rotates = !deps.settings().compression.in_place && isRunning === undefined && compressed.summary !== undefined
+  if (rotates) return await storeInNewSession(deps, { turn, entries, trigger }, edits, compressed)
   const stored = await deps.store.run(() => applyCompression(turn.fence, turn.sessionId, entries, edits, deps.clock()))
   deps.failpoint(isRunning === true ? 'compression:stored-in-turn' : 'compression:stored')
   report(deps, turn, trigger, compressed, stored.count)
   return { kind: 'done', entries: stored.lines, compressed }
+}
+
+/** `compression.in_place: false` */
+async function storeInNewSession(
+  deps: CompressSessionDeps,
+  { turn, entries, trigger }: Pick<CompressionRequest, 'turn' | 'entries' | 'trigger'>,
+  edits: CompressionEdits,
+  compressed: CompressionResult,
+): Promise<SessionCompressionResult> {
+  const now = deps.clock()
+  const { sessionId: from, id: turnId, fence } = turn
+  const to = brand<SessionId>(sessionIdAt(now))
+  const { lines } = await deps.store.run(function* () {
+    yield* moveSessionGrants(from, to)
+    return yield* rotateSession({ fence, from, to, turnId }, entries, edits, now)
+  })
+  deps.failpoint('compression:rotated')
+  deps.sessionContinued({ turn, newSessionId: to })
+  report(deps, turn, trigger, compressed, 1, to)
+  return { kind: 'done', entries: lines, compressed, newSessionId: to }
 }
 
 /** A summary of calls of the turn belongs to the turn: both leave the conversation together. */
@@ -188,15 +222,16 @@ function report(
   trigger: string,
   { tokensBefore, tokensAfter }: CompressionResult,
   count: number,
+  newSessionId?: SessionId,
 ): void {
   const fields = { session: turn.sessionKey, turn: turn.id, trigger, tokensBefore, tokensAfter, count }
   deps.log.info({ event: 'session.compressed', ...fields }, 'conversation compressed')
   if (!deps.emitsEvents(turn.event.source)) return
   deps.emit('session:compress', {
     platform: turn.event.source.platform,
-    session_id: turn.sessionId,
-    old_session_id: '',
-    in_place: true,
+    session_id: newSessionId ?? turn.sessionId,
+    old_session_id: newSessionId === undefined ? '' : turn.sessionId,
+    in_place: newSessionId === undefined,
     compression_count: count,
   })
 }

@@ -25,8 +25,16 @@ import type { ChosenModel, Turn } from './turn/claim.ts'
 
 /** All reject with the signal's reason, with `store/fenced` and as the store does. A failed summary changes nothing. */
 export interface SessionCompression extends Pick<CommandServices, 'compressSession'> {
-  /** Resolves with the transcript that the turn uses: unchanged unless the conversation is too long. */
-  beforeTurn(turn: Turn, chosen: ChosenModel, system: string, signal: AbortSignal): Promise<readonly TranscriptEntry[]>
+  /**
+   * Resolves with the transcript that the turn uses: unchanged unless the conversation is too long. Another turn is the same
+   * turn in the session that continues the conversation; its system prompt is not built yet.
+   */
+  beforeTurn(
+    turn: Turn,
+    chosen: ChosenModel,
+    system: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly turn: Turn; readonly entries: readonly TranscriptEntry[] }>
   /** The provider has counted a request of the turn. */
   counted(turn: Turn, chosen: ChosenModel, request: RequestSize): void
   /** The tokens of the next request of a turn, if they are too many; null if they are few enough. */
@@ -110,13 +118,16 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
       const limit = compressionLimit(settings())
       // Most conversations are so short that they need not be read.
       const most = countMostTokens(transcript.map(({ message }) => message)) + system.length + mostToolTokens
-      if (most <= limit) return transcript
+      if (most <= limit) return { turn, entries: transcript }
       const tokens = tokensBefore(turn, chosen, system)
       const maySummarize = cooldown.isOver(sessionId, clock()) || isUrgent(tokens)
-      if (tokens <= limit || !settings().compression.enabled || !maySummarize) return transcript
+      if (tokens <= limit || !settings().compression.enabled || !maySummarize) return { turn, entries: transcript }
       const trigger = isUrgent(tokens) ? 'urgent' : 'long'
       const result = await compress({ turn, entries: transcript, chosen, trigger, tokens, focus: '' }, signal)
-      return result.kind === 'done' ? result.entries : transcript
+      if (result.kind !== 'done') return { turn, entries: transcript }
+      const { entries, newSessionId } = result
+      if (newSessionId === undefined) return { turn, entries }
+      return { turn: { ...turn, sessionId: newSessionId, systemPrompt: undefined, transcript: entries }, entries }
     },
 
     counted({ id, sessionId }, { provider, model }, { messages, system, schemas, inputTokens, outputTokens }) {

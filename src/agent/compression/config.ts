@@ -79,7 +79,7 @@ export const compressionConfig = {
         .boolean()
         .default(true)
         .describe(
-          'The session keeps its id, and the summarised messages stay in the database. Only true is implemented; false is accepted and has no effect.',
+          'The session keeps its id. When false, a summary before a turn begins a new session with a new system prompt, and the title gets a number; within a turn, the session stays.',
         ),
     })
     .prefault({}),

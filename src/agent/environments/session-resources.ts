@@ -24,6 +24,8 @@ export interface SessionResourcePool {
   getOrCreate(sessionId: string, transcript: () => readonly ChatMessage[]): SessionResources
   /** Whether a command of the session runs in the background. */
   hasRunningCommand(sessionId: string): boolean
+  /** The session goes on under another id. */
+  rename(from: string, to: string): void
   /** Kills the commands of a session that has ended. */
   dispose(sessionId: string): Promise<void>
   /** Kills all running commands. May be called twice. */
@@ -85,6 +87,12 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
         .get(sessionId)
         ?.processes.list()
         .some((entry) => entry.exit() === undefined) === true,
+    rename(from, to) {
+      const resources = pool.get(from)
+      if (resources === undefined) return
+      pool.delete(from)
+      pool.set(to, resources)
+    },
     async dispose(sessionId) {
       const resources = pool.get(sessionId)
       pool.delete(sessionId)

@@ -9,7 +9,7 @@ import type { ThreadRequest } from './visible-sessions.ts'
 const listSessions = `select id as session, updated_at as at, '' as role,
   coalesce(nullif(title, ''), (select substr(content, 1, 2000) from messages
     where session_id = sessions.id and role = 'user' order by ord limit 1), '') as text
-  from sessions where session_key in (${visibleKeys}) order by updated_at desc limit :limit`
+  from sessions where session_key in (${visibleKeys}) and coalesce(end_reason, '') <> 'compression' order by updated_at desc limit :limit`
 
 const searchMessages = `select m.session_id as session, m.created_at as at, m.role as role,
   snippet(messages_fts, 0, '«', '»', '…', 24) as text
