@@ -182,6 +182,28 @@ test('the first request of a session contains prompt sections and memory of plug
   assert.deepEqual(gateway.notes(), ['one -> You said: one'])
 })
 
+test('a memory provider learns of messages that are taken back and of the end of a session', async (t) => {
+  const gateway = await withPlugin(
+    t,
+    `ctx.registerMemoryProvider({
+       name: 'notes',
+       onSessionEnd: (messages) => { note('end ' + messages.length) },
+       onSessionSwitch: (_id, { reset, rewound, reason }) => { note([reason, reset, rewound].join(' ')) },
+     })`,
+    { config: { memory: { provider: 'demo' }, roles: { owners: ['fake:ada'] } } },
+  )
+  for (const text of ['one', 'two']) {
+    await gateway.say(text, { user: 'ada' })
+    await gateway.waitForReply(`You said: ${text}`)
+  }
+  await gateway.say('/undo', { user: 'ada' })
+  await gateway.say('/new', { user: 'ada' })
+  await gateway.say('three', { user: 'ada' })
+  await gateway.waitForReply('You said: three')
+  await gateway.stop()
+  assert.deepEqual(gateway.notes(), ['undo false true', 'end 2', 'new true false'])
+})
+
 test('a daemon of a plugin runs while the gateway runs and is listed in the status', async (t) => {
   const gateway = await withPlugin(
     t,
