@@ -36,14 +36,24 @@ export async function updateHomeStore<Result>(
   if (!existsSync(home.databaseFile)) return fallback
   const lock = acquireHomeLock(home)
   try {
-    const store = createSqliteStore({ path: home.databaseFile })
-    try {
-      return await store.run(transaction)
-    } finally {
-      await store.close()
-    }
+    return await updateLockedStore(home, transaction, fallback)
   } finally {
     lock.release()
+  }
+}
+
+/** As `updateHomeStore`, for a caller that holds the lock. */
+export async function updateLockedStore<Result>(
+  home: HomeLayout,
+  transaction: () => Transaction<Result>,
+  fallback: Result,
+): Promise<Result> {
+  if (!existsSync(home.databaseFile)) return fallback
+  const store = createSqliteStore({ path: home.databaseFile })
+  try {
+    return await store.run(transaction)
+  } finally {
+    await store.close()
   }
 }
 

@@ -3,7 +3,8 @@
  * home.
  */
 import { z } from 'zod'
-import { createPairingAdmin, damageWarnings, type PairingAdmin } from '../flows/pairing-admin.ts'
+import { createPairingAdmin, damageWarnings, denialEntry, type PairingAdmin } from '../flows/pairing-admin.ts'
+import { addDenial } from '../inbox/trace.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
@@ -14,6 +15,7 @@ import type { CliContext } from './context.ts'
 import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
 import { explainLock } from './home-lock.ts'
+import { updateLockedStore } from './home-store.ts'
 import { readSettings } from './settings.ts'
 
 interface JsonOption {
@@ -105,6 +107,27 @@ export async function pairingRevoke(
   context.output.write(`Revoked: ${toSingleLine(userId)} has no pairing on ${name} any more.\n`)
 }
 
+/** Throws `pairing/…`, `home/locked`. */
+export async function pairingDeny(
+  context: CliContext,
+  platform: string,
+  person: string,
+  { json }: JsonOption,
+): Promise<void> {
+  const name = platform.toLowerCase()
+  const denied = approvedSchema.parse(
+    await run(context, '/api/pairing/deny', { platform: name, person, via: 'cli' }, async (admin) => {
+      const request = admin.deny(name, person)
+      await updateLockedStore(context.home, () => addDenial(denialEntry(request, 'cli'), Date.now()), undefined)
+      return { platform: name, user_id: request.userId, user_name: request.userName }
+    }),
+  )
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(denied)
+  const who = denied.user_name === '' ? denied.user_id : `${denied.user_name} (${denied.user_id})`
+  context.output.write(`Refused: the request of ${toSingleLine(who)} on ${name} has ended, without an answer.\n`)
+}
+
 /** Throws `pairing/files-unusable`, `home/locked`. */
 export async function pairingClear(
   context: CliContext,
@@ -150,7 +173,7 @@ async function run(
       clock: Date.now,
       log: silentLog,
     })
-    const result = directly(admin)
+    const result = await directly(admin)
     for (const line of damageWarnings(admin.list().damaged)) context.errors.write(`hermes: ${toSingleLine(line)}\n`)
     return result
   } finally {

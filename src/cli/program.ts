@@ -355,6 +355,13 @@ function addPairingCommands(root: Command, context: CliContext): void {
       (await import('./pairing.ts')).pairingApprove(context, platform, code, options),
     )
   pairing
+    .command('deny <platform> <person>')
+    .description('refuse one request, by the id of the user or of the request; the person gets no answer')
+    .option(...json)
+    .action(async (platform: string, person: string, options: JsonOption) =>
+      (await import('./pairing.ts')).pairingDeny(context, platform, person, options),
+    )
+  pairing
     .command('revoke <platform> <user-id>')
     .description('take the access of an approved person back')
     .option(...json)

@@ -5,6 +5,7 @@
 
 import type { Engine } from '../engine/engine.ts'
 import { dropDeadEvent, listUnfinishedEvents, retryDeadEvent } from '../inbox/dead-letters.ts'
+import { addDenial } from '../inbox/trace.ts'
 import { HermesError } from '../lib/errors.ts'
 import { brand } from '../lib/ids.ts'
 import { asRecord, isRecord, type JsonObject } from '../lib/json.ts'
@@ -14,7 +15,7 @@ import type { HttpRoute } from '../platforms/adapter.ts'
 import { rows } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { RememberedDeps } from './approval-routes.ts'
-import type { PairingAdmin } from './pairing-admin.ts'
+import { denialEntry, type PairingAdmin } from './pairing-admin.ts'
 
 export interface AdminRoutesDeps {
   readonly store: Store
@@ -71,7 +72,7 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
     act('/api/outbox/retry', (id) => outbox.retry(id)),
     act('/api/outbox/drop', (id) => outbox.drop(id)),
     ...approvalRoutes({ store, ...deps.approvals }, get),
-    ...pairingRoutes(deps.pairing, get),
+    ...pairingRoutes(deps, get),
     {
       method: 'POST',
       path: '/api/send',
@@ -137,7 +138,7 @@ function approvalRoutes(
 }
 
 function pairingRoutes(
-  load: () => Promise<PairingAdmin>,
+  { pairing: load, store, clock }: AdminRoutesDeps,
   get: (path: string, read: () => Promise<unknown>) => HttpRoute,
 ): HttpRoute[] {
   const act = (path: string, action: (admin: PairingAdmin, body: JsonObject) => unknown): HttpRoute => ({
@@ -146,7 +147,7 @@ function pairingRoutes(
     access: 'token',
     async handle(request) {
       const body = asRecord(await readBody(request))
-      return Response.json(action(await load(), body))
+      return Response.json(await action(await load(), body))
     },
   })
   return [
@@ -155,6 +156,12 @@ function pairingRoutes(
     act('/api/pairing/revoke', (admin, body) => {
       admin.revoke(textIn(body, 'platform'), textIn(body, 'user_id'))
       return { ok: true }
+    }),
+    act('/api/pairing/deny', async (admin, body) => {
+      const denied = admin.deny(textIn(body, 'platform'), textIn(body, 'person'))
+      const via = body['via'] === undefined ? 'api' : textIn(body, 'via')
+      await store.run(() => addDenial(denialEntry(denied, via), clock()))
+      return { platform: denied.platform, user_id: denied.userId, user_name: denied.userName }
     }),
     act('/api/pairing/clear', (admin, body) => ({
       cleared: admin.clearPending(body['platform'] === undefined ? undefined : textIn(body, 'platform')),

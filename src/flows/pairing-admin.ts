@@ -7,7 +7,14 @@ import { rmSync } from 'node:fs'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
-import { createPairing, type PairedPeople, type Pairing, type PairingList } from '../pairing/pairing.ts'
+import { toLabel } from '../message/untrusted-text.ts'
+import {
+  createPairing,
+  type PairedPeople,
+  type Pairing,
+  type PairingList,
+  type PairingRequest,
+} from '../pairing/pairing.ts'
 import { createPairingFiles, isPlatformName, limitsFile } from '../pairing/pairing-files.ts'
 import { lockAfterLostLimits } from '../pairing/pairing-limits.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
@@ -44,7 +51,18 @@ export interface PairingAdmin {
   approve(platform: string, code: string): ApprovedPerson
   /** Throws `pairing/not-paired`, `pairing/listed`, `pairing/files-unusable`, `config/unreadable`. */
   revoke(platform: string, userId: string): void
+  /**
+   * Ends one request; the person gets no answer. Throws `pairing/not-paired`, `pairing/files-unusable`.
+   * @param person the id of the user, or of the request
+   */
+  deny(platform: string, person: string): PairingRequest
   clearPending(platform?: string): number
+}
+
+/** The entry of the trace about a denied request. @param via where the owner decided, such as `web` or `cli` */
+export function denialEntry({ platform, userId, userName }: PairingRequest, via: string): string {
+  const name = userName === '' ? '' : ` (${toLabel(userName, 80)})`
+  return `The request for access of ${platform} user ${toLabel(userId, 80)}${name} was refused by an owner (${toLabel(via, 20)}).`
 }
 
 /** Opens the pairing store for the one process that may write it. */
@@ -141,6 +159,16 @@ export function createPairingAdmin(deps: PairingAdminDeps): PairingAdmin {
       pairing.revoke(platform, userId)
       log.info({ event: 'pairing.revoked', platform, user: userId }, 'the access of a person was revoked')
       deps.onChange(pairing.people())
+    },
+    deny(platform, person) {
+      checkPlatformName(platform)
+      const request = pairing.deny(platform, person)
+      if (request === undefined)
+        throw new HermesError('pairing/not-paired', `No request of ${person} waits on ${platform}.`, {
+          hint: '`hermes pairing list` shows the requests. A request ends after one hour.',
+        })
+      log.info({ event: 'pairing.denied', platform, user: request.userId }, 'a request for access was refused')
+      return request
     },
     clearPending(platform) {
       if (platform !== undefined) checkPlatformName(platform)

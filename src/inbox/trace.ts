@@ -53,9 +53,14 @@ export function* pruneTrace(before: number, limit: number): Transaction<number> 
 /** The subject of entries about people without access, who have no session. */
 const refusedSubject: TraceSubject = { session_key: 'refused', turn_id: null }
 
-/** @param detail as for `addTraceEntry` */
+/** A message that was refused. @param detail as for `addTraceEntry` */
 export function* addRefusal(detail: string, now: number): Transaction<void> {
   yield* addTraceEntry(refusedSubject, 'access:refused', detail, now)
+}
+
+/** A request for access that an owner refused. @param detail as for `addTraceEntry` */
+export function* addDenial(detail: string, now: number): Transaction<void> {
+  yield* addTraceEntry(refusedSubject, 'access:denied', detail, now)
 }
 
 /** People without access who wrote since a time, the newest first. */

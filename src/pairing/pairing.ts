@@ -90,6 +90,8 @@ export interface Pairing {
   approve(platform: string, text: string): ApprovalResult
   /** False if the person is not paired. */
   revoke(platform: string, userId: string): boolean
+  /** Ends one request that waits. Undefined if there is none. @param text the id of the user, or of the request */
+  deny(platform: string, text: string): PairingRequest | undefined
   /** Ends the requests that wait; returns how many. */
   clearPending(platform?: string): number
   list(): PairingList
@@ -203,6 +205,16 @@ export function createPairing({ files, clock, randomBytes }: PairingDeps): Pairi
       if (!approved.delete(userId)) return false
       files.write(fileOf(platform, 'approved'), approved)
       return true
+    },
+    deny(platform, text) {
+      const pending = pendingIn(platform)
+      const requests = [...pending].map((entry) => toPublic(platform, entry))
+      const denied =
+        requests.find(({ userId }) => userId === text) ?? requests.find(({ requestId }) => requestId === text)
+      if (denied === undefined) return undefined
+      pending.delete(denied.requestId)
+      files.write(fileOf(platform, 'pending'), new Map(pending))
+      return denied
     },
     clearPending(only) {
       const platforms = files.platforms('pending').filter((platform) => only === undefined || platform === only)

@@ -41,6 +41,13 @@ test('an owner lists, approves, revokes and ends requests without a daemon', asy
     listOf(home).approved.map(({ userId }) => userId),
     ['42'],
   )
+  codeFor(home, '44')
+  assert.equal((await runInProcess(home.root, ['pairing', 'deny', 'telegram', '44'])).code, 0)
+  assert.deepEqual(
+    listOf(home).pending.map(({ userId }) => userId),
+    ['43'],
+  )
+  assertFailed(await runInProcess(home.root, ['pairing', 'deny', 'telegram', '44']), 'pairing/not-paired')
   const cleared = await runInProcess(home.root, ['pairing', 'clear-pending', '--json'])
   assert.deepEqual(JSON.parse(cleared.stdout), { cleared: 1 })
   assert.equal((await runInProcess(home.root, ['pairing', 'revoke', 'telegram', '42'])).code, 0)

@@ -230,6 +230,31 @@ test('a message that waits over a restart is not answered when its sender has lo
   assert.equal(gateway.model.requestCount, 1)
 })
 
+test('a person whose request an owner refuses gets no answer and no access, and the trace says who refused', async (t) => {
+  const gateway = await startTestGateway(t, { config: friendsOnly })
+  await gateway.say('let me in', { user: 'stranger', chat: 'his' })
+  const code = await codeFor(gateway, 'his')
+  await gateway.say('me too', { user: 'other', chat: 'hers' })
+  await codeFor(gateway, 'hers')
+  const deny = (person: string) => gateway.post('/api/pairing/deny', { platform: 'fake', person, via: 'web' })
+  assert.equal((await deny('stranger')).status, 200)
+  assert.equal((await deny('stranger')).status, 404)
+  const { pending } = Object(await (await gateway.http('/api/pairing')).json())
+  assert.deepEqual(
+    pending.map(({ userId }: { readonly userId: string }) => userId),
+    ['other'],
+  )
+  assert.equal((await deny(pending[0].requestId)).status, 200)
+
+  await gateway.say('and now?', { user: 'stranger', chat: 'his' })
+  assert.notEqual((await approve(gateway, code)).status, 200)
+  assert.equal(gateway.replies('his').length, 1)
+  assert.equal(gateway.model.requestCount, 0)
+  const entries = rowsIn(gateway.home, "select detail from trace where event = 'access:denied' order by id")
+  assert.equal(entries.length, 2)
+  assert.match(String(entries[0]?.['detail']), /stranger.*web/)
+})
+
 test('a group and a bot get no code, and every stranger leaves one entry in the trace', async (t) => {
   const gateway = await startTestGateway(t, { config: friendsOnly })
   for (let count = 0; count < 3; count++) {

@@ -37,6 +37,7 @@ export class ApiError extends Error {
  * @property {(id: string) => Promise<void>} revoke takes one of them back; nothing happens when it is gone
  * @property {() => Promise<import('../protocol.ts').WirePairingRequest[]>} pairingRequests who asks for access
  * @property {(platform: string, request: string) => Promise<void>} approvePerson gives one of them access
+ * @property {(platform: string, request: string) => Promise<void>} denyPerson ends the request, without an answer
  * @property {() => Promise<void>} clearPairingRequests refuses all of them
  * @property {() => Promise<import('../protocol.ts').WireCommand[]>} commands the slash commands of the gateway
  * @property {(before: string) => Promise<{ entries: import('../protocol.ts').WireEntry[], more: boolean }>} earlier
@@ -83,6 +84,9 @@ export function createApi({ token, chat, fetch }) {
     },
     async approvePerson(platform, request) {
       await call('/api/pairing/approve', { body: { platform, code: request } })
+    },
+    async denyPerson(platform, request) {
+      await call('/api/pairing/deny', { body: { platform, person: request, via: 'web' } })
     },
     async clearPairingRequests() {
       await call('/api/pairing/clear', { body: {} })

@@ -556,24 +556,30 @@ describe('the chat page', { skip }, () => {
       await using opened = await open()
       const { page, gateway, problems } = opened
       await connected(page)
-      gateway.pairing = ['Eve', 'Ada', 'Bob'].map((name, index) => pairingRequest(`r${index}`, name))
+      gateway.pairing = ['Eve', 'Ada', 'Bob', 'Dan'].map((name, index) => pairingRequest(`r${index}`, name))
       await page.click('#status')
       await page.click('#pairing-open')
       await page.getByRole('button', { name: 'Give access: Ada' }).click()
+      await waitUntil(page, "document.querySelectorAll('#pairing-list li').length === 3")
+      assert.deepEqual(
+        gateway.pairing.map(({ userName }) => userName),
+        ['Eve', 'Bob', 'Dan'],
+      )
+      // The focus is on the next person.
+      await page.keyboard.press('Enter')
       await waitUntil(page, "document.querySelectorAll('#pairing-list li').length === 2")
       assert.deepEqual(
         gateway.pairing.map(({ userName }) => userName),
-        ['Eve', 'Bob'],
+        ['Eve', 'Dan'],
       )
-      // The focus is on the next person.
+      await page.keyboard.press('Tab')
       await page.keyboard.press('Enter')
       await waitUntil(page, "document.querySelectorAll('#pairing-list li').length === 1")
       assert.deepEqual(
         gateway.pairing.map(({ userName }) => userName),
         ['Eve'],
       )
-      await page.keyboard.press('Tab')
-      await page.keyboard.press('Enter')
+      await page.click('#pairing-clear')
       await page.waitForSelector('#pairing-empty:not([hidden])')
       assert.deepEqual(gateway.pairing, [])
       await page.keyboard.press('Enter')

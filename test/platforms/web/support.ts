@@ -235,6 +235,16 @@ function approvalRoutes(gateway: Gateway): HttpRoute[] {
     },
     {
       method: 'POST',
+      path: '/api/pairing/deny',
+      access: 'token',
+      async handle(request) {
+        const { platform, person } = Object(await request.json())
+        gateway.pairing = gateway.pairing.filter((one) => one.platform !== platform || one.requestId !== person)
+        return Response.json({ platform })
+      },
+    },
+    {
+      method: 'POST',
       path: '/api/pairing/clear',
       access: 'token',
       handle() {

@@ -6,7 +6,7 @@ import { createAttempts } from './attempts.js'
 
 /** @typedef {import('../../protocol.ts').WirePairingRequest} WirePairingRequest */
 
-/** @param {Pick<import('../api.js').Api, 'pairingRequests' | 'approvePerson' | 'clearPairingRequests'>} api */
+/** @param {Pick<import('../api.js').Api, 'pairingRequests' | 'approvePerson' | 'denyPerson' | 'clearPairingRequests'>} api */
 export async function showPairing(api) {
   const dialog = byId('pairing', HTMLDialogElement)
   const list = byId('pairing-list', HTMLElement)
@@ -30,32 +30,42 @@ export async function showPairing(api) {
 
   /** @param {WirePairingRequest} request */
   function createRow(request) {
-    const { platform, userId, userName, createdAt } = request
+    const { platform, requestId, userId, userName, createdAt } = request
     const name = userName === '' ? userId : userName
     const since = new Date(createdAt).toLocaleTimeString([], { timeStyle: 'short' })
     // A name may turn the direction of what follows it.
     const person = h('bdi', {}, name)
     const origin = h('span', {}, `${platform}, `, h('bdi', {}, userId), `, since ${since}`)
-    const button = h('button', { class: 'quiet', type: 'button', 'aria-label': `Give access: ${name}` }, 'Give access')
-    const row = h('li', {}, h('div', {}, person, origin), button)
-    button.addEventListener('click', () => void approve(request, name, row, button))
+    const give = createButton('Give access', name)
+    const refuse = createButton('Refuse', name)
+    const buttons = [give, refuse]
+    const row = h('li', {}, h('div', {}, person, origin), h('div', { class: 'choices' }, ...buttons))
+    const approve = () => api.approvePerson(platform, requestId)
+    const deny = () => api.denyPerson(platform, requestId)
+    const gone = `The request of ${name} was refused.`
+    give.addEventListener(
+      'click',
+      () => void decide(approve, row, buttons, 'The person has no access.', `${name} has access now.`),
+    )
+    refuse.addEventListener('click', () => void decide(deny, row, buttons, 'The request could not be refused.', gone))
     return row
   }
 
   /**
-   * @param {WirePairingRequest} request
-   * @param {string} name
+   * @param {() => Promise<void>} act
    * @param {HTMLElement} row
-   * @param {HTMLButtonElement} button
+   * @param {HTMLButtonElement[]} buttons
+   * @param {string} trouble said when it failed
+   * @param {string} result said when it is done
    */
-  async function approve({ platform, requestId }, name, row, button) {
-    button.disabled = true
-    const done = await attempt(() => api.approvePerson(platform, requestId), 'The person has no access.')
-    button.disabled = false
+  async function decide(act, row, buttons, trouble, result) {
+    for (const button of buttons) button.disabled = true
+    const done = await attempt(act, trouble)
+    for (const button of buttons) button.disabled = false
     if (!done) return
     const next = row.nextElementSibling ?? row.previousElementSibling
     row.remove()
-    said.textContent = `${name} has access now.`
+    said.textContent = result
     showEmpty()
     const focused = next?.querySelector('button') ?? close
     focused.focus()
@@ -70,6 +80,14 @@ export async function showPairing(api) {
     said.textContent = 'All requests were refused.'
     showEmpty()
     close.focus()
+  }
+
+  /**
+   * @param {string} label
+   * @param {string} name
+   */
+  function createButton(label, name) {
+    return h('button', { class: 'quiet', type: 'button', 'aria-label': `${label}: ${name}` }, label)
   }
 
   function showEmpty() {
