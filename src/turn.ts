@@ -26,6 +26,7 @@ import type { TurnJournal } from './flows/turn/journal.ts'
 import type { ModelOutages } from './flows/turn/model-outages.ts'
 import {
   completedResult,
+  showsThinking,
   startTurnProgress,
   type TurnProgress,
   type TurnProgressDeps,
@@ -197,7 +198,8 @@ async function runModelTurn(
       maxIterations: turn.event.task?.maxIterations,
       isUnattended: !hasWaitingUser(turn.event),
       reasoningEffort: turn.settings.reasoning_effort,
-      showsThinking: turn.settings.show_reasoning === 'yes',
+      showsThinking:
+        delegated === undefined && showsThinking(deps.settings().display, turn.event.source.platform, turn.settings),
       outageSince: turn.outageSince,
       usedTokens: turn.usedTokens ?? 0,
       journal,

@@ -9,7 +9,7 @@ import type { AgentCommandDeps } from '../flows/agent-commands.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
 import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/command-dispatcher.ts'
 import { displaySettings } from '../flows/turn/config.ts'
-import { showsFooter } from '../flows/turn/output.ts'
+import { showsFooter, showsThinking } from '../flows/turn/output.ts'
 import type { RunAgentCommand } from '../flows/turn-access.ts'
 import type { Log } from '../lib/log.ts'
 import { type Redactor, toShortLine } from '../lib/redact.ts'
@@ -185,7 +185,13 @@ function composeCommandServices(
       const { toolProgress } = displaySettings(settings(), platform, chosen)
       const hasFooter = showsFooter(settings().display, platform, chosen)
       const permitsVerbose = settings().display.tool_progress_command
-      return { toolProgress, permitsVerbose, hasFooter, showsProgress: outbox.takesStatus(targetOf(source)) }
+      return {
+        toolProgress,
+        permitsVerbose,
+        hasFooter,
+        showsThinking: showsThinking(settings().display, platform, chosen),
+        showsProgress: outbox.takesStatus(targetOf(source)),
+      }
     },
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),

@@ -23,6 +23,7 @@ const modelAliases: readonly KeyAlias[] = [
 const tokenAliases: readonly KeyAlias[] = [{ from: 'platforms.slack.token', to: 'platforms.slack.bot_token' }]
 
 const sessionAliases: readonly KeyAlias[] = [
+  'filter_silence_narration',
   'quick_commands',
   'reset_triggers',
   'session_reset',
@@ -69,7 +70,6 @@ const plannedKeys = [
   'display.platforms.*.*',
   'fallback_model',
   'fallback_providers',
-  'filter_silence_narration',
   'gateway.*',
   'loop_watchdog',
   'max_concurrent_sessions',

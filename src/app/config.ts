@@ -53,6 +53,7 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
     { variable: 'HERMES_TIMEZONE', path: ['timezone'] },
     { variable: 'HERMES_EPHEMERAL_SYSTEM_PROMPT', path: ['agent', 'system_prompt'] },
     { variable: 'HERMES_PREFILL_MESSAGES_FILE', path: ['prefill_messages_file'] },
+    { variable: 'HERMES_FILTER_SILENCE_NARRATION', path: ['filter_silence_narration'] },
     { variable: 'DELEGATION_MAX_CONCURRENT_CHILDREN', path: ['delegation', 'max_concurrent_children'] },
     { variable: 'TERMINAL_ENV', path: ['terminal', 'backend'] },
     { variable: 'TERMINAL_CWD', path: ['terminal', 'cwd'] },

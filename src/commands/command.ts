@@ -142,6 +142,8 @@ export interface ConversationDisplay {
   readonly toolProgress: ToolProgressMode
   /** `display.tool_progress_command` */
   readonly permitsVerbose: boolean
+  /** Whether what the model thought is shown above its answer. */
+  readonly showsThinking: boolean
   readonly hasFooter: boolean
 }
 

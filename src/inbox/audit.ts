@@ -2,7 +2,7 @@
  * Checks the promise about accepted messages: each one ends in exactly one of answered, failed with a notice, intentionally
  * silent, or absorbed into a named turn that ends in one of these three. Reads only; what it cannot account for is a defect.
  */
-import { isSilence } from '../message/silence.ts'
+import { isSilence, isSilenceNarration } from '../message/silence.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { query, row, rows, type Transaction } from '../store/query.ts'
 import type { BusyMode, InboxState, TurnState } from '../store/schema.ts'
@@ -207,7 +207,7 @@ function classifyDone({ outcome, turn_id, turn_state }: AuditRow): Classificatio
   switch (status) {
     case 'done':
       if (text === '') return unaccounted('it was answered with an empty text')
-      if (isSilence(text)) return { ending: 'silent', reason: 'had nothing to report' }
+      if (isSilence(text) || isSilenceNarration(text)) return { ending: 'silent', reason: 'had nothing to report' }
       return { ending: 'answered', reason: 'was answered' }
     case 'failed':
       if (text === '') return unaccounted('it failed without a notice')

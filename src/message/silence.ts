@@ -13,6 +13,25 @@ export function isSilence(text: string): boolean {
   return silenceToken.test(text)
 }
 
+const maxNarrationChars = 64
+const narration = /^(?:[\s.…🔇]+|[\s*_~`([{]+(?:silent|silence|no\s+(?:reply|response))[\s.…)\]}*_~`]+)$/iu
+/** As far as such a text has been written. */
+const partialNarration =
+  /^[\s.…🔇*_~`([{]+(?:s(?:i(?:l(?:e(?:n(?:t|ce?)?)?)?)?)?|n(?:o(?:\s+r(?:e(?:p(?:ly?)?|s(?:p(?:o(?:n(?:se?)?)?)?)?)?)?)?)?)?[\s.…)\]}*_~`]*$/iu
+
+/**
+ * Whether a reply only says that it is silent, such as `*(silent)*`, `🔇`, `.` or `…` (contract §3.11,
+ * `filter_silence_narration`).
+ */
+export function isSilenceNarration(text: string): boolean {
+  return text.length <= maxNarrationChars && text.trim() !== '' && narration.test(text)
+}
+
+/** Whether more text may turn the beginning of a reply into one for which `isSilenceNarration` is true. */
+export function mayBecomeNarration(start: string): boolean {
+  return start.length <= maxNarrationChars && partialNarration.test(start)
+}
+
 /** The tokens in lower case and without blanks. */
 const compactTokens = ['[silent]', '[静默]', '[沉默]', 'silent', 'no_reply', 'noreply', '静默', '沉默']
 

@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../lib/errors.ts'
 import type { OutboundMessage, SendResult } from '../message/outbound.ts'
-import { mayBecomeSilence } from '../message/silence.ts'
+import { mayBecomeNarration, mayBecomeSilence } from '../message/silence.ts'
 import type { OutboxConfig } from './config.ts'
 import type { OutboxContext, Sender } from './context.ts'
 import type { Draft, DraftAddress, DraftOptions, Drafts } from './draft.ts'
@@ -255,6 +255,8 @@ async function showUpdate(state: DraftState): Promise<void> {
 
 /** A fast test for texts that can become the token of silence. */
 const silenceHint = /^\s*[[sn静沉]/i
+/** The same for texts that may only say that they are silent. */
+const narrationHint = /^\s*[.…🔇*_~`([{]/u
 
 /** Adapters that accept updates this often, ms, show a stream. The others edit a message. */
 const maxLiveIntervalMs = 100
@@ -285,7 +287,7 @@ function selectText(state: DraftState, sender: Sender): string | undefined {
   if (isNative ? state.shown === undefined : !registry.addresses.has(draftKey(state.options))) {
     // A page or a client that reads a stream shows every character. The threshold is for messages that are edited.
     const minChars = isLive(sender) ? 1 : threshold
-    if (text.trim().length < minChars || (silenceHint.test(text) && mayBecomeSilence(text))) return undefined
+    if (text.trim().length < minChars || mayStaySilent(text)) return undefined
     // A new message must not overtake earlier ones. The next update tries again.
     if (registry.isBusy(chat)) return undefined
   }
@@ -293,6 +295,10 @@ function selectText(state: DraftState, sender: Sender): string | undefined {
   const draftText = formatDraftText(text, context.limits(chat), drawsCursor ? '' : cursor)
   state.isFull = draftText.isFull
   return draftText.text === state.shown ? undefined : draftText.text
+}
+
+function mayStaySilent(text: string): boolean {
+  return (silenceHint.test(text) && mayBecomeSilence(text)) || (narrationHint.test(text) && mayBecomeNarration(text))
 }
 
 /**

@@ -1,6 +1,36 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isSilence } from '../../src/message/silence.ts'
+import { isSilence, isSilenceNarration, mayBecomeNarration } from '../../src/message/silence.ts'
+
+const narrations = ['*(silent)*', '🔇', '.', '…', '...', '_Silence._', '(no response)', '[ no reply ]', ' 🔇\n']
+
+test('a reply that only says that it is silent is recognized, and each of its beginnings', () => {
+  for (const text of narrations) {
+    assert.ok(isSilenceNarration(text), text)
+    const characters = [...text.trimStart()]
+    for (let length = 1; length <= characters.length; length++) {
+      const start = characters.slice(0, length).join('')
+      assert.ok(mayBecomeNarration(start), JSON.stringify(start))
+    }
+  }
+})
+
+test('an answer about silence, a list and a long row of dots are no silence', () => {
+  for (const text of [
+    '',
+    ' ',
+    'Silence',
+    'silent',
+    '(silently)',
+    '*(silent)* ok',
+    '- one',
+    '.env',
+    '. one',
+    '.'.repeat(65),
+  ])
+    assert.equal(isSilenceNarration(text), false, text)
+  for (const start of ['- o', '.e', '**Silver', '(sir', '*one']) assert.equal(mayBecomeNarration(start), false, start)
+})
 
 test('a reply that consists only of the token is silent, in any spelling', () => {
   for (const text of [

@@ -54,6 +54,33 @@ test('/reasoning show puts what the model thought above the answer, and only the
   assert.deepEqual(ends, ['answer one', 'answer two', 'answer three'])
 })
 
+test('display.show_reasoning shows thinking on one platform, until a conversation chooses otherwise', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { display: { platforms: { fake: { show_reasoning: true } } } },
+    replies: [{ text: '<think>first idea</think>\nanswer one' }, { text: '<think>second idea</think>\nanswer two' }],
+  })
+  await gateway.say('one')
+  assert.match((await gateway.waitForReply('answer one')).text, /first idea\n\nanswer one$/)
+  assert.match(await runCommand(gateway, '/reasoning'), /shown/)
+  await runCommand(gateway, '/reasoning hide')
+  assert.match(await runCommand(gateway, '/reasoning'), /hidden/)
+  await gateway.say('two')
+  assert.equal((await gateway.waitForReply('answer two')).text, 'answer two')
+})
+
+test('a reply that only says that it is silent is dropped for a bot, and not for a person', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { platforms: { fake: { allow_bots: 'all' } } },
+    model: ({ lastUserText }) => ({ text: /beep|what/.test(lastUserText) ? '*(silent)*' : 'answer' }),
+  })
+  await gateway.say('beep', { user: 'machine', chat: 'room', chatType: 'group', isBot: true })
+  await gateway.say('hello', { user: 'machine', chat: 'room', chatType: 'group', isBot: true })
+  await gateway.waitForReply('answer', 'room')
+  assert.deepEqual(gateway.replies('room').map(String), ['answer'])
+  await gateway.say('what', { chat: 'mine' })
+  await gateway.waitForReply('*(silent)*', 'mine')
+})
+
 test('/personality takes effect with the next conversation, after the text of SOUL.md', async (t) => {
   const gateway = await startTestGateway(t, {
     config: {

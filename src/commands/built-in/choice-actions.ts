@@ -7,9 +7,10 @@ import type { CommandContext, CommandServices } from '../command.ts'
 const efforts: ReadonlySet<string> = new Set(reasoningEfforts)
 const reasoningUsage = `Write \`/reasoning\` with one of ${[...efforts].join(', ')}, \`reset\`, \`show\` or \`hide\`.`
 
-export async function reasoning({ sessionKey, args }: CommandContext, services: CommandServices): Promise<string> {
+export async function reasoning(context: CommandContext, services: CommandServices): Promise<string> {
+  const { sessionKey, args } = context
   const word = args.trim().toLowerCase()
-  if (word === '') return describeReasoning(sessionKey, services)
+  if (word === '') return describeReasoning(context, services)
   if (efforts.has(word)) {
     await services.changeSetting(sessionKey, 'reasoning_effort', word)
     return `From the next message on, the model reasons with the effort **${word}** in this conversation, if it has such a setting.`
@@ -24,19 +25,21 @@ export async function reasoning({ sessionKey, args }: CommandContext, services: 
         ? 'From the next message on, I show what the model thought above my answer, where the model tells it.'
         : `I will show what the model thought, but the provider ${services.gatewayStatus().provider} does not tell it.`
     case 'hide':
-      await services.changeSetting(sessionKey, 'show_reasoning', null)
+      await services.changeSetting(sessionKey, 'show_reasoning', 'no')
       return 'I show answers only.'
     default:
       return reasoningUsage
   }
 }
 
-async function describeReasoning(key: CommandContext['sessionKey'], services: CommandServices): Promise<string> {
-  const { reasoning_effort: chosen, show_reasoning: shown } = await services.settings(key)
+async function describeReasoning({ sessionKey, source }: CommandContext, services: CommandServices): Promise<string> {
+  const settings = await services.settings(sessionKey)
+  const { reasoning_effort: chosen } = settings
+  const { showsThinking } = services.display(source, settings)
   const { reasoningEffort } = services.choices()
   const configured = reasoningEffort ?? 'the default of the model'
   const effort = chosen === undefined ? `${configured} (configured)` : `${chosen} (chosen here)`
-  return `**Effort** ${effort}  \n**Thinking** ${shown === 'yes' ? 'shown' : 'hidden'}\n\n${reasoningUsage}`
+  return `**Effort** ${effort}  \n**Thinking** ${showsThinking ? 'shown' : 'hidden'}\n\n${reasoningUsage}`
 }
 
 const noPersonality: ReadonlySet<string> = new Set(['none', 'default', 'reset'])

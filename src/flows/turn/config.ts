@@ -14,7 +14,9 @@ const keys = {
   interim_assistant_messages: z.boolean(),
   tool_progress: z.enum([...toolProgressModes, 'log']),
   tool_progress_grouping: z.enum(['accumulate', 'separate']),
+  tool_preview_length: z.int().min(0).max(500),
   cleanup_progress: z.boolean(),
+  show_reasoning: z.boolean(),
   long_running_notifications: z.boolean(),
 }
 
@@ -86,12 +88,22 @@ export const displayConfig = {
         .boolean()
         .default(false)
         .describe('Permits `/verbose`, which changes `tool_progress` for one conversation.'),
+      tool_preview_length: keys.tool_preview_length
+        .default(0)
+        .describe(
+          'The longest text, in characters, that a line about a tool shows of what the tool works on. 0: 60 characters, and 150 with `verbose`.',
+        ),
       cleanup_progress: keys.cleanup_progress
         .default(false)
         .describe('Removes the messages about tools when the turn ends, on platforms that can remove messages.'),
       long_running_notifications: keys.long_running_notifications
         .default(true)
         .describe('Says in the chat what a turn is doing when it takes longer than `agent.gateway_notify_interval`.'),
+      show_reasoning: keys.show_reasoning
+        .default(false)
+        .describe(
+          'Shows what the model thought above its answer, where the provider tells it. `/reasoning show` and `hide` choose for one conversation.',
+        ),
       runtime_footer: z
         .object({
           enabled: footer.enabled
@@ -111,7 +123,9 @@ export const displayConfig = {
             interim_assistant_messages: keys.interim_assistant_messages.optional(),
             tool_progress: keys.tool_progress.optional(),
             tool_progress_grouping: keys.tool_progress_grouping.optional(),
+            tool_preview_length: keys.tool_preview_length.optional(),
             cleanup_progress: keys.cleanup_progress.optional(),
+            show_reasoning: keys.show_reasoning.optional(),
             long_running_notifications: keys.long_running_notifications.optional(),
             runtime_footer: z
               .object({ enabled: footer.enabled.optional(), fields: footer.fields.optional() })
@@ -122,6 +136,12 @@ export const displayConfig = {
         .describe('The same keys for one platform, for example `display.platforms.telegram`.'),
     })
     .prefault({}),
+  filter_silence_narration: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Drops a reply that only says that it is silent, such as `*(silent)*`, `🔇`, `.` or `…`, to another bot and of a task. A person who wrote gets it as it is, because no answer would look like a lost one.',
+    ),
 } as const
 
 export type DisplayConfig = ConfigOf<typeof displayConfig>
@@ -131,6 +151,8 @@ export interface DisplaySettings {
   readonly interimMessages: boolean
   readonly toolProgress: ToolProgressMode
   readonly grouping: 'accumulate' | 'separate'
+  /** Characters; 0 for the lengths of the mode. */
+  readonly previewLength: number
   readonly cleansUp: boolean
   readonly longRunningNotifications: boolean
   /** The parts of the line below an answer, where there is one. */
@@ -149,6 +171,7 @@ export function displaySettings(
     interimMessages: own.interim_assistant_messages ?? display.interim_assistant_messages,
     toolProgress: toolProgressModes.find((mode) => mode === (chosenProgress ?? configured)) ?? 'off',
     grouping: own.tool_progress_grouping ?? display.tool_progress_grouping,
+    previewLength: own.tool_preview_length ?? display.tool_preview_length,
     cleansUp: own.cleanup_progress ?? display.cleanup_progress,
     longRunningNotifications: own.long_running_notifications ?? display.long_running_notifications,
     footerFields: own.runtime_footer?.fields ?? display.runtime_footer.fields,

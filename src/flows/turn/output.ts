@@ -14,7 +14,7 @@ import { linkAbortSignal } from '../../lib/timers.ts'
 import { type BackgroundTask, hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import type { HookEventListener } from '../../message/hook-events.ts'
 import type { SessionKey } from '../../message/ids.ts'
-import { isSilence } from '../../message/silence.ts'
+import { isSilence, isSilenceNarration } from '../../message/silence.ts'
 import { type SessionSource, type Target, targetOf } from '../../message/source.ts'
 import type { Usage } from '../../message/transcript.ts'
 import type { CutOffReason, TurnStatus } from '../../message/turn-result.ts'
@@ -147,7 +147,11 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
     },
     async prepareReply(result) {
       const address = (await draft?.close()) ?? null
-      const built = buildReply(turn, result, address, draft?.wasShown() === true)
+      const built = buildReply(turn, result, {
+        draft: address,
+        wasShown: draft?.wasShown() === true,
+        filtersNarration: deps.settings().filter_silence_narration,
+      })
       const footer = await footerOf(deps, turn, result, startedAt)
       const reply = footer === '' ? built : { ...built, text: `${built.text}${footer}` }
       // The key of a text that was sent before tool calls, so that it is not sent again.
@@ -237,6 +241,15 @@ export function showsFooter(
   { footer: chosen }: SessionSettings,
 ): boolean {
   return chosen === undefined ? (platforms[platform]?.runtime_footer?.enabled ?? footer.enabled) : chosen === 'on'
+}
+
+/** Whether the thinking of the model is shown; decided as for the footer. */
+export function showsThinking(
+  { show_reasoning: configured, platforms }: DisplayConfig['display'],
+  platform: string,
+  { show_reasoning: chosen }: SessionSettings,
+): boolean {
+  return chosen === undefined ? (platforms[platform]?.show_reasoning ?? configured) : chosen === 'yes'
 }
 
 /** '' where none is shown. Never rejects. */
@@ -356,9 +369,17 @@ function toInterimReply(
   }
 }
 
+interface ReplyOptions {
+  readonly draft: DraftAddress | null
+  /** The chat has shown a part of the reply. */
+  readonly wasShown: boolean
+  readonly filtersNarration: boolean
+}
+
 /** The reply that ends a turn. A blank text sends nothing. */
-function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | null, wasShown: boolean): Reply {
+function buildReply(turn: Turn, content: ReplyContent, options: ReplyOptions): Reply {
   const { event } = turn
+  const { draft, filtersNarration } = options
   const { task, messageId } = event
   return {
     key: `turn:${turn.id}`,
@@ -367,7 +388,7 @@ function buildReply(turn: Turn, content: ReplyContent, draft: DraftAddress | nul
     turnId: turn.id,
     authority: turn.authority,
     kind: content.notice ? 'notice' : 'reply',
-    text: task === undefined ? replyText(content, wasShown) : taskReplyText(task, event, content),
+    text: task === undefined ? replyTo(event, content, options) : taskReplyText(task, event, content, filtersNarration),
     ...(task === undefined ? {} : { isUnsolicited: true }),
     ...(messageId === undefined ? {} : { replyTo: messageId }),
     ...(draft === null ? {} : { draft }),
@@ -387,12 +408,28 @@ function replyText({ state, text, cutOff }: ReplyContent, wasShown: boolean): st
   return state === 'stopped' && text === '' && wasShown ? stoppedMark : text
 }
 
+/** Two bots would answer the silence of each other. A draft that was shown cannot be taken back. */
+function replyTo(
+  { source }: MessageEvent,
+  content: ReplyContent,
+  { wasShown, filtersNarration }: ReplyOptions,
+): string {
+  const isDropped = source.isBot === true && !wasShown && filtersNarration && isSilenceNarration(content.text)
+  return isDropped ? '' : replyText(content, wasShown)
+}
+
 /** A failure names the task, because no user followed it. */
-function taskReplyText(task: BackgroundTask, { source }: MessageEvent, { state, text, notice }: ReplyContent): string {
+function taskReplyText(
+  task: BackgroundTask,
+  { source }: MessageEvent,
+  { state, text, notice }: ReplyContent,
+  filtersNarration: boolean,
+): string {
   if (task.deliver === null || text === '') return ''
   if (notice || state !== 'done') {
     return `⚠️ A background task (${toMarkdownLabel(source.userName ?? 'unnamed')}, ${task.id}) was not completed.\n\n${text}`
   }
-  if (task.isRequested !== true) return isSilence(text) ? '' : text
-  return `✅ Background task complete (\`${task.id}\`)\n\n${isSilence(text) ? 'There is nothing to report.' : text}`
+  const isSilent = isSilence(text) || (filtersNarration && isSilenceNarration(text))
+  if (task.isRequested !== true) return isSilent ? '' : text
+  return `✅ Background task complete (\`${task.id}\`)\n\n${isSilent ? 'There is nothing to report.' : text}`
 }

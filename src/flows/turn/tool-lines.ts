@@ -42,11 +42,19 @@ const maxDetailChars = 60
 const maxVerboseLines = 5
 const maxVerboseChars = 150
 
-/** @param redact takes secrets out of a text */
-export function createToolLines(mode: Exclude<ToolProgressMode, 'off'>, redact: (text: string) => string): ToolLines {
+/**
+ * @param redact takes secrets out of a text
+ * @param previewLength `display.tool_preview_length`
+ */
+export function createToolLines(
+  mode: Exclude<ToolProgressMode, 'off'>,
+  redact: (text: string) => string,
+  previewLength = 0,
+): ToolLines {
   const lines: Line[] = []
   const isVerbose = mode === 'verbose'
-  const shorten = (text: string) => toShortLine(text, isVerbose ? maxVerboseChars : maxDetailChars, redact)
+  const maxChars = previewLength > 0 ? previewLength : isVerbose ? maxVerboseChars : maxDetailChars
+  const shorten = (text: string) => toShortLine(text, maxChars, redact)
 
   return {
     start({ callId, tool, label, arguments: args }) {

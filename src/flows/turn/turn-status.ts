@@ -12,7 +12,7 @@ import { createToolLines, formatCode, formatTool, type StartedTool, type ToolLin
 
 export interface TurnStatusDeps {
   readonly outbox: Pick<Outbox, 'openStatus' | 'leftStatuses'>
-  readonly settings: Pick<DisplaySettings, 'toolProgress' | 'grouping' | 'cleansUp'>
+  readonly settings: Pick<DisplaySettings, 'toolProgress' | 'grouping' | 'previewLength' | 'cleansUp'>
   readonly target: Target
   readonly turnId: string
   /** Takes secrets out of a text. */
@@ -93,7 +93,7 @@ interface ToolMessage {
 
 /** Undefined where tools are not shown. */
 function createToolMessages(
-  { toolProgress: mode, grouping, cleansUp }: TurnStatusDeps['settings'],
+  { toolProgress: mode, grouping, previewLength, cleansUp }: TurnStatusDeps['settings'],
   redact: (text: string) => string,
   open: () => LazyStatus,
 ) {
@@ -110,7 +110,7 @@ function createToolMessages(
   return {
     started(tool: StartedTool): void {
       if (current === undefined || isSeparate) {
-        current = { lines: createToolLines(mode, redact), message: open() }
+        current = { lines: createToolLines(mode, redact, previewLength), message: open() }
         messages.push(current)
       }
       current.lines.start(tool)

@@ -14,7 +14,7 @@ function openDisplay(t: TestContext, settings: Partial<DisplaySettings> = {}, ca
   const bench = openOutbox(t, capabilities)
   const display = createTurnStatusDisplay({
     outbox: bench.outbox,
-    settings: { toolProgress: 'all', grouping: 'accumulate', cleansUp: false, ...settings },
+    settings: { toolProgress: 'all', grouping: 'accumulate', previewLength: 0, cleansUp: false, ...settings },
     target,
     turnId: 'turn-1',
     redact,
@@ -127,7 +127,7 @@ test('a resumed turn ends the messages of the attempt before it', async (t) => {
   await later.outbox.recover()
   const display = createTurnStatusDisplay({
     outbox: later.outbox,
-    settings: { toolProgress: 'all', grouping: 'accumulate', cleansUp: false },
+    settings: { toolProgress: 'all', grouping: 'accumulate', previewLength: 0, cleansUp: false },
     target,
     turnId: 'turn-1',
     redact,
@@ -136,4 +136,15 @@ test('a resumed turn ends the messages of the attempt before it', async (t) => {
   display.toolStarted(call('2'))
   for (let turn = 0; turn < 4; turn += 1) await first.advance(1_000)
   assert.deepEqual(first.shown(), ['↻ The gateway restarted here.', '⏳ **terminal** `run 2`'])
+})
+
+test('a line about a tool is as long as the configuration says', () => {
+  const lengthOf = (mode: 'all' | 'verbose', configured: number) => {
+    const lines = createToolLines(mode, (text) => text, configured)
+    lines.start({ callId: '1', tool: 'terminal', label: 'x'.repeat(600), arguments: '{}' })
+    return [...lines.text()].filter((character) => character === 'x').length
+  }
+  assert.ok(lengthOf('all', 20) <= 20 && lengthOf('verbose', 20) <= 20)
+  assert.ok(lengthOf('all', 0) <= 60 && lengthOf('all', 0) > 50)
+  assert.ok(lengthOf('all', 500) > 480)
 })
