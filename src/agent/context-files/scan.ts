@@ -7,8 +7,8 @@ import { type ScanPattern, type ScanScope, scanPatterns, scanScopes } from './sc
 
 export type { ScanScope } from './scan-patterns.ts'
 
-/** The rest of a longer text is not scanned. Callers cut texts to less. */
-export const maxScannedChars = 65_536
+/** The rest of a longer text is not scanned. No file of a prompt, of a skill or of the memory may be longer. */
+export const maxScannedChars = 1_048_576
 
 /**
  * Returns the ids of what was found, each once, in the order of the contract: `prompt_injection` …, then

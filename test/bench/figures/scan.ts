@@ -1,7 +1,7 @@
 /**
  * The scan of context files: what it finds in the corpora, and its time for the longest text.
  */
-import { maxScannedChars, scan } from '../../../src/agent/context-files/scan.ts'
+import { scan } from '../../../src/agent/context-files/scan.ts'
 import { harmlessTexts } from '../../agent/context-files/harmless-corpus.ts'
 import { measureScan } from '../../agent/context-files/measure-scan.ts'
 import type { Figure } from '../figure.ts'
@@ -12,7 +12,7 @@ export const scanFigure: Figure = {
   about: 'what the scan of context files finds, and its time',
   measure: async () => {
     const { attacks, harmless, manuals } = measureScan()
-    const text = harmlessTexts.join('\n\n').repeat(20).slice(0, maxScannedChars)
+    const text = harmlessTexts.join('\n\n').repeat(20).slice(0, 65_536)
     const times = Array.from({ length: 25 }, () => {
       const begun = process.cpuUsage().user
       scan(text, 'strict')
