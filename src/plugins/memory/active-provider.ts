@@ -1,11 +1,18 @@
 /**
  * Selects the memory provider in use among the registered ones: the one that the configuration names, if it is available.
  */
+import { withTimeout } from '../../lib/timers.ts'
 import type { Registration } from '../../middleware/contract.ts'
 import type { MemoryProvider } from '../memory-provider.ts'
 import type { PluginMemory } from '../plugin-memory.ts'
 import { createMemoryConversations, type MemoryConversations } from './memory-conversations.ts'
-import { checkProvider, createProviderCalls, type ProviderCalls, type ProviderCallsDeps } from './provider-calls.ts'
+import {
+  checkProvider,
+  createProviderCalls,
+  type ProviderCalls,
+  type ProviderCallsDeps,
+  recallLimitMs,
+} from './provider-calls.ts'
 import { type ProviderToolsDeps, registerProviderTools } from './provider-tools.ts'
 import { toMemoryBlock } from './recalled-text.ts'
 
@@ -102,9 +109,13 @@ export function createActiveProvider(deps: ActiveProviderDeps): ActiveProviders 
 
 function activate(deps: ActiveProviderDeps, found: RegisteredProvider, schemas: unknown): ActiveProvider {
   const { owner, provider, calls } = found
-  const conversations = createMemoryConversations(deps.home, async (context) => {
-    if (!calls.has('initialize')) return true
-    return (await calls.call('initialize', () => provider.initialize?.(context.sessionId, context))).ok
+  const conversations = createMemoryConversations({
+    hermesHome: deps.home,
+    async initialize(context) {
+      if (!calls.has('initialize')) return true
+      return (await calls.call('initialize', () => provider.initialize?.(context.sessionId, context))).ok
+    },
+    waitForSwitch: (switching) => waitForSwitch(deps, owner, switching),
   })
   const contextOf = (sessionId: string) => conversations.ofSession(sessionId)?.context
   const toolDeps = { tools: deps.tools, log: deps.log, sleep: deps.sleep, redact: deps.redact, contextOf }
@@ -114,6 +125,22 @@ function activate(deps: ActiveProviderDeps, found: RegisteredProvider, schemas: 
     'the memory provider is in use',
   )
   return { ...found, conversations, tools }
+}
+
+/** A turn waits for it, behind calls that may take minutes. */
+async function waitForSwitch(
+  { log, sleep, timeoutMs }: ActiveProviderDeps,
+  owner: string,
+  switching: Promise<void>,
+): Promise<boolean> {
+  const { done } = await withTimeout(switching, recallLimitMs(timeoutMs()), undefined, sleep)
+  if (!done) {
+    log.warn(
+      { event: 'plugin.memory_switch_slow', plugin: owner },
+      'the memory provider still works for the session before; a step of the turn goes on without it',
+    )
+  }
+  return done
 }
 
 async function checkAvailability({ provider, calls }: RegisteredProvider): Promise<{ readonly problem?: string }> {

@@ -17,8 +17,16 @@ export interface MemoryConversation {
 }
 
 export interface MemoryConversations {
-  /** Initializes the provider with the first call for this person in this conversation, and again after a failure. */
+  /**
+   * Initializes the provider with the first call for this person in this conversation, and again after a failure. A change of the
+   * session that was not delivered yet is waited for; undefined when that takes too long.
+   */
   open(owner: MemoryOwner): Promise<MemoryConversation | undefined>
+  /**
+   * The context of calls that wait in the queue of the conversation, in front of a change of the session or behind it. It waits for
+   * no change, because the change waits for the queue. The session is that of the call, also when the conversation has another now.
+   */
+  openQueued(owner: MemoryOwner): Promise<MemoryContext | undefined>
   /** All people of the conversation. */
   ofKey(sessionKey: string): readonly MemoryConversation[]
   /** The conversation whose turn runs in the session. */
@@ -32,11 +40,19 @@ export interface MemoryConversations {
 /** Conversations that are remembered; the provider is initialized again for others. */
 const maxConversations = 500
 
-/** @param initialize resolves with whether it succeeded; never rejects */
-export function createMemoryConversations(
-  hermesHome: string,
-  initialize: (context: MemoryContext) => Promise<boolean>,
-): MemoryConversations {
+export interface MemoryConversationsDeps {
+  readonly hermesHome: string
+  /** Resolves with whether it succeeded. Never rejects. */
+  initialize(context: MemoryContext): Promise<boolean>
+  /** Resolves with whether the change was delivered in time. Never rejects. */
+  waitForSwitch(switching: Promise<void>): Promise<boolean>
+}
+
+export function createMemoryConversations({
+  hermesHome,
+  initialize,
+  waitForSwitch,
+}: MemoryConversationsDeps): MemoryConversations {
   const byKey = createLruCache<Map<string, MemoryConversation>>(maxConversations)
   const bySession = createLruCache<MemoryConversation>(maxConversations)
   const commandLineKeys = new Set<string>()
@@ -53,18 +69,27 @@ export function createMemoryConversations(
     return conversation
   }
 
+  async function whenReady(owner: MemoryOwner, conversation: MemoryConversation) {
+    if (await conversation.ready) return conversation
+    // The next turn tries again.
+    const people = byKey.get(owner.sessionKey)
+    if (people?.get(owner.userId) === conversation) people.delete(owner.userId)
+    return undefined
+  }
+
+  const find = ({ sessionKey, userId }: MemoryOwner) => byKey.get(sessionKey)?.get(userId)
   const ofKey = (sessionKey: string) => [...(byKey.get(sessionKey)?.values() ?? [])]
   return {
     async open(owner) {
-      const known = byKey.get(owner.sessionKey)?.get(owner.userId)
-      await known?.switching
-      const isCurrent = known !== undefined && known.context.sessionId === owner.sessionId
-      const conversation = isCurrent ? known : create(owner)
-      if (await conversation.ready) return conversation
-      // The next turn tries again.
-      const people = byKey.get(owner.sessionKey)
-      if (people?.get(owner.userId) === conversation) people.delete(owner.userId)
-      return undefined
+      const switching = find(owner)?.switching
+      if (switching !== undefined && !(await waitForSwitch(switching))) return undefined
+      // Another call may have opened it meanwhile.
+      const known = find(owner)
+      return await whenReady(owner, known?.context.sessionId === owner.sessionId ? known : create(owner))
+    },
+    async openQueued(owner) {
+      const conversation = await whenReady(owner, find(owner) ?? create(owner))
+      return conversation && { ...conversation.context, sessionId: owner.sessionId }
     },
     ofKey,
     ofSession: (sessionId) => bySession.get(sessionId),

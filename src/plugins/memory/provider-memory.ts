@@ -73,7 +73,7 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
       const user = deps.redact(userMessage)
       push(turn.sessionKey, used.owner, async () => {
         const { provider, calls } = used
-        const context = (await used.conversations.open(ownerOf(turn)))?.context
+        const context = await used.conversations.openQueued(ownerOf(turn))
         if (context === undefined) return
         const sync = syncContextOf(context, history, deps.redact)
         await calls.call('syncTurn', () => provider.syncTurn?.(user, deps.redact(response), sync))
@@ -86,7 +86,7 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
       if (used?.calls.has('onDelegation') !== true) return
       const [task, text] = [deps.redact(goal), deps.redact(result)]
       push(parent.sessionKey, used.owner, async () => {
-        const context = (await used.conversations.open(ownerOf(parent)))?.context
+        const context = await used.conversations.openQueued(ownerOf(parent))
         if (context === undefined) return
         const about = { ...context, childSessionId }
         await used.calls.call('onDelegation', () => used.provider.onDelegation?.(task, text, about))
@@ -105,23 +105,29 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
       const known = used.conversations.ofKey(replacement.sessionKey)
       const done = Promise.withResolvers<void>()
       for (const conversation of known) conversation.switching = done.promise
+      const delivered = () => {
+        // A later change may already wait.
+        for (const conversation of known)
+          if (conversation.switching === done.promise) conversation.switching = undefined
+        done.resolve()
+      }
       const isQueued = push(replacement.sessionKey, used.owner, async () => {
         try {
           await replaceSession(deps, used, replacement)
         } catch (error) {
           logUnread(deps, used.owner, replacement.oldSessionId, error)
         } finally {
-          done.resolve()
+          delivered()
         }
       })
-      if (!isQueued) done.resolve()
+      if (!isQueued) delivered()
     },
 
     memoryWritten({ action, target, content, metadata = {} }, owner) {
       const used = owner.role === 'guest' ? undefined : current()
       if (used?.calls.has('onMemoryWrite') !== true) return
       push(owner.sessionKey, used.owner, async () => {
-        const context = (await used.conversations.open(owner))?.context
+        const context = await used.conversations.openQueued(owner)
         if (context === undefined) return
         const about = { ...context, metadata: redactStrings(metadata, deps.redact) }
         const text = deps.redact(content)
@@ -175,19 +181,17 @@ async function replaceSession(
 ): Promise<void> {
   const reset = reason === 'new' || reason === 'daily' || reason === 'idle'
   const endsOne = reset && oldSessionId !== null && calls.has('onSessionEnd')
-  const known = conversations.ofKey(owner.sessionKey)
   // The gateway may have started since the last turn of the session that ends.
-  const opened =
-    known.length > 0 || !endsOne ? known : [await conversations.open({ ...owner, sessionId: oldSessionId })]
+  if (endsOne && conversations.ofKey(owner.sessionKey).length === 0)
+    await conversations.openQueued({ ...owner, sessionId: oldSessionId })
+  const opened = conversations.ofKey(owner.sessionKey)
   const messages = endsOne && opened.length > 0 ? redactMessages(await readMessages(oldSessionId), redact) : []
   const change = { parentSessionId: reset ? '' : (oldSessionId ?? ''), reset, rewound: reason === 'undo', reason }
   for (const conversation of opened) {
-    if (conversation === undefined) continue
     const before = conversation.context
     if (messages.length > 0) await calls.call('onSessionEnd', () => provider.onSessionEnd?.(messages, before))
     const parentSessionId = oldSessionId === newSessionId ? before.parentSessionId : change.parentSessionId
     conversation.context = { ...before, sessionId: newSessionId, parentSessionId }
-    conversation.switching = undefined
     await calls.call('onSessionSwitch', () => provider.onSessionSwitch?.(newSessionId, change, conversation.context))
   }
 }
