@@ -48,7 +48,7 @@ export async function chat(context: CliContext, options: ChatOptions): Promise<v
     const endpoint = await openEndpoint(context)
     try {
       const toolsets =
-        options.toolsets === undefined ? undefined : await readToolsets(options.toolsets, endpoint, context)
+        options.toolsets === undefined ? undefined : await readToolsets(options.toolsets, endpoint, context, session)
       const client = createChatClient({
         baseUrl: endpoint.url,
         token: endpoint.token,
@@ -96,7 +96,12 @@ async function openEndpoint(context: CliContext): Promise<ChatEndpoint> {
 }
 
 /** Throws `cli/usage`, `cli/not-found`. */
-async function readToolsets(text: string, { url, token }: ChatEndpoint, context: CliContext): Promise<string[]> {
+async function readToolsets(
+  text: string,
+  { url, token }: ChatEndpoint,
+  context: CliContext,
+  session: string | undefined,
+): Promise<string[]> {
   const names = text
     .split(',')
     .map((name) => name.trim())
@@ -104,7 +109,14 @@ async function readToolsets(text: string, { url, token }: ChatEndpoint, context:
   if (names.length === 0) throw new HermesError('cli/usage', '--toolsets names no toolset.')
   const { assertToolsetsExist, fetchTools } = await import('./known-toolsets.ts')
   const { config } = await readSettings(context)
-  assertToolsetsExist(names, await fetchTools(url, token), config.current().custom_toolsets)
+  const tools = await fetchTools(url, token)
+  const { custom_toolsets: custom } = config.current()
+  assertToolsetsExist(names, tools, custom)
+  if (session !== undefined) {
+    const { selectTools } = await import('../agent/toolsets/select-tools.ts')
+    const { assertToolsKept } = await import('./frozen-tools.ts')
+    assertToolsKept(context, session, selectTools(names, tools, custom))
+  }
   return names
 }
 

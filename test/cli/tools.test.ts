@@ -70,6 +70,17 @@ test('a mistyped toolset or platform is refused with the most similar name', asy
   assert.equal(readFileSync(join(root, 'config.yaml'), 'utf8'), before)
 })
 
+test('hermes chat refuses a list of toolsets for a conversation that began with more tools', async (t) => {
+  const { root } = homeWith(t)
+  const ask = (text: string, ...more: readonly string[]) =>
+    runInProcess(root, ['chat', '-q', text, '--session', 'desk', '--toolsets', ...more])
+  assert.equal((await ask('Reply exactly ok', 'todo,file')).code, 0)
+  assertFailed(await ask('Reply exactly ok', 'todo'), 'cli/usage', 'read_file', '/new')
+  const more = await ask('/new', 'file,todo,terminal')
+  assert.deepEqual([more.code, more.stderr.includes(': process, terminal\n')], [0, true])
+  assert.equal((await ask('Reply exactly ok', 'todo')).code, 0)
+})
+
 test('a conversation keeps the tools with which it began, also after a change of the configuration and a restart', async (t) => {
   const offeredOnFake = (...list: readonly string[]) => ({ platform_toolsets: { fake: list } })
   const gateway = await startTestGateway(t, { config: offeredOnFake('todo', 'file', '-patch', 'nonsense') })
