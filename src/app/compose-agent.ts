@@ -329,7 +329,7 @@ function composeAgentServices(
       : {}),
     async openRecall() {
       const { createSessionRecall } = await import('../flows/session-recall.ts')
-      return createSessionRecall(options.home.databaseFile)
+      return createSessionRecall(options.home.databaseFile, context.store)
     },
     attachmentsOf: (turnId) => context.store.run(() => findAttachmentPaths(turnId)),
     onSandbox: (sandbox) => {

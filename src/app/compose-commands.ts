@@ -86,7 +86,7 @@ function lazyVisibleSessions(database: string): () => Promise<VisibleSessions> {
 }
 
 function composeAgentCommands(
-  { log }: AppContext,
+  { log, store }: AppContext,
   { commands, hooks, outbox }: Core,
   {
     services,
@@ -103,6 +103,7 @@ function composeAgentCommands(
       runSlashCommand: (definition, command) => definition.run(command, services),
       refuse,
       async readSessions(request, stop) {
+        if (request.words !== undefined) await (await import('../store/search-index.ts')).indexNewMessages(store)
         const rows = await list(request, stop)
         return rows.map((row) => ({ ...row, text: toShortLine(row.text, maxRowChars, outbox.withhold) }))
       },

@@ -4,8 +4,10 @@
  */
 import type { SessionRecall } from '../agent/tools/tool.ts'
 import { hasWaitingUser } from '../message/event.ts'
+import { indexNewMessages } from '../store/search-index.ts'
 import { createRecall } from '../store/sqlite/recall.ts'
 import type { SessionScope } from '../store/sqlite/visible-sessions.ts'
+import type { Store } from '../store/store.ts'
 import { sessionScopeOf } from './session-scope.ts'
 import type { Turn } from './turn/claim.ts'
 
@@ -15,12 +17,14 @@ export interface SessionRecallService {
   forTurn(turn: RecallingTurn): SessionRecall
 }
 
-/** @param database the path of the database */
-export function createSessionRecall(database: string): SessionRecallService {
+/** @param database the path of the database of the store */
+export function createSessionRecall(database: string, store: Pick<Store, 'run'>): SessionRecallService {
   const recall = createRecall(database)
   return {
-    forTurn: (turn) => (request, signal) =>
-      recall.read({ ...request, scope: recallScopeOf(turn), current: turn.sessionId }, signal),
+    forTurn: (turn) => async (request, signal) => {
+      if (request.kind === 'discover') await indexNewMessages(store)
+      return await recall.read({ ...request, scope: recallScopeOf(turn), current: turn.sessionId }, signal)
+    },
   }
 }
 

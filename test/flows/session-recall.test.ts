@@ -51,7 +51,7 @@ async function library(t: TestContext) {
       yield* appendMessage({ sessionId: key, turnId: null, ord: 0, message }, 1)
     }
   })
-  const service = createSessionRecall(path)
+  const service = createSessionRecall(path, store)
   const signal = new AbortController().signal
   const discover = { kind: 'discover', query: 'tulips', roles: 'user', sort: 'newest', limit: 10 } as const
   return {
@@ -111,4 +111,28 @@ test('a program that may stand for many people reads the session that it names, 
   const program = { ...turn, event: { ...turn.event, metadata: { attended: 'no' } } }
   assert.deepEqual(recallScopeOf(program), { sessionKey: 'fake:dm:api' })
   assert.notEqual(recallScopeOf(turn).direct, undefined)
+})
+
+test('what was said a moment ago is found, although the index of the search is behind', async (t) => {
+  const { store, path } = openStore(t)
+  const { sessionKey: key, event } = turnOf('alice')
+  const start = { key, source: JSON.stringify(event.source), platform: 'fake', userId: '', now: 1 }
+  await store.run(function* () {
+    yield* startNewSession({ ...start, newSessionId: 'earlier' }, 'earlier')
+    for (let ord = 0; ord < 45; ord++) {
+      const message = { role: 'user', content: ord === 44 ? 'plant tulips' : `line ${ord}` } as const
+      yield* appendMessage({ sessionId: 'earlier', turnId: 'no reply has been sent', ord, message }, 1)
+    }
+  })
+  const recall = createSessionRecall(path, store).forTurn(turnOf('alice'))
+  const discover = { kind: 'discover', roles: 'user', sort: 'newest', limit: 10 } as const
+  for (const query of ['line', 'tulips']) {
+    const found = await recall({ ...discover, query }, new AbortController().signal)
+    assert.ok(found.kind === 'discover')
+    assert.deepEqual(
+      found.results.map(({ session }) => session),
+      ['earlier'],
+      query,
+    )
+  }
 })

@@ -18,7 +18,7 @@ async function recalled(gateway: TestGateway, options: { user: string; chat: str
 
 test('the agent finds what was said before /new, and a group is told nothing that a person wrote to it alone', async (t) => {
   const gateway = await startTestGateway(t, {
-    config: { group_sessions_per_user: false },
+    config: { group_sessions_per_user: false, roles: { members: ['fake:ada'] } },
     model: (request) => {
       if (hasResult(request)) return { text: 'recalled' }
       if (!request.lastUserText.includes('recall it')) return { text: 'noted' }
@@ -28,7 +28,7 @@ test('the agent finds what was said before /new, and a group is told nothing tha
   const say = async (text: string, options: { user: string; chat: string }) => {
     await gateway.say(text, options)
     await gateway.waitForReply('noted', options.chat)
-    await runCommand(gateway, '/new', options)
+    assert.match(await runCommand(gateway, '/new', options), /New conversation/)
   }
   const inRoom = (user: string) => ({ ...room, user })
   await say('tulips of Carol in private', { user: 'carol', chat: 'carol' })
