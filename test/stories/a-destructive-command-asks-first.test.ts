@@ -72,7 +72,9 @@ test('in a group only the user who was asked may press', async (t) => {
 })
 
 test('in a shared thread every member may press', async (t) => {
-  const gateway = await startTestGateway(t, { config: confirm, capabilities: ['edit', 'buttons'] })
+  // A guest could not end the conversation of the others.
+  const config = { ...confirm, roles: { members: ['fake:ada', 'fake:bob'] } }
+  const gateway = await startTestGateway(t, { config, capabilities: ['edit', 'buttons'] })
   const thread = { chat: 'group', chatType: 'group', thread: '7' } as const
   await gateway.say('/new', { ...thread, user: 'ada' })
   const question = await waitForQuestion(gateway, 'group')
