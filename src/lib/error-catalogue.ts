@@ -26,6 +26,10 @@ export const errorCatalogue = {
     meaning: 'A model provider is configured, but a required setting is missing.',
     hint: 'Set `model` and the key of the provider (for example OPENAI_API_KEY) in config.yaml or .env.',
   },
+  'auth/unusable': {
+    meaning: 'The file of stored keys (auth.json) cannot be read or written, or is not in the form of Hermes.',
+    hint: 'Correct the file, or move it away and add the keys again with `hermes auth add`.',
+  },
   'home/unusable': {
     meaning: 'The home directory cannot be created or written.',
     hint: 'Check the owner and the permissions of HERMES_HOME (default ~/.hermes). You must own it and be able to write to it.',

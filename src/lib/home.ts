@@ -11,6 +11,8 @@ export interface HomeLayout {
   readonly root: string
   readonly configFile: string
   readonly envFile: string
+  /** Keys of providers, in the form of Hermes. */
+  readonly authFile: string
   /** In the root home: the profile of commands without `--profile`. */
   readonly activeProfileFile: string
   /** In the root home: the homes of the other profiles. */
@@ -57,6 +59,7 @@ export function createHomeLayout(root: string): HomeLayout {
     root,
     configFile: within('config.yaml'),
     envFile: within('.env'),
+    authFile: within('auth.json'),
     activeProfileFile: within('active_profile'),
     profiles: within('profiles'),
     profileFile: within('profile.json'),

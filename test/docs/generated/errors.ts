@@ -8,6 +8,7 @@ import { table } from './table.ts'
 /** The title of each area. The first part of a code is its area. The types require a title for each. */
 const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   config: 'The configuration',
+  auth: 'Stored keys',
   home: 'The home directory',
   store: 'The database',
   http: 'HTTP',

@@ -14,6 +14,10 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'you',
     'Keys and tokens, one `NAME=value` per line. Used only for the configuration: commands of the agent do not inherit them.',
   ],
+  authFile: [
+    'gateway',
+    'Keys of model providers, and how long a refused one is not used, in the form of Hermes. A key of the environment is only named here. Mode 0600.',
+  ],
   soulFile: ['you', 'The persona of the agent. The system prompt of new sessions begins with it.'],
   activeProfileFile: ['gateway', 'The profile that `hermes profile use` has selected; only in the root home.'],
   profiles: [

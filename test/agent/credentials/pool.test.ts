@@ -1,0 +1,253 @@
+/**
+ * Several keys of one provider: which one a turn uses, and what happens when the provider refuses it.
+ */
+import assert from 'node:assert/strict'
+import { chmodSync, statSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { strategies } from '../../../src/agent/credentials/strategy.ts'
+import { keys, limited, minute, refused, startPool, unpaid } from './support.ts'
+
+test('a turn uses the first key as long as the provider accepts it', (t) => {
+  const { pool } = startPool(t, { stored: keys('a', 'b') })
+  for (let turn = 0; turn < 5; turn++) {
+    const lease = pool.lease('openai')
+    assert.equal(lease?.credential.id, 'a')
+    lease?.succeeded()
+  }
+})
+
+test('a refused key is replaced at once and comes back after five minutes', (t) => {
+  const { pool, time } = startPool(t, { stored: keys('a', 'b') })
+  const lease = pool.lease('openai')
+  assert.equal(lease?.failed(refused), 'rotated')
+  assert.equal(lease?.credential.id, 'b')
+  assert.equal(pool.lease('openai')?.credential.id, 'b')
+  time.now += 5 * minute - 1
+  assert.equal(pool.lease('openai')?.credential.id, 'b')
+  time.now += 1
+  assert.equal(pool.lease('openai')?.credential.id, 'a')
+})
+
+test('a rate limit tries the same key once more, then rests it for an hour', (t) => {
+  const { pool, time } = startPool(t, { stored: keys('a', 'b') })
+  const lease = pool.lease('openai')
+  assert.equal(lease?.failed(limited), 'same')
+  assert.equal(lease?.credential.id, 'a')
+  assert.equal(lease?.failed(limited), 'rotated')
+  time.now += 60 * minute - 1
+  assert.equal(pool.lease('openai')?.credential.id, 'b')
+  time.now += 1
+  assert.equal(pool.lease('openai')?.credential.id, 'a')
+})
+
+test('a rate limit of an hour is no reason to try the same key again', (t) => {
+  const { pool } = startPool(t, { stored: keys('a', 'b') })
+  assert.equal(pool.lease('openai')?.failed({ ...limited, retryAfterMs: 60 * minute }), 'rotated')
+})
+
+test('an answer between two rate limits starts the count again', (t) => {
+  const { pool } = startPool(t, { stored: keys('a', 'b') })
+  const lease = pool.lease('openai')
+  assert.equal(lease?.failed(limited), 'same')
+  lease?.succeeded()
+  assert.equal(lease?.failed(limited), 'same')
+})
+
+test('the time that the provider sends counts instead of the usual one', (t) => {
+  const { pool, time } = startPool(t, { stored: keys('a', 'b') })
+  const lease = pool.lease('openai')
+  assert.equal(lease?.failed({ ...unpaid, retryAfterMs: 2_000 }), 'rotated')
+  time.now += 2_000
+  assert.equal(pool.lease('openai')?.credential.id, 'a')
+})
+
+test('a reset time in ten years rests a key for a week, and one in the past has no effect', (t) => {
+  const { pool, time } = startPool(t, { stored: keys('a', 'b') })
+  const lease = pool.lease('openai')
+  lease?.failed({ ...unpaid, retryAfterMs: 10 * 365 * 24 * 60 * minute })
+  time.now += 7 * 24 * 60 * minute
+  assert.equal(pool.lease('openai')?.credential.id, 'a')
+  pool.lease('openai')?.failed({ ...refused, retryAfterMs: -5_000 })
+  time.now += 5 * minute
+  assert.equal(pool.lease('openai')?.credential.id, 'a')
+})
+
+test('a sole key that is limited rests for a minute, and one without credit for an hour', (t) => {
+  const { pool, time, state } = startPool(t, { stored: keys('a') })
+  const lease = pool.lease('openai')
+  lease?.failed(limited)
+  assert.equal(lease?.failed(limited), 'exhausted')
+  assert.equal(state.list('openai')[0]?.health.cooldownUntil, time.now + minute)
+  assert.equal(pool.lease('openai')?.failed(unpaid), 'exhausted')
+  assert.equal(state.list('openai')[0]?.health.cooldownUntil, time.now + 60 * minute)
+})
+
+test('failures that have nothing to do with the key change nothing', (t) => {
+  const { pool, state } = startPool(t, { stored: keys('a', 'b') })
+  const lease = pool.lease('openai')
+  for (const kind of ['overloaded', 'network', 'timeout', 'context', 'invalid-request', 'bad-response'] as const)
+    assert.equal(lease?.failed({ kind, message: '' }), 'same')
+  assert.deepEqual(
+    state.list('openai').map(({ health }) => health.status),
+    ['ok', 'ok'],
+  )
+})
+
+test('when every key rests, the one that is usable soonest is leased', (t) => {
+  const { pool, time } = startPool(t, { stored: keys('a', 'b', 'c') })
+  const lease = pool.lease('openai')
+  lease?.failed(unpaid)
+  lease?.failed(refused)
+  assert.equal(lease?.failed(unpaid), 'exhausted')
+  time.now += minute
+  assert.equal(pool.lease('openai')?.credential.id, 'b')
+})
+
+test('each strategy uses only keys that are not resting, and round robin and least used share the work', (t) => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...strategies),
+      fc.integer({ min: 1, max: 6 }),
+      fc.array(
+        fc.record({
+          fails: fc.boolean(),
+          wait: fc.integer({ min: 0, max: 10 * minute }),
+          random: fc.double({ min: 0, max: 1, noNaN: true }),
+        }),
+        { maxLength: 40 },
+      ),
+      (strategy, count, turns) => {
+        const random = { value: 0 }
+        const { pool, time, state } = startPool(t, {
+          stored: keys(...Array.from({ length: count }, (_, index) => `k${index}`)),
+          strategy,
+          random: () => random.value,
+        })
+        for (const { fails, wait, random: value } of turns) {
+          random.value = value
+          const usable = state.list('openai').filter(({ health }) => health.cooldownUntil <= time.now)
+          const lease = pool.lease('openai')
+          assert.ok(lease !== undefined)
+          assert.ok(usable.length === 0 || usable.some(({ id }) => id === lease.credential.id))
+          if (fails) lease.failed(refused)
+          else lease.succeeded()
+          time.now += wait
+        }
+        const isFair = strategy === 'round_robin' || strategy === 'least_used'
+        if (!isFair || turns.some(({ fails }) => fails)) return
+        const uses = state.list('openai').map(({ requestCount }) => requestCount)
+        assert.ok(Math.max(...uses) - Math.min(...uses) <= 1, `${strategy}: ${uses.join(' ')}`)
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+test('calls that run at the same time use different keys with least_used', (t) => {
+  const { pool } = startPool(t, { stored: keys('a', 'b', 'c'), strategy: 'least_used' })
+  const used = [1, 2, 3].map(() => {
+    const lease = pool.lease('openai')
+    lease?.begin()
+    return lease?.credential.id
+  })
+  assert.deepEqual(used.sort(), ['a', 'b', 'c'])
+})
+
+test('a restart and another process know which keys rest', async (t) => {
+  const { pool, state, open, time } = startPool(t, { stored: keys('a', 'b') })
+  const other = open()
+  assert.equal(other.pool.lease('openai')?.credential.id, 'a')
+  pool.lease('openai')?.failed(unpaid)
+  await state.flush()
+  assert.equal(other.pool.lease('openai')?.credential.id, 'b')
+  assert.equal(open().pool.lease('openai')?.credential.id, 'b')
+  time.now += 60 * minute
+  assert.equal(open().pool.lease('openai')?.credential.id, 'a')
+})
+
+test('a key of the environment is stored as a reference, never with its value', async (t) => {
+  const referenced = [{ source: 'env:OPENAI_API_KEY', secret: 'sk-very-secret' }] as const
+  const { pool, state, text, read } = startPool(t, { referenced, stored: keys('a') })
+  assert.equal(pool.lease('openai')?.credential.secret, 'sk-very-secret')
+  pool.lease('openai')?.failed(refused)
+  await state.flush()
+  assert.ok(!text().includes('sk-very-secret'))
+  assert.match(text(), /"source": "env:OPENAI_API_KEY"/)
+  assert.equal(read()['version'], 1)
+})
+
+test('a key that was replaced in the environment has no past', async (t) => {
+  const { pool, state, setReferenced, open } = startPool(t, {
+    referenced: [{ source: 'env:OPENAI_API_KEY', secret: 'sk-old-key' }],
+    stored: keys('a'),
+  })
+  pool.lease('openai')?.failed(unpaid)
+  await state.flush()
+  assert.equal(open().pool.lease('openai')?.credential.id, 'a')
+  setReferenced([{ source: 'env:OPENAI_API_KEY', secret: 'sk-new-key' }])
+  assert.equal(open().pool.lease('openai')?.credential.secret, 'sk-new-key')
+})
+
+test('a key that left the environment is not used, and the same key in both places counts once', async (t) => {
+  const { pool, state, setReferenced, open } = startPool(t, {
+    referenced: [{ source: 'env:OPENAI_API_KEY', secret: 'secret-of-a' }],
+    stored: keys('a', 'b'),
+  })
+  assert.deepEqual(
+    state.list('openai').map(({ secret }) => secret),
+    ['secret-of-a', 'secret-of-b'],
+  )
+  pool.lease('openai')?.failed(refused)
+  await state.flush()
+  setReferenced([])
+  assert.deepEqual(
+    open()
+      .state.list('openai')
+      .map(({ source }) => source),
+    ['manual', 'manual'],
+  )
+})
+
+test('a provider without any key gives no lease', (t) => {
+  const { pool } = startPool(t, {})
+  assert.equal(pool.lease('openai'), undefined)
+})
+
+test('a torn file is left as it is, and the keys of the environment are used', async (t) => {
+  const referenced = [{ source: 'env:OPENAI_API_KEY', secret: 'sk-of-environment' }] as const
+  const { pool, state, path, text } = startPool(t, { referenced })
+  writeFileSync(path, '{"credential_pool": {"openai": [{"id": "a", "acc')
+  const lease = pool.lease('openai')
+  assert.equal(lease?.credential.secret, 'sk-of-environment')
+  lease?.failed(refused)
+  await state.flush()
+  assert.equal(text(), '{"credential_pool": {"openai": [{"id": "a", "acc')
+})
+
+test('a file that others can read becomes private', (t) => {
+  const { pool, path } = startPool(t, { stored: keys('a') })
+  chmodSync(path, 0o644)
+  pool.lease('openai')
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+})
+
+test('what this gateway does not know in the file stays in it', async (t) => {
+  const { pool, state, path, read } = startPool(t, {})
+  const unknown = { id: 'x', source: 'manual', access_token: 'secret-x', tls: { insecure: false }, refresh_token: 'r' }
+  const file = {
+    version: 1,
+    active_provider: 'nous',
+    providers: { nous: { tokens: 1 } },
+    credential_pool: { openai: [unknown, { label: 'no id' }, 7], nous: 'odd' },
+  }
+  writeFileSync(path, JSON.stringify(file), { mode: 0o600 })
+  pool.lease('openai')?.failed(unpaid)
+  await state.flush()
+  const stored = read()
+  assert.equal(stored['active_provider'], 'nous')
+  assert.deepEqual(stored['providers'], { nous: { tokens: 1 } })
+  const text = JSON.stringify(stored)
+  for (const part of ['"insecure":false', '"refresh_token":"r"', '"label":"no id"', '"nous":"odd"', 'secret-x'])
+    assert.ok(text.includes(part), part)
+})
