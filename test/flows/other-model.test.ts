@@ -9,8 +9,7 @@ const main = {
   model: 'large',
   baseUrl: '',
   apiKey: 'main-key',
-  openaiApiKey: 'openai-key',
-  anthropicApiKey: 'anthropic-key',
+  variables: { OPENAI_API_KEY: 'openai-key', ANTHROPIC_API_KEY: 'anthropic-key' },
 } as const
 
 function settings(approval: Readonly<Record<string, unknown>>) {
@@ -30,6 +29,6 @@ test('another provider judges with its own key, not with the key of the conversa
 
 test('no key of the conversation reaches another address', () => {
   const local = settings({ base_url: 'http://127.0.0.1:11434/v1', model: 'small' })
-  assert.deepEqual([local.apiKey, local.openaiApiKey, local.anthropicApiKey], ['', '', ''])
+  assert.deepEqual([local.apiKey, local.variables], ['', {}])
   assert.equal(settings({ base_url: 'http://127.0.0.1:1/v1', api_key: 'own' }).apiKey, 'own')
 })

@@ -2,15 +2,17 @@
  * Creates the configured provider. Never throws and loads no SDK: an invalid setting must not stop the start of the
  * daemon. It is reported when a turn needs the model.
  */
+import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { HermesError } from '../../lib/errors.ts'
-import { ANTHROPIC_URL, createAnthropicProvider } from './anthropic/anthropic-provider.ts'
+import { createAnthropicProvider } from './anthropic/anthropic-provider.ts'
+import { catalogue } from './catalogue.ts'
 import { createDemoProvider, DEMO_MODEL, type DemoDeps } from './demo/demo-provider.ts'
 import type { FetchFunction } from './http-fetch.ts'
 import type { ModelCallMonitor } from './model-call-monitor.ts'
-import { createOpenAiChatProvider, createOpenAiResponsesProvider, OPENAI_URL } from './openai/openai-providers.ts'
+import { createOpenAiChatProvider, createOpenAiResponsesProvider } from './openai/openai-providers.ts'
 import type { Provider } from './provider.ts'
 import { createProviderOptions, type StreamLimits } from './provider-options.ts'
-import { type ProviderName, type ProviderSelection, resolveProviderName } from './resolve-provider-name.ts'
+import { type ProviderChoice, type ProviderSelection, resolveProvider } from './resolve-provider.ts'
 
 export interface ProviderSettings extends ProviderSelection, Partial<StreamLimits> {}
 
@@ -26,30 +28,40 @@ export type CreateProviderResult =
 
 /** The provider and the model, or the `problem` with a hint about the missing setting. */
 export function createProvider(settings: ProviderSettings, deps: ProviderDeps = {}): CreateProviderResult {
-  const name = resolveProviderName(settings)
-  if (name === 'demo') return { provider: createDemoProvider(deps), model: settings.model || DEMO_MODEL }
-  if (name === 'none') return { problem: noProvider() }
-  const baseUrl = settings.baseUrl.replace(/\/+$/, '')
-  const apiKey = settings.apiKey || (name === 'anthropic' ? settings.anthropicApiKey : settings.openaiApiKey)
-  const problem = checkBaseUrl(baseUrl) ?? checkApiKey(name, apiKey, baseUrl) ?? checkModel(name, settings.model)
+  const choice = resolveProvider(settings)
+  if (choice === undefined) return { problem: unknownProvider(settings) }
+  if (choice.name === 'demo') return { provider: createDemoProvider(deps), model: settings.model || DEMO_MODEL }
+  if (choice.name === 'none') return { problem: noProvider() }
+  const apiKey = choice.keys[0]?.secret ?? ''
+  const problem = checkBaseUrl(choice) ?? checkApiKey(choice, apiKey) ?? checkModel(choice, settings.model)
   if (problem !== undefined) return { problem }
-  const address = name === 'anthropic' ? baseUrl.replace(/\/v1$/, '') || ANTHROPIC_URL : baseUrl || OPENAI_URL
-  const options = createProviderOptions({
-    apiKey,
-    baseUrl: address,
-    idleTimeoutMs: settings.idleTimeoutMs,
-    totalTimeoutMs: settings.totalTimeoutMs,
-    maxChars: settings.maxChars,
-    fetch: deps.fetch,
-    now: deps.now,
-    monitor: deps.monitor,
-  })
+  return { provider: createProviderWithKey(choice, apiKey, settings, deps), model: settings.model }
+}
+
+/** A provider that sends this key. The choice has been checked. */
+function createProviderWithKey(
+  { name, apiMode, baseUrl, quirks }: ProviderChoice,
+  apiKey: string,
+  { idleTimeoutMs, totalTimeoutMs, maxChars }: Partial<StreamLimits>,
+  { fetch, now, monitor }: ProviderDeps,
+): Provider {
+  const limits = { idleTimeoutMs, totalTimeoutMs, maxChars }
+  const options = createProviderOptions({ name, apiKey, baseUrl, quirks, ...limits, fetch, now, monitor })
   const create = {
-    openai: createOpenAiChatProvider,
-    'openai-responses': createOpenAiResponsesProvider,
-    anthropic: createAnthropicProvider,
-  }[name]
-  return { provider: create(options), model: settings.model }
+    chat_completions: createOpenAiChatProvider,
+    codex_responses: createOpenAiResponsesProvider,
+    anthropic_messages: createAnthropicProvider,
+  }[apiMode]
+  return create(options)
+}
+
+function unknownProvider({ provider = '', providers = {} }: ProviderSettings): HermesError {
+  const names = [...Object.keys(providers), ...Object.keys(catalogue), 'demo', 'none']
+  const closest = findClosestMatch(provider, names)
+  const question = closest === null ? '' : ` Did you mean ${JSON.stringify(closest)}?`
+  return new HermesError('config/no-model', `No provider is named ${JSON.stringify(provider)}.${question}`, {
+    hint: `Set \`provider\` to one of ${names.join(', ')}, or describe the server under \`providers\`.`,
+  })
 }
 
 function noProvider(): HermesError {
@@ -62,8 +74,12 @@ function noProvider(): HermesError {
   )
 }
 
-function checkBaseUrl(baseUrl: string): HermesError | undefined {
-  if (baseUrl === '') return undefined
+function checkBaseUrl({ name, baseUrl }: ProviderChoice): HermesError | undefined {
+  if (baseUrl === '') {
+    return new HermesError('config/no-model', `The address of the provider ${name} is missing.`, {
+      hint: 'Set `base_url` to the address of the API, for example http://127.0.0.1:11434/v1.',
+    })
+  }
   const url = URL.parse(baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return new HermesError('config/invalid', '`base_url` is not an http or https address.', {
@@ -76,21 +92,20 @@ function checkBaseUrl(baseUrl: string): HermesError | undefined {
   })
 }
 
-function checkApiKey(name: ProviderName, apiKey: string, baseUrl: string): HermesError | undefined {
-  const variable = name === 'anthropic' ? 'ANTHROPIC_API_KEY' : 'OPENAI_API_KEY'
+function checkApiKey({ name, isOfficial, keyVariable }: ProviderChoice, apiKey: string): HermesError | undefined {
   // A local server may need no key; the vendors always need one.
-  if (apiKey === '' && baseUrl === '') {
+  if (apiKey === '' && isOfficial) {
     return new HermesError('config/no-model', `The key of ${name} is missing.`, {
-      hint: `Set ${variable} in .env (or \`api_key\` in config.yaml).`,
+      hint: `Set ${keyVariable} in .env (or \`api_key\` in config.yaml).`,
     })
   }
   if (/^[\x21-\x7e]*$/.test(apiKey)) return undefined
   return new HermesError('config/no-model', `The key of ${name} contains a space or another invalid character.`, {
-    hint: `Copy the key into ${variable} again, on one line and without quotes inside.`,
+    hint: `Copy the key into ${keyVariable} again, on one line and without quotes inside.`,
   })
 }
 
-function checkModel(name: ProviderName, model: string): HermesError | undefined {
+function checkModel({ name }: ProviderChoice, model: string): HermesError | undefined {
   if (model !== '') return undefined
   return new HermesError('config/no-model', `The provider is ${name}, but no model is configured.`, {
     hint: 'Set `model` in config.yaml to the name that the provider uses for the model.',

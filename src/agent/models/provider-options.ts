@@ -1,6 +1,7 @@
 /**
  * The options of a provider that calls a vendor, and their defaults.
  */
+import type { ProviderQuirks } from './catalogue.ts'
 import { type FetchFunction, httpFetch } from './http-fetch.ts'
 import type { ProviderErrorContext } from './map-provider-error.ts'
 import type { ModelCallMonitor } from './model-call-monitor.ts'
@@ -21,6 +22,9 @@ export const defaultStreamLimits: StreamLimits = {
 }
 
 export interface ProviderOptions {
+  /** For people, hooks and plugins: `openai`, `openrouter`. */
+  readonly name: string
+  readonly quirks: ProviderQuirks
   /** '' for a server without authentication. */
   readonly apiKey: string
   /** Without a trailing slash. */
@@ -34,6 +38,8 @@ export interface ProviderOptions {
 }
 
 export interface ProviderOverrides {
+  readonly name: string
+  readonly quirks?: ProviderQuirks
   readonly apiKey: string
   readonly baseUrl: string
   readonly idleTimeoutMs?: number | undefined
@@ -45,6 +51,8 @@ export interface ProviderOverrides {
 }
 
 export function createProviderOptions({
+  name,
+  quirks = {},
   apiKey,
   baseUrl,
   idleTimeoutMs = defaultStreamLimits.idleTimeoutMs,
@@ -54,7 +62,7 @@ export function createProviderOptions({
   now = Date.now,
   monitor,
 }: ProviderOverrides): ProviderOptions {
-  return { apiKey, baseUrl, limits: { idleTimeoutMs, totalTimeoutMs, maxChars }, fetch, now, monitor }
+  return { name, quirks, apiKey, baseUrl, limits: { idleTimeoutMs, totalTimeoutMs, maxChars }, fetch, now, monitor }
 }
 
 export function providerErrorContext({ baseUrl, apiKey, now }: ProviderOptions): ProviderErrorContext {

@@ -73,6 +73,11 @@ export interface Provider {
    * returned.
    */
   stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<JsonObject, JsonObject, void>
+  /**
+   * Called after a call that failed. True: the provider refused the key, and the next call uses another one. Absent for a provider
+   * with one key.
+   */
+  rotate?(failure: ModelError): boolean
   /** Aggregates chunks that plugins have changed into the final JSON. Throws `ModelError` (`bad-response`). */
   createCollector(): ChunkCollector<JsonObject, JsonObject>
   /** The text in a chunk; null for chunks without text. Pure. */

@@ -161,9 +161,10 @@ async function runWithRetries(
         signal.throwIfAborted()
         if (!(error instanceof ModelError)) throw error
         if (error instanceof EmptyResponseError) usage = addUsage(usage, error.usage)
-        const waitMs = failures.waitAfter(error)
+        // Another key is not the one that failed, so it is tried at once and its failures are its own.
+        const waitMs = provider.rotate?.(error) === true ? 0 : failures.waitAfter(error)
         onText('', false)
-        await deps.pause(turn, waitMs, signal)
+        if (waitMs > 0) await deps.pause(turn, waitMs, signal)
       }
     }
   } finally {

@@ -20,13 +20,8 @@ import { type ModelTransport, toWireRequest, type WireRequest } from './sdk-tran
 import { createSseReader, type SseReader } from './sse-reader.ts'
 import type { ResponseAggregator, WireFormat } from './wire-format.ts'
 
-export function createStreamingProvider(
-  name: string,
-  format: WireFormat,
-  send: ModelTransport,
-  options: ProviderOptions,
-): Provider {
-  const { baseUrl, limits } = options
+export function createStreamingProvider(format: WireFormat, send: ModelTransport, options: ProviderOptions): Provider {
+  const { name, baseUrl, limits } = options
   const context = providerErrorContext(options)
   const createAggregator = () => format.createAggregator(limits.maxChars)
   return {

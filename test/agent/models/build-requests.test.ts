@@ -11,7 +11,8 @@ import { asArray, asRecord } from '../../../src/lib/json.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
 import { arbitraryMessage } from './arbitrary-message.ts'
 
-const buildChatRequest = (input: RequestInput, isOfficial: boolean) => createChatFormat(isOfficial).buildRequest(input)
+const buildChatRequest = (input: RequestInput, isOfficial: boolean) =>
+  createChatFormat(isOfficial ? { maxTokensField: 'max_completion_tokens' } : {}).buildRequest(input)
 const buildResponsesRequest = responsesFormat.buildRequest
 
 const tools = [{ name: 'terminal', description: 'Runs a command.', parameters: { type: 'object' } }]

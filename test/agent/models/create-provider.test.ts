@@ -6,7 +6,7 @@ import { createProvider, type ProviderSettings } from '../../../src/agent/models
 import type { ErrorCode } from '../../../src/lib/error-catalogue.ts'
 import type { HermesError } from '../../../src/lib/errors.ts'
 
-const nothing: ProviderSettings = { model: '', baseUrl: '', apiKey: '', openaiApiKey: '', anthropicApiKey: '' }
+const nothing: ProviderSettings = { model: '', baseUrl: '', apiKey: '', variables: {} }
 
 function chosen(settings: Partial<ProviderSettings>): string {
   const choice = createProvider({ ...nothing, ...settings })
@@ -28,27 +28,82 @@ test('without configuration the demonstration is used', () => {
 
 test('the provider follows from the configured keys, address and model', () => {
   const cases: readonly (readonly [Partial<ProviderSettings>, string])[] = [
-    [{ openaiApiKey: 'k', model: 'gpt' }, 'openai https://api.openai.com/v1'],
-    [{ anthropicApiKey: 'k', model: 'claude-x' }, 'anthropic https://api.anthropic.com'],
-    [{ anthropicApiKey: 'k', openaiApiKey: 'k', model: 'claude-x' }, 'anthropic https://api.anthropic.com'],
-    [{ anthropicApiKey: 'k', openaiApiKey: 'k', model: 'gpt' }, 'openai https://api.openai.com/v1'],
+    [{ variables: { OPENAI_API_KEY: 'k' }, model: 'gpt' }, 'openai https://api.openai.com/v1'],
+    [{ variables: { ANTHROPIC_API_KEY: 'k' }, model: 'claude-x' }, 'anthropic https://api.anthropic.com'],
+    [
+      { variables: { ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: 'k' }, model: 'claude-x' },
+      'anthropic https://api.anthropic.com',
+    ],
+    [{ variables: { ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: 'k' }, model: 'gpt' }, 'openai https://api.openai.com/v1'],
     [{ apiKey: 'k', model: 'claude-x' }, 'anthropic https://api.anthropic.com'],
     [{ apiKey: 'k', model: 'gpt' }, 'openai https://api.openai.com/v1'],
     [{ baseUrl: 'http://127.0.0.1:11434/v1/', model: 'llama' }, 'openai http://127.0.0.1:11434/v1'],
-    [{ provider: 'openai-responses', openaiApiKey: 'k', model: 'gpt' }, 'openai-responses https://api.openai.com/v1'],
+    [
+      { provider: 'openai-responses', variables: { OPENAI_API_KEY: 'k' }, model: 'gpt' },
+      'openai-responses https://api.openai.com/v1',
+    ],
     [{ provider: 'anthropic', baseUrl: 'http://localhost:1/v1', model: 'm' }, 'anthropic http://localhost:1'],
-    [{ provider: 'demo', openaiApiKey: 'k', model: 'gpt' }, 'demo'],
+    [{ provider: 'demo', variables: { OPENAI_API_KEY: 'k' }, model: 'gpt' }, 'demo'],
   ]
   for (const [settings, expected] of cases) assert.equal(chosen(settings), expected, JSON.stringify(settings))
 })
 
+test('vendors and local servers of the catalogue are reached by name, by key and by address', () => {
+  const cases: readonly (readonly [Partial<ProviderSettings>, string])[] = [
+    [
+      { provider: 'openrouter', variables: { OPENROUTER_API_KEY: 'k' }, model: 'm' },
+      'openrouter https://openrouter.ai/api/v1',
+    ],
+    [
+      { variables: { OPENROUTER_API_KEY: 'k', OPENAI_API_KEY: 'o' }, model: 'z-ai/glm-5' },
+      'openrouter https://openrouter.ai/api/v1',
+    ],
+    [{ variables: { OPENROUTER_API_KEY: 'k', OPENAI_API_KEY: 'o' }, model: 'gpt' }, 'openai https://api.openai.com/v1'],
+    [{ variables: { DEEPSEEK_API_KEY: 'k' }, model: 'deepseek-chat' }, 'deepseek https://api.deepseek.com/v1'],
+    [{ variables: { HF_TOKEN: 'k' } }, 'demo'],
+    [{ variables: { XAI_API_KEY: 'k' }, baseUrl: 'https://api.x.ai/v1', model: 'm' }, 'xai https://api.x.ai/v1'],
+    [
+      { variables: { OPENAI_API_KEY: 'k' }, baseUrl: 'https://openrouter.ai/api/v1', model: 'm' },
+      'openai https://openrouter.ai/api/v1',
+    ],
+    [
+      { provider: 'minimax', variables: { MINIMAX_API_KEY: 'k' }, model: 'm' },
+      'minimax https://api.minimax.io/anthropic',
+    ],
+    [{ provider: 'grok', variables: { XAI_API_KEY: 'k' }, model: 'm' }, 'xai https://api.x.ai/v1'],
+    [{ provider: 'ollama', model: 'm' }, 'ollama http://127.0.0.1:11434/v1'],
+    [{ provider: 'lmstudio', baseUrl: 'http://10.0.0.2:1234/v1/', model: 'm' }, 'lmstudio http://10.0.0.2:1234/v1'],
+    [{ provider: 'auto', variables: { OPENAI_API_KEY: 'k' }, model: 'm' }, 'openai https://api.openai.com/v1'],
+  ]
+  for (const [settings, expected] of cases) assert.equal(chosen(settings), expected, JSON.stringify(settings))
+})
+
+test('a server of the configuration has its own address, key and API', () => {
+  const providers = {
+    lab: { base_url: 'https://lab.example/v1', key_env: 'LAB_KEY', api_mode: 'codex_responses' },
+    openai: { base_url: 'https://proxy.example/v1' },
+  } as const
+  const lab = createProvider({ ...nothing, provider: 'lab', providers, model: 'm', variables: { LAB_KEY: 'k' } })
+  assert.ok('provider' in lab)
+  assert.deepEqual([lab.provider.baseUrl, lab.provider.apiMode], ['https://lab.example/v1', 'codex_responses'])
+  assert.equal(chosen({ provider: 'openai', providers, model: 'm' }), 'openai https://proxy.example/v1')
+})
+
+test('an unknown provider is an error that names the nearest one', () => {
+  const problem = problemOf({ provider: 'openruter', model: 'm' })
+  assert.equal(problem.code, 'config/no-model')
+  assert.ok(problem.message.includes('"openrouter"'))
+  assert.equal(problemOf({ provider: 'custom', model: 'm' }).code, 'config/no-model')
+  assert.ok(problemOf({ provider: 'deepseek', model: 'm' }).hint.includes('DEEPSEEK_API_KEY'))
+})
+
 test('a key of Anthropic is not sent to another server', () => {
   assert.equal(
-    chosen({ anthropicApiKey: 'k', baseUrl: 'https://router.example/v1', model: 'claude-x' }),
+    chosen({ variables: { ANTHROPIC_API_KEY: 'k' }, baseUrl: 'https://router.example/v1', model: 'claude-x' }),
     'openai https://router.example/v1',
   )
   assert.equal(
-    chosen({ anthropicApiKey: 'k', baseUrl: 'https://anthropic.example/', model: 'claude-x' }),
+    chosen({ variables: { ANTHROPIC_API_KEY: 'k' }, baseUrl: 'https://anthropic.example/', model: 'claude-x' }),
     'anthropic https://anthropic.example',
   )
 })
@@ -57,9 +112,9 @@ test('an invalid configuration gives an error code and names the setting instead
   const cases: readonly (readonly [Partial<ProviderSettings>, ErrorCode, string])[] = [
     [{ provider: 'openai', model: 'gpt' }, 'config/no-model', 'OPENAI_API_KEY'],
     [{ model: 'claude-x' }, 'config/no-model', 'ANTHROPIC_API_KEY'],
-    [{ anthropicApiKey: 'k' }, 'config/no-model', '`model`'],
-    [{ openaiApiKey: 'k' }, 'config/no-model', '`model`'],
-    [{ openaiApiKey: 'key with space', model: 'gpt' }, 'config/no-model', 'OPENAI_API_KEY'],
+    [{ variables: { ANTHROPIC_API_KEY: 'k' } }, 'config/no-model', '`model`'],
+    [{ variables: { OPENAI_API_KEY: 'k' } }, 'config/no-model', '`model`'],
+    [{ variables: { OPENAI_API_KEY: 'key with space' }, model: 'gpt' }, 'config/no-model', 'OPENAI_API_KEY'],
     [{ baseUrl: 'not an address', model: 'm' }, 'config/invalid', '`base_url`'],
     [{ baseUrl: 'ftp://host/', model: 'm' }, 'config/invalid', '`base_url`'],
     [{ baseUrl: 'https://user:hunter2@host/', model: 'm' }, 'config/invalid', '`base_url`'],
@@ -79,7 +134,7 @@ test('creating a provider loads no SDK; the first call does', async () => {
     registerHooks({ resolve: (name, context, next) => { if (/^(openai|@anthropic-ai)/.test(name)) loaded.push(name); return next(name, context) } })
     const { createProvider } = await import(${JSON.stringify(new URL('../../../src/agent/models/create-provider.ts', import.meta.url).href)})
     for (const provider of ['openai', 'openai-responses', 'anthropic']) {
-      const { provider: built } = createProvider({ provider, model: 'm', baseUrl: 'http://127.0.0.1:1', apiKey: 'k', openaiApiKey: '', anthropicApiKey: '' })
+      const { provider: built } = createProvider({ provider, model: 'm', baseUrl: 'http://127.0.0.1:1', apiKey: 'k', variables: {} })
       const request = built.buildRequest({ model: 'm', system: '', messages: [], tools: [] })
       console.log(provider, 'created', loaded.join())
       await built.stream(request, new AbortController().signal).next().catch((error) => console.log(error.kind))

@@ -22,7 +22,7 @@ const prefill = [
 const ephemeral = { system: 'Be brief.', prefill }
 
 test('Chat Completions: the text follows the system message, and the examples precede the conversation', () => {
-  const { buildRequest } = createChatFormat(true)
+  const { buildRequest } = createChatFormat({})
   assert.deepEqual(addEphemeralPrompt('chat_completions', buildRequest(input), ephemeral)['messages'], [
     { role: 'system', content: 'Be kind.\n\nBe brief.' },
     ...prefill,

@@ -13,7 +13,7 @@ import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
 import type { ModelServer } from '../../kit/servers/sse.ts'
 
 const options = (server: ModelServer | null, limits?: ProviderLimits) =>
-  createProviderOptions({ apiKey: CONTRACT_KEY, baseUrl: server?.baseUrl ?? '', ...limits })
+  createProviderOptions({ name: 'vendor', apiKey: CONTRACT_KEY, baseUrl: server?.baseUrl ?? '', ...limits })
 
 providerContract('chat completions', {
   startServer: startOpenAiServer,

@@ -18,7 +18,7 @@ const {
   createAggregator: createChatAggregator,
   parseDelta: parseChatDelta,
   parseResponse: parseChatResponse,
-} = createChatFormat(true)
+} = createChatFormat({})
 const {
   createAggregator: createResponsesAggregator,
   parseDelta: parseResponsesDelta,

@@ -17,8 +17,7 @@ test('the local model server runs in a separate process and records requests', a
     model: 'm',
     baseUrl: `${origin}/v1`,
     apiKey: '',
-    openaiApiKey: '',
-    anthropicApiKey: '',
+    variables: { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' },
   })
   assert.ok('provider' in choice)
   assert.equal((await callOnce(choice.provider)).output.text, 'first')

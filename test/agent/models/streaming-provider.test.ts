@@ -18,7 +18,7 @@ describe('a call over a real connection', () => {
   after(() => server.stop())
 
   const build = (baseUrl: string, apiKey = '', limits: Partial<StreamLimits> = {}) =>
-    createOpenAiChatProvider(createProviderOptions({ apiKey, baseUrl, ...limits }))
+    createOpenAiChatProvider(createProviderOptions({ name: 'openai', apiKey, baseUrl, ...limits }))
 
   const chat = (delta: object) => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`
   const withoutOutput = {
@@ -60,7 +60,9 @@ describe('a call over a real connection', () => {
         return () => void open.delete(idleMs)
       },
     }
-    const provider = createOpenAiChatProvider(createProviderOptions({ apiKey: '', baseUrl: server.baseUrl, monitor }))
+    const provider = createOpenAiChatProvider(
+      createProviderOptions({ name: 'openai', apiKey: '', baseUrl: server.baseUrl, monitor }),
+    )
     const during: number[] = []
     await runCall(provider, provider.buildRequest(contractInput), undefined, () => {
       during.push(open.size)

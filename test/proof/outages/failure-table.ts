@@ -28,7 +28,7 @@ export function runFailureTable(): Promise<readonly FailureRow[]> {
 async function runRow(kind: FailureKind): Promise<FailureRow> {
   const server = await startFailingServer(kind)
   const provider = createOpenAiChatProvider(
-    createProviderOptions({ apiKey: 'k', baseUrl: server.url, idleTimeoutMs: 500, maxChars: 20_000 }),
+    createProviderOptions({ name: 'openai', apiKey: 'k', baseUrl: server.url, idleTimeoutMs: 500, maxChars: 20_000 }),
   )
   try {
     server.failTimes(Number.POSITIVE_INFINITY)

@@ -15,7 +15,7 @@ import {
   parseAnthropicResponse,
 } from './response.ts'
 
-export const ANTHROPIC_URL = 'https://api.anthropic.com'
+const vendorUrl = 'https://api.anthropic.com'
 
 const messagesFormat: WireFormat = {
   apiMode: 'anthropic_messages',
@@ -28,7 +28,7 @@ const messagesFormat: WireFormat = {
 
 export function createAnthropicProvider(options: ProviderOptions): Provider {
   const transport = createSdkTransport('/v1/messages', () => loadClient(options))
-  return createStreamingProvider('anthropic', messagesFormat, transport, options)
+  return createStreamingProvider(messagesFormat, transport, options)
 }
 
 async function loadClient({ apiKey, baseUrl, fetch }: ProviderOptions) {
@@ -50,5 +50,5 @@ async function loadClient({ apiKey, baseUrl, fetch }: ProviderOptions) {
 /** The SDK sends the key as a bearer token; most compatible servers expect the older header. */
 function authenticationHeaders(apiKey: string, baseUrl: string): Record<string, string | null> {
   if (apiKey === '') return { Authorization: null }
-  return baseUrl === ANTHROPIC_URL ? {} : { 'X-Api-Key': apiKey }
+  return baseUrl === vendorUrl ? {} : { 'X-Api-Key': apiKey }
 }

@@ -21,7 +21,7 @@ const CHUNK_DELAY_MS = 25
 /** Limits the number of delays, so that a long reply is complete within a few seconds. */
 const MAX_TEXT_CHUNKS = 150
 
-const format = createChatFormat(true)
+const format = createChatFormat({})
 const createAggregator = () => format.createAggregator(defaultStreamLimits.maxChars)
 
 export function createDemoProvider(deps: DemoDeps = {}): Provider {

@@ -3,6 +3,7 @@
  */
 import { asArray, asRecord, asString, isRecord } from '../../../lib/json.ts'
 import { noUsage, type ToolCall } from '../../../message/transcript.ts'
+import type { ProviderQuirks } from '../catalogue.ts'
 import {
   joinSeparateTexts,
   type NormalizedMessage,
@@ -29,11 +30,10 @@ import {
 } from '../response-json.ts'
 import type { ResponseAggregator, WireFormat } from '../wire-format.ts'
 
-/** `isOfficial`: the server is OpenAI's own. */
-export function createChatFormat(isOfficial: boolean): WireFormat {
+export function createChatFormat(quirks: ProviderQuirks): WireFormat {
   return {
     apiMode: 'chat_completions',
-    buildRequest: (input) => buildChatRequest(input, isOfficial),
+    buildRequest: (input) => buildChatRequest(input, quirks),
     createAggregator: createChatAggregator,
     isProgress: isChatProgress,
     parseDelta: parseChatDelta,
@@ -43,24 +43,31 @@ export function createChatFormat(isOfficial: boolean): WireFormat {
 
 // Request. Pure and byte-stable: the keys have a fixed order, and nothing depends on the clock or on chance.
 
-function buildChatRequest(input: RequestInput, isOfficial: boolean): ModelRequest {
+function buildChatRequest(input: RequestInput, quirks: ProviderQuirks): ModelRequest {
   const system = input.system === '' ? [] : [{ role: 'system', content: input.system.toWellFormed() }]
   const messages = normalizeMessages(input.messages, 'chat_completions')
   return {
     model: input.model,
     messages: [...system, ...messages.flatMap(toChatMessages)],
     ...(input.tools.length === 0 ? {} : { tools: input.tools.map(toChatTool) }),
-    ...(input.reasoningEffort === undefined ? {} : { reasoning_effort: input.reasoningEffort }),
-    ...maxTokensField(input.maxOutputTokens, isOfficial),
+    ...reasoningFields(input.reasoningEffort, quirks),
+    ...maxTokensField(input.maxOutputTokens, quirks),
     stream: true,
     stream_options: { include_usage: true },
   }
 }
 
 /** OpenAI's reasoning models accept only the new name; most other servers accept only the old one. */
-function maxTokensField(tokens: number | undefined, isOfficial: boolean): JsonObject {
-  if (tokens === undefined) return {}
-  return isOfficial ? { max_completion_tokens: tokens } : { max_tokens: tokens }
+function maxTokensField(tokens: number | undefined, { maxTokensField = 'max_tokens' }: ProviderQuirks): JsonObject {
+  return tokens === undefined ? {} : { [maxTokensField]: tokens }
+}
+
+function reasoningFields(
+  effort: RequestInput['reasoningEffort'],
+  { reasoning = 'effort' }: ProviderQuirks,
+): JsonObject {
+  if (effort === undefined || reasoning === 'none') return {}
+  return reasoning === 'object' ? { reasoning: { effort } } : { reasoning_effort: effort }
 }
 
 function toChatTool({ name, description, parameters }: RequestInput['tools'][number]): JsonObject {

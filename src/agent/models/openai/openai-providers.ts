@@ -9,16 +9,14 @@ import { createStreamingProvider } from '../streaming-provider.ts'
 import { createChatFormat } from './chat-completions.ts'
 import { responsesFormat } from './responses.ts'
 
-export const OPENAI_URL = 'https://api.openai.com/v1'
-
 export function createOpenAiChatProvider(options: ProviderOptions): Provider {
   const transport = createSdkTransport('/chat/completions', () => loadClient(options))
-  return createStreamingProvider('openai', createChatFormat(options.baseUrl === OPENAI_URL), transport, options)
+  return createStreamingProvider(createChatFormat(options.quirks), transport, options)
 }
 
 export function createOpenAiResponsesProvider(options: ProviderOptions): Provider {
   const transport = createSdkTransport('/responses', () => loadClient(options))
-  return createStreamingProvider('openai-responses', responsesFormat, transport, options)
+  return createStreamingProvider(responsesFormat, transport, options)
 }
 
 async function loadClient({ apiKey, baseUrl, fetch }: ProviderOptions) {

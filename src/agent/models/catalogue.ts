@@ -1,0 +1,169 @@
+/**
+ * The providers that the gateway knows by name: data, not code (contract agent.md S7). A server that is not here is reached with
+ * `provider: custom` or an entry of `providers`.
+ */
+import type { ApiMode } from './provider.ts'
+
+export interface ProviderEntry {
+  /** For people. */
+  readonly label: string
+  readonly apiMode: ApiMode
+  /** Without a trailing slash; '' where it must be configured. */
+  readonly baseUrl: string
+  /** Environment variables that can hold the key; the first one that is set counts. */
+  readonly keyVariables: readonly string[]
+  /** A server on a machine of the user, which usually needs no key. */
+  readonly isLocal?: true
+  readonly quirks?: ProviderQuirks
+}
+
+/** Where a server that speaks a known API differs from its inventor. */
+export interface ProviderQuirks {
+  /** The field of Chat Completions for the longest response; `max_tokens` unless the vendor demands the new name. */
+  readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
+  /** How the reasoning effort is sent: as a field, as OpenRouter's object, or not at all. */
+  readonly reasoning?: 'effort' | 'object' | 'none'
+}
+
+const openAiQuirks: ProviderQuirks = { maxTokensField: 'max_completion_tokens' }
+
+/** In the order in which keys decide when no provider is configured. */
+export const catalogue = {
+  openai: {
+    label: 'OpenAI',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://api.openai.com/v1',
+    keyVariables: ['OPENAI_API_KEY'],
+    quirks: openAiQuirks,
+  },
+  'openai-responses': {
+    label: 'OpenAI (Responses API)',
+    apiMode: 'codex_responses',
+    baseUrl: 'https://api.openai.com/v1',
+    keyVariables: ['OPENAI_API_KEY'],
+  },
+  anthropic: {
+    label: 'Anthropic',
+    apiMode: 'anthropic_messages',
+    baseUrl: 'https://api.anthropic.com',
+    keyVariables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_TOKEN'],
+  },
+  openrouter: {
+    label: 'OpenRouter',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://openrouter.ai/api/v1',
+    keyVariables: ['OPENROUTER_API_KEY'],
+    quirks: { reasoning: 'object' },
+  },
+  nous: {
+    label: 'Nous Research',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://inference-api.nousresearch.com/v1',
+    keyVariables: ['NOUS_API_KEY'],
+    quirks: { reasoning: 'object' },
+  },
+  deepseek: {
+    label: 'DeepSeek',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://api.deepseek.com/v1',
+    keyVariables: ['DEEPSEEK_API_KEY'],
+    quirks: { reasoning: 'none' },
+  },
+  gemini: {
+    label: 'Google Gemini',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    keyVariables: ['GOOGLE_API_KEY', 'GEMINI_API_KEY'],
+  },
+  xai: {
+    label: 'xAI',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://api.x.ai/v1',
+    keyVariables: ['XAI_API_KEY'],
+  },
+  zai: {
+    label: 'Z.AI (GLM)',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://api.z.ai/api/paas/v4',
+    keyVariables: ['GLM_API_KEY', 'ZAI_API_KEY', 'Z_AI_API_KEY'],
+    quirks: { reasoning: 'none' },
+  },
+  kimi: {
+    label: 'Kimi (Moonshot)',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://api.moonshot.ai/v1',
+    keyVariables: ['KIMI_API_KEY', 'MOONSHOT_API_KEY'],
+    quirks: { reasoning: 'none' },
+  },
+  minimax: {
+    label: 'MiniMax',
+    apiMode: 'anthropic_messages',
+    baseUrl: 'https://api.minimax.io/anthropic',
+    keyVariables: ['MINIMAX_API_KEY'],
+  },
+  huggingface: {
+    label: 'Hugging Face',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://router.huggingface.co/v1',
+    keyVariables: ['HF_TOKEN'],
+  },
+  lmstudio: {
+    label: 'LM Studio',
+    apiMode: 'chat_completions',
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    keyVariables: ['LM_API_KEY'],
+    isLocal: true,
+  },
+  ollama: {
+    label: 'Ollama',
+    apiMode: 'chat_completions',
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    keyVariables: ['OLLAMA_API_KEY'],
+    isLocal: true,
+  },
+  vllm: {
+    label: 'vLLM',
+    apiMode: 'chat_completions',
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    keyVariables: ['VLLM_API_KEY'],
+    isLocal: true,
+  },
+  custom: {
+    label: 'another server',
+    apiMode: 'chat_completions',
+    baseUrl: '',
+    keyVariables: ['OPENAI_API_KEY'],
+    isLocal: true,
+  },
+} as const satisfies Record<string, ProviderEntry>
+
+export type CatalogueName = keyof typeof catalogue
+
+/** The names of Hermes for the same providers. */
+export const providerAliases: Readonly<Record<string, CatalogueName>> = {
+  'openai-api': 'openai',
+  'openai-codex': 'openai-responses',
+  google: 'gemini',
+  'google-ai-studio': 'gemini',
+  'kimi-coding': 'kimi',
+  moonshot: 'kimi',
+  glm: 'zai',
+  'z.ai': 'zai',
+  grok: 'xai',
+  'x-ai': 'xai',
+  hf: 'huggingface',
+  claude: 'anthropic',
+  'lm-studio': 'lmstudio',
+  local: 'custom',
+}
+
+export function findProvider(
+  name: string,
+): { readonly name: CatalogueName; readonly entry: ProviderEntry } | undefined {
+  const known = name in catalogue ? name : providerAliases[name.toLowerCase()]
+  return known !== undefined && isCatalogueName(known) ? { name: known, entry: catalogue[known] } : undefined
+}
+
+function isCatalogueName(name: string): name is CatalogueName {
+  return Object.hasOwn(catalogue, name)
+}

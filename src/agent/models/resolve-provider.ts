@@ -1,0 +1,138 @@
+/**
+ * Determines the configured provider: its API, its address and the keys that may be sent to it. Separate from the providers, so
+ * that the daemon can report the name without loading them.
+ */
+import { type CatalogueName, catalogue, findProvider, type ProviderEntry, type ProviderQuirks } from './catalogue.ts'
+import type { ApiMode } from './provider.ts'
+
+export interface ProviderSelection {
+  /**
+   * A name of the catalogue, of `providers`, `demo` or `none`. When omitted, the configured keys decide; `auto` means the same.
+   */
+  readonly provider?: string | undefined
+  readonly model: string
+  /** '' for the vendor's own server. */
+  readonly baseUrl: string
+  /** The key of the selected provider; takes precedence over the variables of the catalogue. */
+  readonly apiKey: string
+  /** The environment. */
+  readonly variables: Readonly<Record<string, string>>
+  /** Servers that the configuration names. */
+  readonly providers?: Readonly<Record<string, NamedServer>>
+}
+
+/** An entry of `providers` in the configuration. What it leaves out is that of the catalogue's entry of the same name. */
+export interface NamedServer {
+  readonly base_url?: string | undefined
+  readonly api_key?: string | undefined
+  /** The environment variable that holds the key. */
+  readonly key_env?: string | undefined
+  readonly api_mode?: ApiMode | undefined
+}
+
+export interface ProviderChoice {
+  /** `openai`, a name of the configuration, `demo`, `none`. */
+  readonly name: string
+  readonly apiMode: ApiMode
+  /** Without a trailing slash; '' when none is known. */
+  readonly baseUrl: string
+  /** The vendor's own server, which always needs a key. */
+  readonly isOfficial: boolean
+  /** The keys that may be sent to this address, in the order of their precedence. */
+  readonly keys: readonly ProviderKey[]
+  /** Where a person puts the key: `OPENAI_API_KEY`. */
+  readonly keyVariable: string
+  readonly quirks: ProviderQuirks
+}
+
+export interface ProviderKey {
+  readonly source: `env:${string}` | `config:${string}`
+  readonly secret: string
+}
+
+/** Undefined for an unknown name. */
+export function resolveProvider(selection: ProviderSelection): ProviderChoice | undefined {
+  const name = selectedName(selection)
+  if (name === 'demo' || name === 'none') return withoutServer(name)
+  const server = Object.hasOwn(selection.providers ?? {}, name) ? selection.providers?.[name] : undefined
+  const known = findProvider(name)
+  if (server === undefined && known === undefined) return undefined
+  return toChoice(known?.name ?? name, known?.entry, server, selection)
+}
+
+/** What the catalogue, `providers` and the flat keys of the configuration say, each before the one that it names. */
+function toChoice(
+  name: string,
+  entry: ProviderEntry | undefined,
+  server: NamedServer | undefined,
+  { baseUrl: configuredUrl, apiKey, variables }: ProviderSelection,
+): ProviderChoice {
+  const vendorUrl = entry?.baseUrl ?? ''
+  const apiMode = server?.api_mode ?? entry?.apiMode ?? 'chat_completions'
+  const baseUrl = trimUrl(configuredUrl || server?.base_url || vendorUrl, apiMode)
+  const isOfficial = entry !== undefined && entry.isLocal === undefined && baseUrl === vendorUrl
+  const names = server?.key_env === undefined ? (entry?.keyVariables ?? []) : [server.key_env]
+  const keys: ProviderKey[] = [
+    { source: 'config:api_key', secret: apiKey },
+    { source: `config:providers.${name}.api_key`, secret: server?.api_key ?? '' },
+    ...names.map((variable): ProviderKey => ({ source: `env:${variable}`, secret: variables[variable] ?? '' })),
+  ]
+  return {
+    name,
+    apiMode,
+    baseUrl,
+    isOfficial,
+    keys: keys.filter(({ secret }) => secret !== ''),
+    keyVariable: names[0] ?? 'api_key',
+    // A server that only speaks the vendor's protocol seldom follows its latest fields.
+    quirks: isOfficial || server !== undefined ? (entry?.quirks ?? {}) : {},
+  }
+}
+
+function withoutServer(name: string): ProviderChoice {
+  return { name, apiMode: 'chat_completions', baseUrl: '', isOfficial: false, keys: [], keyVariable: '', quirks: {} }
+}
+
+function trimUrl(url: string, apiMode: ApiMode): string {
+  const plain = url.replace(/\/+$/, '')
+  // Anthropic's SDK adds the version itself.
+  return apiMode === 'anthropic_messages' ? plain.replace(/\/v1$/, '') : plain
+}
+
+/**
+ * The keys decide first, then the address, then the model. A key of Anthropic does not select Anthropic for another
+ * server: such a server most often uses OpenAI's protocol, and must not receive that key.
+ */
+function selectedName({ provider, apiKey, variables, baseUrl, model }: ProviderSelection): string {
+  if (provider !== undefined && provider !== 'auto') return provider
+  const isSet = (name: CatalogueName) =>
+    catalogue[name].keyVariables.some((variable) => (variables[variable] ?? '') !== '')
+  const byAddress = baseUrl === '' ? undefined : nameOfAddress(baseUrl)
+  if (byAddress !== undefined && isSet(byAddress)) return byAddress
+  const isClaude = /^claude/i.test(model)
+  const mayBeAnthropic = baseUrl === '' || /anthropic/i.test(baseUrl)
+  if (mayBeAnthropic && isClaude && (isSet('anthropic') || apiKey !== '')) return 'anthropic'
+  // `vendor/model` is a name of OpenRouter, not of a vendor.
+  if (baseUrl === '' && model.includes('/') && isSet('openrouter')) return 'openrouter'
+  if (isSet('openai')) return 'openai'
+  if (mayBeAnthropic && isSet('anthropic')) return 'anthropic'
+  if (apiKey !== '' || baseUrl !== '') return 'openai'
+  if (isSet('openrouter')) return 'openrouter'
+  // Some of the variables have other purposes, too: alone they are no wish for a model.
+  const withKey = model === '' ? undefined : vendors.find(isSet)
+  if (withKey !== undefined) return withKey
+  // A model without a key is an incomplete configuration; the demonstration must not hide that.
+  if (model !== '') return isClaude ? 'anthropic' : 'openai'
+  return 'demo'
+}
+
+const vendors = (Object.keys(catalogue) as readonly CatalogueName[]).filter((name) => !('isLocal' in catalogue[name]))
+
+/** The provider to which an address belongs, so that its key goes there. The two largest vendors are recognised by their keys. */
+function nameOfAddress(baseUrl: string): CatalogueName | undefined {
+  const host = URL.parse(baseUrl)?.host
+  if (host === undefined) return undefined
+  return vendors.find(
+    (name) => !/^(?:openai|anthropic)/.test(name) && URL.parse(catalogue[name].baseUrl)?.host === host,
+  )
+}
