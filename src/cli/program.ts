@@ -173,6 +173,7 @@ function addMaintainCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Maintain:')
   addConfigCommands(root, context)
   addProfileCommands(root, context)
+  addAuthCommands(root, context)
   addToolCommands(root, context)
   addMemoryCommands(root, context)
   addApprovalCommands(root, context)
@@ -274,6 +275,37 @@ function addToolCommands(root: Command, context: CliContext): void {
     .action(async (names: string[], options: { platform?: string }) =>
       (await import('./tools.ts')).toolsDisable(context, names, options),
     )
+}
+
+function addAuthCommands(root: Command, context: CliContext): void {
+  const auth = createGroup(root, 'auth', 'the keys of model providers')
+  const load = () => import('./auth.ts')
+  auth
+    .command('list [provider]')
+    .description('list the keys in auth.json and in the environment, and which of them rest after a failure')
+    .option(...json)
+    .action(async (provider: string | undefined, options: JsonOption) =>
+      (await load()).authList(context, provider, options),
+    )
+  auth
+    .command('add <provider>')
+    .summary('store a key, which is read from the standard input')
+    .description(
+      'Stores one more key of a provider in auth.json. The key is typed, and not shown, or read from the standard input: `hermes auth add openrouter < key.txt`. A turn uses the first key that the provider accepts.',
+    )
+    .option('--label <text>', 'a name for people')
+    .option('--base-url <url>', 'the address to which this key belongs, if it is another one')
+    .action(async (provider: string, options: { label?: string; baseUrl?: string }) =>
+      (await load()).authAdd(context, provider, options),
+    )
+  auth
+    .command('remove <provider> <key>')
+    .description('delete a stored key, by its id, label or number in the list')
+    .action(async (provider: string, key: string) => (await load()).authRemove(context, provider, key))
+  auth
+    .command('reset <provider> [key]')
+    .description('use keys again that rest after a failure')
+    .action(async (provider: string, key: string | undefined) => (await load()).authReset(context, provider, key))
 }
 
 function addProfileCommands(root: Command, context: CliContext): void {

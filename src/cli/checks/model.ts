@@ -3,9 +3,9 @@
  */
 import { createProvider } from '../../agent/models/create-provider.ts'
 import { ModelError, type Provider } from '../../agent/models/provider.ts'
+import { resolveProvider } from '../../agent/models/resolve-provider.ts'
 import type { ErrorCode } from '../../lib/error-catalogue.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
-import type { Settings } from '../settings.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 /** The time that the provider has to answer, ms. */
@@ -15,16 +15,9 @@ const maxAnswerTokens = 16
 
 export const checkModel: Check = async ({ settings: { config }, offline }) => {
   const { model, provider, base_url, api_key } = config.current()
-  const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = config.environment().values
-  const choice = createProvider({
-    provider,
-    model,
-    baseUrl: base_url,
-    apiKey: api_key,
-    openaiApiKey: OPENAI_API_KEY,
-    anthropicApiKey: ANTHROPIC_API_KEY,
-    idleTimeoutMs: answerTimeoutMs,
-  })
+  const variables = config.environment().values
+  const selection = { provider, model, baseUrl: base_url, apiKey: api_key, variables }
+  const choice = createProvider({ ...selection, idleTimeoutMs: answerTimeoutMs })
   if ('problem' in choice) {
     return [{ ...problem('Model', choice.problem.message, choice.problem.hint), code: choice.problem.code }]
   }
@@ -38,20 +31,16 @@ export const checkModel: Check = async ({ settings: { config }, offline }) => {
     ]
   }
   const name = `${choice.model} (${choice.provider.name}) at ${hostOf(choice.provider)}`
-  const key = keyName(config.current(), choice.provider.name, { OPENAI_API_KEY, ANTHROPIC_API_KEY })
+  const key = keyName(resolveProvider(selection)?.keys[0]?.source)
   if (offline) return [ok('Model', `${name}; ${key} was not tested`)]
   return [await tryModel(choice.provider, choice.model, name, key)]
 }
 
-/** Where the key is configured, without the key itself. */
-function keyName(
-  { api_key }: Pick<ReturnType<Settings['config']['current']>, 'api_key'>,
-  provider: string,
-  variables: Readonly<Record<'OPENAI_API_KEY' | 'ANTHROPIC_API_KEY', string>>,
-): string {
-  if (api_key !== '') return '`api_key`'
-  const name = provider === 'anthropic' ? 'ANTHROPIC_API_KEY' : 'OPENAI_API_KEY'
-  return variables[name] === '' ? 'no key' : name
+/** Where the key is configured, without the key itself: `env:OPENAI_API_KEY`, `config:api_key`. */
+function keyName(source: string | undefined): string {
+  if (source === undefined) return 'no key'
+  const name = source.slice(source.indexOf(':') + 1)
+  return source.startsWith('config:') ? `\`${name}\`` : name
 }
 
 function hostOf({ baseUrl }: Provider): string {

@@ -1,0 +1,228 @@
+/**
+ * `hermes auth`: the keys of model providers in auth.json and in the environment. A running gateway follows the file.
+ */
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { text as readText } from 'node:stream/consumers'
+import { newCredentialId } from '../agent/credentials/auth-file.ts'
+import { type Credential, healthy, isReference } from '../agent/credentials/credential.ts'
+import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
+import { createCredentialState, withCredential } from '../agent/credentials/state.ts'
+import { catalogue, findProvider } from '../agent/models/catalogue.ts'
+import { resolveProvider } from '../agent/models/resolve-provider.ts'
+import { findClosestMatch } from '../lib/did-you-mean.ts'
+import { formatDuration } from '../lib/duration.ts'
+import { HermesError } from '../lib/errors.ts'
+import { silentLog } from '../lib/log.ts'
+import { withFileLock } from '../store/sqlite/file-lock.ts'
+import type { CliContext } from './context.ts'
+import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+/** Without secrets. */
+interface ListedKey {
+  readonly provider: string
+  readonly id: string
+  readonly label: string
+  readonly source: string
+  readonly state: 'ok' | 'rests' | 'revoked'
+  /** ISO 8601; absent while it does not rest. */
+  readonly until?: string
+  readonly error?: string
+  readonly turns: number
+}
+
+export async function authList(
+  context: CliContext,
+  provider: string | undefined,
+  { json }: { readonly json: boolean },
+): Promise<void> {
+  const store = await openKeys(context)
+  const names = provider === undefined ? store.names() : [store.nameOf(provider)]
+  const keys = names.flatMap((name) => store.list(name).map((key) => toListed(name, key)))
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(keys)
+  if (keys.length === 0) return reportEmptyList(context, 'There are no keys. `hermes auth add <provider>` stores one.')
+  display.table(
+    ['PROVIDER', 'KEY', 'ID', 'SOURCE', 'STATE', 'TURNS'],
+    keys.map((key) => [
+      toSingleLine(key.provider),
+      toSingleLine(key.label),
+      toSingleLine(key.id),
+      toSingleLine(key.source),
+      { text: toSingleLine(describeState(key)), tone: key.state === 'ok' ? 'good' : 'bad' },
+      String(key.turns),
+    ]),
+  )
+}
+
+function toListed(provider: string, { id, label, source, health, requestCount }: Credential): ListedKey {
+  const rests = health.cooldownUntil > Date.now()
+  return {
+    provider,
+    id,
+    label,
+    source,
+    state: health.status === 'dead' ? 'revoked' : rests ? 'rests' : 'ok',
+    ...(rests ? { until: new Date(health.cooldownUntil).toISOString() } : {}),
+    ...(health.errorCode === 0 ? {} : { error: `${health.errorCode}` }),
+    turns: requestCount,
+  }
+}
+
+function describeState({ state, until, error }: ListedKey): string {
+  if (state !== 'rests' || until === undefined) return state
+  const code = error === undefined ? '' : ` after ${error}`
+  return `rests for ${formatDuration(Date.parse(until) - Date.now())}${code}`
+}
+
+/** The key is read from the standard input, in a terminal without showing it. Throws `cli/usage`, `cli/not-found`. */
+export async function authAdd(
+  context: CliContext,
+  provider: string,
+  { label, baseUrl }: { readonly label?: string; readonly baseUrl?: string },
+): Promise<void> {
+  const store = await openKeys(context)
+  const name = store.nameOf(provider)
+  const secret = (await readSecret(context, `Key of ${name} (not shown): `)).trim()
+  if (secret === '') throw new HermesError('cli/usage', 'No key was given.', { hint: 'Type or pipe the key.' })
+  if (!/^[\x21-\x7e]{8,20000}$/.test(secret))
+    throw new HermesError('cli/usage', 'This is not a key: a key is one line without spaces.', {
+      hint: 'Copy the key again, without quotes.',
+    })
+  const known = store.list(name).find((one) => one.secret === secret)
+  if (known !== undefined)
+    throw new HermesError('cli/usage', `The key is there already: ${known.label} (${known.source}).`, {
+      hint: `\`hermes auth list ${name}\` shows the keys.`,
+    })
+  const stored = store.list(name).filter(({ source }) => !isReference(source))
+  const credential: Credential = {
+    id: newCredentialId(),
+    label: label ?? `key ${stored.length + 1}`,
+    authType: 'api_key',
+    priority: Math.max(-1, ...stored.map(({ priority }) => priority)) + 1,
+    source: 'manual',
+    secret,
+    baseUrl: baseUrl ?? '',
+    health: healthy,
+    requestCount: 0,
+  }
+  await store.update((file) => withCredential(file, name, credential))
+  context.output.write(`Stored ${toSingleLine(credential.label)} of ${name} (${credential.id}).\n`)
+}
+
+/** Throws `cli/not-found`, and `cli/usage` for a key that is not stored here. */
+export async function authRemove(context: CliContext, provider: string, key: string): Promise<void> {
+  const store = await openKeys(context)
+  const name = store.nameOf(provider)
+  const found = store.find(name, key)
+  if (isReference(found.source)) {
+    const variable = found.source.slice(found.source.indexOf(':') + 1)
+    throw new HermesError('cli/usage', `The key ${found.label} is not stored in auth.json.`, {
+      hint: found.source.startsWith('env:')
+        ? `Remove ${variable} from .env.`
+        : `Remove \`${variable}\` from config.yaml.`,
+    })
+  }
+  await store.update((file) => {
+    const left = (file.providers.get(name) ?? []).filter(({ credential }) => credential?.id !== found.id)
+    return { ...file, providers: new Map([...file.providers, [name, left]]) }
+  })
+  context.output.write(`Removed ${toSingleLine(found.label)} of ${name}.\n`)
+}
+
+/** The keys can be used again at once. Throws `cli/not-found`. */
+export async function authReset(context: CliContext, provider: string, key: string | undefined): Promise<void> {
+  const store = await openKeys(context)
+  const name = store.nameOf(provider)
+  const found = key === undefined ? store.list(name) : [store.find(name, key)]
+  const resting = found.filter(({ health }) => health.status !== 'ok' || health.cooldownUntil > 0)
+  await store.update((file) =>
+    resting.reduce((next, one) => withCredential(next, name, { ...one, health: healthy }), file),
+  )
+  context.output.write(
+    resting.length === 0 ? 'No key rests.\n' : `${resting.length} of ${found.length} can be used again.\n`,
+  )
+}
+
+async function openKeys(context: CliContext) {
+  const settings = await readSettings(context)
+  const path = context.home.authFile
+  const file = createSharedAuthFile({
+    path,
+    withLock: (run) => withFileLock(`${path}.lock`, async () => run()),
+    log: silentLog,
+  })
+  const read = file.read()
+  const state = createCredentialState({
+    ...file,
+    referencedKeys: (name) => resolveProvider(selectionOf(settings, name))?.keys ?? [],
+    log: silentLog,
+  })
+
+  /** Throws `cli/not-found`. */
+  function nameOf(provider: string): string {
+    const known = findProvider(provider)?.name
+    const names = [...Object.keys(settings.config.current().providers), ...read.providers.keys()]
+    if (known !== undefined || names.includes(provider)) return known ?? provider
+    const closest = findClosestMatch(provider, [...Object.keys(catalogue), ...names])
+    const question = closest === null ? '' : ` Did you mean ${JSON.stringify(closest)}?`
+    throw new HermesError('cli/not-found', `No provider is named ${JSON.stringify(provider)}.${question}`)
+  }
+
+  return {
+    nameOf,
+    list: state.list,
+    update: file.update,
+    /** Providers with a key, the configured one first. */
+    names(): readonly string[] {
+      const current = resolveProvider(selectionOf(settings, undefined))?.name
+      const all = new Set([
+        ...(current === undefined ? [] : [current]),
+        ...read.providers.keys(),
+        ...Object.keys(catalogue),
+      ])
+      // They share the key of another one.
+      for (const name of ['openai-responses', 'custom']) if (name !== current) all.delete(name)
+      return [...all].filter((name) => state.list(name).length > 0)
+    },
+    /** By id, label or number in the list. Throws `cli/not-found`. */
+    find(name: string, key: string): Credential {
+      const keys = state.list(name)
+      const found =
+        keys.find(({ id }) => id === key) ?? keys.find(({ label }) => label === key) ?? keys[Number(key) - 1]
+      if (found !== undefined) return found
+      throw new HermesError('cli/not-found', `${name} has no key ${JSON.stringify(key)}.`, {
+        hint: `\`hermes auth list ${name}\` shows the keys.`,
+      })
+    },
+  }
+}
+
+function selectionOf({ config }: Settings, name: string | undefined) {
+  const { provider, providers, model, base_url: baseUrl, api_key: apiKey } = config.current()
+  const variables = config.environment().values
+  if (name === undefined) return { provider, providers, model, baseUrl, apiKey, variables }
+  const isCurrent = resolveProvider({ provider, providers, model, baseUrl, apiKey, variables })?.name === name
+  return {
+    provider: name,
+    providers,
+    model,
+    variables,
+    ...(isCurrent ? { baseUrl, apiKey } : { baseUrl: '', apiKey: '' }),
+  }
+}
+
+async function readSecret({ input, errors }: CliContext, prompt: string): Promise<string> {
+  if (input.isTTY !== true) return await readText(input)
+  errors.write(prompt)
+  // What is typed is echoed to this stream, and so not at all.
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input, output, terminal: true })
+  try {
+    return await lines.question('')
+  } finally {
+    lines.close()
+    errors.write('\n')
+  }
+}
