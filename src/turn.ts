@@ -6,7 +6,7 @@
 import type { Agent } from './agent/agent.ts'
 import type { AgentTools } from './agent/loop/agent-tools.ts'
 import type { AgentTurnInput, SubagentWorkspace } from './agent/loop/agent-turn.ts'
-import type { Provider } from './agent/models/provider.ts'
+import type { ModelError, Provider } from './agent/models/provider.ts'
 import type { ToolContext } from './agent/tools/tool.ts'
 import type { StartSubagents } from './flows/delegation/background-subagents.ts'
 import type { DelegatedTurns } from './flows/delegation/delegated-turns.ts'
@@ -63,6 +63,8 @@ export interface TurnDeps extends TurnProgressDeps {
   readonly completeWithoutModel: CompleteWithoutModel
   /** The configured model and its provider. Rejects `config/…` when it cannot be used. */
   model(): Promise<ChosenModel>
+  /** The model that finishes a turn after its own has failed; null when there is none. Never rejects. */
+  fallback(turn: Turn, failed: ChosenModel, failure: ModelError): Promise<ChosenModel | null>
   tools(turn: Turn): Promise<AgentTools>
   /** The provider as the requests of this turn are sent; it may add text that is stored nowhere. */
   senderOf(turn: Turn, provider: Provider): Promise<Provider>
@@ -165,7 +167,7 @@ async function runModelTurn(
   try {
     const delegated = isDelegated(turn) ? await deps.delegated() : undefined
     const { model, tools, freezePrompt } = delegated ?? deps
-    const chosen = await model(turn)
+    let chosen = await model(turn)
     let system = turn.systemPrompt ?? (await freezePrompt(turn))
     const { turn: prepared, entries } = await running.protect(() =>
       deps.compression.beforeTurn(claimed, chosen, system, running.signal),
@@ -214,6 +216,12 @@ async function runModelTurn(
             ? deps.compression.afterContextOverflow(turn, chosen, running.signal)
             : deps.compression.afterTools(turn, chosen, tokens, running.signal),
         ),
+      async fallBack(failure) {
+        const next = await deps.fallback(turn, chosen, failure)
+        if (next === null) return null
+        chosen = next
+        return { ...next, sender: await deps.senderOf(turn, next.provider) }
+      },
       counted: (request) => deps.compression.counted(turn, chosen, request),
       excess: (messages, counted) => deps.compression.excess(chosen, system, messages, counted),
       takeSteered: () => running.takeSteered(journal.takeSteered),

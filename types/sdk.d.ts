@@ -224,6 +224,11 @@ declare module 'hermes-gateway:agent/models/provider' {
          * returned.
          */
         stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<JsonObject, JsonObject, void>;
+        /**
+         * Called after a call that failed. True: the provider refused the key, and the next call uses another one. Absent for a provider
+         * with one key.
+         */
+        rotate?(failure: ModelError): boolean;
         /** Aggregates chunks that plugins have changed into the final JSON. Throws `ModelError` (`bad-response`). */
         createCollector(): ChunkCollector<JsonObject, JsonObject>;
         /** The text in a chunk; null for chunks without text. Pure. */
@@ -974,6 +979,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         readonly 'config/no-model': {
             readonly meaning: 'A model provider is configured, but a required setting is missing.';
             readonly hint: 'Set `model` and the key of the provider (for example OPENAI_API_KEY) in config.yaml or .env.';
+        };
+        readonly 'auth/unusable': {
+            readonly meaning: 'The file of stored keys (auth.json) cannot be read or written, or is not in the form of Hermes.';
+            readonly hint: 'Correct the file, or move it away and add the keys again with `hermes auth add`.';
         };
         readonly 'home/unusable': {
             readonly meaning: 'The home directory cannot be created or written.';

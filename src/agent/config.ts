@@ -6,6 +6,7 @@ import type { ConfigOf } from '../config/section.ts'
 import { reasoningEfforts } from '../message/conversation-choices.ts'
 import { compressionConfig } from './compression/config.ts'
 import { memoryConfig } from './memory/config.ts'
+import { modelConfig } from './models/config.ts'
 import { skillsConfig } from './skills/config.ts'
 import { toolsetsConfig } from './toolsets/config.ts'
 
@@ -29,24 +30,7 @@ function isTimeZone(name: string): boolean {
 }
 
 export const agentConfig = {
-  model: z
-    .string()
-    .default('')
-    .describe('The name of the model at its provider, for example gpt-5.2 or claude-sonnet-5.'),
-  provider: z
-    .enum(['openai', 'openai-responses', 'anthropic', 'demo', 'none'])
-    .optional()
-    .describe(
-      'The provider of the model. When omitted, the configured keys decide; without a key, the offline demonstration runs. `none`: no model, every message is answered with an error.',
-    ),
-  base_url: z
-    .string()
-    .default('')
-    .describe('The address of the API, for a server that is compatible with the provider.'),
-  api_key: z
-    .string()
-    .default('')
-    .describe('The API key of the provider. Prefer OPENAI_API_KEY or ANTHROPIC_API_KEY in .env.'),
+  ...modelConfig,
   max_iterations: z.int().min(1).max(1000).default(90).describe('Maximum number of model calls per turn.'),
   timezone: z
     .string()
@@ -211,10 +195,7 @@ export const agentConfig = {
         .default(600)
         .describe('Seconds that a sub-agent may work. It is then ended, and the agent is told.'),
       model: z.string().default('').describe('The model of sub-agents. The default is that of the conversation.'),
-      provider: z
-        .enum(['', 'openai', 'openai-responses', 'anthropic', 'demo'])
-        .default('')
-        .describe('The provider of sub-agents. The default is `provider`.'),
+      provider: z.string().default('').describe('The provider of sub-agents, as `provider`, which is the default.'),
       base_url: z.string().default('').describe('The address of the API of sub-agents. The default is `base_url`.'),
       api_key: z
         .string()

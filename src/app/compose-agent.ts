@@ -120,6 +120,11 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
       model: agentServices.model,
     }),
     model: agentServices.model,
+    async fallback(turn, failed, failure) {
+      if (settings().fallback_providers.length === 0) return null
+      const { fallBack } = await import('../flows/turn/fall-back.ts')
+      return await fallBack({ models: agentServices, notices: core.turnNotices, log }, turn, failed, failure)
+    },
     tools: agentServices.tools,
     ...delegation,
     senderOf: agentServices.senderOf,
@@ -290,6 +295,11 @@ function composeAgentCheck(
   }
 }
 
+async function openModelKeys({ options, settings, secrets, modelCalls, clock, random, log }: AppContext) {
+  const { createModelKeys } = await import('../flows/model-keys.ts')
+  return createModelKeys({ path: options.home.authFile, settings, secrets, modelCalls, clock, random, log })
+}
+
 const maxSuspiciousFiles = 20
 
 function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly string[]): void {
@@ -324,6 +334,7 @@ function composeAgentServices(
     memory: async (turn) => (await ownMemory()).accessOf(turn),
     turnAccess: { secrets, ended: runningTurns.ended, run: context.runAgentCommand },
     modelCalls,
+    openModelKeys: () => openModelKeys(context),
     ...(isDaemon
       ? { chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId) }
       : {}),

@@ -9,22 +9,19 @@ import { createSessionResourcePool, withVariables } from '../agent/environments/
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
 import type { MemoryAccess } from '../agent/memory/contract.ts'
-import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
-import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Provider } from '../agent/models/provider.ts'
-import { resolveProviderName } from '../agent/models/resolve-provider-name.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
 import type { ChatMessages, ToolContext } from '../agent/tools/tool.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
-import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
 import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { RoleSettings } from '../platforms/config.ts'
+import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
 import type { SendingTurn } from './delivery/chat-messages.ts'
 import type { SessionRecallService } from './session-recall.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
@@ -32,9 +29,10 @@ import type { Turn } from './turn/claim.ts'
 import type { TurnAccess, TurnAccessDeps } from './turn-access.ts'
 import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutTool } from './turn-tools.ts'
 
-export interface AgentServicesDeps extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings'> {
+export interface AgentServicesDeps
+  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings'>,
+    Omit<AgentModelsDeps, 'settings' | 'home'> {
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
-  readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
   /** Paths of the downloaded files of the conversation to which the turn belongs. */
   attachmentsOf(turnId: string): Promise<readonly string[]>
   /** A sandbox was opened. Undefined: none is configured, or the next one is not open yet. */
@@ -70,12 +68,7 @@ export interface ToolTurn {
   readonly toolNames?: readonly string[] | undefined
 }
 
-export interface AgentServices {
-  model(): Promise<ConfiguredModel>
-  /** The model that judges commands, with `auxiliary.approval`. Rejects `config/…`. */
-  approvalModel(): Promise<{ readonly provider: Provider; readonly model: string; readonly timeoutMs: number }>
-  /** The model of `delegation`; undefined when it names none. Rejects `config/…`. */
-  subagentModel(): Promise<ConfiguredModel | undefined>
+export interface AgentServices extends AgentModels {
   /**
    * A session keeps the tool list with which it started; each call checks whether the tool still exists, and whether the role
    * of the person who caused the turn may use it.
@@ -103,8 +96,6 @@ export interface AgentServices {
   sandbox(): Promise<Sandbox | undefined>
   /** The tools that the configuration permits to this person in this chat: names, toolsets, modes, `*`, `-name`. */
   toolListOf(authority: Authority): readonly string[]
-  /** The configured names. Loads nothing. */
-  describe(): { readonly model: string; readonly provider: string }
   /** The configuration has changed: the next turn reads it. */
   reconfigured(): void
   /** Plugins registered other tools: new sessions get them. */
@@ -117,14 +108,8 @@ interface OpenTools extends Pick<LoadedTools, 'resolve'> {
   readonly tools: AgentTools
 }
 
-interface ConfiguredModel {
-  readonly provider: Provider
-  readonly model: string
-}
-
 export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const { log, settings, isShared, memory: memoryOf } = deps
-  let configuredModel: Promise<ConfiguredModel> | undefined
   let runtime: ToolRuntime | undefined
   const recall = openRecallLazily(deps)
   let isSandboxMissing = false
@@ -138,6 +123,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   })
   const cwd = () => workingDirectory(deps)
   const environmentFor = createEnvironments(deps, async (turn) => sockets.variablesOf(turn, await sandbox.get()))
+  const models = createAgentModels(deps)
 
   /** Opened with the first command or file. A later change of the configuration opens another one. */
   const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
@@ -202,12 +188,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
 
   return {
     ...ephemeral,
-    model() {
-      configuredModel ??= createConfiguredModel(deps)
-      return configuredModel
-    },
-    approvalModel: () => createApprovalModel(deps),
-    subagentModel: () => createSubagentModel(deps),
+    ...models,
     async tools(turn) {
       const { authority, event } = turn
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
@@ -250,9 +231,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     cwd,
     sandbox: sandbox.get,
     toolListOf: (authority) => toolListOf(settings().roles, authority),
-    describe: () => ({ model: settings().model, provider: resolveProviderName(providerSettings(deps)) }),
     reconfigured() {
-      configuredModel = undefined
+      models.reconfigured()
       agentTools.reset()
       sandbox.reset()
       isSandboxMissing = false
@@ -260,7 +240,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     },
     toolsChanged: () => agentTools.reset(),
     async close() {
-      await Promise.all([resources.close(), sockets.close()])
+      await Promise.all([resources.close(), sockets.close(), models.close()])
     },
   }
 }
@@ -427,42 +407,6 @@ function createSandboxSockets({ settings, log, turnAccess: accessDeps }: AgentSe
       close?.()
     },
   }
-}
-
-type ProviderDeps = Pick<AgentServicesDeps, 'settings' | 'environment' | 'modelCalls'>
-
-function createConfiguredModel(deps: ProviderDeps): Promise<ConfiguredModel> {
-  return createModel(deps, providerSettings(deps))
-}
-
-async function createApprovalModel(deps: ProviderDeps): ReturnType<AgentServices['approvalModel']> {
-  const { otherModelSettings } = await import('./other-model.ts')
-  const { approval } = deps.settings().auxiliary
-  const chosen = await createModel(deps, otherModelSettings(providerSettings(deps), approval))
-  return { ...chosen, timeoutMs: approval.timeout * 1_000 }
-}
-
-async function createSubagentModel(deps: ProviderDeps): ReturnType<AgentServices['subagentModel']> {
-  const { model, provider, base_url, api_key } = deps.settings().delegation
-  if ([model, provider, base_url, api_key].every((value) => value === '')) return undefined
-  const { otherModelSettings } = await import('./other-model.ts')
-  const chosen = { provider: provider === '' ? ('main' as const) : provider, model, base_url, api_key }
-  return await createModel(deps, otherModelSettings(providerSettings(deps), chosen))
-}
-
-async function createModel(deps: ProviderDeps, selection: ProviderSettings): Promise<ConfiguredModel> {
-  const { createProvider } = await import('../agent/models/create-provider.ts')
-  const choice = createProvider(selection, { sleep, monitor: deps.modelCalls })
-  if ('problem' in choice) throw choice.problem
-  return choice
-}
-
-function providerSettings({ settings, environment }: Omit<ProviderDeps, 'modelCalls'>) {
-  const { provider, model, base_url, api_key, agent } = settings()
-  const { OPENAI_API_KEY = '', ANTHROPIC_API_KEY = '' } = environment().values
-  const keys = { apiKey: api_key, openaiApiKey: OPENAI_API_KEY, anthropicApiKey: ANTHROPIC_API_KEY }
-  const timeouts = { idleTimeoutMs: agent.model_timeout * 1_000, totalTimeoutMs: agent.model_call_timeout * 1_000 }
-  return { provider, model, baseUrl: base_url, ...keys, ...timeouts }
 }
 
 /** In the sandbox the home directory of the user is not writable, and that of the gateway is not even visible. */

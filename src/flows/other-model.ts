@@ -19,8 +19,7 @@ export function otherModelSettings(
       provider: isMain ? (main.provider ?? 'openai') : provider,
       baseUrl,
       apiKey,
-      openaiApiKey: '',
-      anthropicApiKey: '',
+      variables: {},
     }
   if (isMain || provider === main.provider) return { ...named, apiKey: apiKey || main.apiKey }
   return { ...named, provider, baseUrl: '', apiKey }

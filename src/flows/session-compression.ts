@@ -75,11 +75,15 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
   const ratios = createLruCache<number>(maxRemembered)
 
   const ratioOf = ({ provider, model }: ChosenModel) => ratios.get(`${provider.name}/${model}`) ?? 1
-  const isUrgent = (tokens: number) => tokens > settings().context_length * urgentShare
+  const settingsOf = ({ contextLength }: ChosenModel) =>
+    contextLength === undefined ? settings() : { ...settings(), context_length: contextLength }
+  const isUrgent = (tokens: number, chosen: ChosenModel) => tokens > settingsOf(chosen).context_length * urgentShare
 
   const compress: CompressSession = async (request, signal) => {
     const { compressSession } = await import('./compress-session.ts')
-    const result = await compressSession({ ...deps, cooldown, ratio: ratioOf(request.chosen) }, request, signal)
+    const { chosen } = request
+    const own = { cooldown, ratio: ratioOf(chosen), settings: () => settingsOf(chosen) }
+    const result = await compressSession({ ...deps, ...own }, request, signal)
     if (result.kind === 'done') counts.delete(request.turn.sessionId)
     return result
   }
@@ -115,14 +119,14 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
   return {
     async beforeTurn(turn, chosen, system, signal) {
       const { transcript, sessionId } = turn
-      const limit = compressionLimit(settings())
+      const limit = compressionLimit(settingsOf(chosen))
       // Most conversations are so short that they need not be read.
       const most = countMostTokens(transcript.map(({ message }) => message)) + system.length + mostToolTokens
       if (most <= limit) return { turn, entries: transcript }
       const tokens = tokensBefore(turn, chosen, system)
-      const maySummarize = cooldown.isOver(sessionId, clock()) || isUrgent(tokens)
+      const maySummarize = cooldown.isOver(sessionId, clock()) || isUrgent(tokens, chosen)
       if (tokens <= limit || !settings().compression.enabled || !maySummarize) return { turn, entries: transcript }
-      const trigger = isUrgent(tokens) ? 'urgent' : 'long'
+      const trigger = isUrgent(tokens, chosen) ? 'urgent' : 'long'
       const result = await compress({ turn, entries: transcript, chosen, trigger, tokens, focus: '' }, signal)
       if (result.kind !== 'done') return { turn, entries: transcript }
       const { entries, newSessionId } = result
@@ -140,7 +144,7 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
 
     excess(chosen, system, messages, counted) {
       if (!settings().compression.enabled) return null
-      const limit = compressionLimit(settings())
+      const limit = compressionLimit(settingsOf(chosen))
       if (countMostTokens(messages) + system.length + mostToolTokens <= limit) return null
       const tokens = contextTokens(messages, counted, chosen, system)
       return tokens > limit ? tokens : null
@@ -148,7 +152,7 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
 
     async afterTools(turn, chosen, tokens, signal) {
       const entries = await store.run(() => readTranscript(turn.sessionId))
-      const trigger = isUrgent(tokens) ? 'urgent' : 'long'
+      const trigger = isUrgent(tokens, chosen) ? 'urgent' : 'long'
       const result = await compress({ turn, entries, chosen, trigger, tokens, focus: '', isRunning: true }, signal)
       return result.kind === 'done' ? result.entries.map(({ message }) => message) : null
     },

@@ -91,7 +91,7 @@ export const compressionConfig = {
       approval: z
         .object({
           provider: z
-            .enum(['auto', 'main', 'openai', 'openai-responses', 'anthropic', 'demo', 'none'])
+            .string()
             .default('auto')
             .describe(
               'The provider of the model that judges commands with `approvals.mode: smart`. `auto` and `main`: that of the conversation, unless `base_url` is set.',

@@ -83,10 +83,18 @@ export interface LoopInput {
    * tokens. Null when that is not possible.
    */
   compress?(tokens?: number): Promise<readonly ChatMessage[] | null>
+  /** Another model for the rest of the turn, after this one has failed; null when there is none. Must not reject. */
+  fallBack?(failure: ModelError): Promise<FallbackModel | null>
   /** The provider has counted a request. Must neither throw nor block. */
   counted?(request: RequestSize): void
   /** The tokens of the next request, if they are so many that the conversation is to be compressed; otherwise null. */
   excess?(messages: readonly ChatMessage[], counted: CountedContext | null): number | null
+}
+
+export interface FallbackModel {
+  readonly model: string
+  readonly provider: Provider
+  readonly sender?: Provider
 }
 
 /** A request as the provider counted it. */
@@ -133,14 +141,37 @@ export async function runAgentLoop(deps: LoopDeps, input: LoopInput, context: st
       return undefined
     })
   }
+  let current = input
   for (;;) {
     // Also before the first request of a resumed turn.
     const runaway = findRunaway(state, deps.settings().agent)
-    if (runaway !== undefined) return endRunaway(deps, input, state, runaway)
+    if (runaway !== undefined) return endRunaway(deps, current, state, runaway)
     state.iteration += 1
-    const result = await inScope(() => runIteration(deps, input, state, iterationLimit, context))
-    if (result !== undefined) return result
+    try {
+      const result = await inScope(() => runIteration(deps, current, state, iterationLimit, context))
+      if (result !== undefined) return result
+    } catch (error) {
+      current = await withFallback(current, state, error)
+      // The new model may have a smaller window.
+      await compressIfLong(deps, current, state)
+    }
   }
+}
+
+/** The same turn with another model, which repeats the request. Throws the error when the turn must end. */
+async function withFallback(input: LoopInput, state: LoopState, error: unknown): Promise<LoopInput> {
+  input.signal.throwIfAborted()
+  // With calls to run, the error is not that of the request.
+  if (!(error instanceof ModelError) || state.pendingCalls.length > 0) throw error
+  const next = await input.fallBack?.(error)
+  if (!next) throw error
+  const { fallBack: _once, sender: _former, ...rest } = input
+  const { model, provider } = next
+  state.iteration -= 1
+  state.counted = null
+  state.outageSince = null
+  const { name, baseUrl, apiMode } = provider
+  return { ...rest, ...next, turn: { ...input.turn, model, provider: name, baseUrl, apiMode } }
 }
 
 /** Ends the turn with a notice. All tool calls have results, and the texts of the turn stay in the conversation. */
@@ -281,7 +312,8 @@ async function requestIteration(
     input: requestInput,
     signal,
     retry: () => ({
-      ...retryRulesOf(deps.settings().agent),
+      ...retryRulesOf(settings.agent),
+      ...(mayFallBack(input, settings) ? { maxRetries: settings.agent.max_retries ?? triesBeforeFallback } : {}),
       ...(input.isUnattended === true ? { localRefusalWindowMs: unattendedLocalRefusalWindowMs } : {}),
     }),
     outageSince: state.outageSince,
@@ -307,6 +339,13 @@ async function requestIteration(
   state.modelCalls = result.totalCalls
   state.apiRequestId = result.apiRequestId
   return result
+}
+
+/** A person should not wait for the end of an outage while another model could answer. */
+const triesBeforeFallback = 3
+
+function mayFallBack({ fallBack }: LoopInput, { fallback_providers }: AgentConfig): boolean {
+  return fallBack !== undefined && fallback_providers.length > 0
 }
 
 /** Adds the context of plugins to the message of this turn, only in the request. */

@@ -383,6 +383,8 @@ function* seedTranscript(
 export interface ChosenModel {
   readonly provider: Provider
   readonly model: string
+  /** The size of its window in tokens, unless it is `context_length`. */
+  readonly contextLength?: number | undefined
 }
 
 export type TurnInfoFactory = (turn: Turn, chosen: ChosenModel) => TurnInfo

@@ -18,6 +18,8 @@ export interface TurnNotices {
   postponed(event: MessageEvent, turnId: string, until: number): Promise<void>
   /** The turn waits for the provider of the model. `reason` is for people. Rejects `store/…`. */
   waitingForModel(event: MessageEvent, turnId: string, reason: string): Promise<void>
+  /** Another model finishes the turn. `failed` and `next` are names for people. Rejects `store/…`. */
+  fellBack(event: MessageEvent, turnId: string, failed: string, next: string): Promise<void>
   /** The message waits until the agent goes on. `key` names the pause and the conversation. Rejects `store/…`. */
   paused(event: MessageEvent, key: string, reason: string): Promise<void>
   /** The owner learns once that the agent works without a sandbox. `owner` names the owner. Rejects `store/…`. */
@@ -65,6 +67,8 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
       notify(event, `turn:${turnId}:resumed`, '♻️ The gateway was restarted. I go on with your message.'),
     waitingForModel: (event, turnId, reason) =>
       notify(event, `turn:${turnId}:outage`, `⏳ ${reason} Your message waits. Send /stop to cancel.`),
+    fellBack: (event, turnId, failed, next) =>
+      notify(event, `turn:${turnId}:fallback`, `⚠️ ${failed} does not answer. ${next} finishes this turn.`),
     paused: (event, key, reason) =>
       notify(
         event,

@@ -1,0 +1,126 @@
+/**
+ * The configured models: that of the conversations, and those of other work. Providers are created with the first call.
+ */
+import { existsSync } from 'node:fs'
+import type { AgentConfig } from '../agent/config.ts'
+import type { ProviderSettings } from '../agent/models/create-provider.ts'
+import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
+import type { ModelError } from '../agent/models/provider.ts'
+import { resolveProvider } from '../agent/models/resolve-provider.ts'
+import type { HomeLayout } from '../lib/home.ts'
+import type { Logger } from '../lib/log.ts'
+import { sleep } from '../lib/timers.ts'
+import type { ModelKeys } from './model-keys.ts'
+import type { ToolRuntimeDeps } from './tool-runtime.ts'
+import type { ChosenModel } from './turn/claim.ts'
+
+export interface AgentModelsDeps extends Pick<ToolRuntimeDeps, 'environment'> {
+  readonly home: Pick<HomeLayout, 'authFile'>
+  readonly settings: () => AgentConfig
+  readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
+  /** The keys in `auth.json`. Without it, only those of the configuration and the environment are used. */
+  openModelKeys?(): Promise<ModelKeys>
+  readonly log: Logger
+}
+
+export interface AgentModels {
+  /** For one turn. Rejects `config/…` when it cannot be used. */
+  model(): Promise<ChosenModel>
+  /** The model of `fallback_providers` for the rest of a turn; null when none can help after this failure. Never rejects. */
+  fallback(failed: ChosenModel, failure: ModelError): Promise<ChosenModel | null>
+  /** The model that judges commands, with `auxiliary.approval`. Rejects `config/…`. */
+  approvalModel(): Promise<ChosenModel & { readonly timeoutMs: number }>
+  /** The model of `delegation`; undefined when it names none. Rejects `config/…`. */
+  subagentModel(): Promise<ChosenModel | undefined>
+  /** The configured names. Loads nothing. */
+  describe(): { readonly model: string; readonly provider: string }
+  /** The configuration has changed: the next turn reads it. */
+  reconfigured(): void
+  close(): Promise<void>
+}
+
+export function createAgentModels(deps: AgentModelsDeps): AgentModels {
+  let configured: Promise<ChosenModel> | undefined
+  let keys: Promise<ModelKeys> | undefined
+  const selection = () => providerSettings(deps)
+
+  /** Loaded when there are stored keys. */
+  async function openKeys(): Promise<ModelKeys | undefined> {
+    if (keys === undefined && !existsSync(deps.home.authFile)) return undefined
+    keys ??= deps.openModelKeys?.()
+    return await keys
+  }
+
+  async function create(settings: ProviderSettings): Promise<ChosenModel> {
+    const stored = await openKeys()
+    return await createModel(deps, stored === undefined ? settings : stored.withKey(settings))
+  }
+
+  async function withKeys({ provider, model }: ChosenModel, settings: ProviderSettings): Promise<ChosenModel> {
+    const stored = await openKeys()
+    return stored === undefined ? { provider, model } : { model, provider: stored.forTurn(provider, settings) }
+  }
+
+  async function openOther() {
+    return (await import('./other-model.ts')).otherModelSettings
+  }
+
+  return {
+    async model() {
+      configured ??= create(selection())
+      try {
+        return await withKeys(await configured, selection())
+      } catch (error) {
+        // A key may be added while the gateway runs.
+        configured = undefined
+        throw error
+      }
+    },
+    async fallback(failed, failure) {
+      if (deps.settings().fallback_providers.length === 0) return null
+      const { chooseFallback } = await import('./fallback-model.ts')
+      return await chooseFallback(
+        {
+          settings: deps.settings,
+          selection,
+          create: async (settings) => withKeys(await create(settings), settings),
+          log: deps.log,
+        },
+        failed,
+        failure,
+      )
+    },
+    async approvalModel() {
+      const { approval } = deps.settings().auxiliary
+      const settings = (await openOther())(selection(), approval)
+      return { ...(await withKeys(await create(settings), settings)), timeoutMs: approval.timeout * 1_000 }
+    },
+    async subagentModel() {
+      const { model, provider, base_url, api_key } = deps.settings().delegation
+      if ([model, provider, base_url, api_key].every((value) => value === '')) return undefined
+      const settings = (await openOther())(selection(), { provider: provider || 'main', model, base_url, api_key })
+      return await withKeys(await create(settings), settings)
+    },
+    describe: () => ({ model: deps.settings().model, provider: resolveProvider(selection())?.name ?? 'none' }),
+    reconfigured() {
+      configured = undefined
+    },
+    async close() {
+      await (await keys)?.close()
+    },
+  }
+}
+
+async function createModel({ modelCalls }: AgentModelsDeps, settings: ProviderSettings): Promise<ChosenModel> {
+  const { createProvider } = await import('../agent/models/create-provider.ts')
+  const choice = createProvider(settings, { sleep, monitor: modelCalls })
+  if ('problem' in choice) throw choice.problem
+  return choice
+}
+
+function providerSettings({ settings, environment }: AgentModelsDeps): ProviderSettings {
+  const { provider, providers, model, base_url, api_key, agent } = settings()
+  const timeouts = { idleTimeoutMs: agent.model_timeout * 1_000, totalTimeoutMs: agent.model_call_timeout * 1_000 }
+  const { values: variables } = environment()
+  return { provider, providers, model, baseUrl: base_url, apiKey: api_key, variables, ...timeouts }
+}

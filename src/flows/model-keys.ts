@@ -1,0 +1,105 @@
+/**
+ * The keys of the providers (contract agent.md S6): gives the model of a turn a key from `auth.json`, the environment or the
+ * configuration, and another one when the provider refuses it. Loaded when there is an `auth.json`.
+ */
+import type { Credential } from '../agent/credentials/credential.ts'
+import { createLeasedProvider } from '../agent/credentials/leased-provider.ts'
+import { createCredentialPool } from '../agent/credentials/pool.ts'
+import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
+import { createCredentialState, type ReferencedKey } from '../agent/credentials/state.ts'
+import type { ModelConfig } from '../agent/models/config.ts'
+import { createProvider, type ProviderSettings } from '../agent/models/create-provider.ts'
+import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
+import type { Provider } from '../agent/models/provider.ts'
+import { resolveProvider } from '../agent/models/resolve-provider.ts'
+import type { Logger } from '../lib/log.ts'
+import type { SecretRegistry } from '../lib/redact.ts'
+import { withFileLock } from '../store/sqlite/file-lock.ts'
+
+export interface ModelKeysDeps {
+  /** The path of `auth.json`. */
+  readonly path: string
+  readonly settings: () => Pick<ModelConfig, 'credential_pool_strategies'>
+  readonly secrets: Pick<SecretRegistry, 'set'>
+  readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
+  /** ms */
+  readonly clock: () => number
+  readonly random: () => number
+  readonly log: Logger
+}
+
+export interface ModelKeys {
+  /** The settings with a stored key where the configuration and the environment have none. */
+  withKey(settings: ProviderSettings): ProviderSettings
+  /** The provider for one turn. It chooses its key with the first call. */
+  forTurn(provider: Provider, settings: ProviderSettings): Provider
+  /** Writes what is not written yet. Never rejects. */
+  close(): Promise<void>
+}
+
+export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
+  const { path, settings, secrets, clock, random, log } = deps
+  const file = createSharedAuthFile({ path, withLock: (run) => withFileLock(`${path}.lock`, async () => run()), log })
+  const referenced = new Map<string, readonly ReferencedKey[]>()
+  const providers = new Map<string, Provider>()
+  const state = createCredentialState({
+    ...file,
+    read() {
+      const read = file.read()
+      const stored = [...read.providers.values()].flat().map(({ credential }) => credential?.secret ?? '')
+      secrets.set(
+        'auth.json',
+        stored.filter((secret) => secret !== ''),
+      )
+      return read
+    },
+    referencedKeys: (name) => referenced.get(name) ?? [],
+    log,
+  })
+  const pool = createCredentialPool({
+    state,
+    strategyOf: (name) => settings().credential_pool_strategies[name] ?? 'fill_first',
+    clock,
+    random,
+    log,
+  })
+
+  /** The pool compares the array, so it stays the same while the keys do. */
+  function setReferenced(name: string, keys: readonly ReferencedKey[]): void {
+    const known = referenced.get(name)
+    const same = known?.length === keys.length && keys.every(({ secret }, index) => secret === known[index]?.secret)
+    if (!same) referenced.set(name, keys)
+  }
+
+  /** Cached, because a client keeps its connections open. */
+  function providerWith({ secret, baseUrl }: Credential, selection: ProviderSettings, name: string): Provider {
+    const withKey = { ...selection, provider: name, apiKey: secret, baseUrl: baseUrl || selection.baseUrl }
+    const { variables: _variables, providers: _servers, ...scalars } = withKey
+    const id = JSON.stringify(scalars)
+    const known = providers.get(id)
+    if (known !== undefined) return known
+    const created = createProvider(withKey, { monitor: deps.modelCalls })
+    if ('problem' in created) throw created.problem
+    providers.set(id, created.provider)
+    return created.provider
+  }
+
+  return {
+    withKey(selection) {
+      const choice = resolveProvider(selection)
+      if (choice === undefined || choice.keys.length > 0) return selection
+      const [first] = state.list(choice.name)
+      return first === undefined ? selection : { ...selection, apiKey: first.secret }
+    },
+    forTurn(provider, selection) {
+      const choice = resolveProvider(selection)
+      if (choice === undefined) return provider
+      setReferenced(choice.name, choice.keys)
+      return createLeasedProvider(provider, {
+        lease: () => pool.lease(choice.name),
+        providerWith: (credential) => providerWith(credential, selection, choice.name),
+      })
+    },
+    close: () => state.flush(),
+  }
+}

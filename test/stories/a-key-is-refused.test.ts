@@ -1,0 +1,78 @@
+/**
+ * Several keys of one provider in auth.json: a turn goes on with another key when one is refused.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
+import { startTestGateway } from '../kit/start-gateway.ts'
+
+const keys = ['first-stored-key', 'second-stored-key', 'third-stored-key'] as const
+
+const usedKeys = (requests: readonly RecordedRequest[]) =>
+  requests.map(({ headers }) => headers.authorization?.replace('Bearer ', ''))
+
+/** The provider answers only to the keys that `refuses` does not name. */
+async function startWithKeys(t: TestContext, refuses: Readonly<Record<string, ModelReply['error']>>, env?: string) {
+  return await startTestGateway(t, {
+    config: { api_key: '' },
+    prepare(home) {
+      const entries = keys.map((access_token, priority) => ({
+        id: `k${priority}`,
+        label: `key ${priority}`,
+        priority,
+        source: 'manual',
+        access_token,
+      }))
+      writeFileSync(home.authFile, JSON.stringify({ version: 1, credential_pool: { openai: entries } }), {
+        mode: 0o600,
+      })
+      if (env !== undefined) writeFileSync(home.envFile, `OPENAI_API_KEY=${env}\n`, { mode: 0o600 })
+    },
+    model({ headers, lastUserText }) {
+      const error = refuses[headers.authorization?.replace('Bearer ', '') ?? '']
+      return error === undefined ? { text: `You said: ${lastUserText}` } : { error }
+    },
+  })
+}
+
+test('a message is answered with the next key when the provider refuses one', async (t) => {
+  const gateway = await startWithKeys(t, { [keys[0]]: { status: 401 }, [keys[1]]: { status: 402 } })
+  await gateway.say('hello')
+  await gateway.waitForReply('You said: hello')
+  assert.deepEqual(usedKeys(gateway.model.requests), keys)
+  await gateway.say('again')
+  await gateway.waitForReply('You said: again')
+  assert.deepEqual(usedKeys(gateway.model.requests).slice(3), [keys[2]])
+})
+
+test('after a restart the refused keys still rest, and no key is in the log', async (t) => {
+  const gateway = await startWithKeys(t, { [keys[0]]: { status: 401 } })
+  await gateway.say('hello')
+  await gateway.waitForReply('You said: hello')
+  await gateway.stop()
+  assert.match(readFileSync(gateway.home.authFile, 'utf8'), /"last_status": "exhausted"/)
+  await gateway.start()
+  await gateway.say('again')
+  await gateway.waitForReply('You said: again')
+  assert.deepEqual(usedKeys(gateway.model.requests), [keys[0], keys[1], keys[1]])
+  for (const key of keys) assert.ok(!gateway.log.join('').includes(key))
+})
+
+test('the key of the environment comes first, and only its name is stored', async (t) => {
+  const gateway = await startWithKeys(t, { 'key-of-the-environment': { status: 401 } }, 'key-of-the-environment')
+  await gateway.say('hello')
+  await gateway.waitForReply('You said: hello')
+  assert.deepEqual(usedKeys(gateway.model.requests), ['key-of-the-environment', keys[0]])
+  await gateway.stop()
+  const stored = readFileSync(gateway.home.authFile, 'utf8')
+  assert.match(stored, /env:OPENAI_API_KEY/)
+  assert.ok(!stored.includes('key-of-the-environment'))
+})
+
+test('a long rate limit changes the key at once, a short one is waited for', async (t) => {
+  const gateway = await startWithKeys(t, { [keys[0]]: { status: 429, headers: { 'retry-after': '3600' } } })
+  await gateway.say('hello')
+  await gateway.waitForReply('You said: hello')
+  assert.deepEqual(usedKeys(gateway.model.requests), [keys[0], keys[1]])
+})
