@@ -13,6 +13,7 @@ import {
   sleep,
 } from '#sdk'
 import { type ApiCall, createApi } from './connection/api.ts'
+import { createAppManifest } from './connection/app-manifest.ts'
 import { fetchIdentity } from './connection/identity.ts'
 import { createSocketConnection, type Envelope, type SocketConnection, SocketError } from './connection/socket.ts'
 import { createSilentApiCall, createTransport, type SlackTransport } from './connection/transport.ts'
@@ -269,6 +270,7 @@ async function handleEnvelope({ context }: Account, envelope: Envelope, ingest: 
 
 export default definePlatform({
   createAdapter,
+  appManifest: createAppManifest,
   async diagnose({ account, options: accountOptions, gatewayUrl }: DiagnosticContext, signal) {
     const options = parseOptions(accountOptions, account)
     const callWith = (token: string) => {

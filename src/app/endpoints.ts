@@ -3,7 +3,7 @@
  * and nothing connects before `start` of each is called.
  */
 
-import { type AdminRoutesDeps, adminRoutes } from '../flows/admin-routes.ts'
+import { type AdminRoutesDeps, adminRoutes, type CommandMenu } from '../flows/admin-routes.ts'
 import { type AgentRoutesDeps, agentRoutes } from '../flows/agent-routes.ts'
 import { hookRoutes } from '../flows/hook-routes.ts'
 import { createPlatformContext, type PlatformContextDeps } from '../flows/platform-context.ts'
@@ -107,7 +107,7 @@ interface HttpParts {
 function composeHttp(
   context: AppContext,
   core: Core,
-  { plugins, initialConnectPending, knownTools, previewPrompt }: EndpointsDeps,
+  { plugins, skills, initialConnectPending, knownTools, previewPrompt }: EndpointsDeps,
   { token, status, health }: HttpParts,
 ): HttpServer {
   const { options, config, settings, store, phase, degraded, redact, clock, log } = context
@@ -140,6 +140,7 @@ function composeHttp(
         send: composeSend(context, core),
         homeChannels: async () => (await import('../flows/delivery/home-channels.ts')).readHomeChannels(context),
         pause: core.pause,
+        menu: menuOf(core, skills),
         shutdown: () => options.onShutdownRequest?.(),
         async restart() {
           const { onRestartRequest } = options
@@ -155,6 +156,18 @@ function composeHttp(
       ...agentRoutes({ knownTools, previewPrompt }),
     ],
   })
+}
+
+/** What menus of commands show. */
+function menuOf({ commands, pluginRegistries }: Core, skills: EndpointsDeps['skills']): CommandMenu {
+  return {
+    commands: () => [...commands.list(), ...skills.menu()],
+    async commandsComplete() {
+      await pluginRegistries.loading()?.done
+      // After the plugins: a command of a plugin wins over a skill of its name.
+      await skills.readMenu()
+    },
+  }
 }
 
 function composeSend(context: AppContext, { outbox }: Core): AdminRoutesDeps['send'] {
@@ -192,12 +205,7 @@ function platformContextDepsOf(
       if (accountDirectory.access(press).allowed) await accountDirectory.lookUpAuthority(press.source)
       return await core.approvals.questions.press(press)
     },
-    commands: () => [...core.commands.list(), ...skills.menu()],
-    async commandsComplete() {
-      await core.pluginRegistries.loading()?.done
-      // After the plugins: a command of a plugin wins over a skill of its name.
-      await skills.readMenu()
-    },
+    ...menuOf(core, skills),
     bypassesHooks: core.commands.bypassesHooks,
     catchUpLimit: () => settings().catch_up.max,
   }

@@ -224,6 +224,7 @@ function addMaintainCommands(root: Command, context: CliContext): void {
   addHookCommands(root, context)
   addPluginCommands(root, context)
   addSkillCommands(root, context)
+  addPlatformCommand(root, context)
   root.commandsGroup('More:')
   root
     .command('version')
@@ -231,6 +232,19 @@ function addMaintainCommands(root: Command, context: CliContext): void {
     .action(() => {
       context.output.write(`${context.version}\n`)
     })
+}
+
+function addPlatformCommand(root: Command, context: CliContext): void {
+  createGroup(root, 'platforms', 'the platforms that people write from')
+    .command('manifest <platform>')
+    .summary('print the settings of an app for the pages of its platform')
+    .description(
+      'Prints the manifest of the app as JSON: its permissions, events and slash commands, to be pasted into the pages of the platform. With a running gateway it has the commands of plugins and skills, too.',
+    )
+    .option(...json)
+    .action(async (platform: string, options: JsonOption) =>
+      (await import('./platforms.ts')).platformsManifest(context, platform, options),
+    )
 }
 
 function addPromptCommand(root: Command, context: CliContext): void {

@@ -16,6 +16,7 @@ import { rows } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { RememberedDeps } from './approval-routes.ts'
 import { denialEntry, type PairingAdmin } from './pairing-admin.ts'
+import type { PlatformContextDeps } from './platform-context.ts'
 
 export interface AdminRoutesDeps {
   readonly store: Store
@@ -31,12 +32,16 @@ export interface AdminRoutesDeps {
   send(body: unknown, signal: AbortSignal): Promise<unknown>
   /** The chats for messages that belong to no other chat. Rejects `store/…`. */
   homeChannels(): Promise<readonly unknown[]>
+  readonly menu: CommandMenu
   readonly pause: { pause(reason: string): Promise<void>; resume(): Promise<boolean> }
   /** Starts the stop of the daemon. */
   shutdown(): void
   /** Announces and starts a restart. Rejects `http/bad-request` where there is no daemon, or `store/…`. */
   restart(): Promise<void>
 }
+
+/** The slash commands for users, complete when the promise has resolved. */
+export type CommandMenu = Pick<PlatformContextDeps, 'commands' | 'commandsComplete'>
 
 const maxListRows = 200
 
@@ -60,6 +65,10 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
   })
   return [
     get('/api/status', async () => ({ ...deps.status(), homeChannels: await deps.homeChannels() })),
+    get('/api/commands', async () => {
+      await deps.menu.commandsComplete()
+      return deps.menu.commands().map(({ name, description, argsHint }) => ({ name, description, argsHint }))
+    }),
     get('/api/inbox', () => store.run(() => rows(listUnfinishedEvents, { limit: maxListRows }))),
     get('/api/outbox', () => outbox.list()),
     act('/api/inbox/retry', async (seq) => {

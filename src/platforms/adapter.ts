@@ -368,6 +368,8 @@ export interface PlatformModule<Options = Readonly<Record<string, unknown>>> {
    * nothing on the platform. Without it, doctor only reports whether the account is configured.
    */
   diagnose?(account: DiagnosticContext<Options>, signal: AbortSignal): Promise<readonly DiagnosticResult[]>
+  /** The settings of an app that a person pastes into the pages of the platform, as JSON. For `hermes platforms manifest`. */
+  appManifest?(commands: readonly CommandEntry[]): unknown
 }
 
 export interface DiagnosticContext<Options = Readonly<Record<string, unknown>>> {

@@ -63,7 +63,7 @@ test('every group and every command has its own help', async (t) => {
 test('help for an unknown command reports the command and has exit code 2', async (t) => {
   const home = tempHome(t)
   const mistakes = [
-    ['platforms', '--help'],
+    ['frobnicate', '--help'],
     ['nonsense', '--help'],
     ['help', 'nonsense'],
     ['sessions', 'lst', '--help'],

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import slack from '../../../platforms/slack/adapter.ts'
+import { createAppManifest } from '../../../platforms/slack/connection/app-manifest.ts'
 import { requiredScopes } from '../../../platforms/slack/connection/scopes.ts'
 import { fixedReplies } from '../../../platforms/slack/inbound/ingest.ts'
 import { parseOptions } from '../../../platforms/slack/options.ts'
@@ -103,6 +104,28 @@ describe('doctor', () => {
     t.after(() => server.close())
     assert.match((await examine(server, { mode: 'http' })).join('\n'), /note: .*\/webhooks\/slack/)
   })
+})
+
+test('the manifest has each command that Slack can take, and that of the README has the general one', () => {
+  const entry = (name: string, argsHint = '') => ({ name, description: `does ${name}`, argsHint })
+  const names = ['stop', 'x'.repeat(30), 'two words', ...Array.from({ length: 60 }, (_, index) => `c${index}`)]
+  const { slash_commands: listed } = createAppManifest([
+    entry('title', '[name]'),
+    ...names.map((name) => entry(name)),
+  ]).features
+  assert.deepEqual(
+    listed.slice(0, 4).map(({ command }) => command),
+    ['/hermes', '/hermes-title', '/hermes-stop', '/hermes-c0'],
+  )
+  assert.deepEqual(listed[1], {
+    command: '/hermes-title',
+    description: 'does title',
+    usage_hint: '[name]',
+    should_escape: true,
+  })
+  assert.equal(listed.length, 50)
+  const readme = readFileSync(new URL('../../../platforms/slack/README.md', import.meta.url), 'utf8')
+  assert.deepEqual(JSON.parse(/```json\n(.*?)```/s.exec(readme)?.[1] ?? ''), createAppManifest([]))
 })
 
 test('the manifest in the README contains all required scopes and events', () => {

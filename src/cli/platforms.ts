@@ -1,0 +1,41 @@
+/**
+ * `hermes platforms manifest`: what a person pastes into the settings of an app at a platform, with the slash commands of this
+ * gateway. Those of plugins and skills are known to a running gateway only.
+ */
+import { z } from 'zod'
+import { createCommandRegistry } from '../commands/registry.ts'
+import { HermesError } from '../lib/errors.ts'
+import { loadPlatform } from '../platforms/registry.ts'
+import type { CliContext } from './context.ts'
+import { findRunningDaemon } from './daemon.ts'
+import { createDisplay } from './display.ts'
+import { readSettings } from './settings.ts'
+
+const commandsSchema = z.array(z.object({ name: z.string(), description: z.string(), argsHint: z.string() }))
+
+/** Throws `cli/not-found` for a platform without such a text, what `findRunningDaemon` throws, and `home/unusable`. */
+export async function platformsManifest(
+  context: CliContext,
+  name: string,
+  { json }: { readonly json: boolean },
+): Promise<void> {
+  const settings = await readSettings(context)
+  const platform = settings.catalogue.platforms.find((one) => one.name === name.toLowerCase())
+  const module = platform === undefined ? undefined : await loadPlatform(platform)
+  if (module?.appManifest === undefined)
+    throw new HermesError('cli/not-found', `No platform ${name} has settings to paste.`, {
+      hint: 'Its how-to guide says how to connect it.',
+    })
+  const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const { quick_commands: quickCommands } = settings.config.current()
+  const commands =
+    daemon === undefined
+      ? createCommandRegistry(undefined, () => quickCommands).list()
+      : commandsSchema.parse(await daemon.request('/api/commands'))
+  const display = createDisplay(context.output, context.environment)
+  display.json(module.appManifest(commands))
+  if (json || !display.isTerminal) return
+  context.errors.write(
+    'Paste the lines above into the settings of your app. The how-to guide of the platform says where.\n',
+  )
+}
