@@ -204,6 +204,7 @@ async function runModelTurn(
         delegated === undefined && showsThinking(deps.settings().display, turn.event.source.platform, turn.settings),
       outageSince: turn.outageSince,
       usedTokens: turn.usedTokens ?? 0,
+      storedResponses: turn.storedResponses,
       journal,
       listener: progress.listener,
       signal: running.signal,

@@ -181,6 +181,31 @@ export function* usageOfTurn(sessionId: string, turnId: string, from: number): T
   return found.map(({ usage }) => (usage === null ? noUsage : parseStoredJson<Usage>(usage))).reduce(addUsage, noUsage)
 }
 
+const selectResponses = query((db, p: { session_id: string; turn_id: string; from: number }) =>
+  db
+    .selectFrom('messages')
+    .select('tool_calls')
+    .where('session_id', '=', p.session_id)
+    .where('ord', '>=', p.from)
+    .where('turn_id', '=', p.turn_id)
+    .where('role', '=', 'assistant')
+    .where('is_summary', '=', 0),
+)
+
+/** What a turn has stored so far, also where a summary has replaced it. */
+export interface StoredResponses {
+  readonly count: number
+  /** Of all their tool calls. */
+  readonly callIds: readonly string[]
+}
+
+/** The responses of a turn that starts at ordinal `from`. */
+export function* responsesOfTurn(sessionId: string, turnId: string, from: number): Transaction<StoredResponses> {
+  const found = yield* rows(selectResponses, { session_id: sessionId, turn_id: turnId, from })
+  const calls = found.flatMap(({ tool_calls }) => (tool_calls === null ? [] : parseStoredJson<ToolCall[]>(tool_calls)))
+  return { count: found.length, callIds: calls.map(({ id }) => id) }
+}
+
 const selectPrompt = query((db, p: { session_id: string }) =>
   db.selectFrom('prompts').select(['text', 'tools']).where('session_id', '=', p.session_id),
 )

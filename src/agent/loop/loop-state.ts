@@ -11,8 +11,19 @@ export interface CountedContext {
   readonly messages: number
 }
 
+/** What earlier runs of an interrupted turn have stored. */
+export interface EarlierResponses {
+  readonly count: number
+  /** Of all their tool calls. */
+  readonly callIds: readonly string[]
+}
+
 export interface LoopState {
   readonly messages: ChatMessage[]
+  /** The ids of tool calls that no other call may have, also where the call has left the conversation. */
+  readonly callIds: Set<string>
+  /** What the newest results say about the limit of iterations; '' for nothing. */
+  notice: string
   /** The newest text of the earlier responses of this turn; '' if there is none. */
   lastText: string
   /** Tool calls without a result. */
@@ -34,22 +45,31 @@ export interface LoopState {
 }
 
 /** An interrupted turn resumes at the first tool call without a result. Without such a call the model is called. */
-export function restoreLoopState(
-  transcript: readonly ChatMessage[],
-  turnStart: number,
-  outageSince: number | null,
-): LoopState {
+export function restoreLoopState({
+  transcript,
+  turnStart,
+  outageSince = null,
+  storedResponses,
+}: {
+  readonly transcript: readonly ChatMessage[]
+  readonly turnStart: number
+  readonly outageSince?: number | null
+  readonly storedResponses?: EarlierResponses | undefined
+}): LoopState {
   const own = transcript.slice(turnStart)
   const responses = own.filter((message) => message.role === 'assistant')
   const completedCalls = new Set(own.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
+  const responseCount = Math.max(responses.length, storedResponses?.count ?? 0)
   const pendingCalls = (responses.at(-1)?.toolCalls ?? []).filter((call) => !completedCalls.has(call.id))
   return {
     messages: [...transcript],
+    callIds: new Set([...(storedResponses?.callIds ?? []), ...resultIds(transcript)]),
+    notice: '',
     lastText: responses.map(({ content }) => content).findLast((text) => text.trim() !== '') ?? '',
     pendingCalls,
     lastToolResults: collectLastToolResults(own),
-    iteration: responses.length,
-    modelCalls: responses.length,
+    iteration: responseCount,
+    modelCalls: responseCount,
     apiRequestId: '',
     outageSince,
     recentCalls: [],
@@ -70,15 +90,18 @@ export function collectLastToolResults(messages: readonly ChatMessage[]): LoopSt
 }
 
 /** Some servers restart the numbering of calls in every response, but an id must be unique within the conversation. */
-export function withUniqueIds(calls: readonly ToolCall[], { messages }: LoopState): ToolCall[] {
-  const taken = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
+export function withUniqueIds(calls: readonly ToolCall[], { callIds }: LoopState): ToolCall[] {
   return calls.map((call) => {
     const base = call.id === '' ? 'call' : call.id
     let id = base
-    for (let copy = 2; taken.has(id); copy++) id = `${base}_${copy}`
-    taken.add(id)
+    for (let copy = 2; callIds.has(id); copy++) id = `${base}_${copy}`
+    callIds.add(id)
     return { ...call, id }
   })
+}
+
+function resultIds(messages: readonly ChatMessage[]): string[] {
+  return messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))
 }
 
 /** Adds the tokens of a response. */

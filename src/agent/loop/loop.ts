@@ -25,6 +25,7 @@ import {
   type CountedContext,
   collectLastToolResults,
   countTokens,
+  type EarlierResponses,
   findRunaway,
   type LoopState,
   type Runaway,
@@ -60,6 +61,8 @@ export interface LoopInput {
   readonly outageSince?: number | null
   /** Tokens of the earlier runs of an interrupted turn. */
   readonly usedTokens?: number
+  /** The responses of these runs; some of them may no longer be in the transcript. */
+  readonly storedResponses?: EarlierResponses | undefined
   /** A lower limit of model calls than the configured one. */
   readonly maxIterations?: number | undefined
   /** What the person has chosen for this conversation instead of the configured `reasoning_effort`. */
@@ -128,7 +131,7 @@ export interface LoopResult {
  * @param context added to the user's message of this turn, only in requests
  */
 export async function runAgentLoop(deps: LoopDeps, input: LoopInput, context: string): Promise<LoopResult> {
-  const state = restoreLoopState(input.transcript, input.turnStart, input.outageSince ?? null)
+  const state = restoreLoopState(input)
   state.tokens = input.usedTokens ?? 0
   const { max_iterations, agent } = deps.settings()
   const iterationLimit = Math.min(agent.max_turns ?? max_iterations, input.maxIterations ?? Number.POSITIVE_INFINITY)
@@ -229,9 +232,19 @@ async function compressIfLong({ failpoint }: LoopDeps, input: LoopInput, state: 
   input.checkpoint?.()
   const compressed = await input.compress?.(tokens)
   if (!compressed) return
-  state.messages.splice(0, messages.length, ...compressed)
-  state.counted = null
+  replaceMessages(state, compressed)
   failpoint('agent:compressed')
+}
+
+/** The notice about the limit of iterations is only in memory. */
+function replaceMessages(state: LoopState, compressed: readonly ChatMessage[]): void {
+  const { messages, notice } = state
+  messages.splice(0, messages.length, ...compressed)
+  state.counted = null
+  const at = messages.findLastIndex(({ role }) => role === 'tool')
+  const last = messages[at]
+  if (last === undefined || last.content.endsWith(notice)) return
+  messages[at] = { ...last, content: last.content + notice }
 }
 
 async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, iterationLimit: number): Promise<void> {
@@ -260,21 +273,23 @@ async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, 
   recordCalls(state, pendingCalls, results, deps.settings().agent.max_identical_calls)
   state.pendingCalls = []
   state.lastToolResults = collectLastToolResults([...state.messages, ...results])
-  state.messages.push(...addIterationNotice(results, state.iteration, iterationLimit))
+  state.notice = iterationNotice(state.iteration, iterationLimit)
+  state.messages.push(...addNotice(results, state.notice))
   state.messages.push(...((await input.takeSteered?.()) ?? []))
 }
 
-/** Notifies the model near the iteration limit, only in the request (contract §4.1). The transcript does not change. */
-function addIterationNotice<Message extends ChatMessage>(
-  results: readonly Message[],
-  iteration: number,
-  iterationLimit: number,
-): Message[] {
+/** Notifies the model near the iteration limit (contract §4.1); '' before. */
+function iterationNotice(iteration: number, iterationLimit: number): string {
   const usedShare = iteration / iterationLimit
-  const last = results.at(-1)
-  if (usedShare < 0.7 || last === undefined) return [...results]
+  if (usedShare < 0.7) return ''
   const advice = usedShare >= 0.9 ? 'Answer now with what you have.' : 'Begin to bring the work to an end.'
-  const notice = `\n\n[Iteration ${iteration} of ${iterationLimit}. ${advice}]`
+  return `\n\n[Iteration ${iteration} of ${iterationLimit}. ${advice}]`
+}
+
+/** Only in the request. The transcript does not change. */
+function addNotice<Message extends ChatMessage>(results: readonly Message[], notice: string): Message[] {
+  const last = results.at(-1)
+  if (notice === '' || last === undefined) return [...results]
   return [...results.slice(0, -1), { ...last, content: last.content + notice }]
 }
 
@@ -375,7 +390,7 @@ async function retryCompressed(
   const tooLong = error instanceof ModelError && error.kind === 'context'
   const compressed = tooLong ? await input.compress?.() : null
   if (!compressed) throw error
-  state.messages.splice(0, state.messages.length, ...compressed)
+  replaceMessages(state, compressed)
   return requestIteration(deps, input, state, isFinal, context)
 }
 

@@ -26,6 +26,8 @@ import {
   nextOrdinal,
   readFrozenPrompt,
   readTranscript,
+  responsesOfTurn,
+  type StoredResponses,
   type TranscriptEntry,
   usageOfTurn,
 } from '../../sessions/transcript.ts'
@@ -55,6 +57,8 @@ export interface Turn {
   readonly outageSince: number | null
   /** Of the stored responses of an interrupted turn, input and output together. */
   readonly usedTokens?: number
+  /** Of an interrupted turn. */
+  readonly storedResponses?: StoredResponses
   /** What people have chosen for this conversation. */
   readonly settings: SessionSettings
   /** The frozen system prompt; undefined in a new session. */
@@ -346,7 +350,8 @@ function* buildTurn({
     resumed: interrupted !== undefined,
     hasFailedAttempts: attempts.tries + attempts.crashes > 0,
     outageSince: interrupted?.outage_since ?? null,
-    usedTokens: interrupted === undefined ? 0 : yield* tokensOfTurn(state.session_id, id, transcript),
+    usedTokens: 0,
+    ...(interrupted === undefined ? {} : yield* progressOfTurn(state.session_id, id, transcript)),
     settings: yield* readSessionSettings(key),
     systemPrompt: frozen?.text,
     toolNames: frozen?.toolNames,
@@ -354,11 +359,16 @@ function* buildTurn({
   }
 }
 
-/** What the responses of the earlier attempts have used. */
-function* tokensOfTurn(sessionId: string, turnId: string, entries: readonly TranscriptEntry[]): Transaction<number> {
+/** What the earlier attempts have stored and used. */
+function* progressOfTurn(
+  sessionId: string,
+  turnId: string,
+  entries: readonly TranscriptEntry[],
+): Transaction<Pick<Turn, 'usedTokens' | 'storedResponses'>> {
   const from = entries.find((entry) => entry.turnId === turnId)?.ord ?? 0
   const { inputTokens, outputTokens } = yield* usageOfTurn(sessionId, turnId, from)
-  return inputTokens + outputTokens
+  const storedResponses = yield* responsesOfTurn(sessionId, turnId, from)
+  return { usedTokens: inputTokens + outputTokens, storedResponses }
 }
 
 /** The stored authority of a message, with what the configuration permits now. */

@@ -369,7 +369,7 @@ test('calls with other arguments or other results are no loop', async () => {
 
 test('a turn ends with a notice when it has used more tokens than permitted, after its tools have run', async () => {
   const limits: TurnLimits = { max_identical_calls: 5, max_turn_tokens: 100 }
-  const state = restoreLoopState([], 0, null)
+  const state = restoreLoopState({ transcript: [], turnStart: 0 })
   countTokens(state, { ...noUsage, inputTokens: 60, outputTokens: 39 })
   assert.equal(findRunaway(state, limits), undefined)
   countTokens(state, { ...noUsage, outputTokens: 1 })
@@ -385,4 +385,38 @@ test('a resumed turn counts the tokens of its earlier runs', async () => {
   )
   assert.equal((await result).finishReason, 'token_limit')
   assert.equal(provider.requests.length, 0)
+})
+
+test('after a compression, calls keep different ids and the model is still told about the limit of iterations', async () => {
+  const steps = Array.from({ length: 4 }, () => asks(call('call_0', 'read')))
+  const { result, provider, journal } = runTestAgent(
+    [...steps, { chunks: ['ok'] }],
+    { read: async ({ id }) => `found ${id}` },
+    {
+      maxIterations: 5,
+      excess: (messages) => (messages.length > 4 ? 1 : null),
+      // Only the newest call stays, as it is stored.
+      compress: async () => [question, ...journal.messages.slice(-2)],
+    },
+  )
+  await result
+  const started = journal.events.filter((event) => event.startsWith('start'))
+  assert.deepEqual(started, ['start call_0', 'start call_0_2', 'start call_0_3', 'start call_0_4'])
+  const last = shape(provider.requests.at(-1)?.messages)
+  assert.equal(last.length, 3)
+  assert.match(last[2] ?? '', /call_0_4=found call_0_4\n\n\[Iteration 4 of 5/)
+})
+
+test('an interrupted turn counts the responses that a summary has replaced, and does not use their ids again', async () => {
+  const { result, journal } = runTestAgent(
+    [asks(call('call_0', 'read')), asks(call('x', 'read')), { chunks: ['the limit'] }],
+    { read: async () => 'found' },
+    { maxIterations: 5, storedResponses: { count: 3, callIds: ['call_0', 'call_0_2', 'call_0_3'] } },
+  )
+  const { iterations, finishReason } = await result
+  assert.deepEqual([iterations, finishReason], [6, 'max_iterations'])
+  assert.deepEqual(
+    journal.events.filter((event) => event.startsWith('start')),
+    ['start call_0_4', 'start x'],
+  )
 })

@@ -278,7 +278,7 @@ test('a turn keeps its stored authority when it is resumed, lowered to what the 
   assert.equal((await claimRun()).authority, ownerAuthority)
 })
 
-test('an interrupted turn knows the tokens of its stored responses', async (t) => {
+test('an interrupted turn knows the tokens and the calls of its stored responses', async (t) => {
   const { accept, claimRun, journal } = journalFor(t)
   await accept('one')
   const first = await claimRun()
@@ -286,6 +286,7 @@ test('an interrupted turn knows the tokens of its stored responses', async (t) =
   await journal.journalOf(first).recordAssistantMessage(asks(call('a')), cost, false)
   const resumed = await claimRun()
   assert.equal(resumed.usedTokens, cost.inputTokens + cost.outputTokens)
+  assert.deepEqual(resumed.storedResponses, { count: 1, callIds: ['a'] })
   await journal.finish(resumed, ending())
   await accept('two')
   assert.equal((await claimRun()).usedTokens, 0, 'a new turn begins at zero')
