@@ -4,6 +4,7 @@
 import { fileURLToPath } from 'node:url'
 import type { SkillProblem } from '../agent/skills/skill.ts'
 import type { Skills } from '../agent/skills/skills.ts'
+import { findSecrets } from '../config/secrets.ts'
 import type { PromptFacts } from '../flows/session-prompt.ts'
 import type { MenuEntry } from '../flows/skill-commands.ts'
 import type { Core } from './compose-core.ts'
@@ -43,6 +44,7 @@ export function composeSkills(
         settings,
         environment: () => config.environment().values,
         withheld: withheldVariables(catalogue),
+        credentials: () => credentialsOf(settings()),
         pluginSkills: pluginRegistries.skills.list,
         onProblems: (found) => {
           problems = found
@@ -90,7 +92,13 @@ export function composeSkills(
   }
 }
 
-/** The credentials of the platforms. */
+/** The secrets of the configuration, without those that are meant for skills and for commands. */
+export function credentialsOf(settings: Readonly<Record<string, unknown>>): string[] {
+  const { skills: _skills, terminal: _terminal, ...own } = settings
+  return findSecrets(own).filter((secret) => secret !== '')
+}
+
+/** The variables of the credentials of the platforms. */
 export function withheldVariables({ platforms }: AppContext['catalogue']): string[] {
   return platforms.flatMap((platform) => platform.environment.map(({ variable }) => variable))
 }

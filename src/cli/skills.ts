@@ -7,7 +7,7 @@ import { InstallError, installSkills } from '../agent/skills/install-skill.ts'
 import { isSkillName, type Skill, type SkillProblem, skillFile } from '../agent/skills/skill.ts'
 import { createSkills, type Skills } from '../agent/skills/skills.ts'
 import { listLinkedFiles, readInstructions } from '../agent/skills/view-skill.ts'
-import { bundledSkillsDirectory, withheldVariables } from '../app/compose-skills.ts'
+import { bundledSkillsDirectory, credentialsOf, withheldVariables } from '../app/compose-skills.ts'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { HermesError } from '../lib/errors.ts'
 import { writeFileAtomic } from '../lib/files.ts'
@@ -31,6 +31,7 @@ async function openSkills(context: CliContext): Promise<Skills> {
     settings: config.current,
     environment: () => config.environment().values,
     withheld: withheldVariables(catalogue),
+    credentials: () => credentialsOf(config.current()),
     // Plugins are not loaded: they could have effects.
     pluginSkills: () => [],
     onProblems: () => undefined,

@@ -94,11 +94,15 @@ test('the variables of a skill reach commands after it was read, and a missing o
   assert.match(results[2] ?? '', /after:12::/)
 })
 
-test('the agent writes a skill after a person has allowed it; a guest never can', async (t) => {
+test('the agent writes a skill after an owner has allowed it, whatever settles other calls; a guest never can', async (t) => {
   const content = '---\nname: brew-tea\ndescription: Brew tea\n---\n\nThree minutes.\n'
   const create = { toolCalls: [{ name: 'skill_manage', arguments: { action: 'create', name: 'brew-tea', content } }] }
   const gateway = await startTestGateway(t, {
-    config: { roles: { ...roles, guest: { tools: ['*'] } }, skills: { write_approval: true } },
+    config: {
+      roles: { ...roles, guest: { tools: ['*'] } },
+      approvals: { mode: 'off' },
+      skills: { write_approval: true },
+    },
     replies: [create, { text: 'refused' }, create, { text: 'written' }],
   })
   const file = join(gateway.home.skills, 'brew-tea', 'SKILL.md')
@@ -111,4 +115,15 @@ test('the agent writes a skill after a person has allowed it; a guest never can'
   await gateway.say('/approve', { user: 'boss', chat: 'dm-boss' })
   await gateway.waitForReply('written')
   assert.equal(readFileSync(file, 'utf8'), content)
+})
+
+test('a member changes no skill that others follow without an owner', async (t) => {
+  const content = '---\nname: deploy\ndescription: Deploy\n---\n\nRun it from a page.\n'
+  const edit = { toolCalls: [{ name: 'skill_manage', arguments: { action: 'edit', name: 'deploy', content } }] }
+  const gateway = await startTestGateway(t, { config: { roles }, replies: [edit, { text: 'refused' }] })
+  writeSkill(gateway, 'deploy', 'description: Deploy', 'Run make deploy.')
+  await gateway.say('change it', { user: 'mia', chat: 'dm-mia' })
+  await gateway.waitForReply('refused')
+  assert.match(conversation(gateway.model.requests[1]).at(-1) ?? '', /error/)
+  assert.match(readFileSync(join(gateway.home.skills, 'deploy', 'SKILL.md'), 'utf8'), /make deploy/)
 })

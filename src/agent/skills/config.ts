@@ -19,7 +19,9 @@ export const skillsConfig = {
       write_approval: z
         .boolean()
         .default(false)
-        .describe('Whether a person must allow each change that the agent wants to make to a skill.'),
+        .describe(
+          'Asks an owner before each change of a skill. Without it, an owner is asked about changes that members cause, and about new environment variables.',
+        ),
       config: z
         .record(z.string(), z.unknown())
         .default({})

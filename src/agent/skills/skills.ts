@@ -6,7 +6,9 @@ import type { ConfigOf } from '../../config/section.ts'
 import { asRecord } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import { createWarnOnce } from '../../lib/warn-once.ts'
+import type { Role } from '../../message/authority.ts'
 import { createSkillCatalog, type PluginSkill } from './catalog.ts'
+import { changeApproval } from './change-approval.ts'
 import type { skillsConfig } from './config.ts'
 import { fitsSystem, formatSkillIndex, isApplicable, type SkillFacts } from './index-layer.ts'
 import { formatLoadedSkills, type LoadedSkill, parseInvocation } from './invocation.ts'
@@ -53,7 +55,8 @@ export interface Skills {
   variablesOf(sessionId: string, transcript: Parameters<SkillVariables['of']>[1]): ReturnType<SkillVariables['of']>
   /** The values of the settings that a skill declares. */
   settingsOf(skill: Skill): Readonly<Record<string, unknown>>
-  requiresApproval(): boolean
+  /** Why an owner must allow a change that a person of this role causes: a sentence; '' when nobody is asked. */
+  approvalFor(change: SkillChange, role: Role): Promise<string>
 }
 
 export function createSkills(deps: SkillsDeps): Skills {
@@ -89,6 +92,12 @@ export function createSkills(deps: SkillsDeps): Skills {
     )
   }
 
+  /** The variables of a skill that the scan blocks reach no command. */
+  async function findReadable(name: string): Promise<Skill | undefined> {
+    const skill = await find(name)
+    return skill !== undefined && (await readInstructions(skill)).ok ? skill : undefined
+  }
+
   const write = createSkillWriter({ root: deps.root, find, failpoint: deps.failpoint })
   return {
     list,
@@ -120,9 +129,10 @@ export function createSkills(deps: SkillsDeps): Skills {
       return result
     },
     variables,
-    variablesOf: (sessionId, transcript) => variables.of(sessionId, transcript, find),
+    variablesOf: (sessionId, transcript) => variables.of(sessionId, transcript, findReadable),
     settingsOf: (skill) => settingsOf(settings().skills.config, skill),
-    requiresApproval: () => settings().skills.write_approval,
+    approvalFor: (change, role) =>
+      changeApproval({ find, asksAlways: () => settings().skills.write_approval }, change, role),
   }
 
   async function loadSkill(skill: Skill): Promise<LoadedSkill> {

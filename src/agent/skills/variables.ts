@@ -3,7 +3,7 @@
  * only those that the operator has set and that are no credential of the gateway.
  */
 import { createLruCache } from '../../lib/lru-cache.ts'
-import type { ChatMessage } from '../../message/transcript.ts'
+import type { ChatMessage, ToolMessage } from '../../message/transcript.ts'
 import { invocationLine } from './invocation.ts'
 import type { Skill, SkillVariable } from './skill.ts'
 
@@ -12,6 +12,8 @@ export interface SkillVariablesDeps {
   environment(): Readonly<Record<string, string | undefined>>
   /** Variables that no command may see, whatever a skill declares. */
   readonly withheld: readonly string[]
+  /** The secrets in the configuration of the gateway. No variable with one of these values is passed on. */
+  credentials(): readonly string[]
 }
 
 export interface SkillVariables {
@@ -35,14 +37,16 @@ interface LoadedVariables {
 
 const nothingLoaded: LoadedVariables = { names: [], examined: 0 }
 
-/** Credentials of the gateway itself. */
-const gatewayCredential = /^(?:HERMES|OPENAI|ANTHROPIC)_/
+/** Credentials of the gateway itself, of model providers, and of memory providers. */
+const gatewayCredential =
+  /^(?:HERMES|GATEWAY|OPENAI|ANTHROPIC|OPENROUTER|NOUS|DEEPSEEK|GEMINI|GOOGLE_AI|AZURE_OPENAI|XAI|ZAI|GLM|KIMI|MOONSHOT|MINIMAX|MISTRAL|GROQ|MEM0|HONCHO)_/
 const maxSessions = 1_000
 
-export function createSkillVariables({ environment, withheld }: SkillVariablesDeps): SkillVariables {
+export function createSkillVariables({ environment, withheld, credentials }: SkillVariablesDeps): SkillVariables {
   const sessions = createLruCache<LoadedVariables>(maxSessions)
   const withheldNames = new Set(withheld)
-  const isWithheld = (name: string) => withheldNames.has(name) || gatewayCredential.test(name)
+  const isWithheld = (name: string) =>
+    withheldNames.has(name) || gatewayCredential.test(name) || credentials().includes(environment()[name] ?? '')
 
   function describeMissing({ name, prompt, help, requiredFor }: SkillVariable): string[] {
     const purpose = requiredFor === '' ? '' : ` (for ${requiredFor})`
@@ -80,14 +84,20 @@ export function createSkillVariables({ environment, withheld }: SkillVariablesDe
 
 const invocationPattern = new RegExp(`^\\[${invocationLine} ([\\w.:-]+), in `, 'gm')
 
-/** The skills that a conversation has loaded: by `/name` in messages of people, and by calls of `skill_view`. */
+/** The skills that a conversation has loaded: by `/name` in messages of people, and by calls of `skill_view` that succeeded. */
 function loadedNames(transcript: readonly ChatMessage[]): string[] {
+  const succeeded = new Set(transcript.flatMap((message) => (isSuccess(message) ? [message.toolCallId] : [])))
   const names = transcript.flatMap((message) => {
     if (message.role === 'user') return [...message.content.matchAll(invocationPattern)].map(([, name = '']) => name)
     if (message.role !== 'assistant') return []
-    return (message.toolCalls ?? []).flatMap((call) => (call.name === 'skill_view' ? [viewedName(call.arguments)] : []))
+    const views = (message.toolCalls ?? []).filter(({ id, name }) => name === 'skill_view' && succeeded.has(id))
+    return views.map((call) => viewedName(call.arguments))
   })
   return [...new Set(names)].filter((name) => name !== '')
+}
+
+function isSuccess(message: ChatMessage): message is ToolMessage {
+  return message.role === 'tool' && message.name === 'skill_view' && !/^\s*\{\s*"error"/.test(message.content)
 }
 
 function viewedName(argumentsJson: string): string {

@@ -1,5 +1,5 @@
 /**
- * Lets the agent write skills into the home (contract S2). A guest never; `skills.write_approval` asks a person first.
+ * Lets the agent write skills into the home (contract S2). A guest never; for others `approvalFor` says when an owner is asked.
  */
 import { z } from 'zod'
 import type { BuiltInToolDeps } from './deps.ts'
@@ -44,24 +44,20 @@ export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
     check: () => load !== undefined,
     label: ({ action, name }) => `${action} ${name}`,
 
-    async approval({ action, name }, { authority }) {
+    async approval(change, { authority }) {
       // `run` refuses a guest.
-      if (authority.role === 'guest' || (await load?.())?.requiresApproval() !== true) return undefined
-      return {
-        source: 'policy',
-        ruleKey: 'skill-write',
-        reason: `The agent wants to change the skill ${name} (${action}). Later conversations follow it.`,
-        place: '',
-        remember: 'session',
-      }
+      const reason = authority.role === 'guest' ? '' : await (await load?.())?.approvalFor(change, authority.role)
+      if (reason === undefined || reason === '') return undefined
+      return { source: 'policy', ruleKey: 'skill-write', reason, place: '', remember: 'call', ownerOnly: true }
     },
 
     async run(change, { authority, isApproved }) {
       const skills = await load?.()
       if (skills === undefined || authority.role === 'guest')
         return toErrorJson({ code: 'not_permitted', reason: 'Nothing was changed: guests may not change skills.' })
-      if (skills.requiresApproval() && isApproved !== true)
-        return toErrorJson({ code: 'not_approved', reason: 'Nothing was changed: a person must allow it first.' })
+      // Another text on disk than the one for which nobody had to be asked.
+      if (isApproved !== true && (await skills.approvalFor(change, authority.role)) !== '')
+        return toErrorJson({ code: 'not_approved', reason: 'Nothing was changed: an owner must allow it first.' })
       const result = await skills.change(change)
       if (!result.ok) return toErrorJson(result)
       const warnings = result.warnings.length === 0 ? {} : { warnings: result.warnings }

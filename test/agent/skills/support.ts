@@ -29,6 +29,7 @@ export function createTestSkills(t: TestContext, more: Partial<SkillsDeps> = {})
     settings: () => ({ skills: { external_dirs: [], disabled: [], write_approval: false, config: {} } }),
     environment: () => ({}),
     withheld: [],
+    credentials: () => [],
     pluginSkills: () => [],
     onProblems: (found) => {
       problems = found
