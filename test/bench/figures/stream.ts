@@ -1,13 +1,16 @@
 /**
  * The time from the first text of the model to the first character that a client receives: through the API and on the
- * stream of the web page, without and with a plugin that wraps the model call. The baseline is a client of the model
+ * stream of the web page, without and with a plugin that wraps the model call, and to the first call with text that reaches
+ * a chat product, with the default `streaming`. The baseline is a client of the model
  * itself. The model and the clients are in this process, so all times come from one clock.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { startOpenAiServer } from '../../kit/servers/openai-server.ts'
+import { startTelegramServer, type TelegramServer } from '../../kit/servers/telegram-server.ts'
 import type { BenchOptions, Figure, Row } from '../figure.ts'
 import { type BenchGateway, withGateway } from '../kit/gateway.ts'
 import { median, quantile } from '../kit/stats.ts'
+import { platformsSection } from '../kit/vendor.ts'
 
 /** Between two words of the model. A client that receives the first one later waits for more than it. */
 const wordIntervalMs = 40
@@ -27,7 +30,7 @@ type Client = (turn: number) => Promise<number>
 
 export const stream: Figure = {
   name: 'stream',
-  about: 'first text of the model to the first character of a client: API and web page, with and without a wrapper',
+  about: 'first text of the model to the first character of a client: API, web page, with a wrapper, and Telegram',
   measure: async (options) => {
     let sentAt = 0
     const gate = async (frame: number) => {
@@ -36,23 +39,28 @@ export const stream: Figure = {
       else if (frame > 1) await pause(wordIntervalMs)
     }
     const model = await startOpenAiServer({ defaultReply: () => ({ text: 'Three short words', gate }), record: false })
-    const config = 'platforms: { web: { enabled: true }, api_server: { enabled: true } }\n'
-    const settings = { config, modelUrl: model.baseUrl, shipped: true }
+    const telegram = await startTelegramServer()
+    const own = { web: { enabled: true }, api_server: { enabled: true } }
+    const account = { enabled: true, allow_all_users: true, token: telegram.bot.token, api_root: telegram.url }
+    const settings = { modelUrl: model.baseUrl, shipped: true }
+    const wrapping = `${platformsSection(own)}plugins: { enabled: [wrap] }\n`
     try {
-      return await withGateway(settings, (plain) =>
-        withGateway(
-          { ...settings, config: `${config}plugins: { enabled: [wrap] }\n`, files: wrapperFiles },
-          async (wrapped) =>
-            rowsOf(await measured(await clientsOf(model.baseUrl, plain, wrapped), () => sentAt, options)),
-        ),
+      return await withGateway({ ...settings, config: platformsSection({ ...own, telegram: account }) }, (plain) =>
+        withGateway({ ...settings, config: wrapping, files: wrapperFiles }, async (wrapped) => {
+          const clients = await clientsOf(model.baseUrl, plain, wrapped)
+          clients.set(telegramClient, (turn) => askTelegram(telegram, turn))
+          return rowsOf(await measured(clients, () => sentAt, options))
+        }),
       )
     } finally {
       await model.stop()
+      await telegram.close()
     }
   },
 }
 
 const modelClient = 'a client of the model'
+const telegramClient = 'Telegram (native draft, no deliberate buffer)'
 
 async function clientsOf(modelUrl: string, plain: BenchGateway, wrapped: BenchGateway): Promise<Map<string, Client>> {
   const clients = new Map<string, Client>([[modelClient, () => askApi(modelUrl, {})]])
@@ -139,6 +147,21 @@ async function askPage(url: string, headers: Readonly<Record<string, string>>, c
   } finally {
     ended.abort()
   }
+}
+
+/** A direct chat of its own for each turn, so that the limits of a chat delay nothing. Resolves after the whole answer. */
+async function askTelegram({ bot, faults }: TelegramServer, turn: number): Promise<number> {
+  const chat = 1_000_000 + turn
+  let firstAt: number | undefined
+  const answered = Promise.withResolvers<number>()
+  faults.onCall(({ method, chat: called }) => {
+    if (Number(called) !== chat || !/^(?:sendMessageDraft|sendMessage|editMessageText)$/.test(method)) return
+    firstAt ??= performance.now()
+    if (method === 'sendMessage') answered.resolve(firstAt)
+  })
+  bot.chats.add({ id: chat, type: 'private' })
+  bot.say(question, { chat, from: { id: chat, first_name: 'Person' } })
+  return await answered.promise
 }
 
 /** The time of the piece that completes `first`. Reads to the end or until `last`. Rejects when `first` does not appear. */

@@ -59,9 +59,13 @@ export function withVendors<T>(
 /** The `platforms` section of a configuration that allows all users. */
 export function platformsConfig(vendors: readonly BenchVendor[]): string {
   const sections = vendors.map(({ name, options }) => [name, { enabled: true, allow_all_users: true, ...options }])
+  return platformsSection(Object.fromEntries(sections))
+}
+
+export function platformsSection(platforms: Readonly<Record<string, object>>): string {
   // The users are guests, because they are not listed by id.
   const roles = { guest: { tools: ['*'], group_tools: ['*'] } }
-  return `platforms: ${JSON.stringify(Object.fromEntries(sections))}\nroles: ${JSON.stringify(roles)}\n`
+  return `platforms: ${JSON.stringify(platforms)}\nroles: ${JSON.stringify(roles)}\n`
 }
 
 function loading(child: Child): BenchVendor['load'] {
