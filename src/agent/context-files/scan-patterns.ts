@@ -23,6 +23,9 @@ function pattern(id: string, scope: ScanScope, ...parts: readonly RegExp[]): Sca
 const secretFiles = String.raw`(?:\.env\b(?!\.(?:example|sample|template|dist))|credentials\b|\.netrc|\.pgpass|\.npmrc|\.pypirc)`
 /** Not the header of a documented request. */
 const secretVariable = /(?<!(?:bearer|basic|token|bot|key:) ?)\$\{?\w{0,40}(?:key|token|secret|passw|credential)/
+/** The address of an image with a place for a text in its query. `!` is left out, so that no two images overlap. */
+const addressWithText =
+  /https?:\/\/[^?!)"'\s]{1,200}\?[^!)"'\n]{0,120}?(?:put|insert|paste|append|your|[{<[$])[^!)"'\n]{0,40}(?:summary|conversation|chat_?history|previous|secret|api_?key|password|system_?prompt|user_?(?:data|input|message)|memory|credential)/
 
 export const scanPatterns: readonly ScanPattern[] = [
   pattern(
@@ -45,7 +48,11 @@ export const scanPatterns: readonly ScanPattern[] = [
     /이전[^.\n]{0,8}(?:지시|명령|지침)[^.\n]{0,10}무시/,
     /تجاهل [^.\n]{0,20}(?:التعليمات|الاوامر) [^.\n]{0,10}السابقة/,
   ].map((phrase) => pattern('prompt_injection', 'all', phrase)),
-  pattern('sys_prompt_override', 'all', /\b(?:system prompt override|override (?:\w{1,30} ){0,3}system prompt)\b/),
+  pattern(
+    'sys_prompt_override',
+    'all',
+    /\b(?:system prompt override|override (?<!\b(?:lets you|allows you to|allows to|option to|flag to) override )(?:\w{1,30} ){0,3}system prompt)\b/,
+  ),
   pattern(
     'disregard_rules',
     'all',
@@ -105,14 +112,24 @@ export const scanPatterns: readonly ScanPattern[] = [
   ),
   pattern('exfil_curl', 'all', /\bcurl\b/, secretVariable),
   pattern('exfil_wget', 'all', /\bwget\b/, secretVariable),
-  pattern('read_secrets', 'all', /\b(?:cat|less|more|head|tail|base64|xxd|strings) /, new RegExp(secretFiles)),
+  pattern(
+    'read_secrets',
+    'all',
+    // Not a rule against it, nor a row of a table that says what happens to the command.
+    /\b(?:cat|less|more|head|tail|base64|xxd|strings) (?<!\b(?:never|not|don.t|cannot|no) (?:(?!mind\b)[a-z]{1,20} ){0,2}[a-z0-9]{3,7} )(?![^|\n]{0,80}\| (?:needs approval|is refused|refused|blocked|denied|forbidden)\b)/,
+    new RegExp(secretFiles),
+  ),
 
+  // An image whose address takes a text along: a client that shows it sends the text.
+  ...[/!\[[^\]\n]{0,120}\]\( ?<?/, /<img [^>\n]{0,80}src ?= ?["']?/].map((begin) =>
+    pattern('exfil_image', 'context', new RegExp(begin.source + addressWithText.source)),
+  ),
   pattern('role_hijack', 'context', /\byou are (?:\w{1,30} )?now (?:a|an|the) \w/),
   pattern('role_pretend', 'context', /\bpretend (?:\w{1,30} ){0,3}(?:you are|to be) \w/),
   pattern(
     'leak_system_prompt',
     'context',
-    /\b(?:output|print|reveal|repeat|show) (?:\w{1,30} ){0,3}(?:system|initial) prompt\b/,
+    /\b(?:output|print|reveal|repeat|show) (?:\w{1,30} ){0,3}(?:system|initial) prompt\b(?! of an? (?:new|empty) (?:conversation|session|chat)\b)/,
   ),
   pattern(
     'remove_filters',

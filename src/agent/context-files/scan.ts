@@ -3,6 +3,7 @@
  *
  * It finds known wording only. What the model may cause is decided by roles, approvals and the sandbox.
  */
+import { decodeBase64, readDigitsAsLetters, spellsAttack } from './hidden-text.ts'
 import { type ScanPattern, type ScanScope, scanPatterns, scanScopes } from './scan-patterns.ts'
 
 export type { ScanScope } from './scan-patterns.ts'
@@ -17,15 +18,23 @@ export const maxScannedChars = 1_048_576
 export function scan(text: string, scope: ScanScope): string[] {
   const scanned = text.slice(0, maxScannedChars)
   const folded = fold(scanned)
-  const flat = folded.replaceAll('\n', ' ')
   const deepest = scanScopes.indexOf(scope)
-  const ids = scanPatterns
-    .filter(
-      (pattern) =>
-        scanScopes.indexOf(pattern.scope) <= deepest && matches(pattern, pattern.parts.length === 1 ? flat : folded),
-    )
-    .map(({ id }) => id)
-  return [...new Set([...ids, ...findInvisibleCharacters(scanned)])]
+  const patterns = scanPatterns.filter((pattern) => scanScopes.indexOf(pattern.scope) <= deepest)
+  const hidden = `${readDigitsAsLetters(folded)}\n${fold(decodeBase64(scanned))}`
+  const found = new Set([...findPatterns(patterns, folded), ...(hidden === '\n' ? [] : findPatterns(patterns, hidden))])
+  if (spellsAttack(toOneLine(folded))) found.add('prompt_injection')
+  // The order of the patterns.
+  const ids = [...new Set(patterns.map(({ id }) => id))].filter((id) => found.has(id))
+  return [...ids, ...findInvisibleCharacters(scanned)]
+}
+
+function findPatterns(patterns: readonly ScanPattern[], folded: string): string[] {
+  const flat = toOneLine(folded)
+  return patterns.filter((pattern) => matches(pattern, pattern.parts.length === 1 ? flat : folded)).map(({ id }) => id)
+}
+
+function toOneLine(text: string): string {
+  return text.replaceAll('\n', ' ')
 }
 
 /** What replaces a blocked file. `file` is its name. */
@@ -60,11 +69,14 @@ const markRun = /(\p{M}{4})\p{M}+/gu
 
 /** Writes the same words in the same way. Line breaks stay. */
 function fold(text: string): string {
-  return (text.search(/[\u0080-\uFFFF]/) === -1 ? text : foldUnicode(text))
-    .toLowerCase()
-    .replace(/[*`]+|,(?= )/g, '')
-    .replace(/[^\S\n]+/g, ' ')
-    .replace(/ ?\n[ \n]*/g, '\n')
+  return (
+    (text.search(/[\u0080-\uFFFF]/) === -1 ? text : foldUnicode(text))
+      .toLowerCase()
+      .replace(/[*`]+|,(?= )/g, '')
+      // What is one space or one line break already is not replaced: that takes time.
+      .replace(/ [^\S\n]+|[^\S\n ][^\S\n]*/g, ' ')
+      .replace(/ \n[ \n]*|\n[ \n]+/g, '\n')
+  )
 }
 
 /** Letters lose their accents: patterns are written without them. */

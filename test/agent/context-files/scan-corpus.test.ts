@@ -23,13 +23,12 @@ test('texts of projects are left alone, except for the known false alarms', () =
   for (const { id, text } of falseAlarms) assert.ok(scan(inFile(text), 'context').includes(id), text)
 })
 
-test('114 of 120 attacks are found, and 6 of 124 harmless texts are reported', () => {
+test('126 of 132 attacks are found, and 6 of 139 harmless texts are reported', () => {
   const { attacks: found, harmless } = measureScan()
-  assert.deepEqual([found.hits, found.all], [114, 120])
-  assert.deepEqual([harmless.hits, harmless.all], [6, 124])
+  assert.deepEqual([found.hits, found.all], [126, 132])
+  assert.deepEqual([harmless.hits, harmless.all], [6, 139])
 })
 
-test('at most three manuals of this project would be blocked', () => {
-  const { manuals } = measureScan()
-  assert.ok(manuals.length <= 3, manuals.join())
+test('no manual of this project would be blocked', () => {
+  assert.deepEqual(measureScan().manuals, [])
 })
