@@ -90,7 +90,10 @@ function* tarEntries(bytes: Buffer) {
     const header = bytes.subarray(at, at + blockSize)
     if (header.every((byte) => byte === 0)) return
     if (!hasChecksum(header)) throw new ArchiveError('it is no .zip, .tar or .tar.gz archive, or it is damaged')
-    const size = Number.parseInt(textAt(header, 124, 12).trim() || '0', 8)
+    const sizeField = textAt(header, 124, 12).trim() || '0'
+    // A negative size would read the same header for ever.
+    if (!/^[0-7]+$/.test(sizeField)) throw new ArchiveError('it is damaged')
+    const size = Number.parseInt(sizeField, 8)
     const content = bytes.subarray(at + blockSize, at + blockSize + size)
     if (!Number.isSafeInteger(size) || content.length < size) throw new ArchiveError('it ends too early')
     at += blockSize + Math.ceil(size / blockSize) * blockSize

@@ -105,7 +105,12 @@ test('an archive of an attacker installs nothing', async (t) => {
   const linkHeader = 512 * 2
   link.write('2', linkHeader + 156, 'latin1')
   writeChecksum(link, linkHeader)
+  const negative = tar({ tea: '' })
+  negative.write('5', 156, 'latin1')
+  negative.write('-0000001000', 124, 'latin1')
+  writeChecksum(negative, 0)
   const attacks: readonly Buffer[] = [
+    negative,
     Buffer.from('x'),
     Buffer.from('PK'),
     damaged,
