@@ -49,6 +49,7 @@ export function composeSkills(
         onProblems: (found) => {
           problems = found
         },
+        lock: async (path, work) => (await import('../store/sqlite/file-lock.ts')).withFileLock(path, work),
         log,
         failpoint,
       }),

@@ -13,6 +13,7 @@ import { HermesError } from '../lib/errors.ts'
 import { writeFileAtomic } from '../lib/files.ts'
 import { silentLog } from '../lib/log.ts'
 import { toVisibleText } from '../lib/visible-text.ts'
+import { withFileLock } from '../store/sqlite/file-lock.ts'
 import type { CliContext } from './context.ts'
 import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine } from './display.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -35,6 +36,7 @@ async function openSkills(context: CliContext): Promise<Skills> {
     // Plugins are not loaded: they could have effects.
     pluginSkills: () => [],
     onProblems: () => undefined,
+    lock: withFileLock,
     log: silentLog,
     failpoint: () => undefined,
   })
@@ -140,9 +142,22 @@ export async function skillsInstall(
 ): Promise<void> {
   assertHomeUsable(context)
   try {
-    const installed = await installSkills({ source: resolve(source), root: context.home.skills, category, replace })
-    for (const { name, directory, warnings } of installed) {
+    const skills = await openSkills(context)
+    const installed = await installSkills({
+      source: resolve(source),
+      root: context.home.skills,
+      category,
+      replace,
+      async find(name) {
+        const skill = await skills.find(name)
+        return skill?.origin === 'home' ? skill : undefined
+      },
+      lock: withFileLock,
+    })
+    for (const { name, directory, warnings, variables } of installed) {
       context.output.write(`Installed ${toSingleLine(name)} in ${toSingleLine(directory)}.\n`)
+      if (variables.length > 0)
+        context.output.write(`Commands of conversations that load ${name} get the variables ${variables.join(', ')}.\n`)
       for (const warning of warnings) context.errors.write(`${toSingleLine(name)}: ${toSingleLine(warning)}\n`)
     }
     context.output.write('New conversations know it. Read what it makes the agent do: hermes skills view <name>\n')

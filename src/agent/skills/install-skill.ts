@@ -2,15 +2,15 @@
  * Installs skills from a folder or an archive into the home. Everything is read, checked and scanned first; then the folder of each
  * skill appears as a whole.
  */
-import { randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { messageOf, systemCode } from '../../lib/errors.ts'
 import { scan } from '../context-files/scan.ts'
 import { type ArchiveFile, maxFiles, maxTotalBytes, readArchive } from './archive.ts'
+import { hiddenName, removeLeftovers } from './leftovers.ts'
 import { checkSkillText } from './manage-skill.ts'
 import { parseHead } from './parse-head.ts'
-import { isSkillName, maxLinkedBytes, skillFile } from './skill.ts'
+import { isSkillName, lockFile, maxLinkedBytes, type Skill, type SkillsLock, skillFile } from './skill.ts'
 
 /** Why nothing was installed: a sentence for the operator. */
 export class InstallError extends Error {
@@ -29,29 +29,50 @@ export interface InstallOptions {
   readonly category: string
   /** Replaces a skill that exists. */
   readonly replace: boolean
+  /** The skill of the home with this name. */
+  find(name: string): Promise<Skill | undefined>
+  readonly lock: SkillsLock
 }
 
 export interface InstalledSkill {
   readonly name: string
   readonly directory: string
   readonly warnings: readonly string[]
+  /** The environment variables that its commands get. */
+  readonly variables: readonly string[]
 }
 
-/** Rejects with `InstallError` or a system error; nothing is installed then. */
-export async function installSkills({ source, root, category, replace }: InstallOptions): Promise<InstalledSkill[]> {
+/** Rejects with `InstallError`, `store/…` or a system error; nothing is installed then. */
+export async function installSkills(options: InstallOptions): Promise<InstalledSkill[]> {
+  const { source, root, category, replace, find, lock } = options
   if (category !== '' && !isSkillName(category)) throw new InstallError('A category is one name, such as research.')
   const files = await readSource(source)
   const skills = groupBySkill(files).map((skill) => checkSkill(skill, source))
   if (skills.length === 0) throw new InstallError(`${source} contains no ${skillFile}.`)
   const targets = skills.map((skill) => ({ ...skill, directory: join(root, category, skill.name) }))
-  for (const { directory, name } of targets)
-    if (!replace && (await exists(directory)))
-      throw new InstallError(`${directory} exists; --replace replaces the skill ${name}.`)
   const names = targets.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new InstallError(`${source} contains two skills of the name ${twice}.`)
-  for (const target of targets) await writeSkill(target.directory, target.files)
-  return targets.map(({ name, directory, warnings }) => ({ name, directory, warnings }))
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  await lock(join(root, lockFile), async () => {
+    for (const { directory, name } of targets) await checkPlace(directory, replace, await find(name))
+    await removeLeftovers(join(root, category))
+    for (const { directory, name, files } of targets) await writeSkill(directory, name, files)
+  })
+  return targets.map(({ name, directory, warnings, variables }) => ({ name, directory, warnings, variables }))
+}
+
+/** @param existing the skill of the home that has the name now */
+async function checkPlace(directory: string, replace: boolean, existing: Skill | undefined): Promise<void> {
+  if (!replace && (await exists(directory)))
+    throw new InstallError(`${directory} exists; --replace replaces the skill.`)
+  // Only the first skill of a name is used.
+  const isElsewhere =
+    existing !== undefined && existing.directory !== (await realpath(directory).catch(() => directory))
+  if (!isElsewhere) return
+  const { name, category } = existing
+  const advice = category === '' ? 'leave --category out' : `use --category ${category}`
+  throw new InstallError(`${existing.directory} has the name ${name} already: ${advice} and --replace to replace it.`)
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -66,6 +87,7 @@ async function readSource(source: string): Promise<readonly ArchiveFile[]> {
     if (systemCode(error) === 'ENOENT') throw new InstallError(`${source} does not exist.`)
     throw error
   })
+  if (!found.isFile() && !found.isDirectory()) throw new InstallError(`${source} is no folder and no archive.`)
   if (found.isDirectory()) return await readFolder(source)
   if (found.size > maxTotalBytes) throw new InstallError(`${source} has more than ${maxTotalBytes} bytes.`)
   try {
@@ -87,11 +109,11 @@ async function readFolder(root: string): Promise<ArchiveFile[]> {
       else if (!entry.isFile())
         throw new InstallError(`${join(folder, entry.name)} is a link or no file; copy the file.`)
       else {
+        total += (await stat(join(folder, entry.name))).size
+        if (total > maxTotalBytes) throw new InstallError(`${root} has more than ${maxTotalBytes} bytes.`)
         const content = await readFile(join(folder, entry.name))
-        total += content.length
         files.push({ path: below, content })
-        if (files.length > maxFiles || total > maxTotalBytes)
-          throw new InstallError(`${root} has more than ${maxFiles} files or ${maxTotalBytes} bytes.`)
+        if (files.length > maxFiles) throw new InstallError(`${root} has more than ${maxFiles} files.`)
       }
     }
   }
@@ -136,15 +158,16 @@ function checkSkill({ folder, files }: SkillFiles, source: string) {
         `${path} of ${name} looks like a prompt injection (${ids.join(', ')}); nothing was installed.`,
       )
   }
-  return { name, files, warnings: checked.warnings }
+  const variables = head?.variables.map((variable) => variable.name) ?? []
+  return { name, files, warnings: checked.warnings, variables }
 }
 
 /** A crash leaves the old skill, the new one, or a hidden folder, and never a part of a skill. */
-async function writeSkill(directory: string, files: readonly ArchiveFile[]): Promise<void> {
+async function writeSkill(directory: string, name: string, files: readonly ArchiveFile[]): Promise<void> {
   const parent = dirname(directory)
   await mkdir(parent, { recursive: true, mode: 0o700 })
-  const staged = join(parent, `.new-${randomUUID()}`)
-  const old = join(parent, `.old-${randomUUID()}`)
+  const staged = join(parent, hiddenName('new', name))
+  const old = join(parent, hiddenName('old', name))
   try {
     for (const { path, content } of files) {
       await mkdir(dirname(join(staged, path)), { recursive: true, mode: 0o700 })

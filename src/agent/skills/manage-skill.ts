@@ -2,16 +2,25 @@
  * Writes skills for the agent and for the command line. Only the home is written. Each file is replaced atomically after its
  * text was checked and scanned, so that a crash leaves the old or the new skill.
  */
-import { randomUUID } from 'node:crypto'
-import { mkdir, realpath, rename, rm, rmdir, unlink } from 'node:fs/promises'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { systemCode } from '../../lib/errors.ts'
+import { mkdir, realpath, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { isHermesError, systemCode } from '../../lib/errors.ts'
 import { scan } from '../context-files/scan.ts'
 import { readTextFile, writeFileAtomic } from '../tools/support/files.ts'
 import { replaceText } from '../tools/support/replace-text.ts'
 import type { ToolFailure } from '../tools/support/result-json.ts'
+import { hiddenName, removeLeftovers } from './leftovers.ts'
 import { bodyOf, parseHead } from './parse-head.ts'
-import { isSkillName, maxLinkedBytes, maxSkillBytes, type Skill, type SkillProblem, skillFile } from './skill.ts'
+import {
+  isSkillName,
+  lockFile,
+  maxLinkedBytes,
+  maxSkillBytes,
+  type Skill,
+  type SkillProblem,
+  type SkillsLock,
+  skillFile,
+} from './skill.ts'
 import { isInside } from './view-skill.ts'
 
 export interface SkillChange {
@@ -30,6 +39,7 @@ export interface SkillWriterDeps {
   readonly root: string
   /** The skill of a name that counts. */
   find(name: string): Promise<Skill | undefined>
+  readonly lock: SkillsLock
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
 }
@@ -41,11 +51,23 @@ export type SkillChangeResult =
 /** Where linked files may be. */
 const linkedFolders = ['references', 'templates', 'scripts', 'assets', 'examples']
 
-/** Rejects with system errors. Changes run one after another. */
+/** Rejects with system errors, and `store/…`. Changes run one after another, also those of other processes. */
 export function createSkillWriter(deps: SkillWriterDeps): (change: SkillChange) => Promise<SkillChangeResult> {
   let last: Promise<unknown> = Promise.resolve()
+
+  async function changeLocked(change: SkillChange): Promise<SkillChangeResult> {
+    const root = await realRoot(deps.root)
+    try {
+      return await deps.lock(join(root, lockFile), () => applyChange(deps, change))
+    } catch (error) {
+      if (isHermesError(error, 'store/locked'))
+        return refused('locked', 'Another process is changing the skills. Nothing was changed; try again.')
+      throw error
+    }
+  }
+
   return (change) => {
-    const result = last.then(() => applyChange(deps, change))
+    const result = last.then(() => changeLocked(change))
     last = result.catch(() => undefined)
     return result
   }
@@ -165,13 +187,23 @@ async function patchFile(deps: SkillWriterDeps, skill: Skill, change: SkillChang
   const path = await realpath(target.path).catch(() => undefined)
   if (path === undefined || !isInside(path, skill.directory))
     return refused('not_found', `${filePath} is not a file of ${skill.name}.`)
+  const before = await versionOf(path)
   const file = await readTextFile(path, filePath, isSkillFile ? maxSkillBytes : maxLinkedBytes)
   if (!file.ok) return file
   if (!file.lossless) return refused('not_utf8', `${filePath} is not UTF-8 text; a change would damage it.`)
   const replaced = replaceText({ text: file.text, search, replacement, all: false })
   if (!replaced.ok) return replaced
+  deps.failpoint('skill:patch-prepared')
+  // An editor takes no lock.
+  if ((await versionOf(path)) !== before)
+    return refused('changed', `${filePath} has changed meanwhile. Nothing was changed; read it again.`)
   if (isSkillFile) return await writeSkillFile(deps, skill.directory, replaced.text, skill.name)
   return await writeText(deps, path, replaced.text)
+}
+
+async function versionOf(path: string): Promise<string> {
+  const { ino, size, mtimeNs } = await stat(path, { bigint: true })
+  return `${ino} ${size} ${mtimeNs}`
 }
 
 async function writeLinkedFile(
@@ -239,7 +271,8 @@ function linkedPath(
 
 /** Renamed first, so that a crash leaves no part of a skill. */
 async function deleteSkill({ directory }: Skill, root: string): Promise<SkillChangeResult> {
-  const removed = join(dirname(directory), `.deleted-${randomUUID()}`)
+  await removeLeftovers(dirname(directory))
+  const removed = join(dirname(directory), hiddenName('deleted', basename(directory)))
   await rename(directory, removed)
   await rm(removed, { recursive: true, force: true })
   // A category without skills; others are not empty.

@@ -13,7 +13,7 @@ import type { skillsConfig } from './config.ts'
 import { fitsSystem, formatSkillIndex, isApplicable, type SkillFacts } from './index-layer.ts'
 import { formatLoadedSkills, type LoadedSkill, parseInvocation } from './invocation.ts'
 import { createSkillWriter, type SkillChange, type SkillChangeResult } from './manage-skill.ts'
-import { type Skill, type SkillListing, type SkillProblem, toTypedName } from './skill.ts'
+import { type Skill, type SkillListing, type SkillProblem, type SkillsLock, toTypedName } from './skill.ts'
 import { createSkillVariables, type SkillVariables, type SkillVariablesDeps } from './variables.ts'
 import { readInstructions } from './view-skill.ts'
 
@@ -31,6 +31,7 @@ export interface SkillsDeps extends SkillVariablesDeps {
   /** What is wrong with skills, after each look at their files. */
   onProblems(problems: readonly SkillProblem[]): void
   readonly log: Logger
+  readonly lock: SkillsLock
   /** Named points for crash tests; does nothing in production. */
   failpoint(point: string): void
 }
@@ -98,7 +99,7 @@ export function createSkills(deps: SkillsDeps): Skills {
     return skill !== undefined && (await readInstructions(skill)).ok ? skill : undefined
   }
 
-  const write = createSkillWriter({ root: deps.root, find, failpoint: deps.failpoint })
+  const write = createSkillWriter({ root: deps.root, find, lock: deps.lock, failpoint: deps.failpoint })
   return {
     list,
     find,

@@ -5,8 +5,9 @@ import { type TestContext, test } from 'node:test'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { InstallError, installSkills } from '../../../src/agent/skills/install-skill.ts'
 import { tarArchive } from '../../../src/lib/tar.ts'
+import { withFileLock } from '../../../src/store/sqlite/file-lock.ts'
 import { tempHome } from '../../kit/temp-home.ts'
-import { skillText, writeSkill } from './support.ts'
+import { createTestSkills, skillText, writeSkill } from './support.ts'
 
 type Files = Readonly<Record<string, string | Buffer>>
 
@@ -60,8 +61,9 @@ function zip(files: Files, { mode = 0o100644 }: ZipOptions = {}): Buffer {
 
 function bench(t: TestContext) {
   const home = tempHome(t)
-  const root = join(home, 'skills')
-  const install = (source: string, more = {}) => installSkills({ source, root, category: '', replace: false, ...more })
+  const { skills, root } = createTestSkills(t)
+  const install = (source: string, more = {}) =>
+    installSkills({ source, root, category: '', replace: false, find: skills.find, lock: withFileLock, ...more })
   const installBytes = (bytes: Buffer, more = {}) => {
     const source = join(home, 'archive')
     writeFileSync(source, bytes)
@@ -80,11 +82,29 @@ test('skills are installed from a folder, a tar, a compressed tar and a zip, wit
   const [first] = await install(folder, { category: 'kitchen' })
   assert.equal(first?.directory, join(root, 'kitchen', 'tea'))
   for (const bytes of [tar(tea), gzipSync(tar(tea)), zip(tea)]) {
-    const [installed] = await installBytes(bytes, { replace: true })
+    const [installed] = await installBytes(bytes, { replace: true, find: async () => undefined })
     assert.equal(installed?.name, 'tea')
     assert.equal(readFileSync(join(root, 'tea', 'scripts', 'boil.sh'), 'utf8'), 'echo hot')
   }
-  assert.deepEqual(readdirSync(root).sort(), ['kitchen', 'tea'])
+  assert.deepEqual(readdirSync(root).sort(), ['.lock', 'kitchen', 'tea'])
+})
+
+test('a skill is not installed where another one of its name is used, and its variables are named', async (t) => {
+  const { root, installBytes } = bench(t)
+  const text = skillText('tea', 'description: x\nrequired_environment_variables: [KETTLE_KEY]')
+  const [installed] = await installBytes(tar({ 'tea/SKILL.md': text }), { category: 'kitchen' })
+  assert.deepEqual(installed?.variables, ['KETTLE_KEY'])
+  for (const more of [{}, { category: 'office', replace: true }])
+    await assert.rejects(installBytes(tar(tea), more), InstallError)
+  assert.deepEqual(readdirSync(root).sort(), ['.lock', 'kitchen'])
+})
+
+test('what a killed installation left is removed, and the skill that it was replacing comes back', async (t) => {
+  const { root, installBytes } = bench(t)
+  const id = '01234567-89ab-cdef-0123-456789abcdef'
+  for (const name of [`.new-${id}-tea`, `.old-${id}-cake`, `.deleted-${id}-pie`]) writeSkill(root, name)
+  await installBytes(tar(tea))
+  assert.deepEqual(readdirSync(root).sort(), ['.lock', 'cake', 'tea'])
 })
 
 test('an installed skill is replaced only on request', async (t) => {

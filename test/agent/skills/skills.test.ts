@@ -323,3 +323,33 @@ test('no path of a linked file leads out of the skill, whatever the model writes
   await skills.change({ action: 'remove_file', name: 'tea', file_path: 'assets/secret.txt' })
   assert.equal(readFileSync(secret, 'utf8'), 'secret')
 })
+
+test('two writers with one home lose no change, and the save of an editor in between is kept', async (t) => {
+  const one = createTestSkills(t)
+  const folder = writeSkill(one.root, 'tea', skillText('tea', undefined, 'END'))
+  const file = join(folder, 'SKILL.md')
+  const other = createTestSkills(t, { root: one.root })
+  const patch = (line: string) =>
+    ({ action: 'patch', name: 'tea', old_string: 'END', new_string: `${line}\nEND` }) as const
+  const lines = Array.from({ length: 8 }, (_, at) => [`one ${at}`, `other ${at}`]).flat()
+  const results = await Promise.all(
+    lines.map((line) => (line.startsWith('one') ? one : other).skills.change(patch(line))),
+  )
+  assert.ok(results.every(({ ok }) => ok))
+  const text = readFileSync(file, 'utf8')
+  assert.deepEqual(
+    lines.filter((line) => text.split('\n').includes(line)),
+    lines,
+  )
+
+  const saved = skillText('tea', undefined, 'By hand. END')
+  const edited = createTestSkills(t, {
+    root: one.root,
+    failpoint: (point) => {
+      if (point === 'skill:patch-prepared') writeFileSync(file, saved)
+    },
+  })
+  const result = await edited.skills.change(patch('lost'))
+  assert.equal(result.ok ? '' : result.code, 'changed')
+  assert.equal(readFileSync(file, 'utf8'), saved)
+})

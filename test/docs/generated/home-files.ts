@@ -77,7 +77,10 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
   ],
   bootFile: ['you', 'Tasks of the agent for every start.'],
   hooks: ['you', 'Your hooks, one folder each. Watched: an edited hook is reloaded. `.state.json` lists paused hooks.'],
-  skills: ['you', 'Not used yet.'],
+  skills: [
+    'you',
+    'Skills of the agent, which also writes here. New conversations know a change. See [skills](../how-to/write-a-skill.md).',
+  ],
   memories: [
     'gateway',
     'What the agent remembers: `MEMORY.md` and `USER.md`, which you may edit, and `ARCHIVE.jsonl`. See [memory](../how-to/give-the-agent-memory.md).',
