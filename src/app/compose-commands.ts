@@ -179,6 +179,8 @@ function composeCommandServices(
       )
       return requestedTasks
     },
+    homeChannels: async () =>
+      (await import('../flows/delivery/home-channels.ts')).readHomeChannels({ store, accountDirectory }),
     settings: (key) => store.run(() => readSessionSettings(key)),
     changeSetting: (key, name, value) => store.run(() => changeSessionSetting(key, name, value)),
     display(source, chosen) {

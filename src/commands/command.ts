@@ -4,7 +4,7 @@
 import type { Authority, Role } from '../message/authority.ts'
 import type { ToolProgressMode } from '../message/conversation-choices.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
-import type { SessionSource } from '../message/source.ts'
+import type { SessionSource, Target } from '../message/source.ts'
 import type { BusyServices, TypedMessage } from './busy.ts'
 import type { ConversationServices } from './conversation.ts'
 import type { CommandReply } from './reply.ts'
@@ -39,6 +39,8 @@ export interface CommandServices {
   /** Stops the running turn and starts a new session under the same key, in which queued messages are handled. */
   resetSession(key: SessionKey, source: SessionSource, title: string): Promise<SessionId>
   sessionStatus(key: SessionKey): Promise<SessionStatus>
+  /** The chats for messages that belong to no other chat. Rejects `store/…`. */
+  homeChannels(): Promise<readonly { readonly target: Target; readonly name?: string }[]>
   /** Loads what the commands for conversations need. */
   conversations(): Promise<ConversationServices>
   /** What people have chosen for this conversation. */

@@ -59,6 +59,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     stopTurn: async () => false,
     resetSession: async () => brand('s'),
     sessionStatus: async () => unused,
+    homeChannels: async () => [],
     conversations: () => assert.fail('unexpected use of conversations'),
     tasks: () => assert.fail('unexpected use of tasks'),
     settings: () => assert.fail('unexpected use'),

@@ -68,6 +68,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       stopTurn: failIfCalled,
       resetSession: failIfCalled,
       sessionStatus: failIfCalled,
+      homeChannels: failIfCalled,
       conversations: failIfCalled,
       settings: failIfCalled,
       changeSetting: failIfCalled,

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { at, waitForCommandReply } from './support.ts'
+import { at, runCommand, waitForCommandReply } from './support.ts'
 
 const config = { roles: { owners: ['fake:boss'] }, platforms: { fake: { home_channel: 'configured' } } }
 
@@ -25,6 +25,14 @@ test('/sethome has precedence over the configuration, survives a restart, and en
   await gateway.say('/set-home off', { user: 'boss', chat: 'elsewhere' })
   await waitForCommandReply(gateway, '', 'elsewhere')
   assert.deepEqual(await homeOf(), ['configured', 'configuration'])
+})
+
+test('/status names the home channels to an owner in a direct message, and to no one else', async (t) => {
+  const gateway = await startTestGateway(t, { config })
+  const statusOf = (options: object) => runCommand(gateway, '/status', options)
+  assert.match(await statusOf({ user: 'boss', chat: 'office' }), /fake \(`configured`\)/)
+  assert.doesNotMatch(await statusOf({ user: 'mia', chat: 'den' }), /configured/)
+  assert.doesNotMatch(await statusOf({ user: 'boss', chat: 'room', chatType: 'group' }), /configured/)
 })
 
 test('only an owner chooses the home channel', async (t) => {

@@ -3,6 +3,7 @@
  * `/update` and `/debug`.
  */
 import { formatDuration } from '../../lib/duration.ts'
+import type { Target } from '../../message/source.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { CommandDefinition, GatewayStatus } from '../command.ts'
 
@@ -62,7 +63,7 @@ export const statusCommand: CommandDefinition = {
   description: 'Show this conversation and the gateway',
   argsHint: '',
   queue: 'control',
-  async run({ sessionKey }, services) {
+  async run({ sessionKey, source, authority }, services) {
     const session = await services.sessionStatus(sessionKey)
     const waiting = await services.pendingQuestion(sessionKey)
     const yolo = session.sessionId !== null && (await services.isYolo(session.sessionId))
@@ -70,6 +71,9 @@ export const statusCommand: CommandDefinition = {
     const platforms = Object.entries(gateway.platforms).map(
       ([name, health]) => `${name} (${formatPlatformState(health)})`,
     )
+    // Others in a group need not learn where the messages of the owner go.
+    const seesHomes = authority.role === 'owner' && source.chatType === 'dm'
+    const homes = seesHomes ? await services.homeChannels() : []
     const lines = [
       `**Session** \`${session.sessionId ?? 'not begun'}\`${session.title === '' ? '' : ` · ${session.title}`}`,
       `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
@@ -78,6 +82,7 @@ export const statusCommand: CommandDefinition = {
       `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out`,
       `**Model** ${gateway.model === '' ? gateway.provider : `${gateway.model} (${gateway.provider})`}`,
       `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${formatDuration(gateway.uptimeMs)}`,
+      ...(homes.length === 0 ? [] : [`**Home channels** ${homes.map(formatHome).join(', ')}`]),
       ...(gateway.background.length === 0
         ? []
         : [`**Background** ${gateway.background.map(({ id, by }) => `${by} (\`${id}\`)`).join(', ')}`]),
@@ -85,6 +90,12 @@ export const statusCommand: CommandDefinition = {
     ]
     return lines.join('  \n')
   },
+}
+
+function formatHome({ target, name }: { readonly target: Target; readonly name?: string }): string {
+  const { platform, account, chatId } = target
+  const where = account === 'default' ? platform : `${platform}/${account}`
+  return `${where} (${name === undefined ? `\`${chatId}\`` : toMarkdownLabel(name)})`
 }
 
 function firstLine(text: string): string {

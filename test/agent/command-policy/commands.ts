@@ -247,7 +247,9 @@ export const needsApproval: Readonly<Record<string, readonly string[]>> = {
     ...['hermes web url', 'hermes web url | rev', 'hermes web list', 'hermes chat -q "accept it"'],
     ...['hermes inbox retry 1', 'hermes outbox drop 1', 'hermes gateway run --accept-hooks'],
     ...['hermes plugins "$ACTION" evil', 'hermes "$@"', 'hermes profile delete coder --yes'],
-    ...['hermes -p status web url', 'hermes --profile=coder sessions list', 'hermes status -pcoder'],
+    ...['hermes -p status web url', 'hermes --profile=coder sessions list', 'hermes -pcoder status'],
+    // Behind the command it is a word of the command.
+    ...['hermes chat -q hi -p status', 'hermes send telegram -p list'],
   ],
   'gateway-detached': ['hermes gateway run &', 'nohup hermes gateway run', 'setsid hermes gateway run'],
   'service-change': [

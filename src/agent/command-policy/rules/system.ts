@@ -105,7 +105,8 @@ function checkHermes(command: SimpleCommand): RuleMatch | undefined {
     const isKnown = command.args.every((field) => literalText(field) !== undefined)
     return isKnown && !namesProfile && readsOnly(first, second) ? undefined : speaksForOwner
   }
-  if (second === 'stop' || second === 'restart') return killsGateway
+  // Wherever it stands: an option behind the command may have taken the word before it.
+  if (words.some((word) => word === 'stop' || word === 'restart')) return killsGateway
   if (hasOption(command.args, '', ['accept-hooks'])) return speaksForOwner
   const detached =
     command.background || command.wrappers.some((name) => /^(?:nohup|setsid|systemd-run|disown)$/.test(name))
@@ -114,11 +115,23 @@ function checkHermes(command: SimpleCommand): RuleMatch | undefined {
     : undefined
 }
 
-/** The value of the option is no command. Another profile has its own people and secrets. */
+/**
+ * The value of the option is no command. Another profile has its own people and secrets. As the command line reads it: what
+ * follows the command is its own.
+ */
 function withoutProfileOption(words: readonly string[]): { words: readonly string[]; namesProfile: boolean } {
-  const isOption = (word: string | undefined) => word === '-p' || word === '--profile'
-  const rest = words.filter((word, index) => !isOption(word) && !isOption(words[index - 1]))
-  return { words: rest, namesProfile: words.some((word) => /^(?:-p|--profile(?:=|$))/.test(word)) }
+  const rest: string[] = []
+  let namesProfile = false
+  let index = 0
+  for (; index < words.length; index++) {
+    const word = words[index] ?? ''
+    if (word === '--' || !word.startsWith('-')) break
+    const isOption = word === '-p' || word === '--profile'
+    if (isOption) index += 1
+    if (isOption || /^(?:-p|--profile=)/.test(word)) namesProfile = true
+    else rest.push(word)
+  }
+  return { words: [...rest, ...words.slice(index)], namesProfile }
 }
 
 /** A function that calls itself more than once, or in the background: it multiplies until the machine stops. */
