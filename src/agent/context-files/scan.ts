@@ -3,13 +3,14 @@
  *
  * It finds known wording only. What the model may cause is decided by roles, approvals and the sandbox.
  */
+import { setImmediate } from 'node:timers/promises'
 import { decodeBase64, readDigitsAsLetters, spellsAttack } from './hidden-text.ts'
 import { type ScanPattern, type ScanScope, scanPatterns, scanScopes } from './scan-patterns.ts'
 
 export type { ScanScope } from './scan-patterns.ts'
 
-/** The rest of a longer text is not scanned. No file of a prompt, of a skill or of the memory may be longer. */
-export const maxScannedChars = 1_048_576
+/** The rest of a longer text is not scanned by `scan`. Callers cut texts to less, or use `scanLongText`. */
+export const maxScannedChars = 65_536
 
 /**
  * Returns the ids of what was found, each once, in the order of the contract: `prompt_injection` …, then
@@ -26,6 +27,19 @@ export function scan(text: string, scope: ScanScope): string[] {
   // The order of the patterns.
   const ids = [...new Set(patterns.map(({ id }) => id))].filter((id) => found.has(id))
   return [...ids, ...findInvisibleCharacters(scanned)]
+}
+
+/** Longer than any match of a pattern. */
+const overlapChars = 2_048
+
+/** As `scan`, for texts of any length: other work goes on between two parts. */
+export async function scanLongText(text: string, scope: ScanScope): Promise<string[]> {
+  const found = new Set<string>()
+  for (let at = 0; ; at += maxScannedChars - overlapChars) {
+    for (const id of scan(text.slice(at, at + maxScannedChars), scope)) found.add(id)
+    if (at + maxScannedChars >= text.length) return [...found]
+    await setImmediate()
+  }
 }
 
 function findPatterns(patterns: readonly ScanPattern[], folded: string): string[] {

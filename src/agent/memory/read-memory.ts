@@ -5,6 +5,7 @@ import { lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, systemCode } from '../../lib/errors.ts'
 import { readTextIfExists } from '../../lib/files.ts'
+import { maxScannedChars } from '../context-files/scan.ts'
 import type { MemoryTarget } from './contract.ts'
 import { memoryFileNames, parseEntries } from './entries.ts'
 
@@ -14,8 +15,7 @@ export type MemoryFile =
   /** `reason` is a clause about the file. */
   | { readonly ok: false; readonly reason: string }
 
-const maxFileChars = 65_536
-const maxFileBytes = 4 * maxFileChars
+const maxFileBytes = 4 * maxScannedChars
 
 /** Never throws. @param directory `$HERMES_HOME/memories` */
 export function readMemory(directory: string, target: MemoryTarget): MemoryFile {
@@ -23,7 +23,8 @@ export function readMemory(directory: string, target: MemoryTarget): MemoryFile 
     const path = realPathOf(join(directory, memoryFileNames[target]))
     const text = readTextIfExists(path, maxFileBytes) ?? ''
     if (text.includes('\0')) return { ok: false, reason: 'it is a binary file' }
-    if (text.length > maxFileChars) return { ok: false, reason: `it is longer than ${maxFileChars} characters` }
+    // The rest would not be scanned.
+    if (text.length > maxScannedChars) return { ok: false, reason: `it is longer than ${maxScannedChars} characters` }
     return { ok: true, path, text, entries: parseEntries(text) }
   } catch (error) {
     return { ok: false, reason: messageOf(error) }

@@ -5,7 +5,7 @@
 import { mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { messageOf, systemCode } from '../../lib/errors.ts'
-import { scan } from '../context-files/scan.ts'
+import { scanLongText } from '../context-files/scan.ts'
 import { type ArchiveFile, maxFiles, maxTotalBytes, readArchive } from './archive.ts'
 import { hiddenName, removeLeftovers } from './leftovers.ts'
 import { checkSkillText } from './manage-skill.ts'
@@ -47,7 +47,7 @@ export async function installSkills(options: InstallOptions): Promise<InstalledS
   const { source, root, category, replace, find, lock } = options
   if (category !== '' && !isSkillName(category)) throw new InstallError('A category is one name, such as research.')
   const files = await readSource(source)
-  const skills = groupBySkill(files).map((skill) => checkSkill(skill, source))
+  const skills = await Promise.all(groupBySkill(files).map((skill) => checkSkill(skill, source)))
   if (skills.length === 0) throw new InstallError(`${source} contains no ${skillFile}.`)
   const targets = skills.map((skill) => ({ ...skill, directory: join(root, category, skill.name) }))
   const names = targets.map(({ name }) => name)
@@ -142,17 +142,17 @@ function groupBySkill(files: readonly ArchiveFile[]): SkillFiles[] {
   }))
 }
 
-function checkSkill({ folder, files }: SkillFiles, source: string) {
+async function checkSkill({ folder, files }: SkillFiles, source: string) {
   const text = files.find(({ path }) => path === skillFile)?.content.toString('utf8') ?? ''
   const { head } = parseHead(text, skillFile, folder)
   const name = head?.name ?? folder
-  const checked = checkSkillText(text, skillFile, name)
+  const checked = await checkSkillText(text, skillFile, name)
   if (!checked.ok) throw new InstallError(`${source} (${name || 'a skill'}) was not installed. ${checked.reason}`)
   for (const { path, content } of files) {
     if (content.length > maxLinkedBytes)
       throw new InstallError(`${path} of ${name} has more than ${maxLinkedBytes} bytes; nothing was installed.`)
     // A binary file is no text for the model.
-    const ids = content.includes(0) ? [] : scan(content.toString('utf8'), 'context')
+    const ids = content.includes(0) ? [] : await scanLongText(content.toString('utf8'), 'context')
     if (ids.length > 0)
       throw new InstallError(
         `${path} of ${name} looks like a prompt injection (${ids.join(', ')}); nothing was installed.`,

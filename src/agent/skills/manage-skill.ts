@@ -5,7 +5,7 @@
 import { mkdir, realpath, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { isHermesError, systemCode } from '../../lib/errors.ts'
-import { scan } from '../context-files/scan.ts'
+import { scanLongText } from '../context-files/scan.ts'
 import { readTextFile, writeFileAtomic } from '../tools/support/files.ts'
 import { replaceText } from '../tools/support/replace-text.ts'
 import type { ToolFailure } from '../tools/support/result-json.ts'
@@ -141,7 +141,7 @@ async function writeSkillFile(
   name: string,
 ): Promise<SkillChangeResult> {
   const path = join(directory, skillFile)
-  const checked = checkSkillText(content, path, name)
+  const checked = await checkSkillText(content, path, name)
   if (!checked.ok) return checked
   deps.failpoint('skill:before-write')
   await writeFileAtomic(path, content)
@@ -152,7 +152,7 @@ async function writeSkillFile(
 type CheckedText = { readonly ok: true; readonly warnings: readonly string[] } | ({ readonly ok: false } & ToolFailure)
 
 /** Whether a text may become the SKILL.md of this name. */
-export function checkSkillText(text: string, path: string, name: string): CheckedText {
+export async function checkSkillText(text: string, path: string, name: string): Promise<CheckedText> {
   if (Buffer.byteLength(text) > maxSkillBytes)
     return refused('too_large', `SKILL.md would have more than ${maxSkillBytes} bytes; move parts into references/.`)
   const { head, problems } = parseHead(text, path, name)
@@ -160,7 +160,7 @@ export function checkSkillText(text: string, path: string, name: string): Checke
   if (fatal !== undefined) return refused(fatal.code, `SKILL.md was not written: ${fatal.message}.`)
   if (head?.name !== name) return refused('invalid_name', `The name in the head must be ${name}.`)
   if (bodyOf(text) === '') return refused('no_content', 'There are no instructions after the head.')
-  const suspicious = checkText(text)
+  const suspicious = await checkText(text)
   return suspicious ?? { ok: true, warnings: problems.map(({ message }) => message) }
 }
 
@@ -168,9 +168,9 @@ function isFatal({ code, isLeftOut }: SkillProblem): boolean {
   return isLeftOut || code === 'no-description'
 }
 
-function checkText(text: string): ({ readonly ok: false } & ToolFailure) | undefined {
+async function checkText(text: string): Promise<({ readonly ok: false } & ToolFailure) | undefined> {
   if (text.includes('\0')) return refused('binary', 'Only text can be written; nothing was written.')
-  const ids = scan(text, 'context')
+  const ids = await scanLongText(text, 'context')
   if (ids.length === 0) return undefined
   return refused('suspicious', `Nothing was written: the text looks like a prompt injection (${ids.join(', ')}).`)
 }
@@ -228,7 +228,7 @@ async function writeText(
 ): Promise<SkillChangeResult> {
   if (Buffer.byteLength(text) > maxLinkedBytes)
     return refused('too_large', `A file of a skill has at most ${maxLinkedBytes} bytes; nothing was written.`)
-  const suspicious = checkText(text)
+  const suspicious = await checkText(text)
   if (suspicious !== undefined) return suspicious
   failpoint('skill:before-write')
   await writeFileAtomic(path, text)

@@ -5,7 +5,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { blockedText, scan } from '../context-files/scan.ts'
+import { blockedText, scanLongText } from '../context-files/scan.ts'
 import { readTextFile } from '../tools/support/files.ts'
 import type { ToolFailure } from '../tools/support/result-json.ts'
 import { bodyOf } from './parse-head.ts'
@@ -20,7 +20,7 @@ export async function readInstructions({ name, directory, origin }: Skill): Prom
   const file = await readTextFile(path, `SKILL.md of ${name}`, maxSkillBytes)
   if (!file.ok) return file
   // What ships with the gateway is its own code.
-  const ids = origin === 'bundled' ? [] : scan(file.text, 'context')
+  const ids = origin === 'bundled' ? [] : await scanLongText(file.text, 'context')
   if (ids.length > 0) return blocked(`SKILL.md of ${name}`, ids)
   return { ok: true, text: bodyOf(file.text).replaceAll(directoryVariable, directory) }
 }
@@ -34,7 +34,7 @@ export async function readLinkedFile({ name, directory, origin }: Skill, filePat
   if (!found.ok) return found
   const file = await readTextFile(found.path, `${filePath} of ${name}`, maxLinkedBytes)
   if (!file.ok) return file
-  const ids = origin === 'bundled' ? [] : scan(file.text, 'context')
+  const ids = origin === 'bundled' ? [] : await scanLongText(file.text, 'context')
   return ids.length > 0 ? blocked(filePath, ids) : { ok: true, text: file.text }
 }
 
