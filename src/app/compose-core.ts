@@ -460,7 +460,7 @@ interface ApprovalParts extends Pick<Core, 'outbox' | 'engine' | 'events' | 'run
 
 function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals {
   const { options, config, accountDirectory, platforms, settings } = context
-  const { store, redact, stopping, isOpen, clock, log, failpoint } = context
+  const { store, redact, stopping, isOpen, storesForNextStart, clock, log, failpoint } = context
   return createApprovals({
     store,
     outbox: parts.outbox,
@@ -471,7 +471,8 @@ function composeApprovals(context: AppContext, parts: ApprovalParts): Approvals 
     settings,
     emit: parts.events.emit,
     adapter: platforms.adapter,
-    isOpen,
+    // The turn that asked goes on at the next start, and finds the answer.
+    isOpen: () => isOpen() || storesForNextStart(),
     plugins: parts.gatewayHooks,
     redact,
     stopping,

@@ -62,6 +62,28 @@ test('a press allows the tool and removes the buttons, and plugins receive the d
   await gateway.waitForEvent('approval:resolved', { outcome: 'answered', answer: 'once' })
 })
 
+test('a button that is pressed during a graceful stop counts at the next start', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const gateway = await guarded(t, {
+    ...buttons,
+    model: (request) =>
+      lastContent(request) === 'hold on' ? { text: 'held', gate: () => gate.promise } : runCommand(request),
+  })
+  await gateway.say('run echo later')
+  const question = await waitForQuestion(gateway)
+  await gateway.say('hold on', { chat: 'other', user: 'bob' })
+  await gateway.modelRequest(1)
+  const stopped = gateway.stop()
+  await gateway.waitForLog({ event: 'gateway.stopping' })
+  const { status } = await gateway.platform.press(question, 'Allow once')
+  gate.resolve()
+  await stopped
+  assert.equal(status, 'taken')
+  await gateway.start()
+  await gateway.waitForReply(/It gave: .*later/)
+  assert.equal(rowsIn(gateway.home, 'select id from questions').length, 1)
+})
+
 test('without buttons users answer by commands, and the reason of a refusal reaches the model', async (t) => {
   const gateway = await guarded(t)
   await gateway.say('run echo typed')
