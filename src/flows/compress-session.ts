@@ -2,19 +2,20 @@
  * Compresses one conversation: has the agent summarise it, clears old tool results, and stores the result under the fence of
  * its turn. Loaded with the first long conversation.
  */
-import {
-  type CompressionResult,
-  compressTranscript,
-  type RequestSummary,
-} from '../agent/compression/compress-transcript.ts'
+import { type CompressionResult, compressTranscript } from '../agent/compression/compress-transcript.ts'
 import { compressionLimit, estimateTokens } from '../agent/compression/context-size.ts'
 import type { SummaryCooldown } from '../agent/compression/cooldown.ts'
 import type { CompressionOptions } from '../agent/compression/plan.ts'
+import {
+  compressionRules,
+  createSummaryRequest,
+  maxFilledShare,
+  summaryModel,
+} from '../agent/compression/request-summary.ts'
 import { shortenNewestResults } from '../agent/compression/shorten-results.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
-import { type CompletionDeps, complete } from '../agent/models/completion.ts'
-import { type RetryRules, retryRulesOf } from '../agent/models/retry-policy.ts'
+import type { CompletionDeps } from '../agent/models/completion.ts'
 import { moveSessionGrants } from '../approvals/queries.ts'
 import type { Engine } from '../engine/engine.ts'
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
@@ -83,12 +84,6 @@ export interface CompressSessionDeps extends SessionCompressionDeps {
 }
 
 export type CompressSession = (request: CompressionRequest, signal: AbortSignal) => Promise<SessionCompressionResult>
-
-/** A long conversation must shrink by at least this share, or each turn would compress it again. */
-const minSavingsRatio = 0.1
-
-/** The share of the window that the newest results may fill, with everything before them. */
-const maxFilledShare = 0.9
 
 /**
  * In a running turn: results are cleared and the conversation before the turn is summarised; if that is not enough, the older
@@ -244,66 +239,21 @@ async function summarizeConversation(
 ): Promise<CompressionResult | undefined> {
   const { turn, entries, trigger, focus } = request
   const settings = deps.settings()
-  const tokens = estimateTokens(entries.map(({ message }) => message))
-  // The rejected request was longer than the window, whatever the configuration says.
-  const contextLength = trigger === 'overflow' ? Math.min(settings.context_length, tokens) : settings.context_length
-  // The plan counts as it estimates.
-  const limit = compressionLimit({ ...settings, context_length: contextLength }) / deps.ratio
-  const { protect_first_n, protect_last_n, min_tail_user_messages } = settings.compression
-  const rules = {
-    contextLength,
-    limit,
-    tailTokens: tailTokens(settings, contextLength / deps.ratio, limit),
-    protectFirstMessages: protect_first_n,
-    protectLastMessages: protect_last_n,
-    minTailUserMessages: min_tail_user_messages,
+  const rules = compressionRules(settings, {
+    tokens: estimateTokens(entries.map(({ message }) => message)),
+    ratio: deps.ratio,
+    trigger,
     turnStart: turnStartIndex(turn, entries),
-    minTokensSaved: trigger === 'long' ? tokens * minSavingsRatio : 1,
     summarizes,
-  }
+  })
+  const { provider, model } = request.chosen
+  const summarizing = deps.turnInfoOf(turn, { provider, model: summaryModel(settings, model) })
   return compressTranscript(
     entries,
     rules,
     { focus, insights: (messages) => prepareMemory(deps, turn, messages, signal) },
-    createSummaryRequest(deps, request, signal),
+    createSummaryRequest(deps, { turn: summarizing, provider, signal }),
   )
-}
-
-/** The tokens that are kept of the newest messages. */
-function tailTokens({ compression }: AgentConfig, contextLength: number, limit: number): number {
-  const { tail_mode, target_ratio } = compression
-  if (tail_mode === 'legacy') return limit * target_ratio
-  return Math.min(Math.max(contextLength * 0.025, 10_000), 25_000, contextLength * 0.2)
-}
-
-/** A managed model call without a progress listener. */
-function createSummaryRequest(
-  deps: CompressSessionDeps,
-  { turn, chosen }: CompressionRequest,
-  signal: AbortSignal,
-): RequestSummary {
-  const { provider } = chosen
-  return async ({ system, messages }) => {
-    const settings = deps.settings()
-    const model = settings.auxiliary.compression.model || settings.compression.summary_model || chosen.model
-    const { max_output_tokens: maxOutputTokens } = settings
-    const length = maxOutputTokens === undefined ? {} : { maxOutputTokens }
-    const input = { model, system, messages, tools: [], ...length }
-    const { middleware, clock, failpoint, log, random, pause } = deps
-    const retry = () => summaryRetryRules(deps.settings())
-    return complete(
-      { middleware, clock, failpoint, log, random, pause, retry },
-      { provider, input, turn: deps.turnInfoOf(turn, { provider, model }), signal },
-    )
-  }
-}
-
-/** The turn continues without a summary, so it does not wait for the end of an outage here. */
-const maxSummaryRetryMs = 15_000
-
-function summaryRetryRules({ agent }: AgentConfig): RetryRules {
-  const { windowMs, maxRetries } = retryRulesOf(agent)
-  return { windowMs: Math.min(windowMs, maxSummaryRetryMs), maxRetries }
 }
 
 const maxFlushMs = 10_000

@@ -5,9 +5,10 @@
 
 import {
   compressionLimit,
-  countMostTokens,
-  estimateTextTokens,
-  estimateTokens,
+  contextTokens,
+  excessTokens,
+  isSurelyShort,
+  ratioOfRequest,
   urgentShare,
 } from '../agent/compression/context-size.ts'
 import { createSummaryCooldown } from '../agent/compression/cooldown.ts'
@@ -59,12 +60,6 @@ export interface SessionCompression extends Pick<CommandServices, 'compressSessi
 
 /** Sessions and models whose counts are remembered. */
 const maxRemembered = 1_000
-/** More than the tools of a request have. */
-const mostToolTokens = 20_000
-/** Of what is estimated. */
-const leastPlausibleRatio = 0.4
-/** A smaller request consists of the tools and the system prompt for the most part. */
-const minCalibratedTokens = 8_000
 
 export function createSessionCompression(deps: SessionCompressionDeps): SessionCompression {
   const { store, clock, settings } = deps
@@ -93,36 +88,16 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
     const known = counts.get(sessionId)
     const at = known === undefined ? -1 : transcript.findLastIndex(({ turnId }) => turnId === known.turnId)
     const counted = known === undefined || at === -1 ? null : { tokens: known.tokens, messages: at + 1 }
-    return contextTokens(
-      transcript.map(({ message }) => message),
-      counted,
-      chosen,
-      system,
-    )
-  }
-
-  /** The tokens of the next request: what the provider has counted, and an estimate of what was added since. */
-  function contextTokens(
-    messages: readonly ChatMessage[],
-    counted: CountedContext | null,
-    chosen: ChosenModel,
-    system: string,
-  ): number {
-    const ratio = ratioOf(chosen)
-    const old = (estimateTokens(messages.slice(0, counted?.messages ?? 0)) + estimateTextTokens(system)) * ratio
-    const added = estimateTokens(messages.slice(counted?.messages ?? 0)) * ratio
-    // Some servers count nothing, or only what they have not cached.
-    const isPlausible = counted !== null && counted.tokens >= old * leastPlausibleRatio
-    return (isPlausible ? counted.tokens : old) + added
+    const messages = transcript.map(({ message }) => message)
+    return contextTokens({ messages, counted, system, ratio: ratioOf(chosen) })
   }
 
   return {
     async beforeTurn(turn, chosen, system, signal) {
       const { transcript, sessionId } = turn
       const limit = compressionLimit(settingsOf(chosen))
-      // Most conversations are so short that they need not be read.
-      const most = countMostTokens(transcript.map(({ message }) => message)) + system.length + mostToolTokens
-      if (most <= limit) return { turn, entries: transcript }
+      const messages = transcript.map(({ message }) => message)
+      if (isSurelyShort({ messages, system }, limit)) return { turn, entries: transcript }
       const tokens = tokensBefore(turn, chosen, system)
       const maySummarize = cooldown.isOver(sessionId, clock()) || isUrgent(tokens, chosen)
       if (tokens <= limit || !settings().compression.enabled || !maySummarize) return { turn, entries: transcript }
@@ -134,21 +109,14 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
       return { turn: { ...turn, sessionId: newSessionId, systemPrompt: undefined, transcript: entries }, entries }
     },
 
-    counted({ id, sessionId }, { provider, model }, { messages, system, schemas, inputTokens, outputTokens }) {
-      counts.set(sessionId, { turnId: id, tokens: inputTokens + outputTokens })
-      if (inputTokens < minCalibratedTokens) return
-      const estimate = estimateTokens(messages) + estimateTextTokens(system) + estimateTextTokens(schemas())
-      if (inputTokens < estimate * leastPlausibleRatio) return
-      ratios.set(`${provider.name}/${model}`, Math.min(3, inputTokens / estimate))
+    counted({ id, sessionId }, { provider, model }, request) {
+      counts.set(sessionId, { turnId: id, tokens: request.inputTokens + request.outputTokens })
+      const ratio = ratioOfRequest(request)
+      if (ratio !== undefined) ratios.set(`${provider.name}/${model}`, ratio)
     },
 
-    excess(chosen, system, messages, counted) {
-      if (!settings().compression.enabled) return null
-      const limit = compressionLimit(settingsOf(chosen))
-      if (countMostTokens(messages) + system.length + mostToolTokens <= limit) return null
-      const tokens = contextTokens(messages, counted, chosen, system)
-      return tokens > limit ? tokens : null
-    },
+    excess: (chosen, system, messages, counted) =>
+      excessTokens(settingsOf(chosen), { messages, system, counted, ratio: ratioOf(chosen) }),
 
     async afterTools(turn, chosen, tokens, signal) {
       const entries = await store.run(() => readTranscript(turn.sessionId))

@@ -39,6 +39,63 @@ export function countMostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, message) => sum + messageOverheadTokens + 1 + measure(message, textLength), 0)
 }
 
+/** More than the tools of a request have. */
+const mostToolTokens = 20_000
+/** Of what is estimated. */
+const leastPlausibleRatio = 0.4
+/** A smaller request consists of the tools and the system prompt for the most part. */
+const minCalibratedTokens = 8_000
+const maxRatio = 3
+
+/** What a request contains, and how much of it the provider has counted. */
+export interface ContextParts {
+  readonly messages: readonly ChatMessage[]
+  readonly system: string
+  /** The tokens of the first messages with the system prompt and the tools; null if they were not counted. */
+  readonly counted: { readonly tokens: number; readonly messages: number } | null
+  /** Tokens that the provider counts for one that is estimated. */
+  readonly ratio: number
+}
+
+/** The tokens of the next request: what the provider has counted, and an estimate of what was added since. */
+export function contextTokens({ messages, system, counted, ratio }: ContextParts): number {
+  const old = (estimateTokens(messages.slice(0, counted?.messages ?? 0)) + estimateTextTokens(system)) * ratio
+  const added = estimateTokens(messages.slice(counted?.messages ?? 0)) * ratio
+  // Some servers count nothing, or only what they have not cached.
+  const isPlausible = counted !== null && counted.tokens >= old * leastPlausibleRatio
+  return (isPlausible ? counted.tokens : old) + added
+}
+
+/** Whether the request is within the limit for sure. Most are so short that they need not be read. */
+export function isSurelyShort({ messages, system }: Pick<ContextParts, 'messages' | 'system'>, limit: number): boolean {
+  return countMostTokens(messages) + system.length + mostToolTokens <= limit
+}
+
+/** The tokens of the next request, if they are so many that the conversation is to be compressed; otherwise null. */
+export function excessTokens(config: CompressionConfig, parts: ContextParts): number | null {
+  const limit = compressionLimit(config)
+  if (!config.compression.enabled || isSurelyShort(parts, limit)) return null
+  const tokens = contextTokens(parts)
+  return tokens > limit ? tokens : null
+}
+
+/** `ContextParts.ratio` as this request shows it; undefined if it is too short, or if the provider did not count all. */
+export function ratioOfRequest({
+  messages,
+  system,
+  schemas,
+  inputTokens,
+}: {
+  readonly messages: readonly ChatMessage[]
+  readonly system: string
+  schemas(): string
+  readonly inputTokens: number
+}): number | undefined {
+  if (inputTokens < minCalibratedTokens) return undefined
+  const estimate = estimateTokens(messages) + estimateTextTokens(system) + estimateTextTokens(schemas())
+  return inputTokens < estimate * leastPlausibleRatio ? undefined : Math.min(maxRatio, inputTokens / estimate)
+}
+
 const textLength = (text: string) => text.length
 
 /** Four characters of ASCII, two of other alphabets, one of Chinese, Japanese and Korean. Linear time. */

@@ -84,8 +84,9 @@ export interface LoopInput {
   /**
    * Compresses the conversation after the model rejected it as too long, or because the next request would have so many
    * tokens. Null when that is not possible.
+   * @param messages the conversation as it is now
    */
-  compress?(tokens?: number): Promise<readonly ChatMessage[] | null>
+  compress?(tokens: number | undefined, messages: readonly ChatMessage[]): Promise<readonly ChatMessage[] | null>
   /** Another model for the rest of the turn, after this one has failed; null when there is none. Must not reject. */
   fallBack?(failure: ModelError): Promise<FallbackModel | null>
   /** The provider has counted a request. Must neither throw nor block. */
@@ -230,7 +231,7 @@ async function compressIfLong({ failpoint }: LoopDeps, input: LoopInput, state: 
   const tokens = input.excess?.(messages, counted) ?? null
   if (tokens === null) return
   input.checkpoint?.()
-  const compressed = await input.compress?.(tokens)
+  const compressed = await input.compress?.(tokens, messages)
   if (!compressed) return
   replaceMessages(state, compressed)
   failpoint('agent:compressed')
@@ -388,7 +389,7 @@ async function retryCompressed(
   error: unknown,
 ): Promise<RequestModelResult> {
   const tooLong = error instanceof ModelError && error.kind === 'context'
-  const compressed = tooLong ? await input.compress?.() : null
+  const compressed = tooLong ? await input.compress?.(undefined, state.messages) : null
   if (!compressed) throw error
   replaceMessages(state, compressed)
   return requestIteration(deps, input, state, isFinal, context)

@@ -96,7 +96,7 @@ async function runInSubagentScope(
     const first = await run(deps, input)
     const problem = problemIn(first, check)
     if (problem === undefined) return { ...first, check }
-    const second = await run(deps, correctionTurn(input, [...progress.messages(), first.message], problem))
+    const second = await run(deps, await correctionTurn(input, progress.messages(), first.message, problem))
     const usage = addUsage(first.usage, second.usage)
     return { ...second, usage, iterations: first.iterations + second.iterations, check }
   })
@@ -110,12 +110,27 @@ function problemIn({ text }: AgentResult, check: OutputCheck | undefined): strin
 }
 
 /** The rejected answer is only in memory: after a crash, the sub-agent answers again. */
-function correctionTurn(input: AgentTurnInput, own: readonly ChatMessage[], problem: string): AgentTurnInput {
+async function correctionTurn(
+  input: AgentTurnInput,
+  own: readonly ChatMessage[],
+  answer: ChatMessage,
+  problem: string,
+): Promise<AgentTurnInput> {
   const request = correctionMessage(problem)
-  const transcript = [...input.transcript, ...own, request]
+  const whole = [...input.transcript, ...own]
+  const tokens = input.excess?.(whole, null) ?? null
+  const worked = tokens === null ? null : await input.compress?.(tokens, whole)
+  const transcript = [...(worked ?? whole), answer, request]
+  const callIds = whole.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))
   return {
     ...input,
     transcript,
+    storedResponses: { count: 0, callIds: [...(input.storedResponses?.callIds ?? []), ...callIds] },
+    async compress(tokens, messages) {
+      const shorter = (await input.compress?.(tokens, messages)) ?? null
+      // What is stored does not contain it.
+      return shorter === null || shorter.includes(request) ? shorter : [...shorter, request]
+    },
     turnStart: transcript.length - 1,
     userMessage: request.content,
     isFirstTurn: false,

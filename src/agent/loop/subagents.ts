@@ -4,14 +4,17 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
-import { addUsage, noUsage, type ToolCall, type Usage } from '../../message/transcript.ts'
+import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../../message/transcript.ts'
 import type { TurnInfo } from '../agent-hooks.ts'
+import { excessTokens, ratioOfRequest } from '../compression/context-size.ts'
+import { createSummaryCooldown } from '../compression/cooldown.ts'
 import type { Provider } from '../models/provider.ts'
 import { contextFilesIn } from '../system-prompt.ts'
 import { mapWithConcurrency } from '../tools/parallel.ts'
 import { DelegationRefused, type SubagentResult, type SubagentTask, type ToolContext } from '../tools/tool.ts'
 import type { AgentDeps, AgentTurnInput, AttachSubagents, PlannedSubagent, RunAgentTurn } from './agent-turn.ts'
 import type { Journal, ProgressListener } from './journal.ts'
+import type { LoopInput } from './loop.ts'
 import { createOutputCheck, schemaRequest } from './output-schema.ts'
 import { onlyTools, toolNamesFor } from './subagent-tools.ts'
 import type { ApproveTool } from './tool-approval.ts'
@@ -184,14 +187,16 @@ function createSubagent(
     ...{ model: task.model ?? model, provider: provider.name, baseUrl: provider.baseUrl, apiMode: provider.apiMode },
   }
   const prompt = subagentPrompt(task)
+  const system = subagentSystemPrompt(toolContextFor(call).environment.cwd, parent.system)
   const deps = { ...parentDeps, approve: approveForParent(parentDeps.approve, turn, subagentId) }
   const input = attach(deps, {
     turn: childTurn,
     provider,
     tools: onlyTools(plan.tools, parent.tools),
-    system: subagentSystemPrompt(toolContextFor(call).environment.cwd, parent.system),
+    system,
     transcript: [{ role: 'user', content: prompt }],
     turnStart: 0,
+    ...keepWithinWindow(deps, { turn: childTurn, provider, system, signal, recordUsage }),
     maxIterations: deps.settings().delegation.max_iterations,
     isUnattended: parent.isUnattended ?? false,
     journal: createInMemoryJournal(recordUsage),
@@ -222,6 +227,36 @@ function createSubagent(
           `cannot close the workspace of a sub-agent: ${messageOf(error)}`,
         )
       }
+    },
+  }
+}
+
+interface WorkInMemory {
+  readonly turn: TurnInfo
+  readonly provider: Provider
+  readonly system: string
+  readonly signal: AbortSignal
+  recordUsage(usage: Usage): void
+}
+
+/** A long conversation of a sub-agent is compressed as that of a turn is, but only in memory. */
+function keepWithinWindow(
+  deps: AgentDeps,
+  { recordUsage, ...work }: WorkInMemory,
+): Required<Pick<LoopInput, 'compress' | 'counted' | 'excess'>> {
+  const { system } = work
+  const cooldown = createSummaryCooldown()
+  const summaries = new WeakSet<ChatMessage>()
+  let ratio = 1
+  return {
+    counted(request) {
+      ratio = ratioOfRequest(request) ?? ratio
+    },
+    excess: (messages, counted) => excessTokens(deps.settings(), { messages, system, counted, ratio }),
+    async compress(tokens, messages) {
+      if (!deps.settings().compression.enabled) return null
+      const { compressInMemory } = await import('../compression/compress-in-memory.ts')
+      return await compressInMemory({ ...deps, cooldown }, { ...work, messages, tokens, ratio, summaries }, recordUsage)
     },
   }
 }

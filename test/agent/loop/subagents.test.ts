@@ -3,12 +3,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { estimateTextTokens, estimateTokens } from '../../../src/agent/compression/context-size.ts'
 import type { ToolApprovalRequest } from '../../../src/agent/loop/tool-approval.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import type { ManagedEvent } from '../../../src/middleware/contract.ts'
 import { createMiddleware } from '../../../src/middleware/middleware.ts'
-import { call, usagePerCall } from '../../kit/scripted-provider.ts'
-import { turnInfo } from '../run-test-agent.ts'
+import { call, type ScriptedProvider, usagePerCall } from '../../kit/scripted-provider.ts'
+import { settingsWith } from '../in-memory-deps.ts'
+import { question, turnInfo } from '../run-test-agent.ts'
 import { asks, bound, delegating } from './delegating.ts'
 
 test('a sub-agent gets only its goal and context, and returns only its summary', async () => {
@@ -226,4 +228,56 @@ test('approvals for the tools of a sub-agent are requested in the conversation o
     asked.map(({ info: of }) => [of.turn, of.toolCallId]),
     [[turnInfo, 'd.0.x']],
   )
+})
+
+/** The requests of sub-agents and of their summaries, in tokens as they are estimated. */
+function sizesOf({ requests }: ScriptedProvider): number[] {
+  const own = requests.filter(({ messages }) => messages[0]?.content !== question.content)
+  return own.map(({ messages, system }) => estimateTokens(messages) + estimateTextTokens(system))
+}
+
+const delegation = settingsWith().delegation
+
+test('a sub-agent that reads 90 results of 50 kB stays within the window of the model', async () => {
+  const { result, reports, provider } = delegating(
+    [
+      asks(call('d', 'delegate_task', { goal: 'read it all' })),
+      ...Array.from({ length: 90 }, (_, at) => asks(call('call_0', 'look', { at }))),
+      { chunks: ['read it'] },
+      { chunks: ['ok'] },
+    ],
+    { look: async () => 'x'.repeat(50_000) },
+    { maxIterations: 91, settings: { delegation: { ...delegation, max_iterations: 91 } } },
+  )
+  await result
+  assert.deepEqual(reports().results, [{ task: 0, status: 'completed', summary: 'read it' }])
+  const sizes = sizesOf(provider)
+  assert.equal(sizes.length, 91)
+  const { context_length: window } = settingsWith()
+  assert.ok(Math.max(...sizes) <= window, `${Math.max(...sizes)}`)
+  assert.ok(Math.max(...sizes) >= window / 3, 'the newest results are kept')
+})
+
+test('long calls of a sub-agent are summarised, its task is kept, and the summary is paid for by its turn', async () => {
+  const step = (at: number) => ({
+    chunks: ['a record'],
+    calls: [call(`x${at}`, 'look', { note: `${at}${'y'.repeat(20_000)}` })],
+  })
+  const { result, provider } = delegating(
+    [
+      asks(call('d', 'delegate_task', { goal: 'write long notes' })),
+      // Thirteen requests of the sub-agent and three for summaries.
+      ...Array.from({ length: 16 }, (_, at) => step(at)),
+      { chunks: ['ok'] },
+    ],
+    { look: async () => 'noted' },
+    { maxIterations: 12, settings: { context_length: 32_000, delegation: { ...delegation, max_iterations: 12 } } },
+  )
+  const { usage } = await result
+  const sizes = sizesOf(provider)
+  assert.ok(Math.max(...sizes) <= 32_000, `${Math.max(...sizes)}`)
+  const own = provider.requests.filter(({ messages }) => messages[0]?.content === 'write long notes')
+  assert.deepEqual([own.length, sizes.length - own.length], [13, 3])
+  // The last response of the turn itself is in it, too.
+  assert.equal(usage.inputTokens, usagePerCall.inputTokens * (sizes.length + 1))
 })

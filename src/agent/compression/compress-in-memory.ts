@@ -1,0 +1,106 @@
+/**
+ * Compresses the conversation of a sub-agent, which is stored nowhere, in the middle of its work: old results are cleared;
+ * if that is not enough, its older calls are summarised; and at last its newest results are shortened.
+ */
+import { messageOf } from '../../lib/errors.ts'
+import type { ChatMessage, Usage } from '../../message/transcript.ts'
+import type { TurnInfo } from '../agent-hooks.ts'
+import type { AgentConfig } from '../config.ts'
+import type { CompletionDeps } from '../models/completion.ts'
+import type { Provider } from '../models/provider.ts'
+import { compressTranscript, type RequestSummary } from './compress-transcript.ts'
+import { compressionLimit, estimateTokens, urgentShare } from './context-size.ts'
+import type { SummaryCooldown } from './cooldown.ts'
+import type { CompressionOptions } from './plan.ts'
+import { compressionRules, createSummaryRequest, maxFilledShare, summaryModel } from './request-summary.ts'
+import { shortenNewestResults } from './shorten-results.ts'
+
+export interface InMemoryCompressionDeps extends Omit<CompletionDeps, 'retry'> {
+  readonly settings: () => AgentConfig
+  readonly cooldown: SummaryCooldown
+}
+
+export interface InMemoryConversation {
+  readonly messages: readonly ChatMessage[]
+  /** Of the next request; undefined if the provider has rejected it as too long. */
+  readonly tokens: number | undefined
+  /** Tokens that the provider counts for one that is estimated. */
+  readonly ratio: number
+  /** The summaries of earlier compressions. New ones are added. */
+  readonly summaries: WeakSet<ChatMessage>
+  readonly turn: TurnInfo
+  readonly provider: Provider
+  readonly signal: AbortSignal
+}
+
+/** Null when nothing can be saved. A failed summary is logged. Rejects with the reason of the signal only. */
+export async function compressInMemory(
+  deps: InMemoryCompressionDeps,
+  conversation: InMemoryConversation,
+  recordUsage: (usage: Usage) => void,
+): Promise<readonly ChatMessage[] | null> {
+  const { messages, turn, ratio, provider, signal } = conversation
+  const settings = deps.settings()
+  const before = estimateTokens(messages)
+  const tokens = conversation.tokens ?? before * ratio
+  const request = { ...turn, model: summaryModel(settings, turn.model) }
+  const requestSummary = createSummaryRequest(deps, { turn: request, provider, signal })
+  const remaining = (current: readonly ChatMessage[]) => tokens - (before - estimateTokens(current)) * ratio
+  const limit = compressionLimit(settings)
+  let current = messages
+  for (const summarizes of ['nothing', 'turn'] as const) {
+    if (current !== messages && remaining(current) <= limit) break
+    current = await compressOnce(deps, { ...conversation, messages: current }, summarizes, requestSummary, recordUsage)
+  }
+  const excess = remaining(current) - settings.context_length * maxFilledShare
+  if (excess > 0) {
+    const shortened = new Map(shortenNewestResults(current, excess / ratio).map(({ at, message }) => [at, message]))
+    if (shortened.size > 0) current = current.map((message, at) => shortened.get(at) ?? message)
+  }
+  return current === messages ? null : current
+}
+
+async function compressOnce(
+  { settings, cooldown, clock, log }: InMemoryCompressionDeps,
+  { messages, tokens, ratio, summaries, turn, signal }: InMemoryConversation,
+  summarizes: CompressionOptions['summarizes'],
+  requestSummary: RequestSummary,
+  recordUsage: (usage: Usage) => void,
+): Promise<readonly ChatMessage[]> {
+  if (summarizes !== 'nothing' && !cooldown.isOver(turn.sessionId, clock())) return messages
+  const { context_length: contextLength } = settings()
+  const isUrgent = tokens !== undefined && tokens > contextLength * urgentShare
+  const rules = compressionRules(settings(), {
+    tokens: estimateTokens(messages),
+    ratio,
+    trigger: tokens === undefined ? 'overflow' : isUrgent ? 'urgent' : 'long',
+    turnStart: messages.findLastIndex((message) => message.role === 'user' && !summaries.has(message)),
+    summarizes,
+  })
+  const entries = messages.map((message) => ({ message, isSummary: summaries.has(message) }))
+  try {
+    const insights = async () => ''
+    const result = await compressTranscript(entries, rules, { focus: '', insights }, requestSummary)
+    if (result === undefined) return messages
+    const { clearedResults, summary } = result
+    recordUsage(result.usage)
+    if (summary !== undefined) {
+      summaries.add(summary.message)
+      cooldown.recordSuccess(turn.sessionId)
+    }
+    const cleared = new Map(clearedResults.map(({ at, message }) => [at, message]))
+    return messages.flatMap((message, at) => {
+      if (summary === undefined || at < summary.from || at >= summary.to) return [cleared.get(at) ?? message]
+      return at === summary.from ? [summary.message] : []
+    })
+  } catch (error) {
+    signal.throwIfAborted()
+    const waitMs = cooldown.recordFailure(turn.sessionId, clock())
+    const fields = { session: turn.sessionId, waitMs, err: error }
+    log.warn(
+      { event: 'subagent.compression_failed', ...fields },
+      `cannot summarise the work of a sub-agent: ${messageOf(error)}`,
+    )
+    return messages
+  }
+}
