@@ -71,3 +71,19 @@ test('a limit that cannot be read does not become the wider default', async (t) 
   assert.deepEqual([guest.tools, guest.group_tools, member.group_tools], [[], [], []])
   assert.equal(lists.state().degraded.length, 2)
 })
+
+test('a mistyped key of the memory or of skills is reported with the nearest one, and keys of Hermes as planned', async (t) => {
+  const config = await open(
+    t,
+    'memory: {memry_enabled: false, nudge_interval: 5}\nskills: {extrnal_dirs: [x], inline_shell: true}\n',
+  )
+  const { warnings, notes } = config.state()
+  assert.deepEqual(
+    [warnings, notes].map((all) => all.map(({ path }) => path)),
+    [
+      ['memory.memry_enabled', 'skills.extrnal_dirs'],
+      ['memory.nudge_interval', 'skills.inline_shell'],
+    ],
+  )
+  assert.match(warnings.map(({ message }) => message).join(), /"memory_enabled".*"external_dirs"/)
+})

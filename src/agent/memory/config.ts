@@ -9,7 +9,7 @@ const maxLimit = 30_000
 
 export const memoryConfig = {
   memory: z
-    .looseObject({
+    .object({
       memory_enabled: z
         .boolean()
         .default(true)
