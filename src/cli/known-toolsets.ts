@@ -1,10 +1,12 @@
 /**
- * Checks the names of toolsets on the command line.
+ * Checks the names of toolsets and platforms on the command line.
  */
 import { z } from 'zod'
 import { type CustomToolsets, findUnknownEntries, type SelectableTool } from '../agent/toolsets/select-tools.ts'
+import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { HermesError } from '../lib/errors.ts'
 import { readErrorResponse, toUnreachableError } from './api-errors.ts'
+import type { Settings } from './settings.ts'
 
 const responseSchema = z.looseObject({
   tools: z.array(z.looseObject({ name: z.string(), toolset: z.string() })),
@@ -39,4 +41,16 @@ export function assertToolsetsExist(
   throw new HermesError('cli/not-found', `There is no toolset or tool ${JSON.stringify(unknown.name)}${question}`, {
     hint: '`hermes tools list` shows the toolsets. Tools of plugins are known while the gateway runs.',
   })
+}
+
+/** Throws `cli/not-found` with the most similar name. */
+export function assertPlatformExists(platform: string, { catalogue }: Pick<Settings, 'catalogue'>): void {
+  const names = [...catalogue.platforms.map(({ name }) => name), 'webhook']
+  if (names.includes(platform)) return
+  const nearest = findClosestMatch(platform, names)
+  throw new HermesError(
+    'cli/not-found',
+    `There is no platform ${JSON.stringify(platform)}${nearest === null ? '.' : `; did you mean ${nearest}?`}`,
+    { hint: `The platforms are: ${names.join(', ')}.` },
+  )
 }

@@ -9,6 +9,7 @@ import type { CliContext } from './context.ts'
 import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
 import { createDisplay, type Display, toSingleLine } from './display.ts'
 import { startEmbeddedGateway } from './embedded-gateway.ts'
+import { assertPlatformExists } from './known-toolsets.ts'
 import { readSettings } from './settings.ts'
 
 const sizeFields = { bytes: z.number(), tokens: z.number() }
@@ -24,7 +25,7 @@ const previewSchema = z.looseObject({
 })
 type Preview = z.output<typeof previewSchema>
 
-/** Throws `http/not-found` for a platform that does not exist, and the errors of a start without a running gateway. */
+/** Throws `cli/not-found` for a platform that does not exist, and the errors of a start without a running gateway. */
 export async function promptShow(
   context: CliContext,
   { platform, json }: { readonly platform: string; readonly json: boolean },
@@ -37,6 +38,7 @@ export async function promptShow(
 
 async function readPreview(context: CliContext, platform: string): Promise<Preview> {
   const settings = await readSettings(context)
+  assertPlatformExists(platform, settings)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
   if (daemon !== undefined) {
     warnVersionMismatch(context, daemon)

@@ -2,6 +2,7 @@
  * `hermes tools`: the toolsets that the model is offered, and which of them the configuration takes away. Edits keep the
  * comments of config.yaml; a running gateway follows the file.
  */
+import { isDeepStrictEqual } from 'node:util'
 import {
   type CustomToolsets,
   type SelectableTool,
@@ -10,12 +11,10 @@ import {
 } from '../agent/toolsets/select-tools.ts'
 import { editConfigLists, type ListEdit } from '../config/edit-config.ts'
 import { knownTools } from '../flows/known-tools.ts'
-import { findClosestMatch } from '../lib/did-you-mean.ts'
-import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon } from './daemon.ts'
 import { createDisplay, toSingleLine } from './display.ts'
-import { assertToolsetsExist, parseTools } from './known-toolsets.ts'
+import { assertPlatformExists, assertToolsetsExist, parseTools } from './known-toolsets.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 interface ToolsOptions {
@@ -149,7 +148,10 @@ function platformEdits(
     (list, name) => change(list, name, { tools, custom }),
     listOf(settings, platform),
   )
-  const before = Object.hasOwn(platform_toolsets, platform) ? (platform_toolsets[platform] ?? []) : []
+  const isOwn = Object.hasOwn(platform_toolsets, platform)
+  // A platform that has what it shall have needs no list of its own.
+  if (!isOwn && isDeepStrictEqual(after, listOf(settings, platform))) return []
+  const before = isOwn ? (platform_toolsets[platform] ?? []) : []
   return listEdits(['platform_toolsets', platform], before, after)
 }
 
@@ -195,23 +197,11 @@ function report(
     const own = [...selectTools([name], tools, custom)]
     const available = own.filter((tool) => offered.has(tool))
     const state = available.length === 0 ? 'off' : available.length === own.length ? 'on' : 'partly on'
-    output.write(`${name} is ${state}${where} for new conversations.\n`)
+    output.write(`${name} is ${state} for new conversations${where}.\n`)
   }
   const { agent } = settings.config.current()
   const disabled = selectDisabledTools(agent.disabled_toolsets, tools, custom)
   const hidden = [...selectTools(names, tools, custom)].filter((tool) => disabled.has(tool))
   if (hidden.length > 0 && platform !== undefined)
     errors.write(`hermes: agent.disabled_toolsets takes away on all platforms: ${hidden.join(', ')}\n`)
-}
-
-/** Throws `cli/not-found`. */
-function assertPlatformExists(platform: string, { catalogue }: Settings): void {
-  const names = [...catalogue.platforms.map(({ name }) => name), 'webhook']
-  if (names.includes(platform)) return
-  const nearest = findClosestMatch(platform, names)
-  throw new HermesError(
-    'cli/not-found',
-    `There is no platform ${JSON.stringify(platform)}${nearest === null ? '.' : `; did you mean ${nearest}?`}`,
-    { hint: `The platforms are: ${names.join(', ')}.` },
-  )
 }

@@ -42,6 +42,12 @@ test('a toolset is taken away on all platforms or on one, and given back', async
   assert.equal((await statesIn(root, '--platform', 'telegram')).get('terminal'), 'on')
 })
 
+test('a toolset that a platform has needs no list of its own', async (t) => {
+  const { root } = homeWith(t, '')
+  const on = await runInProcess(root, ['tools', 'enable', 'terminal', '--platform', 'telegram'])
+  assert.deepEqual([on.code, readFileSync(join(root, 'config.yaml'), 'utf8')], [0, ''])
+})
+
 test('a composite toolset and a list of single toolsets are edited so that the rest stays', async (t) => {
   const { root } = homeWith(
     t,
@@ -117,6 +123,6 @@ test('the prompt of a new conversation is shown layer by layer, and nothing is s
   assert.ok(names.includes('read_file') && !names.includes('terminal'))
   const listed = await runInProcess(root, ['sessions', 'list', '--json'])
   assert.deepEqual(JSON.parse(listed.stdout), [])
-  assertFailed(await runInProcess(root, ['prompt', 'show', '--platform', 'carrier-pigeon']), 'http/not-found')
+  assertFailed(await runInProcess(root, ['prompt', 'show', '--platform', 'telegrm']), 'cli/not-found', 'telegram')
   assert.match((await runInProcess(root, ['prompt', 'show'])).stdout, /^── identity: 17 bytes.*\nYou are a pirate\.$/m)
 })
