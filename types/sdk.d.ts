@@ -121,6 +121,10 @@ declare module 'hermes-gateway:agent/memory/contract' {
         readonly action: MemoryAction;
         readonly target: MemoryTarget;
         readonly content: string;
+        /** What the model named the entry by that was replaced or removed. */
+        readonly metadata?: {
+            readonly old_text: string;
+        };
     }
     export interface MemoryFailure extends ToolFailure {
         readonly code: 'content_required' | 'old_text_required' | 'no_match' | 'ambiguous' | 'entry_too_long' | 'limit_exceeded' | 'content_blocked' | 'memory_unreadable' | 'memory_locked' | 'memory_unwritable' | 'memory_unavailable' | 'not_allowed_for_role' | 'not_approved';

@@ -246,6 +246,7 @@ function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn,
 /** Loaded with the first new session. */
 function composeOwnMemory(context: AppContext, memory: Pick<PluginMemory, 'memoryWritten'>): () => Promise<OwnMemory> {
   const { options, settings, secrets, promptFileProblems, accountDirectory, clock, log, failpoint } = context
+  const redactAll = createRedactor({ secrets: secrets.distinctive })
   let loaded: Promise<OwnMemory> | undefined
   const load = async () => {
     const { createOwnMemory } = await import('../flows/own-memory.ts')
@@ -253,6 +254,7 @@ function composeOwnMemory(context: AppContext, memory: Pick<PluginMemory, 'memor
       directory: options.home.memories,
       settings: () => settings().memory,
       redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
+      holdsSecret: (text) => redactAll(text) !== text,
       onScanned: (path, ids) => reportScan(context, path, ids),
       onRead(path, problem) {
         if (problem === undefined) promptFileProblems.delete(path)

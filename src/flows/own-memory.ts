@@ -13,6 +13,8 @@ import type { ToolTurn } from './agent-services.ts'
 import type { PromptFacts } from './session-prompt.ts'
 
 export interface OwnMemoryDeps extends MemoryPromptDeps {
+  /** Whether the text contains a secret of the gateway, or what looks like one. */
+  holdsSecret(text: string): boolean
   readonly clock: () => number
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
@@ -29,8 +31,8 @@ export interface OwnMemory {
 }
 
 export function createOwnMemory(deps: OwnMemoryDeps): OwnMemory {
-  const { directory, settings, clock, log, failpoint, isShared, onWritten } = deps
-  const store = createMemoryStore({ directory, settings, lock: withFileLock, clock, log, failpoint })
+  const { directory, settings, holdsSecret, clock, log, failpoint, isShared, onWritten } = deps
+  const store = createMemoryStore({ directory, settings, lock: withFileLock, holdsSecret, clock, log, failpoint })
   const isSharedEvent = (event: MessageEvent | undefined) => event !== undefined && isShared(event.source)
   return {
     prompt: (facts) => memoryPrompt(deps, facts),

@@ -19,7 +19,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { type FileHandle, lstat, open, readdir, readlink, realpath, rename, rm } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readdir, readlink, realpath, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { systemCode } from './errors.ts'
 
@@ -47,20 +47,28 @@ export function writeFileAtomic(path: string, text: string, mode = 0o600): void 
   syncDirectory(dirname(path))
 }
 
-/** Like `writeFileAtomic`, without blocking the event loop. Rejects with the system's error. */
-export async function writeFileAtomicAsync(path: string, text: string, mode = 0o600): Promise<void> {
+/**
+ * Like `writeFileAtomic`, with mode 0600 and without blocking the event loop. `isCurrent` is asked directly before the file is
+ * replaced. Returns false when it says no; nothing is changed then. Rejects with the system's error.
+ */
+export async function writeFileAtomicAsync(path: string, text: string, isCurrent = () => true): Promise<boolean> {
   const temporary = temporaryPathFor(path)
   try {
     await writeAndSync(temporary, 'wx', async (file) => {
-      await file.chmod(mode)
+      await file.chmod(0o600)
       await file.writeFile(text)
     })
-    await rename(temporary, path)
+    if (!isCurrent()) {
+      await rm(temporary)
+      return false
+    }
+    renameSync(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true })
     throw error
   }
   await writeAndSync(dirname(path), 'r')
+  return true
 }
 
 async function writeAndSync(

@@ -72,6 +72,7 @@ test('two writers of the same file lose nothing, whatever they add, replace and 
       lock: withFileLock,
       clock: () => 0,
       log: silentLog,
+      holdsSecret: () => false,
       failpoint: () => undefined,
     })
   const writers = [createWriter(), createWriter()]

@@ -25,6 +25,8 @@ export interface MemoryChange {
   readonly action: MemoryAction
   readonly target: MemoryTarget
   readonly content: string
+  /** What the model named the entry by that was replaced or removed. */
+  readonly metadata?: { readonly old_text: string }
 }
 
 export interface MemoryFailure extends ToolFailure {

@@ -8,11 +8,12 @@ import { basename, dirname, join } from 'node:path'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
 import { ensureDirectory, listNames, writeFileAtomicAsync } from '../../lib/files.ts'
 import type { Logger } from '../../lib/log.ts'
+import { sleep } from '../../lib/timers.ts'
 import { scan } from '../context-files/scan.ts'
 import type { MemorySettings } from './config.ts'
 import type { MemoryChange, MemoryFailure, MemoryRequest, MemoryTarget } from './contract.ts'
 import { formatEntries, formatUsage, memoryFileNames } from './entries.ts'
-import { type AppliedOperations, applyOperations } from './operations.ts'
+import { applyOperations } from './operations.ts'
 import { limitOf } from './prompt.ts'
 import { readMemory } from './read-memory.ts'
 
@@ -22,6 +23,8 @@ export interface MemoryStoreDeps {
   readonly settings: () => MemorySettings
   /** Runs `work` as the only writer among all processes. Rejects `store/…`, and the signal's reason. */
   lock<T>(path: string, work: () => Promise<T>, signal: AbortSignal): Promise<T>
+  /** Whether the text contains a secret of the gateway, or what looks like one. */
+  holdsSecret(text: string): boolean
   readonly clock: () => number
   readonly log: Logger
   /** Named points for crash tests; does nothing in production. */
@@ -95,14 +98,22 @@ interface PreparedWrite {
 }
 
 /** Reads the file and applies the operations. */
-function prepare({ directory, settings }: MemoryStoreDeps, { target, operations }: MemoryRequest): PreparedWrite {
+function prepare(
+  { directory, settings, holdsSecret }: MemoryStoreDeps,
+  { target, operations }: MemoryRequest,
+): PreparedWrite {
   const file = readMemory(directory, target)
   if (!file.ok) return { result: unreadable(file.reason) }
   const limit = limitOf(settings(), target)
   const current = { entries: file.entries, usage: formatUsage(file.entries, limit) }
   const applied = applyOperations(file.entries, operations, { limit, archives: settings().on_full === 'archive' })
   if (!applied.ok) return { result: { ok: false, failure: applied.failure, ...current } }
-  const ids = threatsOf(file.entries, applied)
+  const added = applied.changes.filter(({ action }) => action !== 'remove').map(({ content }) => content)
+  const ids = [
+    ...threatsOf(file.entries, added, applied.entries),
+    ...(added.some(imitatesPrompt) ? ['prompt_block'] : []),
+    ...(added.some(holdsSecret) ? ['secret'] : []),
+  ]
   if (ids.length > 0) return { result: { ok: false, failure: blocked(ids), ...current } }
   const { entries, archived } = applied
   const changes = applied.changes.map((change) => ({ ...change, target }))
@@ -113,15 +124,19 @@ function prepare({ directory, settings }: MemoryStoreDeps, { target, operations 
 }
 
 /** What the new entries contain, and what the whole file would contain only with them. */
-function threatsOf(
-  current: readonly string[],
-  { changes, entries }: Extract<AppliedOperations, { ok: true }>,
-): string[] {
-  const added = changes.filter(({ action }) => action !== 'remove').map(({ content }) => content)
+function threatsOf(current: readonly string[], added: readonly string[], entries: readonly string[]): string[] {
   if (added.length === 0) return []
   const before = new Set(scan(formatEntries(current), 'strict'))
   const after = scan(formatEntries(entries), 'strict').filter((id) => !before.has(id))
   return [...new Set([...scan(formatEntries(added), 'strict'), ...after])]
+}
+
+/** Lines of the prompt: the rules and titles of memory blocks, the headings of other layers, and other separators. */
+const promptLine = /^[\s\p{DI}]*(?:[═=─━_*-]{8,}|#{1,2}\s|§\s*$|MEMORY \(|USER PROFILE \()/imu
+
+/** A note of one person could otherwise pass as the profile of another, or as instructions of the gateway. */
+function imitatesPrompt(entry: string): boolean {
+  return entry.split(/[\n\v\f\u0085\u2028\u2029]/).some((line) => promptLine.test(line))
 }
 
 const maxAttempts = 20
@@ -135,6 +150,7 @@ async function writeLocked(
   const path = join(deps.directory, memoryFileNames[request.target])
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     signal.throwIfAborted()
+    await untilSaved(deps, path, signal)
     const found = fingerprint(path)
     const { result, file } = prepare(deps, request)
     if (file === undefined) return result
@@ -142,11 +158,22 @@ async function writeLocked(
     if (fingerprint(path) !== found) continue
     await archive(deps, request.target, file.archived)
     await removeLeftovers(file.path)
-    await writeFileAtomicAsync(file.path, file.text)
+    if (!(await writeFileAtomicAsync(file.path, file.text, () => fingerprint(path) === found))) continue
     deps.failpoint('memory:written')
     return result
   }
   return { ok: false, failure: lockedFailure }
+}
+
+const savingMs = 200
+
+/** Many editors empty the file before they write it. */
+async function untilSaved({ clock }: MemoryStoreDeps, path: string, signal: AbortSignal): Promise<void> {
+  const isSaving = () => {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return stats?.size === 0 && Math.abs(clock() - stats.mtimeMs) < savingMs
+  }
+  while (isSaving() && !signal.aborted) await sleep(10, signal)
 }
 
 function fingerprint(path: string): string {
@@ -194,7 +221,7 @@ function unreadable(reason: string): MemoryWriteResult {
 function blocked(ids: readonly string[]): MemoryFailure {
   return {
     code: 'content_blocked',
-    reason: `Refused: the content looks like an attack (${ids.join(', ')}). Nothing was changed. Say the fact in other words, without instructions, secrets or hidden characters.`,
+    reason: `Refused: the content looks like an attack (${ids.join(', ')}). Nothing was changed. Say the fact in other words, without instructions, secrets, hidden characters, headings or rules.`,
   }
 }
 

@@ -61,7 +61,7 @@ function applyOperation(
   limit: number,
 ): AppliedOperation {
   // A line that is only `§` ends an entry, as it would in the file.
-  const contents = action === 'remove' ? [] : parseEntries(content)
+  const contents = action === 'remove' ? [] : parseEntries(content.toWellFormed())
   if (action !== 'remove' && contents.length === 0)
     return failed('content_required', `${action} needs content, which must not be empty.`)
   if (action === 'add') {
@@ -77,12 +77,13 @@ function applyOperation(
       'This entry is longer than the whole file may be, so someone wrote it by hand. It was not changed: the user can shorten it, or separate entries with a line that is only §.',
     )
   if (contents.length === 1 && contents[0] === entry) return { entries, changes: [] }
+  const metadata = { old_text: oldText }
   return {
     entries: entries.toSpliced(index, 1, ...contents),
     changes:
       action === 'remove'
-        ? [{ action, content: entry }]
-        : contents.map((replacement) => ({ action, content: replacement })),
+        ? [{ action, content: entry, metadata }]
+        : contents.map((replacement) => ({ action, content: replacement, metadata })),
   }
 }
 

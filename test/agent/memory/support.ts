@@ -58,6 +58,7 @@ export async function createTestMemory(t: TestContext, more: Partial<MemoryStore
     directory,
     settings,
     lock: withFileLock,
+    holdsSecret: (text) => text.includes('sk-1'),
     clock: () => Date.UTC(2026, 0, 2),
     log: silentLog,
     failpoint: () => undefined,

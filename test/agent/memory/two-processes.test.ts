@@ -16,7 +16,7 @@ const writer = `
   const { withFileLock } = await import(${sourceUrl('store/sqlite/file-lock.ts')})
   const { silentLog } = await import(${sourceUrl('lib/log.ts')})
   const settings = memoryConfig.memory.parse({})
-  const store = createMemoryStore({ directory: process.argv[1], settings: () => settings, lock: withFileLock,
+  const store = createMemoryStore({ directory: process.argv[1], settings: () => settings, lock: withFileLock, holdsSecret: () => false,
     clock: Date.now, log: silentLog, failpoint: () => undefined })
   process.stdout.write('ready')
   for (let at = 0; at < 15; at++) {
