@@ -6,8 +6,9 @@ import { createModelCallMonitor } from './agent/models/model-call-monitor.ts'
 import { createCommandMenus } from './app/command-menus.ts'
 import { type AgentRuntime, composeAgent } from './app/compose-agent.ts'
 import { type CommandRuntime, composeCommandRuntime } from './app/compose-commands.ts'
-import { type Core, composeCore } from './app/compose-core.ts'
+import { composeCore } from './app/compose-core.ts'
 import type { AppContext } from './app/context.ts'
+import type { Core } from './app/core.ts'
 import { composeEndpoints, type Endpoints } from './app/endpoints.ts'
 import { type Infrastructure, openInfrastructure } from './app/infrastructure.ts'
 import type { Gateway, GatewayOptions } from './app/options.ts'
@@ -187,7 +188,7 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
   core.runningTurns.setPaused(readPause(home.pauseFile))
   engine.start(async (key, queue, signal) => {
     // A guardrail must not be absent from a turn because it is still loading. What waits at a stop waits for the next start.
-    if ((await pluginRegistries.loading()?.done) === false) return
+    if ((await pluginRegistries.loading?.done) === false) return
     await (queue === 'turn' ? runTurn(key, signal) : runCommand(key, signal))
   })
   state.phase = 'ready'
@@ -201,7 +202,7 @@ function run(parts: Parts): Gateway {
   const { supervisor } = endpoints
   const isDaemon = options.onlyPlatforms === undefined
   const pluginsLoaded = async () => {
-    await pluginRegistries.loading()?.done
+    await pluginRegistries.loading?.done
   }
 
   supervisor.start()

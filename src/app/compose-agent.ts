@@ -32,10 +32,10 @@ import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner, type TurnDeps } from '../turn.ts'
-import type { Core } from './compose-core.ts'
 import { composePluginManager } from './compose-plugins.ts'
 import { composeSkills, type SkillRuntime, withheldVariables } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
+import type { Core } from './core.ts'
 
 export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'>, AgentRoutesDeps {
   /** Entries of toolset lists that name nothing, and a file of messages that cannot be used. */

@@ -18,8 +18,8 @@ import { targetOf } from '../message/source.ts'
 import { changeSessionSetting, readSessionSettings } from '../sessions/session-state.ts'
 import type { VisibleSessions } from '../store/sqlite/visible-sessions.ts'
 import type { AgentRuntime } from './compose-agent.ts'
-import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
+import type { Core } from './core.ts'
 
 export interface CommandRuntime {
   /** Runs the slash commands of one session. */

@@ -12,8 +12,8 @@ import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginRoot } from '../plugins/discovery.ts'
-import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
+import type { Core } from './core.ts'
 import { createPythonLoader } from './python-plugins.ts'
 
 /** Plugins that ship with the gateway. */
@@ -46,7 +46,9 @@ export function composePluginManager(context: AppContext, core: Core, parts: Plu
     daemons,
     middleware,
     gatewayHooks,
-    setLoading: core.pluginRegistries.setLoading,
+    setLoading(loading) {
+      core.pluginRegistries.loading = loading
+    },
     stopping,
     async openRuntime() {
       const { openPluginRuntime } = await import('./plugin-runtime.ts')

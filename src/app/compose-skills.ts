@@ -7,8 +7,8 @@ import type { Skills } from '../agent/skills/skills.ts'
 import { findSecrets } from '../config/secrets.ts'
 import type { PromptFacts } from '../flows/session-prompt.ts'
 import type { MenuEntry } from '../flows/skill-commands.ts'
-import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
+import type { Core } from './core.ts'
 
 /** Skills that ship with the gateway. */
 export const bundledSkillsDirectory = fileURLToPath(new URL('../../skills', import.meta.url))

@@ -19,8 +19,8 @@ import { loadPlatform } from '../platforms/registry.ts'
 import { createSupervisor, type Supervisor } from '../platforms/supervisor.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
 import type { AgentRuntime } from './compose-agent.ts'
-import type { Core } from './compose-core.ts'
 import type { AppContext } from './context.ts'
+import type { Core } from './core.ts'
 import type { GatewayOptions } from './options.ts'
 
 export interface EndpointsDeps
@@ -163,7 +163,7 @@ function menuOf({ commands, pluginRegistries }: Core, skills: EndpointsDeps['ski
   return {
     commands: () => [...commands.list(), ...skills.menu()],
     async commandsComplete() {
-      await pluginRegistries.loading()?.done
+      await pluginRegistries.loading?.done
       // After the plugins: a command of a plugin wins over a skill of its name.
       await skills.readMenu()
     },

@@ -1,11 +1,13 @@
 /**
  * Gateway events on their way to hooks and to listeners within the process.
  */
+
 import type { HookRegistry } from '../hooks/registry.ts'
 import type { Logger } from '../lib/log.ts'
 import { type HookEventListener, truncateForHooks } from '../message/hook-events.ts'
 import { backgroundPlatform, type SessionSource } from '../message/source.ts'
 import type { FinishedMessage } from '../outbox/context.ts'
+import type { GatewayHooks } from '../plugins/gateway-hooks.ts'
 import { platformOf } from '../sessions/session-key.ts'
 import { hookMessagePrefix } from './hook-host-api.ts'
 
@@ -70,4 +72,18 @@ function emitDeliveryEvent(message: FinishedMessage, emit: HookEventListener): v
   }
   if (error === undefined) emit('message:sent', { ...context, message_id: messageId ?? '' })
   else emit('message:failed', { ...context, error })
+}
+
+const noop = () => undefined
+
+/** The hooks of plugins while there are no plugins. */
+export const noopGatewayHooks: GatewayHooks = {
+  hasPreDispatchHooks: () => false,
+  preDispatch: async (event) => ({ kind: 'pass', event }),
+  messageChanged: noop,
+  commandReceived: noop,
+  approvalRequested: noop,
+  approvalResolved: noop,
+  sessionReplaced: noop,
+  gatewayStopping: noop,
 }

@@ -1,0 +1,63 @@
+/**
+ * The parts of the gateway that are composed before the agent and that other compositions use.
+ */
+import type { TurnInfo } from '../agent/agent-hooks.ts'
+import type { CommandRegistry } from '../commands/registry.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { Approvals } from '../flows/approvals.ts'
+import type { BackgroundTasks } from '../flows/background-tasks.ts'
+import type { BusyArrivals } from '../flows/busy/arrivals.ts'
+import type { CommandDecisions } from '../flows/command-decision.ts'
+import type { GatewayEvents } from '../flows/gateway-events.ts'
+import type { SessionServices } from '../flows/session-services.ts'
+import type { TurnInfoFactory } from '../flows/turn/claim.ts'
+import type { TurnNotices } from '../flows/turn/turn-notices.ts'
+import type { HookRegistry } from '../hooks/registry.ts'
+import type { EventResults } from '../inbox/event-results.ts'
+import type { Inbox } from '../inbox/inbox.ts'
+import type { SessionKey } from '../message/ids.ts'
+import type { Outbox } from '../outbox/outbox.ts'
+import type { PlatformAccount } from '../platforms/accounts.ts'
+import type { RunningTurns } from '../sessions/running-turns.ts'
+import type { PairingControl } from './compose-pairing.ts'
+import type { PluginRegistries } from './compose-plugin-registries.ts'
+
+/** Pauses the agent, and ends the pause (flows/pause.ts). */
+export interface PauseControl {
+  pause(reason: string): Promise<void>
+  /** False if there was no pause. */
+  resume(): Promise<boolean>
+  /** Tells the people of a conversation that their message waits. */
+  announce(key: SessionKey): Promise<void>
+}
+
+export interface Core {
+  readonly events: GatewayEvents
+  readonly engine: Engine
+  readonly commands: CommandRegistry
+  readonly turnResults: EventResults
+  readonly runningTurns: RunningTurns
+  readonly outbox: Outbox
+  readonly hooks: HookRegistry
+  readonly commandDecisions: CommandDecisions
+  readonly pluginRegistries: PluginRegistries
+  readonly approvals: Approvals
+  readonly sessionServices: SessionServices
+  /** Ends the messages of people who had access by these accounts, and have none now. Rejects `store/…`. */
+  endRevoked(before?: readonly PlatformAccount[]): Promise<void>
+  /** Ends a message of a person who has no access. Rejects `store/…`. */
+  endRevokedMessage(session: SessionKey, seq: number): Promise<void>
+  readonly inbox: Inbox
+  readonly backgroundTasks: BackgroundTasks
+  readonly pause: PauseControl
+  readonly pairing: PairingControl
+  /** What messages do that arrive while their conversation is busy. */
+  busyArrivals(): Promise<BusyArrivals>
+  /** What plugins learn about a turn. */
+  readonly turnInfoOf: TurnInfoFactory
+  readonly turnNotices: TurnNotices
+  /** Waits within a turn, which does not count as running meanwhile. */
+  pauseTurn(turn: Pick<TurnInfo, 'sessionKey'>, ms: number, signal: AbortSignal): Promise<void>
+  /** The session of a terminal with an embedded gateway. */
+  embeddedSessionKey(): SessionKey | undefined
+}

@@ -1,0 +1,147 @@
+/**
+ * Defines the commands for what the agent is told, knows and may use.
+ */
+import type { Command } from 'commander'
+import type { CliContext } from '../context.ts'
+import { createGroup } from '../help.ts'
+import { type JsonOption, json } from './options.ts'
+
+export function addPromptCommand(root: Command, context: CliContext): void {
+  createGroup(root, 'prompt', 'what the model is told before a conversation')
+    .command('show')
+    .summary('show the system prompt of a new conversation, layer by layer')
+    .description(
+      'Shows what a direct message of an owner would begin a conversation with: the layers of the system prompt with their sizes, what is added at each call, and the tools. Nothing is stored. Without a running gateway, one is started for the moment.',
+    )
+    .option('--platform <name>', 'the platform of the message', 'cli')
+    .option(...json)
+    .action(async (options: JsonOption & { readonly platform: string }) =>
+      (await import('../prompt.ts')).promptShow(context, options),
+    )
+}
+
+export function addToolCommands(root: Command, context: CliContext): void {
+  const tools = createGroup(root, 'tools', 'which tools the model is offered')
+  const platform = ['--platform <name>', 'only on this platform'] as const
+  tools
+    .command('list')
+    .description('list the toolsets with their tools, and whether a new conversation is offered them')
+    .option(...platform)
+    .option(...json)
+    .action(async (options: JsonOption & { platform?: string }) =>
+      (await import('../tools.ts')).toolsList(context, options),
+    )
+  tools
+    .command('enable <names...>')
+    .description('offer toolsets or tools to new conversations; edits config.yaml')
+    .option(...platform)
+    .action(async (names: string[], options: { platform?: string }) =>
+      (await import('../tools.ts')).toolsEnable(context, names, options),
+    )
+  tools
+    .command('disable <names...>')
+    .summary('take toolsets or tools away; edits config.yaml')
+    .description(
+      'Takes toolsets or tools away: on all platforms with `agent.disabled_toolsets`, which counts at once, or on one platform for new conversations.',
+    )
+    .option(...platform)
+    .action(async (names: string[], options: { platform?: string }) =>
+      (await import('../tools.ts')).toolsDisable(context, names, options),
+    )
+}
+
+export function addAuthCommands(root: Command, context: CliContext): void {
+  const auth = createGroup(root, 'auth', 'the keys of model providers')
+  const load = () => import('../auth.ts')
+  auth
+    .command('list [provider]')
+    .description('list the keys in auth.json and in the environment, and which of them rest after a failure')
+    .option(...json)
+    .action(async (provider: string | undefined, options: JsonOption) =>
+      (await load()).authList(context, provider, options),
+    )
+  auth
+    .command('add <provider>')
+    .summary('store a key, which is read from the standard input')
+    .description(
+      'Stores one more key of a provider in auth.json. The key is typed, and not shown, or read from the standard input: `hermes auth add openrouter < key.txt`. A turn uses the first key that the provider accepts.',
+    )
+    .option('--label <text>', 'a name for people')
+    .option('--base-url <url>', 'the address to which this key belongs, if it is another one')
+    .action(async (provider: string, options: { label?: string; baseUrl?: string }) =>
+      (await load()).authAdd(context, provider, options),
+    )
+  auth
+    .command('remove <provider> <key>')
+    .description('delete a stored key, by its id, label or number in the list')
+    .action(async (provider: string, key: string) => (await load()).authRemove(context, provider, key))
+  auth
+    .command('reset <provider> [key]')
+    .description('use keys again that rest after a failure')
+    .action(async (provider: string, key: string | undefined) => (await load()).authReset(context, provider, key))
+}
+
+export function addMemoryCommands(root: Command, context: CliContext): void {
+  const memory = createGroup(root, 'memory', 'what the agent remembers in all conversations')
+  memory
+    .command('status')
+    .summary('show the memory files and the memory provider')
+    .description(
+      'Shows how full MEMORY.md and USER.md are, what is wrong with them, and which memory providers are installed. Exit code 1 when a file or the provider cannot be used.',
+    )
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('../memory.ts')).memoryStatus(context, options))
+  memory
+    .command('show [target]')
+    .description('print the entries: `memory` (the notes of the agent), `user` (the profile of the owner), or both')
+    .option(...json)
+    .action(async (target: string | undefined, options: JsonOption) =>
+      (await import('../memory.ts')).memoryShow(context, target, options),
+    )
+  memory
+    .command('setup [provider]')
+    .summary('choose a plugin as the long-term memory')
+    .description('Sets `memory.provider` in config.yaml. Without a name it lists the providers that are installed.')
+    .action(async (name: string | undefined) => (await import('../memory.ts')).memorySetup(context, name))
+  memory
+    .command('off')
+    .description('use no memory provider; MEMORY.md and USER.md stay in use')
+    .action(async () => (await import('../memory.ts')).memoryOff(context))
+}
+
+export function addSkillCommands(root: Command, context: CliContext): void {
+  const skills = createGroup(root, 'skills', 'instructions that the agent follows for kinds of work')
+  const load = () => import('../skills.ts')
+  skills
+    .command('list')
+    .description('list the skills of the home, of skills.external_dirs and of the gateway')
+    .option(...json)
+    .action(async (options: JsonOption) => (await load()).skillsList(context, options))
+  skills
+    .command('view <name>')
+    .description('show the instructions and the files of a skill')
+    .option(...json)
+    .action(async (name: string, options: JsonOption) => (await load()).skillsView(context, name, options))
+  skills
+    .command('new <name>')
+    .description('create a skill from a template')
+    .option('--category <name>', 'create it in this category')
+    .action(async (name: string, options: { category?: string }) => (await load()).skillsNew(context, name, options))
+  skills
+    .command('install <source>')
+    .summary('install skills from a folder or an archive')
+    .description(
+      'Copies the skills of a folder, or of a .zip, .tar or .tar.gz archive, into the home. They are scanned for instructions of attackers first; links, and paths that lead elsewhere, are refused.',
+    )
+    .option('--category <name>', 'install into this category')
+    .option('--replace', 'replace skills that exist', false)
+    .action(async (source: string, options: { category?: string; replace: boolean }) =>
+      (await load()).skillsInstall(context, source, options),
+    )
+  skills
+    .command('check')
+    .summary('check the files of all skills')
+    .description('Checks the files of all skills. Exit code 1 when one of them cannot be used.')
+    .option(...json)
+    .action(async (options: JsonOption) => (await load()).skillsCheck(context, options))
+}

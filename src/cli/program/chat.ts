@@ -1,0 +1,48 @@
+/**
+ * Defines the commands that talk to the agent and send messages.
+ */
+import type { Command } from 'commander'
+import type { CliContext } from '../context.ts'
+import { createGroup } from '../help.ts'
+import type { SendOptions } from '../send.ts'
+import { json, parseTimeout } from './options.ts'
+
+export function addChatCommands(root: Command, context: CliContext): void {
+  root.commandsGroup('Talk to the agent:')
+  root
+    .command('chat')
+    .description('hold a conversation in the terminal, or ask one question')
+    .option(
+      '-q, --query [text]',
+      'ask one question, print only the answer, and exit; without a text, or with -, the question is read from stdin',
+    )
+    .option('--session <name>', 'continue or start the conversation with this name')
+    .option('-t, --toolsets <names>', 'offer a new conversation only these toolsets, separated by commas')
+    .action(async (options: { query?: string | true; session?: string; toolsets?: string }) => {
+      const { chat } = await import('../chat.ts')
+      await chat(context, options)
+    })
+  root
+    .command('send <target> [text...]')
+    .summary('send a message to a chat, for scripts')
+    .description(
+      'Sends a message through the running gateway and waits for the platform. Targets: `<platform>` for its home channel, `<platform>:<chat_id>[:<thread_id>]`, `<platform>:#<channel>`, `local` for a file of the home; several with commas. Without a text, or with -, the message is read from stdin. Exit code 0 when it was sent, 1 when it was refused or skipped, 75 when it is stored but not confirmed yet.',
+    )
+    .option('-f, --file <path>', 'read the text from a file')
+    .option('-m, --media <path...>', 'attach files', [])
+    .option('--timeout <seconds>', 'how long to wait for the platform', parseTimeout, 30)
+    .option('--force', 'try a chat again that took no messages the last time', false)
+    .option(...json)
+    .action(async (target: string, words: string[], options: SendOptions) => {
+      const { send } = await import('../send.ts')
+      await send(context, target, words, options)
+    })
+  const web = createGroup(root, 'web', 'the web page')
+  web
+    .command('url')
+    .description('print the address of the web page, including the access token')
+    .action(async () => {
+      const { webUrl } = await import('../web-url.ts')
+      await webUrl(context)
+    })
+}

@@ -1,0 +1,143 @@
+/**
+ * Defines the commands that inspect and maintain a home.
+ */
+import type { Command } from 'commander'
+import type { CliContext } from '../context.ts'
+import { createGroup } from '../help.ts'
+import { addAuthCommands, addMemoryCommands, addPromptCommand, addSkillCommands, addToolCommands } from './agent.ts'
+import { addHookCommands, addPlatformCommand, addPluginCommands } from './extensions.ts'
+import { addStatusCommand } from './gateway.ts'
+import { type JsonOption, json, type ListOptions, limit, parseNumber } from './options.ts'
+import { addApprovalCommands, addPairingCommands, addProfileCommands } from './people.ts'
+
+export function addInspectCommands(root: Command, context: CliContext): void {
+  root.commandsGroup('Inspect:')
+  addStatusCommand(root, context)
+  root
+    .command('doctor')
+    .summary('check everything the gateway needs')
+    .description(
+      'Checks everything the gateway needs and suggests a fix for each problem. Exit code 1 when there is a problem.',
+    )
+    .option('--offline', 'do not connect to the model or the platforms', false)
+    .option(...json)
+    .action(async (options: JsonOption & { readonly offline: boolean }) => {
+      const { doctor } = await import('../doctor.ts')
+      await doctor(context, options)
+    })
+  addPromptCommand(root, context)
+  const sessions = createGroup(root, 'sessions', 'stored conversations')
+  sessions
+    .command('list')
+    .description('list the newest conversations')
+    .option(...limit)
+    .option(...json)
+    .action(async (options: ListOptions) => {
+      const { sessionsList } = await import('../sessions.ts')
+      await sessionsList(context, options)
+    })
+  sessions
+    .command('show <session>')
+    .description('show a conversation by its id or its key')
+    .option(...json)
+    .action(async (name: string, options: JsonOption) => {
+      const { sessionsShow } = await import('../sessions.ts')
+      await sessionsShow(context, name, options)
+    })
+  sessions
+    .command('search <words...>')
+    .description('find messages that contain all words, best match first')
+    .option(...limit)
+    .option(...json)
+    .action(async (words: string[], options: ListOptions) => {
+      const { sessionsSearch } = await import('../sessions.ts')
+      await sessionsSearch(context, words, options)
+    })
+}
+
+export function addMaintainCommands(root: Command, context: CliContext): void {
+  root.commandsGroup('Maintain:')
+  addConfigCommands(root, context)
+  addProfileCommands(root, context)
+  addAuthCommands(root, context)
+  addToolCommands(root, context)
+  addMemoryCommands(root, context)
+  addApprovalCommands(root, context)
+  addPairingCommands(root, context)
+  const inbox = createGroup(root, 'inbox', 'accepted messages: dead letters, and how each one ended')
+  inbox
+    .command('list')
+    .description('list dead letters, and messages that are not processed yet')
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('../inbox.ts')).inboxList(context, options))
+  inbox
+    .command('retry')
+    .description('process a dead letter again')
+    .argument('<number>', 'number in the list', parseNumber)
+    .action(async (seq: number) => (await import('../inbox.ts')).inboxRetry(context, seq))
+  inbox
+    .command('drop')
+    .description('delete a dead letter')
+    .argument('<number>', 'number in the list', parseNumber)
+    .action(async (seq: number) => (await import('../inbox.ts')).inboxDrop(context, seq))
+  inbox
+    .command('audit')
+    .summary('check how every accepted message has ended')
+    .description(
+      'Counts how accepted messages ended (answered, failed with a notice, intentionally silent, or absorbed into a turn that did), and lists those that wait with the reason. Exit code 1 when a message is not accounted for. Finished messages are kept for `retention.days`.',
+    )
+    .option('--since <time>', 'only messages accepted since then: 30m, 12h, 7d, or a date')
+    .option(...json)
+    .action(async (options: JsonOption & { since?: string }) =>
+      (await import('../inbox-audit.ts')).inboxAudit(context, options),
+    )
+  const outbox = createGroup(root, 'outbox', 'dead letters: replies that could not be delivered')
+  outbox
+    .command('list')
+    .description('list dead letters with their reasons')
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('../outbox.ts')).outboxList(context, options))
+  outbox
+    .command('retry')
+    .description('send a dead letter again')
+    .argument('<number>', 'number in the list', parseNumber)
+    .action(async (id: number) => (await import('../outbox.ts')).outboxRetry(context, id))
+  outbox
+    .command('drop')
+    .description('delete a dead letter')
+    .argument('<number>', 'number in the list', parseNumber)
+    .action(async (id: number) => (await import('../outbox.ts')).outboxDrop(context, id))
+  addHookCommands(root, context)
+  addPluginCommands(root, context)
+  addSkillCommands(root, context)
+  addPlatformCommand(root, context)
+  root.commandsGroup('More:')
+  root
+    .command('version')
+    .description('print the version')
+    .action(() => {
+      context.output.write(`${context.version}\n`)
+    })
+}
+
+function addConfigCommands(root: Command, context: CliContext): void {
+  const config = createGroup(root, 'config', 'the configuration: config.yaml and .env of the home')
+  config
+    .command('check')
+    .description('list problems and warnings with file, line and column; exit code 78 when there is a problem')
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('../config.ts')).configCheck(context, options))
+  config
+    .command('path')
+    .description('print the path of config.yaml')
+    .action(async () => (await import('../config.ts')).configPath(context))
+  config
+    .command('show')
+    .description('show all values in effect and their origin; secrets are hidden')
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('../config.ts')).configShow(context, options))
+  config
+    .command('schema')
+    .description('print the JSON Schema of config.yaml, for editors')
+    .action(async () => (await import('../config.ts')).configSchema(context))
+}

@@ -1,0 +1,33 @@
+/**
+ * Options that several commands have, and how their values are read.
+ */
+import { HermesError } from '../../lib/errors.ts'
+
+export interface JsonOption {
+  readonly json: boolean
+}
+
+export interface ListOptions extends JsonOption {
+  readonly limit: number
+}
+
+export const json = ['--json', 'print JSON, for scripts', false] as const
+
+export const limit = ['--limit <number>', 'maximum number of results', parseLimit, 20] as const
+
+export function parseNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new HermesError('cli/usage', `Expected a number from the list, found ${JSON.stringify(text)}.`)
+}
+
+export function parseTimeout(text: string): number {
+  const seconds = /^\d{1,3}$/.test(text) ? Number(text) : -1
+  if (seconds >= 0 && seconds <= 120) return seconds
+  throw new HermesError('cli/usage', `--timeout: expected a number from 0 to 120, found ${JSON.stringify(text)}.`)
+}
+
+function parseLimit(text: string): number {
+  const count = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (count >= 1 && count <= 10_000) return count
+  throw new HermesError('cli/usage', `--limit: expected a number from 1 to 10000, found ${JSON.stringify(text)}.`)
+}
