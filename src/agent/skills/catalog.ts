@@ -86,7 +86,10 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
         const loaded = await Promise.all(
           folders.map(async ({ stats, ...folder }) => ({ folder, head: await readKnown(folder.directory, stats) })),
         )
-        for (const { folder, head } of loaded) if (head !== undefined) found.push({ ...head, ...folder, origin })
+        for (const { folder, head } of loaded) {
+          const isUsed = head !== undefined && hasSafeCategory(folder, problems)
+          if (isUsed) found.push({ ...head, ...folder, origin })
+        }
       }
       for (const skill of deps.pluginSkills()) found.push(...(await readPluginSkill(skill, readKnown, problems)))
       heads = next
@@ -94,6 +97,15 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
       return { skills: skills.sort(compareSkills), problems: problems.sort(compareProblems) }
     },
   }
+}
+
+/** The names of the folders are a part of the index, too. */
+function hasSafeCategory({ directory, category }: Omit<Found, 'stats'>, problems: SkillProblem[]): boolean {
+  const name = category.replaceAll('/', ' ')
+  if (/^[\p{L}\p{N} ._&+-]{0,200}$/u.test(name) && scan(name, 'context').length === 0) return true
+  const message = 'the names of the folders above it are no names of categories; rename them'
+  problems.push(problemOf(directory, 'invalid-name', message))
+  return false
 }
 
 async function readPluginSkill(
