@@ -5,7 +5,7 @@
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { systemCode } from '../../lib/errors.ts'
-import { codeDirectories, secretFiles, settingsFiles } from './protected-paths.ts'
+import { codeDirectories, memoryDirectory, secretFiles, settingsFiles, skillDirectory } from './protected-paths.ts'
 
 type FileGuardResult =
   /**
@@ -100,6 +100,8 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
     }
     if (codeDirectories.some((directory) => isWithin(path, join(realHome, directory))))
       return 'the gateway runs the code in that directory'
+    if (isWithin(path, join(realHome, memoryDirectory))) return 'the tool memory writes there'
+    if (isWithin(path, join(realHome, skillDirectory))) return 'the tool skill_manage writes there'
     const relative = relativeTo(path, realUserHome)
     if (relative === undefined) return undefined
     const isPrivate =
@@ -110,6 +112,8 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
 
   const isSecret = (path: string, realHome: string) => {
     const name = relativeTo(path, realHome)
+    // Who may know what the agent remembers is decided elsewhere, by the person and the chat.
+    if (name !== undefined && isWithin(path, join(realHome, memoryDirectory))) return true
     return processDirectory.test(path) || secretFiles.some((file) => file === name)
   }
 
@@ -142,7 +146,7 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
       const view = await sandbox?.()
       const real = await resolveRealPath(path, view)
       if (isSecret(real, await resolveRealPath(home)) || isSecret(resolve(path), home)) {
-        return refuse('secret', `Reading ${path} is not allowed: it contains secrets of the gateway.`)
+        return refuse('secret', `Reading ${path} is not allowed: it belongs to the gateway.`)
       }
       if (view?.accessOf(real) === 'hidden' && !(await exposed?.())?.includes(real)) {
         return refuse('not_found', `${path} does not exist.`)

@@ -57,6 +57,9 @@ export const settingsFiles = ['config.yaml', 'gateway.pid', 'shell-hooks-allowli
 /** Directories in `HERMES_HOME` with code that the gateway runs with its own rights and secrets, or with the people it trusts. */
 export const codeDirectories = ['hooks', 'platforms', 'plugins', 'cache', 'pairing'] as const
 
+/** Directories in `HERMES_HOME` that the agent writes with tools of their own, which check who may and what. */
+export const [memoryDirectory, skillDirectory] = ['memories', 'skills']
+
 const blockDevice =
   /^(?:[shv]d[a-z]|xvd|nvme|mmcblk|r?disk\d|dm-|md\d|mapper$|disk$|loop\d|sr\d|nbd|zram|ram\d|mem$|kmem$|port$)/
 const deviceSamples = [

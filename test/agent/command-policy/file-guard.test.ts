@@ -30,7 +30,7 @@ test('ordinary files may be written, also in directories that do not exist yet',
   assert.ok(await writable(join(work, 'new', 'deep', 'b.txt')))
   assert.ok(await writable(join(userHome, 'notes.md')))
   assert.ok(await writable(join(work, '.env.example')))
-  assert.ok(await writable(join(home, 'skills', 'x.md')))
+  assert.ok(await writable(join(home, 'notes', 'x.md')))
 })
 
 test('shared memory is writable although it lies below a system directory', async () => {
@@ -55,6 +55,8 @@ test('keys, credentials, system files and files of the gateway are not writable'
     join(home, 'auth.json'),
     join(home, 'shell-hooks-allowlist.json'),
     join(home, 'hooks', 'mine', 'handler.ts'),
+    join(home, 'memories', 'MEMORY.md'),
+    join(home, 'skills', 'deploy', 'SKILL.md'),
     join(home, 'platforms', 'mine', 'adapter.ts'),
     join(home, 'plugins', 'mine', 'plugin.yaml'),
     join(home, 'cache', 'handlers', 'x.mjs'),
@@ -105,7 +107,7 @@ test('a home directory that is reached through a link is still protected', async
 
 test('secrets of the gateway and of processes are not readable, other files are', async () => {
   const mayRead = await guard().createReadFilter()
-  for (const file of ['.env', 'gateway.token', 'auth.json', 'state.db', 'state.db-wal']) {
+  for (const file of ['.env', 'gateway.token', 'auth.json', 'state.db', 'state.db-wal', 'memories/USER.md']) {
     assert.equal(await readable(join(home, file)), false, file)
     assert.equal(mayRead(join(home, file)), false, file)
   }
