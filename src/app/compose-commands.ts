@@ -11,8 +11,9 @@ import { type CommandDispatcherDeps, createCommandDispatcher } from '../flows/co
 import { displaySettings } from '../flows/turn/config.ts'
 import { showsFooter, showsThinking } from '../flows/turn/output.ts'
 import type { RunAgentCommand } from '../flows/turn-access.ts'
-import type { Log } from '../lib/log.ts'
-import { type Redactor, toShortLine } from '../lib/redact.ts'
+import { laterUrgentEvents } from '../inbox/queries.ts'
+import { parseStoredEvent } from '../inbox/stored-event.ts'
+import { toShortLine } from '../lib/redact.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { targetOf } from '../message/source.ts'
 import { changeSessionSetting, readSessionSettings } from '../sessions/session-state.ts'
@@ -198,7 +199,11 @@ function composeCommandServices(
     },
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),
-    runQuickCommand: composeQuickCommands(log, redact, commandDecisions, agentServices.openShell),
+    runQuickCommand: composeQuickCommands(
+      { store, log, redact },
+      { commands, commandDecisions },
+      agentServices.openShell,
+    ),
     redact,
     withhold: outbox.withhold,
     async busyModes() {
@@ -265,16 +270,18 @@ function configuredChoices(
 }
 
 function composeQuickCommands(
-  log: Log,
-  redact: Redactor,
-  { untilSuperseded }: Core['commandDecisions'],
+  { store, log, redact }: Pick<AppContext, 'store' | 'log' | 'redact'>,
+  { commands, commandDecisions }: Pick<Core, 'commands' | 'commandDecisions'>,
   openShell: AgentServices['openShell'],
 ): CommandServices['runQuickCommand'] {
   return async (command, context) => {
     const { runQuickCommand } = await import('../flows/quick-command.ts')
     const { sessionKey: key, message } = context
-    return await untilSuperseded({ key, seq: message?.seq }, (superseded) => {
-      const signal = AbortSignal.any([context.signal, superseded])
+    // After a crash a `/stop` is known from the store alone, and may have ended before the command did.
+    const later = message === undefined ? [] : await store.run(() => laterUrgentEvents(key, message.seq))
+    const stopped = later.some((payload) => commands.bypassesHooks(parseStoredEvent(payload)))
+    return await commandDecisions.untilSuperseded({ key, seq: message?.seq }, (superseded) => {
+      const signal = stopped ? AbortSignal.abort() : AbortSignal.any([context.signal, superseded])
       return runQuickCommand({ openShell, redact, log }, command, { ...context, signal })
     })
   }

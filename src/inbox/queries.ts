@@ -156,6 +156,23 @@ const selectUrgent = query((db, p: { session_key: string }) =>
     .limit(1),
 )
 
+const selectLaterUrgent = query((db, p: { session_key: string; seq: number }) =>
+  db
+    .selectFrom('inbox')
+    .select('payload')
+    .where('session_key', '=', p.session_key)
+    .where('lane', '=', 'control')
+    .where('kind', '=', urgentKind)
+    .where('seq', '>', p.seq)
+    .orderBy('seq')
+    .limit(20),
+)
+
+/** The stored urgent events of a session that arrived after an event, whether they have ended or not; the oldest first. */
+export function* laterUrgentEvents(sessionKey: string, seq: number): Transaction<readonly string[]> {
+  return (yield* rows(selectLaterUrgent, { session_key: sessionKey, seq })).map(({ payload }) => payload)
+}
+
 /** The event of the control queue that runs next: the oldest urgent one, or else the oldest. */
 export function* findCommand(sessionKey: string): Transaction<QueueHead | undefined> {
   const urgent = yield* row(selectUrgent, { session_key: sessionKey })

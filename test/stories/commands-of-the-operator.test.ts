@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at, conversation, rowsIn, runCommand } from './support.ts'
@@ -29,6 +30,21 @@ test('a quick command runs a shell command and replies with its output, without 
   assert.match(await runCommand(gateway, '/hello', bob), /owners/)
   assert.match(await runCommand(gateway, '/open', bob), /for all/)
   assert.deepEqual(gateway.model.requests, [])
+})
+
+test('a quick command that was stopped does not run again after a crash', async (t) => {
+  const gateway = await startTestGateway(t, { config: config({ note: { type: 'exec', command: 'echo ran' } }) })
+  assert.match(await runCommand(gateway, '/note', ada), /ran/)
+  await runCommand(gateway, '/stop', ada)
+  await gateway.stop()
+  // As a kill leaves it before the result of the command is stored.
+  const database = new DatabaseSync(gateway.home.databaseFile)
+  database.exec(`update inbox set state = 'claimed', outcome = null where payload like '%/note%';
+    delete from outbox where text like '%ran%'`)
+  database.close()
+  await gateway.start()
+  assert.match((await gateway.waitForReply(/was stopped/, ada.chat)).text, /note/)
+  assert.equal(rowsIn(gateway.home, "select seq from inbox where state <> 'done'").length, 0)
 })
 
 test('/stop overtakes the commands of another person, of which only a limited number waits', async (t) => {
