@@ -3,16 +3,24 @@
  * function takes time linear in the length, and returns '' for a text without such words.
  */
 
-/** Ten letters or more, each alone. */
-const spacedLetters = /(?<![a-z0-9])[a-z](?:[ ._/|+-]{1,3}[a-z](?![a-z0-9])){9,400}/g
+/** Six letters or more, each alone. */
+const spacedLetters = /(?<![a-z0-9])[a-z](?:[ ._/|+-]{1,3}[a-z](?![a-z0-9])){5,400}/g
+const commonVerbs = /ignore|forget|disregard|overrid|bypass|previous|instruction/
 /** The verbs and nouns of an attack, without the spaces between the words. */
 const joinedAttack =
   /(?:ignor|forget|disregard|overrid|bypass)[a-z]{0,40}(?:instruction|directive|guideline|rules|prompt|filters)/
 
-/** Whether spaced letters spell a request to ignore the instructions. `flat` is folded text in one line. */
-export function spellsAttack(flat: string): boolean {
-  const runs = flat.match(spacedLetters) ?? []
-  return runs.some((run) => joinedAttack.test(run.replace(/[^a-z]/g, '')))
+/** Folded text in one line with whole words in place of spaced letters, if they spell a word of an attack. */
+export function joinSpacedLetters(flat: string): string {
+  const runs = (flat.match(spacedLetters) ?? []).map(joinLetters)
+  if (!runs.some((run) => commonVerbs.test(run))) return ''
+  // Between spaced words there may be no larger space: the whole stands for a request that names all of it.
+  if (runs.some((run) => joinedAttack.test(run))) return 'ignore all previous instructions'
+  return flat.replace(spacedLetters, joinLetters)
+}
+
+function joinLetters(run: string): string {
+  return run.replace(/[^a-z]/g, '')
 }
 
 const digitsForLetters: Readonly<Record<string, string>> = {

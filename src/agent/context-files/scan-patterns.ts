@@ -48,6 +48,14 @@ export const scanPatterns: readonly ScanPattern[] = [
     /이전[^.\n]{0,8}(?:지시|명령|지침)[^.\n]{0,10}무시/,
     /تجاهل [^.\n]{0,20}(?:التعليمات|الاوامر) [^.\n]{0,10}السابقة/,
   ].map((phrase) => pattern('prompt_injection', 'all', phrase)),
+  // As one word.
+  pattern(
+    'prompt_injection',
+    'all',
+    /\b(?:ignore|disregard|forget)[_-](?:[a-z]{1,20}[_-]){0,3}(?:all|any|previous|prior|above|your)[_-](?:[a-z]{1,20}[_-]){0,3}(?:instructions|directives|guidelines)\b/,
+  ),
+  // The marks with which models tell the system prompt from the conversation.
+  pattern('sys_prompt_override', 'context', /<\|im_start\|> ?system|<\|start_header_id\|> ?system|<<sys>>/),
   pattern(
     'sys_prompt_override',
     'all',

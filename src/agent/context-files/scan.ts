@@ -4,7 +4,7 @@
  * It finds known wording only. What the model may cause is decided by roles, approvals and the sandbox.
  */
 import { setImmediate } from 'node:timers/promises'
-import { decodeBase64, readDigitsAsLetters, spellsAttack } from './hidden-text.ts'
+import { decodeBase64, joinSpacedLetters, readDigitsAsLetters } from './hidden-text.ts'
 import { type ScanPattern, type ScanScope, scanPatterns, scanScopes } from './scan-patterns.ts'
 
 export type { ScanScope } from './scan-patterns.ts'
@@ -21,9 +21,8 @@ export function scan(text: string, scope: ScanScope): string[] {
   const folded = fold(scanned)
   const deepest = scanScopes.indexOf(scope)
   const patterns = scanPatterns.filter((pattern) => scanScopes.indexOf(pattern.scope) <= deepest)
-  const hidden = `${readDigitsAsLetters(folded)}\n${fold(decodeBase64(scanned))}`
-  const found = new Set([...findPatterns(patterns, folded), ...(hidden === '\n' ? [] : findPatterns(patterns, hidden))])
-  if (spellsAttack(toOneLine(folded))) found.add('prompt_injection')
+  const hidden = [readDigitsAsLetters(folded), joinSpacedLetters(toOneLine(folded)), fold(decodeBase64(scanned))]
+  const found = new Set([folded, ...hidden.filter((one) => one !== '')].flatMap((one) => findPatterns(patterns, one)))
   // The order of the patterns.
   const ids = [...new Set(patterns.map(({ id }) => id))].filter((id) => found.has(id))
   return [...ids, ...findInvisibleCharacters(scanned)]
@@ -83,14 +82,25 @@ const markRun = /(\p{M}{4})\p{M}+/gu
 
 /** Writes the same words in the same way. Line breaks stay. */
 function fold(text: string): string {
+  const plain = text.includes('&#') ? text.replace(characterReference, toCharacter) : text
   return (
-    (text.search(/[\u0080-\uFFFF]/) === -1 ? text : foldUnicode(text))
+    (plain.search(/[\u0080-\uFFFF]/) === -1 ? plain : foldUnicode(plain))
       .toLowerCase()
       .replace(/[*`]+|,(?= )/g, '')
       // What is one space or one line break already is not replaced: that takes time.
       .replace(/ [^\S\n]+|[^\S\n ][^\S\n]*/g, ' ')
       .replace(/ \n[ \n]*|\n[ \n]+/g, '\n')
+      // A word that is divided at the end of a line.
+      .replace(/(?<=[a-z])-\n(?=[a-z])/g, '')
   )
+}
+
+/** `&#73;` and `&#x49;` */
+const characterReference = /&#(?:x([\da-f]{1,6})|(\d{1,7}));?/gi
+
+function toCharacter(reference: string, hexadecimal: string | undefined, decimal: string | undefined): string {
+  const code = hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16)
+  return code <= 0x10ffff ? String.fromCodePoint(code) : reference
 }
 
 /** Letters lose their accents: patterns are written without them. */
@@ -104,13 +114,24 @@ const nonAsciiRun = /[\u0080-\u{10FFFF}]+/gu
 function foldRun(run: string): string {
   return (
     run
+      .replace(blankLetter, ' ')
       .replace(/\p{Default_Ignorable_Code_Point}+/gu, '')
       .replace(markRun, '$1')
       .normalize('NFKD')
       .replace(/\p{M}+/gu, '')
+      .replace(smallCapital, (letter) => smallCapitals.get(letter) ?? letter)
       // The syllables of Korean.
       .normalize('NFC')
   )
+}
+
+/** Letters that look like a space. */
+const blankLetter = /[\u115F\u1160\u2800\u3164\uFFA0]+/g
+const smallCapital = /[\u0262-\u029F\u1D00-\u1D22\uA731]/g
+const smallCapitals = new Map([...'ᴀaʙbᴄcᴅdᴇeɢgʜhɪiᴊjᴋkʟlᴍmɴnᴏoᴘpʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz'.matchAll(/(.)(.)/gu)].map(pairOf))
+
+function pairOf([, letter = '', latin = '']: RegExpMatchArray): [string, string] {
+  return [letter, latin]
 }
 
 const foreignLetter = /[\u0370-\u04FF]/
@@ -122,7 +143,7 @@ const lookalikes = new Map(
     ...'аaеeоoрpсcуyхxіiјjѕsһhԁdАAВBЕEЅSІIЈJКKМMНHОOРPСCТTУYХXαaοoυuνvρpιiκkτtΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧX'.matchAll(
       /(.)(.)/gu,
     ),
-  ].map(([, letter = '', latin = '']): [string, string] => [letter, latin]),
+  ].map(pairOf),
 )
 
 function toLatin(letters: string): string {

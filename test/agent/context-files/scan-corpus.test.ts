@@ -23,10 +23,10 @@ test('texts of projects are left alone, except for the known false alarms', () =
   for (const { id, text } of falseAlarms) assert.ok(scan(inFile(text), 'context').includes(id), text)
 })
 
-test('126 of 132 attacks are found, and 6 of 139 harmless texts are reported', () => {
+test('135 of 142 attacks are found, and 6 of 142 harmless texts are reported', () => {
   const { attacks: found, harmless } = measureScan()
-  assert.deepEqual([found.hits, found.all], [126, 132])
-  assert.deepEqual([harmless.hits, harmless.all], [6, 139])
+  assert.deepEqual([found.hits, found.all], [135, 142])
+  assert.deepEqual([harmless.hits, harmless.all], [6, 142])
 })
 
 test('no manual of this project would be blocked', () => {
