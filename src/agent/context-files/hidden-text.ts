@@ -5,12 +5,12 @@
 
 /** Six letters or more, each alone. */
 const spacedLetters = /(?<![a-z0-9])[a-z](?:[ ._/|+-]{1,3}[a-z](?![a-z0-9])){5,400}/g
-const commonVerbs = /ignore|forget|disregard|overrid|bypass|previous|instruction/
+const commonVerbs = /ignore|forget|disregard|overrid|bypass/
 /** The verbs and nouns of an attack, without the spaces between the words. */
 const joinedAttack =
   /(?:ignor|forget|disregard|overrid|bypass)[a-z]{0,40}(?:instruction|directive|guideline|rules|prompt|filters)/
 
-/** Folded text in one line with whole words in place of spaced letters, if they spell a word of an attack. */
+/** Folded text in one line with whole words in place of spaced letters, if they spell a verb of attacks. */
 export function joinSpacedLetters(flat: string): string {
   const runs = (flat.match(spacedLetters) ?? []).map(joinLetters)
   if (!runs.some((run) => commonVerbs.test(run))) return ''
