@@ -22,7 +22,7 @@ export interface RuleFacts extends Pick<CompressionOptions, 'turnStart' | 'summa
   readonly tokens: number
   /** Tokens that the provider counts for one that is estimated. */
   readonly ratio: number
-  /** `long`: there is no hurry. `overflow`: the provider has rejected the conversation. */
+  /** `long`: there is time. `overflow`: the provider has rejected the conversation. */
   readonly trigger: string
 }
 

@@ -16,7 +16,7 @@ export interface ChangeApprovalDeps {
   asksAlways(): boolean
 }
 
-/** Returns why an owner must allow the change: a sentence; '' when nobody is asked. Rejects with system errors. */
+/** Returns why an owner must allow the change: a sentence; '' when no one is asked. Rejects with system errors. */
 export async function changeApproval(
   { find, asksAlways }: ChangeApprovalDeps,
   change: SkillChange,

@@ -83,7 +83,7 @@ export interface SkillListing {
 }
 
 export const skillFile = 'SKILL.md'
-/** In the root of the skills of the home: whoever changes them holds its lock. */
+/** In the root of the skills of the home: a process that changes them holds its lock. */
 export const lockFile = '.lock'
 
 /** Runs `work` as the only writer among all processes. Rejects `store/…`, and what `work` rejects. */

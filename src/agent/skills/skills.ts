@@ -56,7 +56,7 @@ export interface Skills {
   variablesOf(sessionId: string, transcript: Parameters<SkillVariables['of']>[1]): ReturnType<SkillVariables['of']>
   /** The values of the settings that a skill declares. */
   settingsOf(skill: Skill): Readonly<Record<string, unknown>>
-  /** Why an owner must allow a change that a person of this role causes: a sentence; '' when nobody is asked. */
+  /** Why an owner must allow a change that a person of this role causes: a sentence; '' when no one is asked. */
   approvalFor(change: SkillChange, role: Role): Promise<string>
 }
 

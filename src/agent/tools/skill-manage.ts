@@ -55,7 +55,7 @@ export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
       const skills = await load?.()
       if (skills === undefined || authority.role === 'guest')
         return toErrorJson({ code: 'not_permitted', reason: 'Nothing was changed: guests may not change skills.' })
-      // Another text on disk than the one for which nobody had to be asked.
+      // Another text on disk than the one for which no one had to be asked.
       if (isApproved !== true && (await skills.approvalFor(change, authority.role)) !== '')
         return toErrorJson({ code: 'not_approved', reason: 'Nothing was changed: an owner must allow it first.' })
       const result = await skills.change(change)

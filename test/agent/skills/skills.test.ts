@@ -204,7 +204,7 @@ test('only declared variables that are set and are no credential of the gateway 
   const missing = skills.variables.missing(skill).join('\n')
   for (const name of [...Object.keys(credentials), 'UNSET']) assert.match(missing, new RegExp(name))
   assert.doesNotMatch(missing, /WIKI_TOKEN/)
-  // Somebody has put an attack into it meanwhile.
+  // A person has put an attack into it meanwhile.
   writeSkill(root, 'wiki', skillText('wiki', `description: x\nrequired_environment_variables:\n${declared}`, attack))
   assert.deepEqual(await skills.variablesOf('s6', () => viewed('{"name":"wiki"}')), {})
 })
