@@ -3896,6 +3896,11 @@ declare module 'hermes-gateway:plugins/memory-provider' {
     import type { Awaitable, Fields } from 'hermes-gateway:middleware/contract';
     export interface MemoryProvider {
         readonly name: string;
+        /**
+         * What a person said in private is not recalled where others read it. Providers without this are used in private conversations
+         * only, unless `memory.group_memory` is `all`.
+         */
+        readonly separatesChats?: boolean;
         /** Whether it is configured; without network. If false, nothing else but `unavailableReason` is called. */
         isAvailable?(): Awaitable<boolean>;
         /** What is missing, for people. */

@@ -51,6 +51,7 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
   })
   const memory = createProviderMemory({
     configuredProvider: () => config.current().memory.provider,
+    groupMemory: () => config.current().memory.group_memory,
     home: home.root,
     tools,
     readMessages: async (sessionId) => {

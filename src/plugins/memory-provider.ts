@@ -9,6 +9,11 @@ import type { Awaitable, Fields } from '../middleware/contract.ts'
 
 export interface MemoryProvider {
   readonly name: string
+  /**
+   * What a person said in private is not recalled where others read it. Providers without this are used in private conversations
+   * only, unless `memory.group_memory` is `all`.
+   */
+  readonly separatesChats?: boolean
 
   // — Use
 

@@ -240,6 +240,29 @@ test('a turn of a guest neither reads nor writes the memory', async () => {
   assert.deepEqual(warnings(), [])
 })
 
+test('a provider that does not keep chats apart is used in private only, unless groups may know everything', async () => {
+  for (const separatesChats of [undefined, true]) {
+    const calls: string[] = []
+    const { memory, settings, drained } = await memoryWith({
+      ...(separatesChats === undefined ? {} : { separatesChats }),
+      prefetch: () => 'her lawyer is Dr. Hart',
+      systemPromptBlock: () => 'block',
+      syncTurn: (user) => calls.push(user),
+    })
+    const inGroup = createTurnInfo({ route: 'web_group', sessionKey: 'web:group:1' })
+    const use = async () => {
+      memory.syncTurn(inGroup, answered('said', ''))
+      await drained()
+      const block = await memory.promptBlock({ ...ada, chatType: 'group', sessionKey: 'web:group:1' })
+      return [await memory.recall(inGroup, 'what do you know?'), block, ...calls.splice(0)].filter(Boolean).length
+    }
+    assert.equal(await use(), separatesChats === true ? 3 : 0)
+    settings.groupMemory = 'all'
+    assert.equal(await use(), 3)
+    assert.match(await memory.recall(adasTurn, 'what do you know?'), /Hart/)
+  }
+})
+
 test('secrets of the gateway do not reach a provider', async () => {
   const seen: unknown[] = []
   const { memory, drained } = await memoryWith({

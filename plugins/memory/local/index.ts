@@ -48,6 +48,7 @@ function createLocalMemory({ home, config }: PluginContext): MemoryProvider {
 
   return {
     name: 'local',
+    separatesChats: true,
     systemPromptBlock: () =>
       'You have a long-term memory of this person. Facts that match a message are recalled. Store lasting facts (preferences, people, decisions) with facts_store when you learn them.',
     prefetch(query, context) {

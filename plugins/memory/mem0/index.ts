@@ -50,6 +50,9 @@ function createMem0Memory(ctx: PluginContext): MemoryProvider {
 
   return {
     name: 'mem0',
+    get separatesChats() {
+      return settings().userId === ''
+    },
     isAvailable: () => settings().apiKey !== '' || settings().host !== '',
     unavailableReason: () => 'MEM0_API_KEY is not set (or MEM0_HOST, for a server of your own)',
     systemPromptBlock: () =>

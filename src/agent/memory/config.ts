@@ -39,7 +39,7 @@ export const memoryConfig = {
         .enum(['none', 'notes', 'all'])
         .default('none')
         .describe(
-          'What the agent remembers in conversations in groups: nothing, its notes, or also the profile of the owner. Everybody in the group can ask for it.',
+          'What the agent remembers in conversations in groups: nothing, its notes, or also the profile of the owner, and what a memory provider knows that does not keep chats apart. Everybody in the group can ask for it.',
         ),
       flush_min_turns: z
         .int()

@@ -15,7 +15,7 @@ export interface ProviderCallsDeps {
   timeoutMs(): number
 }
 
-export type ProviderMethod = Exclude<keyof MemoryProvider, 'name'>
+export type ProviderMethod = Exclude<keyof MemoryProvider, 'name' | 'separatesChats'>
 
 export interface ProviderCalls {
   /** The provider has this method. */

@@ -17,6 +17,8 @@ import { isTrivialPrompt, toMemoryBlock, toMemoryContext } from './recalled-text
 export interface ProviderMemoryDeps extends ActiveProviderDeps {
   /** The messages of a session in the format of OpenAI. Rejects `store/…`. */
   readMessages(sessionId: string): Promise<readonly Fields[]>
+  /** `memory.group_memory` */
+  groupMemory(): 'none' | 'notes' | 'all'
 }
 
 /** Calls that may wait per conversation. */
@@ -27,6 +29,14 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
   const queue = createKeyedQueue(maxPendingCalls)
   const providers = createActiveProvider(deps)
   const { current } = providers
+
+  /** A guest uses none, and a group only one that keeps apart what was said in private. */
+  function usedFor({ role, chatType }: Pick<MemoryOwner, 'role' | 'chatType'>): ActiveProvider | undefined {
+    const used = role === 'guest' ? undefined : current()
+    if (used === undefined) return undefined
+    const isSafe = chatType === 'dm' || used.provider.separatesChats === true || deps.groupMemory() === 'all'
+    return isSafe ? used : undefined
+  }
 
   function push(sessionKey: string, owner: string, work: () => Promise<void>): boolean {
     const isQueued = queue.push(sessionKey, work)
@@ -45,7 +55,7 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
     method: 'systemPromptBlock' | 'onPreCompress',
     invoke: (provider: MemoryProvider, context: MemoryContext) => unknown,
   ): Promise<string> {
-    const used = owner.role === 'guest' ? undefined : current()
+    const used = usedFor(owner)
     if (used?.calls.has(method) !== true) return ''
     const conversation = await used.conversations.open(owner)
     if (conversation === undefined) return ''
@@ -60,7 +70,7 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
     problem: providers.problem,
 
     async recall(turn, message) {
-      const used = isPrimary(turn) ? current() : undefined
+      const used = isPrimary(turn) ? usedFor(ownerOf(turn)) : undefined
       if (used === undefined) return ''
       const recalling = recallFor(deps, used, turn, message)
       const result = await withTimeout(recalling, recallLimitMs(deps.timeoutMs()), undefined, deps.sleep)
@@ -68,7 +78,7 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
     },
 
     syncTurn(turn, { userMessage, response, history }) {
-      const used = isPrimary(turn) ? current() : undefined
+      const used = isPrimary(turn) ? usedFor(ownerOf(turn)) : undefined
       if (used === undefined) return
       const user = deps.redact(userMessage)
       push(turn.sessionKey, used.owner, async () => {
@@ -82,7 +92,7 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
     },
 
     delegated(parent, { goal, sessionId: childSessionId }, result) {
-      const used = isPrimary(parent) ? current() : undefined
+      const used = isPrimary(parent) ? usedFor(ownerOf(parent)) : undefined
       if (used?.calls.has('onDelegation') !== true) return
       const [task, text] = [deps.redact(goal), deps.redact(result)]
       push(parent.sessionKey, used.owner, async () => {
@@ -100,7 +110,7 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
       ),
 
     sessionReplaced(replacement) {
-      const used = replacement.role === 'guest' ? undefined : current()
+      const used = usedFor(replacement)
       if (used === undefined) return
       const known = used.conversations.ofKey(replacement.sessionKey)
       const done = Promise.withResolvers<void>()
@@ -124,7 +134,7 @@ export function createProviderMemory(deps: ProviderMemoryDeps): PluginMemory {
     },
 
     memoryWritten({ action, target, content, metadata = {} }, owner) {
-      const used = owner.role === 'guest' ? undefined : current()
+      const used = usedFor(owner)
       if (used?.calls.has('onMemoryWrite') !== true) return
       push(owner.sessionKey, used.owner, async () => {
         const context = await used.conversations.openQueued(owner)

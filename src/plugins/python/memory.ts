@@ -47,6 +47,7 @@ export function registerMemoryProvider(
 
   const provider: MemoryProvider = {
     name,
+    separatesChats: has('separates_chats'),
     // A new process reads the variables of today, so the answer is not kept.
     isAvailable: async () => (await call('is_available', null, [])) === true,
     initialize: (_sessionId, about) => call('initialize', about, []),

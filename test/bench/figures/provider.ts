@@ -20,6 +20,7 @@ export const provider: Figure = {
     const nothing = { recall: async () => '', syncTurn: () => undefined }
     const registered = createProviderMemory({
       configuredProvider: () => undefined,
+      groupMemory: () => 'none',
       home: '/',
       tools: { register: (_owner, { name }) => ({ name, remove: () => true }) },
       readMessages: async () => [],

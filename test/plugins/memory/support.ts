@@ -15,7 +15,7 @@ export interface TestMemory {
   readonly tools: PluginTools
   readonly log: RecordingLog
   readonly time: VirtualTime
-  readonly settings: { chosen: string | undefined }
+  readonly settings: { chosen: string | undefined; groupMemory: 'none' | 'all' }
   /** Of sessions, by id. */
   readonly messages: Map<string, readonly Fields[]>
   /** Everything that was queued has been delivered. */
@@ -27,7 +27,7 @@ export const home = '/home/of/hermes'
 export function createTestMemory(changes: Partial<ProviderMemoryDeps> = {}): TestMemory {
   const log = createRecordingLog()
   const time = createVirtualTime()
-  const settings: TestMemory['settings'] = { chosen: 'notes' }
+  const settings: TestMemory['settings'] = { chosen: 'notes', groupMemory: 'none' }
   const messages: TestMemory['messages'] = new Map()
   const tools = createPluginTools({
     builtInNames: new Set(['terminal', 'memory']),
@@ -41,6 +41,7 @@ export function createTestMemory(changes: Partial<ProviderMemoryDeps> = {}): Tes
     sleep: time.sleep,
     timeoutMs: () => 1_000,
     configuredProvider: () => settings.chosen,
+    groupMemory: () => settings.groupMemory,
     home,
     tools,
     readMessages: async (sessionId) => messages.get(sessionId) ?? [],

@@ -52,12 +52,14 @@ class ProviderInstances:
         self._lock = threading.Lock()
 
     def methods(self):
-        """What the provider implements itself; `sync_turn.messages` if it takes the messages."""
+        """What the provider implements itself; `sync_turn.messages` if it takes the messages; `separates_chats`."""
         from agent.memory_provider import MemoryProvider
 
         found = [name for name in METHODS if _implements(self._prototype, name, MemoryProvider)]
         if "sync_turn" in found and _accepts(self._prototype.sync_turn, "messages"):
             found.append("sync_turn.messages")
+        if getattr(self._prototype, "separates_chats", False) is True:
+            found.append("separates_chats")
         return found
 
     def call(self, method, about, args, keywords):
