@@ -36,6 +36,8 @@ export interface KillPoint {
   readonly learns?: true
   /** True: the agent starts a sub-agent in the background. */
   readonly delegates?: boolean
+  /** A turn outgrows the window, or a conversation does, which then goes on in a session of its own. */
+  readonly compresses?: 'turn' | 'conversation'
   /** People write during a turn, and their messages do this. */
   readonly busy?: 'interrupt' | 'collect' | 'steer'
 }
@@ -80,6 +82,9 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'delegation:started', hits: 1, delegates: true },
   { name: 'delegation:before-hand-in', hits: 1, delegates: true },
   { name: 'delegation:handed-in', hits: 1, delegates: true },
+  { name: 'compression:stored-in-turn', hits: 1, compresses: 'turn' },
+  { name: 'agent:compressed', hits: 1, compresses: 'turn' },
+  { name: 'compression:rotated', hits: 1, compresses: 'conversation' },
   { name: 'drain:begun', hits: 1, drain: true },
   { name: 'recovery:begun', hits: 1, after: 'turn:claimed' },
   { name: 'outbox:recovering', hits: 1, after: 'outbox:claimed' },
@@ -107,7 +112,7 @@ interface UserMessage {
 
 /** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
 function conversationOf(round: number, point: KillPoint): readonly UserMessage[] {
-  const { stranger, busy, sends, remembers, learns, delegates } = point
+  const { stranger, busy, sends, remembers, learns, delegates, compresses } = point
   const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
   return [
     ...(busy === undefined ? [] : busyConversations[busy].map((said) => ({ ...said, chat: `${busy}-${round}` }))),
@@ -120,6 +125,7 @@ function conversationOf(round: number, point: KillPoint): readonly UserMessage[]
       ? [{ chat: `gus-${round}`, text: `learn ${round}`, reply: `the answer to learn ${round}` }]
       : []),
     ...(delegates === true ? delegateMessages(round) : []),
+    ...(compresses === undefined ? [] : longMessages(round, compresses)),
     { chat: ada, text: 'first', reply: 'the answer to first' },
     effectMessage(bob, `b${round}`),
     effectMessage(ada, `a${round}`),
@@ -168,6 +174,19 @@ function delegateMessages(round: number): readonly UserMessage[] {
   ]
 }
 
+/** Tokens of `context_length`; a half of it is the limit. */
+const windowTokens = 24_000
+const longText = 'x '.repeat(windowTokens)
+
+function longMessages(round: number, compresses: NonNullable<KillPoint['compresses']>): readonly UserMessage[] {
+  const chat = `hal-${round}`
+  if (compresses === 'turn') return [{ chat, text: `ponder ${round}`, reply: `the answer to ponder ${round}` }]
+  return [
+    { chat, text: `tell ${round} ${longText}`, reply: `the answer to tell ${round}` },
+    { chat, text: `go on ${round}`, reply: `the answer to go on ${round}` },
+  ]
+}
+
 function interimText(effect: string): string {
   return `First I run the command of ${effect}.`
 }
@@ -178,6 +197,19 @@ function factOf(round: number | string): string {
 
 function skillOf(round: number | string): string {
   return `---\nname: skill-${round}\ndescription: Do ${round}\n---\n\nThe last line of ${round}.\n`
+}
+
+/** Two long results fill the window. */
+function longReply({ body, lastUserText: text }: RecordedRequest, effects: string): ModelReply | undefined {
+  if (text.includes('Write the record now')) return { text: 'the record' }
+  const told = /^tell \d+/.exec(text)?.[0]
+  if (told !== undefined) return { text: `Here is the answer to ${told}.` }
+  const pondered = /^ponder (\d+)$/.exec(text)?.[1]
+  const messages = Array.isArray(body['messages']) ? body['messages'] : []
+  const results = messages.filter(({ role }) => role === 'tool').length
+  if (pondered === undefined || results >= 2) return undefined
+  const command = `echo p${pondered}.${results} >> ${effects}; head -c 40000 /dev/zero | tr '\\0' x`
+  return { toolCalls: [{ name: 'terminal', arguments: { command } }] }
 }
 
 /** Replies to a plain message directly, and to `effect …` after a text and a tool call that appends a line to a file. */
@@ -245,7 +277,11 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
   const home = await mkdtemp(join(tmpdir(), 'hermes-crash-'))
   const effects = join(home, 'effects.log')
   const chat = await startChatServer()
-  const model = await startOpenAiServer({ defaultReply: modelReply(effects, chat), record: false })
+  const replyTo = modelReply(effects, chat)
+  const model = await startOpenAiServer({
+    defaultReply: (request) => longReply(request, effects) ?? replyTo(request),
+    record: false,
+  })
   const children = new Set<ChildProcess>()
   /** The conversations of the rounds that succeeded. */
   const rounds: (readonly UserMessage[])[] = []
@@ -361,6 +397,8 @@ display: { tool_progress: "off", busy_ack_enabled: false }
 agent: { drain_timeout: 5 }
 approvals: { destructive_slash_confirm: true }
 terminal: { sandbox: "off" }
+context_length: ${windowTokens}
+compression: { in_place: false }
 platforms:
   wire: { enabled: true, url: "${chatUrl}", home_channel: home, allow_from: [u1] }
 `,
