@@ -198,7 +198,7 @@ async function patchFile(deps: SkillWriterDeps, skill: Skill, change: SkillChang
   if ((await versionOf(path)) !== before)
     return refused('changed', `${filePath} has changed meanwhile. Nothing was changed; read it again.`)
   if (isSkillFile) return await writeSkillFile(deps, skill.directory, replaced.text, skill.name)
-  return await writeText(deps, path, replaced.text)
+  return await writeText(deps, path, replaced.text, isInScripts(path, skill))
 }
 
 async function versionOf(path: string): Promise<string> {
@@ -218,20 +218,26 @@ async function writeLinkedFile(
   const real = await realpath(target.path).catch(() => target.path)
   if (parent === undefined || !isWithin(parent, skill.directory) || !isInside(real, skill.directory))
     return refused('outside', `${filePath} leads out of the skill.`)
-  return await writeText(deps, target.path, text)
+  return await writeText(deps, target.path, text, isInScripts(target.path, skill))
+}
+
+function isInScripts(path: string, { directory }: Skill): boolean {
+  return isInside(path, join(directory, 'scripts'))
 }
 
 async function writeText(
   { failpoint }: Pick<SkillWriterDeps, 'failpoint'>,
   path: string,
   text: string,
+  isScript: boolean,
 ): Promise<SkillChangeResult> {
   if (Buffer.byteLength(text) > maxLinkedBytes)
     return refused('too_large', `A file of a skill has at most ${maxLinkedBytes} bytes; nothing was written.`)
   const suspicious = await checkText(text)
   if (suspicious !== undefined) return suspicious
   failpoint('skill:before-write')
-  await writeFileAtomic(path, text)
+  // As `hermes skills install` does it, so that instructions may run a script by its path.
+  await writeFileAtomic(path, text, isScript ? 0o700 : 0o600)
   failpoint('skill:written')
   return { ok: true, path, warnings: [] }
 }

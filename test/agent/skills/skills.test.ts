@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { formatSkillIndex } from '../../../src/agent/skills/index-layer.ts'
@@ -256,6 +256,12 @@ test('the agent creates, changes and deletes a skill, and each refusal leaves th
   assert.ok((await change(linked)).ok)
   assert.ok((await change({ file_path: 'references/kinds.md', old_string: 'Green', new_string: 'Black' })).ok)
   assert.equal(readFileSync(join(root, 'kitchen/tea/references/kinds.md'), 'utf8'), 'Black.')
+  const script = { action: 'write_file' as const, file_path: 'scripts/kettle.sh', file_content: '#!/bin/sh\n' }
+  assert.ok((await change(script)).ok)
+  assert.deepEqual(
+    ['scripts/kettle.sh', 'references/kinds.md'].map((path) => statSync(join(root, 'kitchen/tea', path)).mode & 0o777),
+    [0o700, 0o600],
+  )
   const before = readFileSync(file, 'utf8')
   const refusals = [
     { action: 'create', content },

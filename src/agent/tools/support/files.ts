@@ -106,8 +106,9 @@ async function createDirectory(path: string): Promise<FileHandle> {
 /**
  * Replaces a file atomically: a reader sees the old or the new text. Keeps its mode and creates missing directories. `path`
  * is a real path; nothing is written when a link has replaced a part of it meanwhile. Throws system errors.
+ * @param newMode of a file that does not exist yet, before the umask
  */
-export async function writeFileAtomic(path: string, text: string): Promise<{ created: boolean }> {
+export async function writeFileAtomic(path: string, text: string, newMode = 0o666): Promise<{ created: boolean }> {
   const folder = dirname(path)
   const directory = await openDirectory(folder)
   try {
@@ -116,19 +117,25 @@ export async function writeFileAtomic(path: string, text: string): Promise<{ cre
       if (systemCode(error) === 'ENOENT') return undefined
       throw error
     })
-    await replaceFile(target, entryOf(directory, folder, `.hermes-${randomUUID()}.tmp`), text, existing?.mode)
+    const temporary = entryOf(directory, folder, `.hermes-${randomUUID()}.tmp`)
+    await replaceFile(target, temporary, text, existing?.mode ?? { newMode })
     return { created: existing === undefined }
   } finally {
     await directory.close()
   }
 }
 
-async function replaceFile(target: string, temporary: string, text: string, mode: number | undefined): Promise<void> {
+async function replaceFile(
+  target: string,
+  temporary: string,
+  text: string,
+  mode: number | { readonly newMode: number },
+): Promise<void> {
   try {
-    const file = await open(temporary, 'wx', mode === undefined ? 0o666 : mode & 0o777)
+    const file = await open(temporary, 'wx', typeof mode === 'number' ? mode & 0o777 : mode.newMode)
     try {
       await file.writeFile(text)
-      if (mode !== undefined) await file.chmod(mode & 0o7777)
+      if (typeof mode === 'number') await file.chmod(mode & 0o7777)
       await file.sync()
     } finally {
       await file.close()
