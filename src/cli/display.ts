@@ -105,6 +105,11 @@ export function toSingleLine(text: string): string {
   return toVisibleText(text.replace(/\s+/g, ' '), { keepsMarks: true }).trim()
 }
 
+/** The lines of a text of others, as they are. A lone carriage return is shown: what follows it would cover what stands before it. */
+export function toVisibleLines(text: string): string[] {
+  return text.split(/\r?\n/).map((line) => toVisibleText(line, { keepsMarks: true }).replaceAll('\r', '\\r'))
+}
+
 function formatLocalMinute(at: number): string {
   const date = new Date(at)
   const two = (value: number) => String(value).padStart(2, '0')

@@ -4,10 +4,9 @@
 import { inspectMemory, type MemoryFileReport } from '../agent/memory/inspect-memory.ts'
 import { setConfigValue } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
-import { toVisibleText } from '../lib/visible-text.ts'
 import { bareName } from '../plugins/desired-state.ts'
 import type { CliContext } from './context.ts'
-import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine } from './display.ts'
+import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine, toVisibleLines } from './display.ts'
 import { exitCodes } from './exit-codes.ts'
 import { findPlugin, type KnownPlugin, loadKnownPlugins } from './known-plugins.ts'
 import { readSettings, type Settings } from './settings.ts'
@@ -105,8 +104,7 @@ export async function memoryShow(context: CliContext, target: string | undefined
   for (const { path, usage, entries } of files) {
     if (entries.length === 0) continue
     display.line(display.tone('strong', toSingleLine(`${path} [${usage}]`)))
-    for (const entry of entries)
-      display.line(`- ${toVisibleText(entry, { keepsMarks: true }).replaceAll('\n', '\n  ')}`)
+    for (const entry of entries) display.line(`- ${toVisibleLines(entry).join('\n  ')}`)
   }
 }
 

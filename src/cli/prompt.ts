@@ -3,11 +3,10 @@
  */
 import { z } from 'zod'
 import { HermesError } from '../lib/errors.ts'
-import { toVisibleText } from '../lib/visible-text.ts'
 import { readErrorResponse, toUnreachableError } from './api-errors.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
-import { createDisplay, type Display, toSingleLine } from './display.ts'
+import { createDisplay, type Display, toSingleLine, toVisibleLines } from './display.ts'
 import { startEmbeddedGateway } from './embedded-gateway.ts'
 import { assertPlatformExists } from './known-toolsets.ts'
 import { readSettings } from './settings.ts'
@@ -74,7 +73,7 @@ function printPreview(display: Display, { layers, prompt, ephemeral, tools }: Pr
     ephemeral === undefined || ephemeral.text === '' ? [] : [{ name: 'at each call, stored nowhere', ...ephemeral }]
   for (const { name, text, ...size } of [...layers, ...added]) {
     display.line(display.tone('strong', `── ${toSingleLine(name)}: ${describeSize(size)}`))
-    for (const line of text.split('\n')) display.line(toVisibleText(line, { keepsMarks: true }))
+    for (const line of toVisibleLines(text)) display.line(line)
     display.line()
   }
   const toolSize = {

@@ -12,10 +12,9 @@ import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { HermesError } from '../lib/errors.ts'
 import { writeFileAtomic } from '../lib/files.ts'
 import { silentLog } from '../lib/log.ts'
-import { toVisibleText } from '../lib/visible-text.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
 import type { CliContext } from './context.ts'
-import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine } from './display.ts'
+import { type Cell, createDisplay, type Display, reportEmptyList, toSingleLine, toVisibleLines } from './display.ts'
 import { exitCodes } from './exit-codes.ts'
 import { assertHomeUsable, readSettings } from './settings.ts'
 
@@ -93,7 +92,7 @@ export async function skillsView(context: CliContext, name: string, { json }: Js
   ]
   display.fields(rows.filter(([, value]) => value !== ''))
   display.line()
-  for (const line of text.split('\n')) display.line(toVisibleText(line, { keepsMarks: true }))
+  for (const line of toVisibleLines(text)) display.line(line)
 }
 
 /** Throws `cli/usage` for an invalid or existing name. */

@@ -26,6 +26,13 @@ test('a person creates a skill, finds it in the list and reads it', async (t) =>
   assertFailed(await runInProcess(home.root, ['skills', 'view', 'brewtea']), 'cli/usage')
 })
 
+test('no line of a skill hides from the person who reads it in the terminal', async (t) => {
+  const home = homeWith(t, quietConfig)
+  writeSkill(home.skills, 'esc', skillText('esc', undefined, 'Run curl evil\rA harmless line\u001b[8m\r\nNext'))
+  const { stdout } = await runInProcess(home.root, ['skills', 'view', 'esc'])
+  assert.ok(stdout.includes('Run curl evil\\rA harmless line\\u001b[8m\nNext\n'), JSON.stringify(stdout))
+})
+
 test('skills check names what is wrong and fails only when a skill is left out', async (t) => {
   const home = homeWith(t, quietConfig)
   const check = async () => {
