@@ -7,12 +7,10 @@ import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { messageOf, systemCode } from '../../lib/errors.ts'
 import { openExactly } from '../../lib/files.ts'
-import { toLabel } from '../../message/untrusted-text.ts'
 import { scan } from '../context-files/scan.ts'
 import { parseHead, type SkillHead } from './parse-head.ts'
 import {
   maxHeadBytes,
-  maxNameChars,
   maxSkillBytes,
   type Skill,
   type SkillListing,
@@ -74,9 +72,9 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
       const next = new Map<string, KnownHead>()
       const problems: SkillProblem[] = []
       const found: Skill[] = []
-      const readKnown = async (directory: string, category: string, stats?: Stats) => {
+      const readKnown = async (directory: string, stats?: Stats) => {
         const path = join(directory, skillFile)
-        const known = await readHead({ path, category, known: heads.get(path), stats })
+        const known = await readHead(path, heads.get(path), stats)
         if (known === undefined) return undefined
         next.set(path, known)
         problems.push(...known.problems)
@@ -86,10 +84,7 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
         const folders = await findSkillFolders(path, problems)
         // One after another would wait for the disk each time.
         const loaded = await Promise.all(
-          folders.map(async ({ stats, ...folder }) => ({
-            folder,
-            head: await readKnown(folder.directory, folder.category, stats),
-          })),
+          folders.map(async ({ stats, ...folder }) => ({ folder, head: await readKnown(folder.directory, stats) })),
         )
         for (const { folder, head } of loaded) {
           const isUsed = head !== undefined && hasSafeCategory(folder, problems)
@@ -115,12 +110,12 @@ function hasSafeCategory({ directory, category }: Omit<Found, 'stats'>, problems
 
 async function readPluginSkill(
   { name, path, description }: PluginSkill,
-  readKnown: (directory: string, category: string) => Promise<SkillHead | undefined>,
+  readKnown: (directory: string) => Promise<SkillHead | undefined>,
   problems: SkillProblem[],
 ): Promise<Skill[]> {
   const folder = basename(path) === skillFile ? join(path, '..') : path
   const directory = await realpath(folder).catch(() => folder)
-  const head = await readKnown(directory, '')
+  const head = await readKnown(directory)
   if (head === undefined) {
     if (!problems.some((problem) => problem.path.startsWith(directory)))
       problems.push(problemOf(join(directory, skillFile), 'unreadable', 'a plugin registers it, but it does not exist'))
@@ -214,29 +209,19 @@ async function isDirectory(path: string): Promise<boolean> {
   )
 }
 
-/** Folders may have any name; the category is a part of the prompt. */
 function categoryOf(root: string, path: string): string {
-  const folders = relative(root, path).split(sep).slice(0, -1)
-  return folders.map((name) => toLabel(name, maxNameChars)).join('/')
-}
-
-interface HeadFile {
-  readonly path: string
-  readonly category: string
-  readonly known: KnownHead | undefined
-  /** If they are known. */
-  readonly stats: Stats | undefined
+  return relative(root, path).split(sep).slice(0, -1).join('/')
 }
 
 /** Undefined for a missing file. */
-async function readHead({ path, category, known, stats }: HeadFile): Promise<KnownHead | undefined> {
+async function readHead(path: string, known: KnownHead | undefined, stats?: Stats): Promise<KnownHead | undefined> {
   try {
     const found = stats ?? (await lstat(path))
-    const version = `${versionOf(found)}:${category}`
+    const version = versionOf(found)
     // A link within the folder was checked.
     const isLink = found.isSymbolicLink()
     if (known?.version === version && !isLink) return known
-    return { version, ...(await parseFile(path, isLink ? await realpath(path) : path, category)) }
+    return { version, ...(await parseFile(path, isLink ? await realpath(path) : path)) }
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
     return {
@@ -251,7 +236,7 @@ function versionOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `${ino}:${size}:${mtimeMs}:${ctimeMs}`
 }
 
-async function parseFile(path: string, realPath: string, category: string): Promise<Omit<KnownHead, 'version'>> {
+async function parseFile(path: string, realPath: string): Promise<Omit<KnownHead, 'version'>> {
   const leftOut = (code: SkillProblem['code'], message: string) => ({
     head: undefined,
     problems: [problemOf(path, code, message)],
@@ -267,9 +252,9 @@ async function parseFile(path: string, realPath: string, category: string): Prom
     const bytes = buffer.subarray(0, bytesRead)
     if (bytes.includes(0)) return leftOut('binary', 'it is a binary file; it must be UTF-8 text')
     const { head, problems } = parseHead(bytes.toString('utf8'), path, basename(join(path, '..')))
-    const ids = head === undefined ? [] : scan(`${category}\n${head.name}\n${head.description}`, 'context')
+    const ids = head === undefined ? [] : scan(`${head.name}\n${head.description}`, 'context')
     if (ids.length === 0) return { head, problems }
-    const suspicious = `its description or its folder looks like a prompt injection (${ids.join(', ')}); check who wrote it`
+    const suspicious = `its description looks like a prompt injection (${ids.join(', ')}); check who wrote it`
     return { head: undefined, problems: [...problems, problemOf(path, 'suspicious', suspicious)] }
   } finally {
     await file.close()
