@@ -142,6 +142,7 @@ export async function skillsInstall(
   assertHomeUsable(context)
   try {
     const skills = await openSkills(context)
+    const replaced = new Map<string, Skill>()
     const installed = await installSkills({
       source: resolve(source),
       root: context.home.skills,
@@ -149,7 +150,9 @@ export async function skillsInstall(
       replace,
       async find(name) {
         const skill = await skills.find(name)
-        return skill?.origin === 'home' ? skill : undefined
+        if (skill?.origin === 'home') return skill
+        if (skill !== undefined) replaced.set(name, skill)
+        return undefined
       },
       lock: withFileLock,
     })
@@ -157,6 +160,9 @@ export async function skillsInstall(
       context.output.write(`Installed ${toSingleLine(name)} in ${toSingleLine(directory)}.\n`)
       if (variables.length > 0)
         context.output.write(`Commands of conversations that load ${name} get the variables ${variables.join(', ')}.\n`)
+      const former = replaced.get(name)
+      if (former !== undefined)
+        context.output.write(`It is used in place of the one in ${toSingleLine(former.directory)}.\n`)
       for (const warning of warnings) context.errors.write(`${toSingleLine(name)}: ${toSingleLine(warning)}\n`)
     }
     context.output.write('New conversations know it. Read what it makes the agent do: hermes skills view <name>\n')

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { bundledSkillsDirectory } from '../../src/app/compose-skills.ts'
 import { skillText, writeSkill } from '../agent/skills/support.ts'
 import { assertFailed, homeWith, quietConfig, runInProcess } from './support.ts'
 
@@ -53,4 +54,7 @@ test('skills install copies a skill into the home, and refuses what it finds twi
   assert.equal(readFileSync(join(home.skills, 'tea', 'SKILL.md'), 'utf8'), skillText('tea'))
   assertFailed(await runInProcess(home.root, ['skills', 'install', source]), 'cli/usage')
   assert.equal((await runInProcess(home.root, ['skills', 'install', source, '--replace'])).code, 0)
+  const shipped = writeSkill(join(home.root, 'downloads'), 'daily-plan')
+  const { stdout } = await runInProcess(home.root, ['skills', 'install', shipped])
+  assert.ok(stdout.includes(bundledSkillsDirectory), stdout)
 })

@@ -32,7 +32,17 @@ export function readArchive(bytes: Buffer): ArchiveFile[] {
     if (seen.has(path)) throw new ArchiveError(`it contains ${path} twice`)
     seen.add(path)
   }
+  for (const { path } of files) {
+    const folder = foldersOf(path).find((one) => seen.has(one))
+    if (folder !== undefined) throw new ArchiveError(`it contains ${folder} as a file and as a folder`)
+  }
   return files
+}
+
+/** `a/b/c` is in `a` and `a/b`. */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/')
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
 function gunzip(bytes: Buffer): Buffer {

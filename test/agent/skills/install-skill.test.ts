@@ -140,6 +140,7 @@ test('an archive of an attacker installs nothing', async (t) => {
     zip({ 'tea/SKILL.md': text, 'tea/zeros': Buffer.alloc(20_000_000) }),
     zip({ 'tea/SKILL.md': text, 'tea/link': '/etc/passwd' }, { mode: 0o120777 }),
     zip(tea).subarray(0, 200),
+    zip({ 'tea/SKILL.md': text, 'tea/a': 'x', 'tea/a/b': 'x' }),
     tar(Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`tea/${index}`, 'x']))),
     ...['../tea', '/tea', 'a/../../tea', 'C:/tea', 'a\\..\\tea'].flatMap((folder) => [
       tar({ [`${folder}/SKILL.md`]: text }),
