@@ -6,18 +6,13 @@ import { Writable } from 'node:stream'
 import { text as readText } from 'node:stream/consumers'
 import { newCredentialId } from '../agent/credentials/auth-file.ts'
 import { type Credential, healthy, isReference } from '../agent/credentials/credential.ts'
-import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
-import { createCredentialState, withCredential } from '../agent/credentials/state.ts'
-import { catalogue, findProvider } from '../agent/models/catalogue.ts'
-import { resolveProvider } from '../agent/models/resolve-provider.ts'
-import { findClosestMatch } from '../lib/did-you-mean.ts'
+import { withCredential } from '../agent/credentials/state.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
-import { silentLog } from '../lib/log.ts'
-import { withFileLock } from '../store/sqlite/file-lock.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
-import { readSettings, type Settings } from './settings.ts'
+import { openKeys } from './known-keys.ts'
+import { readSettings } from './settings.ts'
 
 /** Without secrets. */
 interface ListedKey {
@@ -37,7 +32,7 @@ export async function authList(
   provider: string | undefined,
   { json }: { readonly json: boolean },
 ): Promise<void> {
-  const store = await openKeys(context)
+  const store = openKeys(await readSettings(context), context.home.authFile)
   const names = provider === undefined ? store.names() : [store.nameOf(provider)]
   const keys = names.flatMap((name) => store.list(name).map((key) => toListed(name, key)))
   const display = createDisplay(context.output, context.environment)
@@ -82,7 +77,7 @@ export async function authAdd(
   provider: string,
   { label, baseUrl }: { readonly label?: string; readonly baseUrl?: string },
 ): Promise<void> {
-  const store = await openKeys(context)
+  const store = openKeys(await readSettings(context), context.home.authFile)
   const name = store.nameOf(provider)
   const secret = (await readSecret(context, `Key of ${name} (not shown): `)).trim()
   if (secret === '') throw new HermesError('cli/usage', 'No key was given.', { hint: 'Type or pipe the key.' })
@@ -113,7 +108,7 @@ export async function authAdd(
 
 /** Throws `cli/not-found`, and `cli/usage` for a key that is not stored here. */
 export async function authRemove(context: CliContext, provider: string, key: string): Promise<void> {
-  const store = await openKeys(context)
+  const store = openKeys(await readSettings(context), context.home.authFile)
   const name = store.nameOf(provider)
   const found = store.find(name, key)
   if (isReference(found.source)) {
@@ -133,7 +128,7 @@ export async function authRemove(context: CliContext, provider: string, key: str
 
 /** The keys can be used again at once. Throws `cli/not-found`. */
 export async function authReset(context: CliContext, provider: string, key: string | undefined): Promise<void> {
-  const store = await openKeys(context)
+  const store = openKeys(await readSettings(context), context.home.authFile)
   const name = store.nameOf(provider)
   const found = key === undefined ? store.list(name) : [store.find(name, key)]
   const resting = found.filter(({ health }) => health.status !== 'ok' || health.cooldownUntil > 0)
@@ -143,74 +138,6 @@ export async function authReset(context: CliContext, provider: string, key: stri
   context.output.write(
     resting.length === 0 ? 'No key rests.\n' : `${resting.length} of ${found.length} can be used again.\n`,
   )
-}
-
-async function openKeys(context: CliContext) {
-  const settings = await readSettings(context)
-  const path = context.home.authFile
-  const file = createSharedAuthFile({
-    path,
-    withLock: (run) => withFileLock(`${path}.lock`, async () => run()),
-    log: silentLog,
-  })
-  const read = file.read()
-  const state = createCredentialState({
-    ...file,
-    referencedKeys: (name) => resolveProvider(selectionOf(settings, name))?.keys ?? [],
-    log: silentLog,
-  })
-
-  /** Throws `cli/not-found`. */
-  function nameOf(provider: string): string {
-    const known = findProvider(provider)?.name
-    const names = [...Object.keys(settings.config.current().providers), ...read.providers.keys()]
-    if (known !== undefined || names.includes(provider)) return known ?? provider
-    const closest = findClosestMatch(provider, [...Object.keys(catalogue), ...names])
-    const question = closest === null ? '' : ` Did you mean ${JSON.stringify(closest)}?`
-    throw new HermesError('cli/not-found', `No provider is named ${JSON.stringify(provider)}.${question}`)
-  }
-
-  return {
-    nameOf,
-    list: state.list,
-    update: file.update,
-    /** Providers with a key, the configured one first. */
-    names(): readonly string[] {
-      const current = resolveProvider(selectionOf(settings, undefined))?.name
-      const all = new Set([
-        ...(current === undefined ? [] : [current]),
-        ...read.providers.keys(),
-        ...Object.keys(catalogue),
-      ])
-      // They share the key of another one.
-      for (const name of ['openai-responses', 'custom']) if (name !== current) all.delete(name)
-      return [...all].filter((name) => state.list(name).length > 0)
-    },
-    /** By id, label or number in the list. Throws `cli/not-found`. */
-    find(name: string, key: string): Credential {
-      const keys = state.list(name)
-      const found =
-        keys.find(({ id }) => id === key) ?? keys.find(({ label }) => label === key) ?? keys[Number(key) - 1]
-      if (found !== undefined) return found
-      throw new HermesError('cli/not-found', `${name} has no key ${JSON.stringify(key)}.`, {
-        hint: `\`hermes auth list ${name}\` shows the keys.`,
-      })
-    },
-  }
-}
-
-function selectionOf({ config }: Settings, name: string | undefined) {
-  const { provider, providers, model, base_url: baseUrl, api_key: apiKey } = config.current()
-  const variables = config.environment().values
-  if (name === undefined) return { provider, providers, model, baseUrl, apiKey, variables }
-  const isCurrent = resolveProvider({ provider, providers, model, baseUrl, apiKey, variables })?.name === name
-  return {
-    provider: name,
-    providers,
-    model,
-    variables,
-    ...(isCurrent ? { baseUrl, apiKey } : { baseUrl: '', apiKey: '' }),
-  }
 }
 
 async function readSecret({ input, errors }: CliContext, prompt: string): Promise<string> {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
@@ -42,4 +43,33 @@ test('doctor only notes that a provider is busy, because the key works', async (
 test('doctor --offline sends no request', async (t) => {
   const { model, requests } = await doctor(t, { text: 'ok' }, ['--offline'])
   assert.deepEqual([model?.state, requests.length], ['ok', 0])
+})
+
+test('doctor tries a key of auth.json, and names keys that rest', async (t) => {
+  const server = await startOpenAiServer({ defaultReply: () => ({ text: 'ok' }) })
+  t.after(() => server.stop())
+  const home = homeWith(
+    t,
+    `model: m\nprovider: lab\nproviders: {lab: {base_url: ${server.baseUrl}}}\nhttp: {port: 0}\n`,
+  )
+  const entries = [
+    { id: 'a', label: 'work', source: 'manual', priority: 0, access_token: key },
+    {
+      id: 'b',
+      label: 'spare',
+      source: 'manual',
+      priority: 1,
+      access_token: 'sk-other-9876543210',
+      last_error_code: 429,
+      cooldown_until: Date.now() / 1_000 + 600,
+    },
+  ]
+  writeFileSync(home.authFile, JSON.stringify({ credential_pool: { lab: entries } }), { mode: 0o600 })
+  const { stdout } = await runInProcess(home.root, ['doctor', '--json'])
+  const { findings }: { findings: { subject: string; state: string; text: string }[] } = JSON.parse(stdout)
+  const textOf = (subject: string) => findings.find((one) => one.subject === subject)?.text ?? ''
+  assert.match(textOf('Model'), /work in auth\.json/)
+  assert.match(textOf('Keys'), /lab: spare .*429/)
+  assert.equal(server.requests[0]?.headers.authorization, `Bearer ${key}`)
+  assert.ok(!stdout.includes(key))
 })

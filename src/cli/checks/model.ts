@@ -3,9 +3,11 @@
  */
 import { createProvider } from '../../agent/models/create-provider.ts'
 import { ModelError, type Provider } from '../../agent/models/provider.ts'
-import { resolveProvider } from '../../agent/models/resolve-provider.ts'
+import { type ProviderSelection, resolveProvider } from '../../agent/models/resolve-provider.ts'
+import { formatDuration } from '../../lib/duration.ts'
 import type { ErrorCode } from '../../lib/error-catalogue.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
+import { type KnownKeys, openKeys, selectionOf } from '../known-keys.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 /** The time that the provider has to answer, ms. */
@@ -13,10 +15,9 @@ const answerTimeoutMs = 20_000
 /** The smallest limit that every provider accepts. */
 const maxAnswerTokens = 16
 
-export const checkModel: Check = async ({ settings: { config }, offline }) => {
-  const { model, provider, base_url, api_key } = config.current()
-  const variables = config.environment().values
-  const selection = { provider, model, baseUrl: base_url, apiKey: api_key, variables }
+export const checkModel: Check = async ({ context, settings, offline }) => {
+  const known = openKeys(settings, context.home.authFile)
+  const selection = withStoredKey(selectionOf(settings, undefined), known)
   const choice = createProvider({ ...selection, idleTimeoutMs: answerTimeoutMs })
   if ('problem' in choice) {
     return [{ ...problem('Model', choice.problem.message, choice.problem.hint), code: choice.problem.code }]
@@ -31,9 +32,38 @@ export const checkModel: Check = async ({ settings: { config }, offline }) => {
     ]
   }
   const name = `${choice.model} (${choice.provider.name}) at ${hostOf(choice.provider)}`
-  const key = keyName(resolveProvider(selection)?.keys[0]?.source)
-  if (offline) return [ok('Model', `${name}; ${key} was not tested`)]
-  return [await tryModel(choice.provider, choice.model, name, key)]
+  const key = selection.label ?? keyName(resolveProvider(selection)?.keys[0]?.source)
+  const tried = offline
+    ? ok('Model', `${name}; ${key} was not tested`)
+    : await tryModel(choice.provider, choice.model, name, key)
+  return [tried, ...restingKeys(known)]
+}
+
+/** The first key in auth.json, where the configuration and the environment have none. `label` names it. */
+function withStoredKey(
+  selection: ProviderSelection,
+  known: KnownKeys,
+): ProviderSelection & { readonly label?: string } {
+  const choice = resolveProvider(selection)
+  if (choice === undefined || choice.keys.length > 0) return selection
+  const [first] = known.list(choice.name)
+  return first === undefined ? selection : { ...selection, apiKey: first.secret, label: `${first.label} in auth.json` }
+}
+
+function restingKeys(known: KnownKeys): CheckResult[] {
+  const now = Date.now()
+  return known.names().flatMap((provider) =>
+    known
+      .list(provider)
+      .filter(({ health }) => health.cooldownUntil > now)
+      .map(({ label, health }) =>
+        note(
+          'Keys',
+          `${provider}: ${label} rests for ${formatDuration(health.cooldownUntil - now)} after the answer ${health.errorCode}`,
+          `\`hermes auth reset ${provider}\` uses it again at once.`,
+        ),
+      ),
+  )
 }
 
 /** Where the key is configured, without the key itself: `env:OPENAI_API_KEY`, `config:api_key`. */

@@ -1,0 +1,91 @@
+/**
+ * The keys of model providers that this home knows: in auth.json, in the environment and in the configuration.
+ */
+import type { AuthFile } from '../agent/credentials/auth-file.ts'
+import type { Credential } from '../agent/credentials/credential.ts'
+import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
+import { createCredentialState } from '../agent/credentials/state.ts'
+import { catalogue, findProvider } from '../agent/models/catalogue.ts'
+import { type ProviderSelection, resolveProvider } from '../agent/models/resolve-provider.ts'
+import { findClosestMatch } from '../lib/did-you-mean.ts'
+import { HermesError } from '../lib/errors.ts'
+import { silentLog } from '../lib/log.ts'
+import { withFileLock } from '../store/sqlite/file-lock.ts'
+import type { Settings } from './settings.ts'
+
+export interface KnownKeys {
+  /** The name of a provider, of whose names this is one. Throws `cli/not-found`. */
+  nameOf(provider: string): string
+  list(provider: string): readonly Credential[]
+  /** Providers with a key, the configured one first. */
+  names(): readonly string[]
+  /** By id, label or number in the list. Throws `cli/not-found`. */
+  find(provider: string, key: string): Credential
+  /** Changes auth.json under its lock. Rejects `auth/unusable`. */
+  update(change: (file: AuthFile) => AuthFile): Promise<void>
+}
+
+/** Throws `auth/unusable`. */
+export function openKeys(settings: Settings, path: string): KnownKeys {
+  const file = createSharedAuthFile({
+    path,
+    withLock: (run) => withFileLock(`${path}.lock`, async () => run()),
+    log: silentLog,
+  })
+  const read = file.read()
+  const state = createCredentialState({
+    ...file,
+    referencedKeys: (name) => resolveProvider(selectionOf(settings, name))?.keys ?? [],
+    log: silentLog,
+  })
+
+  function nameOf(provider: string): string {
+    const known = findProvider(provider)?.name
+    const names = [...Object.keys(settings.config.current().providers), ...read.providers.keys()]
+    if (known !== undefined || names.includes(provider)) return known ?? provider
+    const closest = findClosestMatch(provider, [...Object.keys(catalogue), ...names])
+    const question = closest === null ? '' : ` Did you mean ${JSON.stringify(closest)}?`
+    throw new HermesError('cli/not-found', `No provider is named ${JSON.stringify(provider)}.${question}`)
+  }
+
+  return {
+    nameOf,
+    list: state.list,
+    update: file.update,
+    names(): readonly string[] {
+      const current = resolveProvider(selectionOf(settings, undefined))?.name
+      const all = new Set([
+        ...(current === undefined ? [] : [current]),
+        ...read.providers.keys(),
+        ...Object.keys(catalogue),
+      ])
+      // They share the key of another one.
+      for (const name of ['openai-responses', 'custom']) if (name !== current) all.delete(name)
+      return [...all].filter((name) => state.list(name).length > 0)
+    },
+    find(name: string, key: string): Credential {
+      const keys = state.list(name)
+      const found =
+        keys.find(({ id }) => id === key) ?? keys.find(({ label }) => label === key) ?? keys[Number(key) - 1]
+      if (found !== undefined) return found
+      throw new HermesError('cli/not-found', `${name} has no key ${JSON.stringify(key)}.`, {
+        hint: `\`hermes auth list ${name}\` shows the keys.`,
+      })
+    },
+  }
+}
+
+/** The settings of the configured provider, or of another one. */
+export function selectionOf({ config }: Settings, name: string | undefined): ProviderSelection {
+  const { provider, providers, model, base_url: baseUrl, api_key: apiKey } = config.current()
+  const variables = config.environment().values
+  if (name === undefined) return { provider, providers, model, baseUrl, apiKey, variables }
+  const isCurrent = resolveProvider({ provider, providers, model, baseUrl, apiKey, variables })?.name === name
+  return {
+    provider: name,
+    providers,
+    model,
+    variables,
+    ...(isCurrent ? { baseUrl, apiKey } : { baseUrl: '', apiKey: '' }),
+  }
+}
