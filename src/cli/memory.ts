@@ -24,7 +24,7 @@ export async function memoryStatus(context: CliContext, { json }: JsonOption): P
   const files = filesOf(context, settings)
   const providers = plugins.filter(isProvider)
   const { provider = '' } = settings.config.current().memory
-  const chosen = provider === '' ? undefined : providers.find((plugin) => isNamed(plugin, provider))
+  const chosen = withPlainPlugins(providers, plugins).find((plugin) => provider !== '' && isNamed(plugin, provider))
   const isMissing = provider !== '' && (chosen === undefined || chosen.reason !== '')
   // Only a gateway asks the provider whether it is available.
   const problem = daemon?.report.degraded.find((reason) => reason.startsWith('the memory provider ')) ?? ''
@@ -76,6 +76,13 @@ function isProvider({ id, state }: KnownPlugin): boolean {
   return id.startsWith('memory/') && state !== 'missing'
 }
 
+/** A provider may lie beside other plugins, as in Hermes: `plugins/<name>`. Only the plugin itself knows whether it is one. */
+function withPlainPlugins(providers: readonly KnownPlugin[], plugins: readonly KnownPlugin[]): readonly KnownPlugin[] {
+  const names = new Set(providers.map(({ id }) => bareName(id)))
+  const plain = plugins.filter(({ id, state }) => bareName(id) === id && state !== 'missing' && !names.has(id))
+  return [...providers, ...plain]
+}
+
 function isNamed({ id, name }: KnownPlugin, provider: string): boolean {
   return id === provider || bareName(id) === provider || name === provider
 }
@@ -118,7 +125,7 @@ export async function memorySetup(context: CliContext, name: string | undefined)
     context.output.write('\n`hermes memory setup <provider>` chooses one.\n')
     return
   }
-  const { id, state, reason } = findPlugin(name, providers)
+  const { id, state, reason } = findPlugin(name, withPlainPlugins(providers, plugins))
   if (state === 'invalid')
     throw new HermesError('cli/failed', `${id} is invalid: ${reason}`, { hint: 'Fix it and try again.' })
   const { setUpProvider } = await import('./memory-provider-setup.ts')

@@ -73,6 +73,24 @@ test('memory setup and memory off choose the provider and keep the rest of confi
   assert.equal(readFileSync(home.configFile, 'utf8'), config)
 })
 
+test('memory setup finds a provider that lies beside other plugins, and refuses a plugin that is none', async (t) => {
+  const home = homeWithMemory(t, {}, quietConfig)
+  for (const [name, call] of [
+    ['jotter', 'ctx.registerMemoryProvider({ name: "jotter" })'],
+    ['greeter', ''],
+  ] as const) {
+    const folder = join(home.plugins, name)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(join(folder, 'plugin.yaml'), `name: ${name}\nversion: 1.0.0\n`)
+    writeFileSync(join(folder, 'index.ts'), `export function register(ctx) { ${call} }\n`)
+  }
+  assertFailed(await runInProcess(home.root, ['memory', 'setup', 'greeter']), 'cli/failed', 'greeter')
+  assert.equal((await runInProcess(home.root, ['memory', 'setup', 'jotter'])).code, 0)
+  const { code, stdout } = await runInProcess(home.root, ['memory', 'status'])
+  assert.equal(code, 0)
+  assert.match(stdout, /Provider: jotter/)
+})
+
 test('memory status says that the provider of the configuration is not installed', async (t) => {
   const home = homeWithMemory(t, {}, `${quietConfig}memory: {provider: honchoo}\n`)
   const { code, stdout } = await runInProcess(home.root, ['memory', 'status'])

@@ -53,6 +53,8 @@ export interface PythonProcess extends PluginProcess {
    */
   call(callback: string, call: PythonCall): Promise<unknown>
   isRunning(): boolean
+  /** If the environment is another one now, the next call starts a new process with it, and running calls end. Returns whether it is. */
+  renew(): boolean
   /** Tasks to run in each restarted process, such as the startup of daemons. With such tasks the process is restarted after an exit. */
   readonly restartTasks: Set<() => Promise<unknown>>
   /** Adds a warning to the reports of the plugin. */

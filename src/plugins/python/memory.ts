@@ -48,8 +48,11 @@ export function registerMemoryProvider(
   const provider: MemoryProvider = {
     name,
     separatesChats: has('separates_chats'),
-    // A new process reads the variables of today, so the answer is not kept.
-    isAvailable: async () => (await call('is_available', null, [])) === true,
+    async isAvailable() {
+      if ((await call('is_available', null, [])) === true) return true
+      // A key may have come into .env since the process started.
+      return process.renew() && (await call('is_available', null, [])) === true
+    },
     initialize: (_sessionId, about) => call('initialize', about, []),
     ...(has('unavailable_reason') && {
       unavailableReason: async () => (await textOf(call('unavailable_reason', null, []))) ?? '',

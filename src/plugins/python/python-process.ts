@@ -2,6 +2,7 @@
  * Runs the process of a plugin in Python. After an exit the process is restarted with the next call, after a growing delay;
  * after three consecutive exits the plugin is disabled.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Host, HostExit, HostOptions, HostRequestHandler } from '../../hosts/contract.ts'
 import type { HostFailure } from '../../hosts/failure.ts'
 import { HermesError } from '../../lib/errors.ts'
@@ -26,6 +27,8 @@ export interface PythonProcessDeps extends Omit<PythonPluginsDeps, 'hookTimeoutM
 /** One host. It is replaced when the plugin cannot be loaded again in it. */
 interface HostGeneration {
   readonly host: Host
+  /** The environment of its processes. */
+  readonly env: HostOptions['env']
   /** The number of process starts at which the plugin was loaded; -1 for none. */
   loadedInStart: number
 }
@@ -110,9 +113,17 @@ export function createPythonProcess(deps: PythonProcessDeps): PythonProcess {
     await generation.host.stop()
   }
 
+  function renew(): boolean {
+    if (isDeepStrictEqual(deps.launchOptionsOf(plugin).env, generation.env)) return false
+    void generation.host.stop()
+    generation = createGeneration(deps, onExit)
+    return true
+  }
+
   return {
     restartTasks,
     isRunning,
+    renew,
     async open() {
       try {
         await ensureLoaded(generation)
@@ -209,5 +220,5 @@ function createGeneration(deps: PythonProcessDeps, onExit: (exit: HostExit) => v
     onExit,
     limits: { loadTimeoutMs, memoryMb, ...deps.limits },
   })
-  return { host, loadedInStart: -1 }
+  return { host, env, loadedInStart: -1 }
 }

@@ -5,16 +5,17 @@
 import assert from 'node:assert/strict'
 import { suite, type TestContext, test } from 'node:test'
 import { sleep } from '../../../src/lib/timers.ts'
-import { timeout, withoutPython } from '../../hosts/support.ts'
-import { pythonPluginFiles, startPythonPlugins } from '../python-support.ts'
+import { python, timeout, withoutPython } from '../../hosts/support.ts'
+import { environment, type PythonSetup, pythonPluginFiles, startPythonPlugins } from '../python-support.ts'
 import { ada, adasTurn, answered, createTestMemory } from './support.ts'
 
 const options = { skip: withoutPython, timeout }
 
 /** The provider of a plugin `memory/notes`, in use. */
-async function startProvider(t: TestContext, text: string, timeoutMs = 30_000) {
+async function startProvider(t: TestContext, text: string, timeoutMs = 30_000, setup: PythonSetup = {}) {
   const under = createTestMemory({ now: Date.now, sleep, timeoutMs: () => timeoutMs })
   const plugins = await startPythonPlugins(t, {
+    ...setup,
     files: pythonPluginFiles('memory/notes', text),
     loading: { plugins: {}, memory: { provider: 'notes' } },
     services: { memory: under.memory },
@@ -140,6 +141,32 @@ def register(ctx):
     assert.equal(await memory.recall(adasTurn, 'what do I like?'), '')
     assert.equal(await memory.promptBlock(ada), 'still there')
     assert.equal(plugins.hosts[0]?.host.status().kills, 0)
+  })
+
+  test('becomes available when its key comes into the environment, without a restart of the gateway', async (t) => {
+    const values: Record<string, string> = { ...environment }
+    const { memory } = await startProvider(
+      t,
+      `import os
+class Notes:
+    name = "notes"
+    def is_available(self):
+        return os.environ.get("NOTES_KEY") == "k"
+    def initialize(self, session_id, **kwargs):
+        pass
+    def prefetch(self, query, **kwargs):
+        return "remembered"
+def register(ctx):
+    ctx.register_memory_provider(Notes())
+`,
+      30_000,
+      { launchOptionsOf: () => ({ env: { ...values }, command: python ?? 'python3' }) },
+    )
+    assert.equal(memory.activeProviderName(), undefined)
+    values['NOTES_KEY'] = 'k'
+    await memory.refresh()
+    assert.equal(memory.activeProviderName(), 'notes')
+    assert.match(await memory.recall(adasTurn, 'what do I like?'), /remembered/)
   })
 
   test('whose process was killed has its object again, for the same person and session', async (t) => {
