@@ -90,6 +90,21 @@ test('words are translated into quoted terms', () => {
   assert.deepEqual(parseRecallQuery('東京 50%_').texts, ['東京', '50%_'])
 })
 
+test('a beginning stands for the most frequent words of the index that begin so, in any case and with any accent', async (t) => {
+  const known = (beginning: string) => (beginning === 'wor' ? ['word', 'world'] : [])
+  assert.deepEqual(parseRecallQuery('wor* NOT deploy*', known).expressions, ['((("word" OR "world")) NOT ("deploy"*))'])
+  assert.deepEqual(parseRecallQuery('new-wor*', known).expressions, ['(("new-word" OR "new-world"))'])
+  const { begin, say, discover } = library(t)
+  for (const id of ['rare', 'often', 'also', 'other']) await begin(id)
+  await say('rare', Array.from({ length: 300 }, (_, at) => `wor${at}`).join(' '))
+  await say('often', 'a new World')
+  await say('also', 'the wörld')
+  await say('other', 'tulips')
+  const found = async (query: string) => (await discover(query)).map(({ session }) => session).sort()
+  for (const query of ['wor*', 'WÖR*']) assert.deepEqual(await found(query), ['also', 'often', 'rare'], query)
+  assert.deepEqual(await found('new wor*'), ['often'])
+})
+
 test('words of Chinese, Japanese, Korean and Thai are found inside of a text without spaces', async (t) => {
   const { begin, say, discover } = library(t)
   const texts = {

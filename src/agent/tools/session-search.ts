@@ -87,7 +87,7 @@ interface TextLimit {
 
 type Found<Kind extends RecallResult['kind']> = Extract<RecallResult, { kind: Kind }>
 
-function discoverResult(query: string, { results }: Found<'discover'>, { near, ends }: TextLimit) {
+function discoverResult(query: string, { results, isPartial }: Found<'discover'>, { near, ends }: TextLimit) {
   return {
     success: true,
     mode: 'discover',
@@ -108,6 +108,7 @@ function discoverResult(query: string, { results }: Found<'discover'>, { near, e
       messages_after: view.after,
     })),
     count: results.length,
+    ...(isPartial ? { partial: 'Not all messages were searched. Rarer words find more.' } : {}),
     ...(results.length === 0 ? { message: 'No matching conversation found.' } : {}),
   }
 }

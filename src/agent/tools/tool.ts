@@ -106,7 +106,12 @@ export type RecallRequest =
   | { readonly kind: 'read'; readonly session: string; readonly around: number | null; readonly window: number }
 
 export type RecallResult =
-  | { readonly kind: 'discover'; readonly results: readonly RecallHit[] }
+  | {
+      readonly kind: 'discover'
+      readonly results: readonly RecallHit[]
+      /** Not all messages were searched, because that takes too long. */
+      readonly isPartial: boolean
+    }
   | { readonly kind: 'browse'; readonly sessions: readonly RecalledSession[] }
   | {
       readonly kind: 'read'

@@ -23,15 +23,20 @@ interface Term {
 }
 
 /**
+ * The words of the index that begin so. The index itself would read all of them, which may be thousands, for each query.
+ */
+export type ExpandPrefix = (beginning: string) => readonly string[]
+
+/**
  * Words must all occur. `"…"` is a phrase, `OR` an alternative, `NOT` excludes the next word, `word*` is a beginning. Any
  * other sign is a part of a word.
  */
-export function parseRecallQuery(query: string): RecallQuery {
+export function parseRecallQuery(query: string, expand: ExpandPrefix = () => []): RecallQuery {
   const terms = splitTerms(query.slice(0, maxQueryChars).toWellFormed()).slice(0, maxTerms)
   const words = terms.filter((term) => term.isPhrase || !operators.has(term.text))
   if (words.some(({ text }) => unsplitScript.test(text)) || !words.some(({ text }) => letter.test(text)))
     return { expressions: [], texts: words.map(({ text }) => text).slice(0, maxTexts) }
-  return { expressions: expressionsOf(terms), texts: [] }
+  return { expressions: expressionsOf(terms, expand), texts: [] }
 }
 
 const operators: ReadonlySet<string> = new Set(['AND', 'OR', 'NOT'])
@@ -48,7 +53,7 @@ function splitTerms(query: string): Term[] {
 }
 
 /** All words of an alternative; and where there are several words, any of them. Empty if only excluded words are left. */
-function expressionsOf(terms: readonly Term[]): string[] {
+function expressionsOf(terms: readonly Term[], expand: ExpandPrefix): string[] {
   const alternatives: { readonly must: string[]; readonly not: string[] }[] = []
   let current: (typeof alternatives)[number] | undefined
   let isExcluded = false
@@ -61,7 +66,7 @@ function expressionsOf(terms: readonly Term[]): string[] {
         alternatives.push(current)
       }
       const words = isExcluded ? current.not : current.must
-      words.push(quote(term))
+      words.push(quote(term, expand))
     }
     isExcluded = operator === 'NOT'
   }
@@ -80,8 +85,17 @@ function without(expression: string, excluded: readonly string[]): string[] {
   return excluded.length === 0 ? [`(${expression})`] : [`((${expression}) NOT (${excluded.join(' OR ')}))`]
 }
 
-function quote({ text, isPhrase }: Term): string {
+function quote({ text, isPhrase }: Term, expand: ExpandPrefix): string {
   const isPrefix = !isPhrase && /[\p{L}\p{N}]\*$/u.test(text)
-  const word = isPrefix ? text.slice(0, -1) : text
-  return `"${word.replaceAll('"', '""')}"${isPrefix ? '*' : ''}`
+  if (!isPrefix) return inQuotes(text)
+  // Signs part words; only the last word is a beginning.
+  const [, before = '', last = ''] = /^(.*?)([\p{L}\p{N}\p{M}]+)$/u.exec(text.slice(0, -1)) ?? []
+  const words = expand(last)
+  return words.length === 0
+    ? `${inQuotes(before + last)}*`
+    : `(${words.map((word) => inQuotes(before + word)).join(' OR ')})`
+}
+
+function inQuotes(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`
 }

@@ -13,6 +13,11 @@ type Request = RecallThreadRequest
 
 /** Hits that are ranked: the newest ones that the person may see. */
 const maxRanked = 300
+/** After this time a search goes on with what it has found, ms. */
+const maxSearchMs = 120
+/** Words that a beginning stands for: the most frequent of the first ones. */
+const maxPrefixWords = 64
+const maxPrefixMs = 30
 
 /** Neither taken back nor of a failed turn, and no summary. What a compression has replaced counts. */
 const isHistory = 'm.superseded >= 0 and m.is_summary = 0'
@@ -30,21 +35,33 @@ const isVisible = `s.session_key in (select session_key from visible)`
 const withVisible = `with visible as materialized (${visibleKeys})`
 const hitColumns = 'm.id as id, m.session_id as session, m.role as role'
 
-const indexHits = (direction: 'asc' | 'desc') => `${withVisible},
-  hits as materialized (select ${hitColumns}, bm25(messages_fts) as score
-    from messages_fts cross join messages m on m.id = messages_fts.rowid cross join sessions s on s.id = m.session_id
-    where messages_fts match :match and ${isHistory} and ${roleMatches} and ${isVisible} and ${isOutOfView}
-    order by messages_fts.rowid ${direction} limit ${maxRanked})
-  select * from hits`
+/** The time is read for few rows only: most cost less than that. */
+const inTime = (id: string) => `((${id} & 31) <> 0 or within_time(${id}))`
+
+/** The rows of other people are left out before they are read. */
+const indexHits = (direction: 'asc' | 'desc') => `${withVisible} select ${hitColumns}
+    from messages_fts cross join messages m on m.id = messages_fts.rowid
+    where messages_fts match :match and ${inTime('messages_fts.rowid')}
+      and +messages_fts.rowid in (select v.id from sessions s cross join messages v on v.session_id = s.id where ${isVisible})
+      and ${isHistory} and ${roleMatches} and ${isOutOfView}
+    order by messages_fts.rowid ${direction} limit ${maxRanked}`
+
+/** With the plus sign, the index is read once instead of once for each row. */
+const selectScores = `select rowid as id, bm25(messages_fts) as score from messages_fts
+  where messages_fts match :match and rowid between cast(:first as integer) and cast(:last as integer)
+    and +rowid in (select value from json_each(:ids))`
+
+const selectWords = `select term, doc from temp.recall_words where term >= :from and term < :to`
 
 /** Without the cast, the number is bound as a real one, and all rows that match are read. */
 const selectSnippet = `select snippet(messages_fts, 0, '«', '»', '…', 24) as snippet from messages_fts
   where messages_fts match :match and rowid = cast(:id as integer)`
 
-const textHits = (conditions: string, score: string) => `${withVisible}
+const textHits = (conditions: string, score: string, direction: 'asc' | 'desc') => `${withVisible},
+  own as materialized (select s.id from sessions s where ${isVisible} order by s.updated_at ${direction})
   select ${hitColumns}, ${score} as score
-    from sessions s cross join messages m on m.session_id = s.id
-    where ${isVisible} and ${isHistory} and ${roleMatches} and (${conditions}) and ${isOutOfView}`
+    from own cross join messages m on m.session_id = own.id
+    where ${inTime('m.id')} and ${isHistory} and ${roleMatches} and (${conditions}) and ${isOutOfView}`
 
 const selectSession = `${withVisible}
   select s.id as session, s.title as title, s.platform as source, s.created_at as startedAt, s.updated_at as lastActive,
@@ -72,8 +89,7 @@ const rowsAfter = `select ${rowColumns} ${readable} and m.ord > :ord order by m.
 let db: DatabaseSync | undefined
 const statements = new Map<string, StatementSync>()
 
-/** Runs a statement with those of the values that it names. */
-function all(sql: string, values: Values): Record<string, unknown>[] {
+function prepared(sql: string): StatementSync {
   const known = statements.get(sql)
   const statement = known ?? db?.prepare(sql)
   if (statement === undefined) throw new Error('the database is not open')
@@ -81,7 +97,56 @@ function all(sql: string, values: Values): Record<string, unknown>[] {
     statement.setAllowUnknownNamedParameters(true)
     statements.set(sql, statement)
   }
-  return statement.all(values)
+  return statement
+}
+
+/** Runs a statement with those of the values that it names. */
+function all(sql: string, values: Values): Record<string, unknown>[] {
+  return prepared(sql).all(values)
+}
+
+class OutOfTime extends Error {}
+
+/** When the search that runs now ends, by `performance.now()`. */
+let deadline = 0
+
+function open(path: string): DatabaseSync {
+  const opened = new DatabaseSync(path, { readOnly: true, timeout: 1_000 })
+  opened.function('within_time', (_row) => {
+    if (performance.now() > deadline) throw new OutOfTime('the time of the search is over')
+    return 1
+  })
+  opened.exec("create virtual table temp.recall_words using fts5vocab('main', 'messages_fts', 'row')")
+  return opened
+}
+
+/** The rows that are found until the deadline. */
+function allInTime(sql: string, values: Values): { rows: Record<string, unknown>[]; isPartial: boolean } {
+  const rows: Record<string, unknown>[] = []
+  try {
+    for (const row of prepared(sql).iterate(values)) rows.push(row)
+    return { rows, isPartial: false }
+  } catch (error) {
+    // A statement that has failed fails again at its next use.
+    statements.delete(sql)
+    if (performance.now() <= deadline) throw error
+    return { rows, isPartial: true }
+  }
+}
+
+/** As the tokenizer of the index writes words: small letters without accents. */
+function wordsThatBegin(beginning: string): string[] {
+  const from = beginning.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+  const until = performance.now() + maxPrefixMs
+  const found: { term: string; documents: number }[] = []
+  for (const { term, doc } of prepared(selectWords).iterate({ from, to: `${from}\u{10ffff}` })) {
+    found.push({ term: String(term), documents: Number(doc) })
+    if (performance.now() > until) break
+  }
+  return found
+    .sort((a, b) => b.documents - a.documents)
+    .slice(0, maxPrefixWords)
+    .map(({ term }) => term)
 }
 
 function answer(request: Request): unknown {
@@ -106,7 +171,7 @@ interface Hit {
 }
 
 function discover(request: Extract<Request, { kind: 'discover' }>, values: Values) {
-  const found = findHits(request, { ...values, roles: request.roles })
+  const { hits: found, isPartial } = findHits(request, { ...values, roles: request.roles })
   const lines = new Map<string, Hit>()
   for (const hit of found) {
     const root = rootOf(hit.session)
@@ -121,30 +186,52 @@ function discover(request: Extract<Request, { kind: 'discover' }>, values: Value
       { ...session, root, role: hit.role, hit: hit.id, snippet: snippetOf(hit), view, ...bookends(hit.session, view) },
     ]
   })
-  return { kind: 'discover', results }
+  return { kind: 'discover', results, isPartial }
 }
 
 /** What was said is shown around a hit; output of tools only where it was searched. */
 const readableRoles = (roles: string) => (roles.includes('tool') ? 'user,assistant,tool' : 'user,assistant')
 
-function findHits({ query, sort }: Extract<Request, { kind: 'discover' }>, values: Values): readonly Hit[] {
-  const { expressions, texts } = parseRecallQuery(query)
+interface Found {
+  readonly hits: readonly Hit[]
+  /** The time was over before all messages were searched. */
+  readonly isPartial: boolean
+}
+
+function findHits({ query, sort }: Extract<Request, { kind: 'discover' }>, values: Values): Found {
+  deadline = performance.now() + maxSearchMs
+  const { expressions, texts } = parseRecallQuery(query, wordsThatBegin)
   const direction = sort === 'oldest' ? 'asc' : 'desc'
-  const order = sort === 'relevance' ? 'order by score, id desc' : `order by id ${direction}`
+  let isPartial = false
   for (const match of expressions) {
-    const hits = all(`${indexHits(direction)} ${order}`, { ...values, match })
-    if (hits.length > 0) return hits.map((row) => toHit(row, match))
+    const found = allInTime(indexHits(direction), { ...values, match })
+    isPartial = found.isPartial
+    const hits = found.rows.map((row) => toHit(row, match))
+    if (hits.length > 0) return { hits: sort === 'relevance' ? byScore(hits, match) : hits, isPartial }
   }
-  if (texts.length === 0) return []
+  if (texts.length === 0) return { hits: [], isPartial }
   const bound = Object.fromEntries(texts.map((text, at) => [`t${at}`, `%${text.replace(/[\\%_]/g, '\\$&')}%`]))
   const comparisons = texts.map((_, at) => `m.content like :t${at} escape '\\'`)
   const score = `-(${comparisons.map((one) => `(${one})`).join(' + ')})`
   for (const operator of texts.length === 1 ? [' and '] : [' and ', ' or ']) {
-    const sql = `${textHits(comparisons.join(operator), score)} ${order} limit ${maxRanked}`
-    const hits = all(sql, { ...values, ...bound })
-    if (hits.length > 0) return hits.map((row) => toHit(row))
+    const found = allInTime(textHits(comparisons.join(operator), score, direction), { ...values, ...bound })
+    isPartial = found.isPartial
+    const order = (row: Record<string, unknown>) => (sort === 'relevance' ? Number(row['score']) : 0)
+    const sign = sort === 'oldest' ? 1 : -1
+    const rows = found.rows.sort((a, b) => order(a) - order(b) || sign * (Number(a['id']) - Number(b['id'])))
+    if (rows.length > 0) return { hits: rows.slice(0, maxRanked).map((row) => toHit(row)), isPartial }
   }
-  return []
+  return { hits: [], isPartial }
+}
+
+/** The best first, and of equal ones the newest. */
+function byScore(hits: readonly Hit[], match: string): Hit[] {
+  const ids = hits.map(({ id }) => id)
+  const range = { first: Math.min(...ids), last: Math.max(...ids) }
+  const scored = all(selectScores, { match, ids: JSON.stringify(ids), ...range })
+  const scores = new Map(scored.map((row) => [Number(row['id']), Number(row['score'])]))
+  const scoreOf = ({ id }: Hit) => scores.get(id) ?? 0
+  return hits.toSorted((a, b) => scoreOf(a) - scoreOf(b) || b.id - a.id)
 }
 
 function toHit(row: Record<string, unknown>, match?: string): Hit {
@@ -250,7 +337,7 @@ function ownerOf(message: number, wanted: string): string | undefined {
 
 parentPort?.on('message', ({ database, request }: { database: string; request: Request }) => {
   try {
-    db ??= new DatabaseSync(database, { readOnly: true, timeout: 1_000 })
+    db ??= open(database)
     parentPort?.postMessage({ answer: answer(request) })
   } catch (error) {
     parentPort?.postMessage({ problem: error instanceof Error ? error.message : String(error) })

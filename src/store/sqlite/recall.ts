@@ -60,6 +60,8 @@ const windowShape = z.object({ rows: z.array(rowShape), before: z.number(), afte
 const answerShape = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('discover'),
+    /** Not all messages were searched, because that takes too long. */
+    isPartial: z.boolean(),
     results: z.array(
       sessionShape.extend({
         /** The session with which the conversation began that goes on in this one. */

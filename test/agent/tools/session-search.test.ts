@@ -59,7 +59,10 @@ test('name, description and schema take at most 380 bytes of every request', () 
 })
 
 test('a hit has the shape of Hermes: its session, the ends of it, and the messages around the match', async () => {
-  const { found, asked } = await search({ query: 'tulips' }, { kind: 'discover', results: [hit('text')] })
+  const { found, asked } = await search(
+    { query: 'tulips' },
+    { kind: 'discover', results: [hit('text')], isPartial: false },
+  )
   assert.deepEqual(asked, { kind: 'discover', query: 'tulips', roles: 'user,assistant', sort: 'relevance', limit: 3 })
   const { results, ...rest } = found
   assert.deepEqual({ ...rest, origin: '' }, { success: true, mode: 'discover', origin: '', query: 'tulips', count: 1 })
@@ -92,18 +95,19 @@ test('a hit has the shape of Hermes: its session, the ends of it, and the messag
 test('the result is bounded and stays valid JSON, however long the messages are', async () => {
   for (const size of [200, 2_000, 8_000]) {
     const results = Array.from({ length: 10 }, () => hit('"\n'.repeat(size / 2)))
-    const { found } = await search({ query: 'x', limit: 99 }, { kind: 'discover', results })
+    const { found } = await search({ query: 'x', limit: 99 }, { kind: 'discover', results, isPartial: false })
     assert.ok(JSON.stringify(found).length <= 24_000, `${size}: ${JSON.stringify(found).length}`)
     assert.ok(Array.isArray(found['results']) && found['results'].length === 10)
   }
 })
 
 test('numbers and roles are limited to what makes sense', async () => {
-  const none: RecallResult = { kind: 'discover', results: [] }
+  const none: RecallResult = { kind: 'discover', results: [], isPartial: true }
   const wanted = { query: 'x', limit: 1_000, role_filter: 'TOOL, system', sort: 'oldest' }
   const { found, asked } = await search(wanted, none)
   assert.deepEqual(asked, { kind: 'discover', query: 'x', roles: 'tool', sort: 'oldest', limit: 10 })
   assert.equal(found['count'], 0)
+  assert.equal(typeof found['partial'], 'string', 'the model learns that not all was searched')
   const { asked: listed } = await search({ limit: -3 }, { kind: 'browse', sessions: [session] })
   assert.deepEqual(listed, { kind: 'browse', limit: 1 })
   const absent = await search({ session_id: 's', around_message_id: 7, window: 99 }, { kind: 'absent' })
