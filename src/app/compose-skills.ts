@@ -59,7 +59,7 @@ export function composeSkills(
 
   return {
     load,
-    async index({ toolNames }) {
+    async index({ toolNames, tools }) {
       try {
         const [skills, { availableToolsets }] = await Promise.all([
           load(),
@@ -67,7 +67,7 @@ export function composeSkills(
         ])
         return await skills.indexFor({
           toolNames: new Set(toolNames),
-          toolsets: availableToolsets(toolNames),
+          toolsets: availableToolsets(await tools(), settings().custom_toolsets),
           system: process.platform,
         })
       } catch (error) {

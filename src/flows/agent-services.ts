@@ -14,6 +14,7 @@ import type { Provider } from '../agent/models/provider.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
 import type { ChatMessages, ToolContext } from '../agent/tools/tool.ts'
+import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import type { Authority } from '../message/authority.ts'
 import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
@@ -74,6 +75,8 @@ export interface AgentServices extends AgentModels {
    * of the person who caused the turn may use it.
    */
   tools(turn: ToolTurn): Promise<AgentTools>
+  /** The toolset of each of these tools, as the tool says. */
+  withToolsets(names: readonly string[]): Promise<readonly SelectableTool[]>
   /** The names of the tools that the session is offered, before the role of a person takes any away. */
   sessionToolNames(turn: ToolTurn): Promise<readonly string[]>
   /** The provider as the requests of this turn are sent: with text that is stored nowhere, if some is configured. */
@@ -206,6 +209,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
         list,
         filtersSchemas: event === undefined || !isShared(event.source),
       })
+    },
+    async withToolsets(names) {
+      const { resolve } = await agentTools.get()
+      return names.map((name) => ({ name, toolset: resolve(name)?.toolset ?? '' }))
     },
     async sessionToolNames(turn) {
       const { all } = await openSessionTools(turn)

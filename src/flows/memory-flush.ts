@@ -52,6 +52,7 @@ export async function flushTurnMemory(
       isShared: false,
       isBackground: false,
       toolNames: [],
+      tools: async () => [],
     }),
     access: ownMemory.accessOf(turn),
     contextLength,

@@ -4,6 +4,7 @@
 
 import type { AgentConfig } from '../agent/config.ts'
 import { buildPromptLayers, joinLayers, type PromptLayer } from '../agent/system-prompt.ts'
+import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import { readTextIfExists } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
@@ -31,6 +32,8 @@ export interface PromptFacts {
   readonly isBackground: boolean
   /** The tools that the session is offered. */
   readonly toolNames: readonly string[]
+  /** The same tools with the toolsets to which they belong. */
+  tools(): Promise<readonly SelectableTool[]>
 }
 
 export interface SessionPromptDeps {
@@ -81,7 +84,16 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
   const toolNames = (await agentServices.tools(turn)).schemas().map(({ name }) => name)
   const isShared = accountDirectory.isShared(source)
   const isBackground = task !== undefined
-  const facts = { sessionId, platform, userId, authority, isShared, isBackground, toolNames }
+  const facts = {
+    sessionId,
+    platform,
+    userId,
+    authority,
+    isShared,
+    isBackground,
+    toolNames,
+    tools: () => agentServices.withToolsets(toolNames),
+  }
   const [ownMemory, providerMemory, skills, pluginSections] = await Promise.all([
     knowledge.memory(facts),
     // A background task has no user whom a provider could know.

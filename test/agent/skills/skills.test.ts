@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { availableToolsets } from '../../../src/agent/skills/available-toolsets.ts'
 import { formatSkillIndex } from '../../../src/agent/skills/index-layer.ts'
 import { parseInvocation } from '../../../src/agent/skills/invocation.ts'
 import type { SkillChange } from '../../../src/agent/skills/manage-skill.ts'
@@ -101,6 +102,19 @@ test('the index shows a skill where its system and its tools fit', async (t) => 
   const toolNames = new Set(['skill_view', 'web_search'])
   assert.deepEqual(await shown({ toolNames, toolsets: new Set(['web', 'browser']) }), ['always', 'browser', 'web'])
   assert.equal(await skills.indexFor({ ...facts, toolNames: new Set() }), '')
+})
+
+test('the conditions of skills know toolsets of plugins and of the operator, as far as the session has their tools', () => {
+  const custom = { research: ['web', 'notes'], unused: ['browser'] }
+  const offered = [
+    { name: 'terminal', toolset: 'terminal' },
+    { name: 'notes_find', toolset: 'notes' },
+  ]
+  const known = availableToolsets(offered, custom)
+  assert.deepEqual(
+    ['terminal', 'notes', 'research', 'unused', 'browser', 'web'].filter((name) => known.has(name)),
+    ['terminal', 'notes', 'research'],
+  )
 })
 
 test('without skills the index is empty, and with very many it stays within its limit', () => {
