@@ -7,6 +7,7 @@ import type { AgentConfig } from '../agent/config.ts'
 import { installCliShim } from '../agent/environments/cli-shim.ts'
 import { detectSandbox, proxyPort } from '../agent/sandbox/detect-sandbox.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
+import type { Skills } from '../agent/skills/skills.ts'
 import type { Environment } from '../config/environment.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
@@ -19,6 +20,8 @@ export interface OpenSandboxDeps {
   cwd(): string
   /** Opens the proxy for listed hosts. Its socket lies in this directory. */
   openProxy(directory: string): Promise<unknown>
+  /** Absent where there are none. */
+  skills?(): Promise<Pick<Skills, 'folders'>>
   readonly log: Logger
 }
 
@@ -51,6 +54,7 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
     cwd,
     // Skills contain scripts for commands.
     read: [...terminal.sandbox_read, home.skills],
+    skills: (await deps.skills?.())?.folders() ?? [],
     write: terminal.sandbox_write,
     searchPath: values['PATH'] ?? '',
     sharesNetwork: terminal.sandbox_network === 'on' || terminal.sandbox_network === true,

@@ -4,17 +4,23 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { sandboxSkip } from '../agent/sandbox/victim.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
+import { tempHome } from '../kit/temp-home.ts'
 import { conversation, terminalCall } from './support.ts'
 
 const skip = await sandboxSkip()
 /** No machine has both kinds. */
 const missingKind = process.platform === 'darwin' ? 'bwrap' : 'seatbelt'
 
-test('a command works in the workspace, and its hermes does not speak for the owner', { skip }, async (t) => {
+test('a command works in the workspace, runs scripts of skills, and its hermes does not speak for the owner', {
+  skip,
+}, async (t) => {
+  const skills = tempHome(t)
+  mkdirSync(join(skills, 'tea', 'scripts'), { recursive: true })
+  writeFileSync(join(skills, 'tea', 'scripts', 'boil.sh'), 'echo boiled $((50 + 50))')
   const gateway = await startTestGateway(t, {
-    config: { terminal: { sandbox: 'auto' } },
+    config: { terminal: { sandbox: 'auto' }, skills: { external_dirs: [skills] } },
     replies: [
-      terminalCall('echo milk > list; hermes cron list; hermes config show; echo $?'),
+      terminalCall(`echo milk > list; hermes cron list; sh ${skills}/tea/scripts/boil.sh; hermes config show; echo $?`),
       { toolCalls: [{ name: 'read_file', arguments: { path: '../config.yaml' } }] },
       { text: 'done' },
     ],
@@ -22,7 +28,7 @@ test('a command works in the workspace, and its hermes does not speak for the ow
   await gateway.say('make a list')
   await gateway.waitForReply('done')
   const lines = conversation(gateway.model.requests[2]).join('\n')
-  assert.match(lines, /no schedules/)
+  assert.match(lines, /no schedules[\s\S]*boiled 100/)
   assert.equal(readFileSync(join(gateway.home.workspace, 'list'), 'utf8'), 'milk\n')
   assert.match(lines, /hermes config show is not available[\s\S]*77/)
   assert.doesNotMatch(lines, /gateway\.token|state\.db/)

@@ -27,6 +27,7 @@ export function landlockCommand(
 ): readonly string[] {
   const rules = [
     ...allowAround('/', view, 'readOnly'),
+    ...view.readOnly.filter(isInHidden(view)).flatMap((path) => allowAround(path, view, 'readOnly')),
     ...view.writable.flatMap((path) => allowAround(path, view, 'writable')),
     ...(view.privateTmp === undefined ? [] : [ruleFor(view.privateTmp, 'writable')]),
     ...devices.map((path) => ruleFor(path, 'writable')),
@@ -38,6 +39,12 @@ export function landlockCommand(
     ...argv,
   ]
 }
+
+/** Readable all the same, such as skills in the home of the gateway. */
+const isInHidden =
+  ({ hidden }: SandboxView) =>
+  (path: string): boolean =>
+    hidden.some((entry) => isWithin(path, entry))
 
 /** Rules for the path without what the view denies below it. */
 function allowAround(

@@ -18,6 +18,8 @@ export interface ViewOptions {
   readonly cwd: string
   /** `terminal.sandbox_read`; `~` is the home directory of the user. */
   readonly read: readonly string[]
+  /** Folders of skills, absolute: readable, and never writable. What is hidden itself, or in them, stays hidden. */
+  readonly skills?: readonly string[]
   /** `terminal.sandbox_write`. */
   readonly write: readonly string[]
   /** The PATH of the gateway: its directories are not writable. */
@@ -66,6 +68,10 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
   const read = options.read.map(expand).filter(isAllowed).map(realPath)
   const write = options.write.map(expand).filter(isAllowed).map(realPath)
   const listed = new Set([...read, ...write])
+  // A plugin is hidden, except for its skills.
+  const skills = (options.skills ?? [])
+    .map(realPath)
+    .filter((path) => exists(path) && (isAllowed(path) || exists(join(path, 'SKILL.md'))))
   // The other profiles are below the root home.
   const gatewayHomes = [home, locateProfile(home).rootHome, join(userHome, '.hermes')]
   const hidden = [
@@ -89,6 +95,7 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
     )
     .concat(
       options.binDirectory ?? [],
+      skills,
       // What is missing would become an empty directory.
       read.filter((path) => exists(path) || !writable.some((root) => isWithin(path, root))),
       privateTmp === undefined ? [] : [userHome, programDirectory].filter(isTemporary),

@@ -113,7 +113,7 @@ async function readPluginSkill(
   readKnown: (directory: string) => Promise<SkillHead | undefined>,
   problems: SkillProblem[],
 ): Promise<Skill[]> {
-  const folder = basename(path) === skillFile ? join(path, '..') : path
+  const folder = folderOf({ path })
   const directory = await realpath(folder).catch(() => folder)
   const head = await readKnown(directory)
   if (head === undefined) {
@@ -123,6 +123,10 @@ async function readPluginSkill(
   }
   const shown = description === '' ? head.description : description
   return [{ ...head, name, description: shown, category: '', origin: 'plugin', directory }]
+}
+
+export function folderOf({ path }: Pick<PluginSkill, 'path'>): string {
+  return basename(path) === skillFile ? join(path, '..') : path
 }
 
 function problemOf(path: string, code: SkillProblem['code'], message: string, isLeftOut = true): SkillProblem {

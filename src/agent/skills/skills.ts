@@ -7,7 +7,7 @@ import { asRecord } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
 import { createWarnOnce } from '../../lib/warn-once.ts'
 import type { Role } from '../../message/authority.ts'
-import { createSkillCatalog, type PluginSkill } from './catalog.ts'
+import { createSkillCatalog, folderOf, type PluginSkill } from './catalog.ts'
 import { changeApproval } from './change-approval.ts'
 import type { skillsConfig } from './config.ts'
 import { fitsSystem, formatSkillIndex, isApplicable, type SkillFacts } from './index-layer.ts'
@@ -39,6 +39,8 @@ export interface SkillsDeps extends SkillVariablesDeps {
 export interface Skills {
   /** Looks at the files. Without those that are disabled. */
   list(): Promise<SkillListing>
+  /** Where skills are, apart from those of the home. Commands may read these folders. */
+  folders(): readonly string[]
   /** As typed by people or by the model. */
   find(name: string): Promise<Skill | undefined>
   /** The layer of a new session; '' for none. */
@@ -64,13 +66,11 @@ export function createSkills(deps: SkillsDeps): Skills {
   const { settings, log } = deps
   const warnOnce = createWarnOnce(log)
   const variables = createSkillVariables(deps)
+  const externalFolders = () => settings().skills.external_dirs.map((path) => externalPath(deps, path))
   const catalog = createSkillCatalog({
     roots: () => [
       { path: deps.root, origin: 'home' },
-      ...settings().skills.external_dirs.map((path) => ({
-        path: externalPath(deps, path),
-        origin: 'external' as const,
-      })),
+      ...externalFolders().map((path) => ({ path, origin: 'external' as const })),
       { path: deps.bundled, origin: 'bundled' },
     ],
     pluginSkills: deps.pluginSkills,
@@ -102,6 +102,7 @@ export function createSkills(deps: SkillsDeps): Skills {
   const write = createSkillWriter({ root: deps.root, find, lock: deps.lock, failpoint: deps.failpoint })
   return {
     list,
+    folders: () => [...externalFolders(), deps.bundled, ...deps.pluginSkills().map(folderOf)],
     find,
     indexFor: async (facts) => formatSkillIndex((await list()).skills, facts),
     applicable: async (facts) => (await list()).skills.filter((skill) => isApplicable(skill, facts)),

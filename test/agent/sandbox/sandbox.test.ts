@@ -17,7 +17,7 @@ describe('the view of the sandbox', () => {
   const viewOf = (
     victim: { home: string; userHome: string },
     cwd: string,
-    more: { read?: string[]; write?: string[] },
+    more: { read?: string[]; write?: string[]; skills?: string[] },
   ) => computeSandboxView({ ...victim, cwd, read: [], write: [], searchPath, privateTmp: undefined, ...more })
 
   test('the home of the gateway and private directories are hidden, also inside the working directory', async () => {
@@ -54,6 +54,24 @@ describe('the view of the sandbox', () => {
     assert.equal(accessOf(view, join(userHome, '.ssh/id_ed25519')), 'hidden')
     assert.equal(accessOf(view, join(userHome, '.config/gh/hosts.yml')), 'readOnly')
     assert.equal(accessOf(view, '/srv/data/a'), 'writable')
+  })
+
+  test('the folders of skills are readable, and nothing else with them', async () => {
+    await using victim = await createVictim({ setting: 'seatbelt' })
+    const { home, userHome, cwd } = victim
+    const [external, ofPlugin] = [join(userHome, '.claude', 'skills'), join(home, 'plugins', 'mine', 'wiki')]
+    const folders = [external, ofPlugin, join(home, 'plugins'), join(userHome, '.ssh'), userHome, home]
+    for (const folder of [external, ofPlugin, join(cwd, 'skills')]) mkdirSync(folder, { recursive: true })
+    writeFileSync(join(ofPlugin, 'SKILL.md'), '')
+    const view = viewOf(victim, cwd, { skills: [...folders, join(cwd, 'skills')] })
+    for (const path of [join(external, 'a/x.sh'), join(ofPlugin, 'x.sh'), join(cwd, 'skills/x.sh')])
+      assert.equal(accessOf(view, path), 'readOnly', path)
+    for (const path of ['.ssh/id_ed25519', '.claude/credentials'].map((name) => join(userHome, name)))
+      assert.equal(accessOf(view, path), 'hidden', path)
+    for (const path of [join(home, '.env'), join(ofPlugin, '../index.ts')])
+      assert.equal(accessOf(view, path), 'hidden', path)
+    const rules = landlockCommand(view, 'setpriv', ['true'], { cwd }).join(' ')
+    for (const folder of [external, ofPlugin]) assert.ok(rules.includes(`:${folder} `), folder)
   })
 
   test('the homes of the other profiles are hidden from a profile, and what it uses itself is not', async () => {
