@@ -359,14 +359,14 @@ function composeAgentServices(
   })
 }
 
-interface CompressionParts extends Pick<AgentServices, 'model' | 'renameSession'> {
+interface CompressionParts extends Pick<AgentServices, 'model' | 'tools' | 'renameSession'> {
   readonly ownMemory: () => Promise<OwnMemory>
 }
 
 function composeCompression(
   context: AppContext,
   core: Core,
-  { ownMemory, model, renameSession }: CompressionParts,
+  { ownMemory, model, tools, renameSession }: CompressionParts,
 ): SessionCompression {
   const { settings, accountDirectory, store, clock, random, log, failpoint } = context
   const { middleware, memory } = core.pluginRegistries
@@ -386,8 +386,8 @@ function composeCompression(
     },
     async flushMemory(turn, messages, signal) {
       const { flushTurnMemory } = await import('../flows/memory-flush.ts')
-      const deps = { ...calls, ownMemory: await ownMemory(), model, isShared: accountDirectory.isShared }
-      await flushTurnMemory(deps, turn, messages, signal)
+      const deps = { ...calls, ownMemory: await ownMemory(), model, tools, isShared: accountDirectory.isShared }
+      return await flushTurnMemory(deps, turn, messages, signal)
     },
   })
 }

@@ -21,13 +21,14 @@ import type { Engine } from '../engine/engine.ts'
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
 import { brand, sessionIdAt } from '../lib/ids.ts'
 import { beginningOf } from '../lib/redact.ts'
-import { withTimeout } from '../lib/timers.ts'
+import { linkAbortSignal, raceAbort } from '../lib/timers.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { SessionId } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import { type ChatMessage, noUsage } from '../message/transcript.ts'
+import { type ChatMessage, noUsage, type Usage } from '../message/transcript.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { rotateSession } from '../sessions/session-rotation.ts'
+import { addSessionUsage } from '../sessions/session-state.ts'
 import type { TranscriptEntry } from '../sessions/transcript.ts'
 import { applyCompression, type CompressionEdits } from '../sessions/transcript-compression.ts'
 import type { Store } from '../store/store.ts'
@@ -48,9 +49,9 @@ export interface SessionCompressionDeps extends Omit<CompletionDeps, 'retry'> {
   readonly memory: Pick<PluginMemory, 'beforeCompression'>
   /**
    * Saves to memory what these messages would otherwise lose, before a summary replaces them. It is given a few seconds; a
-   * failure is logged and changes nothing.
+   * failure is logged and changes nothing. Resolves with the tokens that it used.
    */
-  flushMemory?(turn: Turn, messages: readonly ChatMessage[], signal: AbortSignal): Promise<void>
+  flushMemory?(turn: Turn, messages: readonly ChatMessage[], signal: AbortSignal): Promise<Usage>
 }
 
 export interface CompressionRequest {
@@ -260,7 +261,7 @@ const maxFlushMs = 10_000
 
 /** The memories save what they want first. Background tasks are not part of any user's memory. */
 async function prepareMemory(
-  { memory, flushMemory, log }: CompressSessionDeps,
+  deps: CompressSessionDeps,
   turn: Turn,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
@@ -268,13 +269,8 @@ async function prepareMemory(
   const { sessionId, sessionKey, authority, event } = turn
   if (event.task !== undefined) return ''
   const { platform, chatType, userId = '' } = event.source
-  if (flushMemory !== undefined) {
-    const flushed = flushMemory(turn, messages, signal).catch((error: unknown) => {
-      log.warn({ event: 'session.memory_flush_failed', session: turn.sessionKey, err: error }, 'memory was not saved')
-    })
-    await withTimeout(flushed, maxFlushMs, signal)
-  }
-  return await memory.beforeCompression(toOpenAiHistory(messages), {
+  await flushInTime(deps, turn, messages, signal)
+  return await deps.memory.beforeCompression(toOpenAiHistory(messages), {
     sessionId,
     sessionKey,
     platform,
@@ -282,6 +278,29 @@ async function prepareMemory(
     userId,
     role: authority.role,
   })
+}
+
+/** What takes too long is ended, so that it writes nothing when the turn goes on. Rejects with the reason of the signal only. */
+async function flushInTime(
+  { flushMemory, store, log, clock }: CompressSessionDeps,
+  turn: Turn,
+  messages: readonly ChatMessage[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (flushMemory === undefined) return
+  const own = linkAbortSignal(signal)
+  const timer = setTimeout(() => own.abort(new Error(`it took longer than ${maxFlushMs / 1_000} s`)), maxFlushMs)
+  try {
+    const { inputTokens, outputTokens } = await raceAbort(flushMemory(turn, messages, own.signal), own.signal)
+    if (inputTokens + outputTokens > 0)
+      await store.run(() => addSessionUsage(turn.sessionId, inputTokens, outputTokens, clock()))
+  } catch (error) {
+    signal.throwIfAborted()
+    log.warn({ event: 'session.memory_flush_failed', session: turn.sessionKey, err: error }, 'memory was not saved')
+  } finally {
+    clearTimeout(timer)
+    own.release()
+  }
 }
 
 /** The reply to `/compress`. */

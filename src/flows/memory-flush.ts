@@ -5,7 +5,7 @@
 import type { AgentConfig } from '../agent/config.ts'
 import { flushMemory } from '../agent/memory/flush.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'
-import type { ChatMessage } from '../message/transcript.ts'
+import { type ChatMessage, noUsage, type Usage } from '../message/transcript.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import type { AgentServices } from './agent-services.ts'
 import type { OwnMemory } from './own-memory.ts'
@@ -15,6 +15,7 @@ export interface MemoryFlushDeps extends Omit<CompletionDeps, 'retry'> {
   readonly settings: () => AgentConfig
   readonly ownMemory: OwnMemory
   readonly model: AgentServices['model']
+  readonly tools: AgentServices['tools']
   readonly turnInfoOf: TurnInfoFactory
   readonly isShared: AccountDirectory['isShared']
 }
@@ -24,22 +25,26 @@ const retry = { windowMs: 2_000, maxRetries: 1 }
 
 /**
  * Does nothing in a group, where another person could have it saved what is then said to come from the owner, and where each
- * change needs a question. Rejects with what the model call rejects.
+ * change needs a question, nor where the turn has no tool `memory`. Resolves with the tokens of the model call. Rejects with
+ * what the model call rejects.
  */
 export async function flushTurnMemory(
   deps: MemoryFlushDeps,
   turn: Turn,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Usage> {
   const { ownMemory, middleware, clock, failpoint, log, random, pause } = deps
   const { memory, auxiliary, context_length: contextLength } = deps.settings()
   const { sessionId, authority, event } = turn
   const userMessages = messages.filter(({ role }) => role === 'user').length
   const isPrivate = authority.chatType === 'dm' && !deps.isShared(event.source) && event.task === undefined
-  if (!isPrivate || authority.role === 'guest' || memory.write_approval) return
-  if (!memory.memory_enabled && !memory.user_profile_enabled) return
-  if (memory.flush_min_turns === 0 || userMessages < memory.flush_min_turns) return
+  if (!isPrivate || authority.role === 'guest' || memory.write_approval) return noUsage
+  if (!memory.memory_enabled && !memory.user_profile_enabled) return noUsage
+  if (memory.flush_min_turns === 0 || userMessages < memory.flush_min_turns) return noUsage
+  const tools = await deps.tools(turn)
+  if (tools.schemas().every(({ name }) => name !== 'memory')) return noUsage
+  let usage = noUsage
   const chosen = await deps.model()
   const model = auxiliary.compression.model || chosen.model
   await flushMemory({
@@ -55,9 +60,10 @@ export async function flushTurnMemory(
       tools: async () => [],
     }),
     access: ownMemory.accessOf(turn),
+    mayRun: (call) => tools.prepare(call).kind === 'ready',
     contextLength,
-    complete: (input) =>
-      complete(
+    async complete(input) {
+      const output = await complete(
         { middleware, clock, failpoint, log, random, pause, retry: () => retry },
         {
           provider: chosen.provider,
@@ -65,8 +71,12 @@ export async function flushTurnMemory(
           turn: deps.turnInfoOf(turn, { provider: chosen.provider, model }),
           signal,
         },
-      ),
+      )
+      usage = output.usage
+      return output
+    },
     signal,
     log,
   })
+  return usage
 }

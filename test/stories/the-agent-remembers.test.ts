@@ -166,11 +166,16 @@ test('a memory file that is damaged or looks like an attack is reported, and con
     )
 })
 
-test('before a summary replaces messages of an owner, the model may save facts from them', async (t) => {
+test('before a summary replaces messages, the model may save facts from them for who has the tool memory', async (t) => {
   const filler = 'and more words of it '.repeat(40)
   const gateway = await startTestGateway(t, {
     config: {
-      roles: { owners: ['fake:user'], guests: ['fake:gus'] },
+      roles: {
+        owners: ['fake:user'],
+        members: ['fake:mia'],
+        guests: ['fake:gus'],
+        member: { tools: ['*', '-memory'] },
+      },
       context_length: 4_150,
       compression: { protect_last_n: 1, target_ratio: 0.4 },
       memory: { flush_min_turns: 2 },
@@ -190,10 +195,11 @@ test('before a summary replaces messages of an owner, the model may save facts f
   }
   const asked = () => gateway.model.requests.filter(({ lastUserText }) => lastUserText.startsWith('Nothing is saved'))
   await talk('gus', 'gus-dm')
+  await talk('mia', 'mia-dm')
   assert.equal(asked().length, 0)
   await talk('user', 'user-dm')
   const [request] = asked()
   assert.deepEqual(request === undefined ? [] : toolNames(request), ['memory'])
   assert.equal(textOf(gateway.home, 'USER.md'), 'Ada grows roses.')
-  assert.equal(gateway.model.requests.filter(({ lastUserText }) => lastUserText.includes('Write the record')).length, 2)
+  assert.equal(gateway.model.requests.filter(({ lastUserText }) => lastUserText.includes('Write the record')).length, 3)
 })

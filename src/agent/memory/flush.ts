@@ -2,7 +2,7 @@
  * Lets the model save facts from messages before a summary replaces them (contract §4.3: "Memory flushed first").
  */
 import type { Logger } from '../../lib/log.ts'
-import type { ChatMessage } from '../../message/transcript.ts'
+import type { ChatMessage, ToolCall } from '../../message/transcript.ts'
 import { charsPerToken } from '../compression/context-size.ts'
 import { serializeMessages } from '../compression/summary-prompt.ts'
 import type { ModelOutput, RequestInput } from '../models/provider.ts'
@@ -16,6 +16,8 @@ export interface MemoryFlush {
   /** The memory as it is in prompts; '' for none. */
   readonly blocks: string
   readonly access: MemoryAccess
+  /** Whether the turn may make this call of the tool. */
+  mayRun(call: ToolCall): boolean
   /** The context length of the model in tokens. */
   readonly contextLength: number
   /** One call of the model. */
@@ -32,7 +34,7 @@ const maxCalls = 10
 
 /** One call of the model, whose calls of the tool are carried out. Rejects with what `complete` rejects, or the signal's reason. */
 export async function flushMemory(flush: MemoryFlush): Promise<void> {
-  const { messages, blocks, access, contextLength, complete, signal, log } = flush
+  const { messages, blocks, access, mayRun, contextLength, complete, signal, log } = flush
   const lines = serializeMessages(messages, Math.max(2_000, contextLength * charsPerToken * 0.6))
   const content = [
     blocks === '' ? 'Nothing is saved yet.' : `What is saved:\n\n${blocks}`,
@@ -44,7 +46,7 @@ export async function flushMemory(flush: MemoryFlush): Promise<void> {
     const decoded = decodeArguments(call.name, call.arguments)
     const parsed = memoryArguments.safeParse(decoded.ok ? decoded.value : undefined)
     const request = call.name === 'memory' && parsed.success ? memoryRequestOf(parsed.data) : undefined
-    if (request === undefined) continue
+    if (request === undefined || !mayRun(call)) continue
     const answer = await access.write(request, { isApproved: false, signal })
     const outcome = answer.ok ? { saved: answer.changed } : { saved: false, code: answer.failure.code }
     log.info(

@@ -23,6 +23,7 @@ test('the model sees the messages as data beside what is saved, and its calls ch
     messages,
     blocks: 'MEMORY: likes tea',
     access: memory.access,
+    mayRun: () => true,
     contextLength: 10_000,
     async complete(input) {
       requests.push(input)
@@ -50,6 +51,21 @@ test('the model sees the messages as data beside what is saved, and its calls ch
   assert.deepEqual([memory.text('USER.md'), memory.text()], ['Ada', 'has a printer'])
 })
 
+test('a call that the turn may not make changes nothing', async () => {
+  await flushMemory({
+    messages,
+    blocks: '',
+    access: { needsApproval: () => false, write: () => assert.fail('nothing may be written') },
+    mayRun: () => false,
+    contextLength: 10_000,
+    complete: async () => ({
+      toolCalls: [{ id: 'a', name: 'memory', arguments: JSON.stringify({ action: 'add', content: 'Ada' }) }],
+    }),
+    signal: new AbortController().signal,
+    log: silentLog,
+  })
+})
+
 test('a failing call of the model changes nothing', async () => {
   const access: MemoryAccess = {
     needsApproval: () => false,
@@ -59,6 +75,7 @@ test('a failing call of the model changes nothing', async () => {
     messages,
     blocks: '',
     access,
+    mayRun: () => true,
     contextLength: 10_000,
     complete: () => Promise.reject(new Error('no model')),
     signal: new AbortController().signal,
