@@ -37,12 +37,11 @@ export interface DelegatedTurns {
 export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
   const { store, agentServices, log } = deps
   return {
-    work(turn, { subagent: _subagent, ...info }) {
-      const { sessionId, sessionKey, turnId, source, outputSchema } = delegationIn(turn)
-      const { platform } = source
-      const parent = { ...info, sessionId, sessionKey, turnId, taskId: sessionId, platform, parentSessionId: '' }
+    work(turn, info) {
+      const delegation = delegationIn(turn)
+      const { outputSchema } = delegation
       const id = turn.event.task?.id ?? ''
-      return { id, parent, ...(outputSchema === undefined ? {} : { outputSchema }) }
+      return { id, parent: parentOf(info, delegation), ...(outputSchema === undefined ? {} : { outputSchema }) }
     },
     async model(turn) {
       const chosen = (await agentServices.subagentModel()) ?? (await agentServices.model())
@@ -84,6 +83,16 @@ export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
       prepared.committed()
     },
   }
+}
+
+/** The turn that has started a sub-agent, as plugins know it. */
+export function parentOf(
+  { subagent: _subagent, rootTurnId: _root, ...info }: TurnInfo,
+  { sessionId, sessionKey, turnId, source }: BackgroundDelegation,
+): TurnInfo {
+  const { platform, chatType, userId: senderId = '' } = source
+  const place = { platform, route: `${platform}_${chatType}`, senderId }
+  return { ...info, ...place, sessionId, sessionKey, turnId, taskId: sessionId, parentSessionId: '' }
 }
 
 function delegationIn({ event }: Turn): BackgroundDelegation {

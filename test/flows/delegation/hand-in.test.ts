@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { parentOf } from '../../../src/flows/delegation/delegated-turns.ts'
 import { type HandInDeps, outcomeOf, prepareHandIn } from '../../../src/flows/delegation/hand-in.ts'
 import type { TurnRunResult } from '../../../src/flows/turn/output.ts'
 import { listOpenTurnEvents } from '../../../src/inbox/queries.ts'
@@ -10,6 +11,7 @@ import { parseStoredEvent } from '../../../src/inbox/stored-event.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { type BackgroundDelegation, formatUserText } from '../../../src/message/event.ts'
 import { noUsage } from '../../../src/message/transcript.ts'
+import { turnInfo } from '../../agent/run-test-agent.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
 import { openStore } from '../../kit/open-store.ts'
 
@@ -51,6 +53,21 @@ function conversationOf(t: TestContext, more: Partial<HandInDeps> = {}) {
     events: async () => (await store.run(listOpenTurnEvents)).map(({ payload }) => parseStoredEvent(payload)),
   }
 }
+
+test('for plugins and the memory, the parent of a sub-agent in the background is the turn of the person', () => {
+  const ofChild = {
+    sessionId: 'child',
+    parentSessionId: 's',
+    rootTurnId: 't',
+    route: 'background',
+    senderId: 'chat:ada',
+  }
+  const subagent = { sessionId: 'child', subagentId: 'd.0', role: 'leaf', depth: 1, goal: 'count' } as const
+  const parent = parentOf({ ...turnInfo, ...ofChild, taskId: 'bg_1', subagent }, delegation)
+  const place = { platform: 'chat', route: 'chat_group', senderId: 'ada' }
+  const ids = { sessionId: 's', sessionKey: 'key', turnId: 't', taskId: 's', parentSessionId: '' }
+  assert.deepEqual(parent, { ...turnInfo, ...place, ...ids })
+})
 
 test('a result is a message of the gateway with the rights of the person, stored once, and without secrets', async (t) => {
   const { handIn, events, woken } = conversationOf(t)
