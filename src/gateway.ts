@@ -261,6 +261,7 @@ function followConfiguration(parts: Parts): void {
   const { context, core, agentRuntime, endpoints, stopping } = parts
   const { options, config, accountDirectory, log } = context
   const updateMenus = createCommandMenus({ supervisor: endpoints.supervisor, sleep, stopping: stopping.signal, log })
+  agentRuntime.skills.followMenu(() => updateMenus(['skills']))
   config.onChange((value, changed) => {
     updateMenus(changed)
     if (options.log.level === undefined) log.setLevel(value.log.level)

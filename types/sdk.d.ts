@@ -749,6 +749,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
     export type RecallResult = {
         readonly kind: 'discover';
         readonly results: readonly RecallHit[];
+        /** Not all messages were searched, because that takes too long. */
+        readonly isPartial: boolean;
     } | {
         readonly kind: 'browse';
         readonly sessions: readonly RecalledSession[];

@@ -1,11 +1,14 @@
 /**
- * Keeps the native command menus of the platforms up to date while the operator edits `quick_commands`.
+ * Keeps the native command menus of the platforms up to date while `quick_commands` and skills change.
  */
 import type { Logger } from '../lib/log.ts'
-import type { Supervisor } from '../platforms/supervisor.ts'
+import type { PlatformAdapter } from '../platforms/adapter.ts'
 
 export interface CommandMenusDeps {
-  readonly supervisor: Pick<Supervisor, 'accounts' | 'adapter'>
+  readonly supervisor: {
+    accounts(): readonly { readonly platform: string; readonly account: string }[]
+    adapter(platform: string, account: string): Pick<PlatformAdapter, 'commandsChanged'> | undefined
+  }
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   readonly stopping: AbortSignal
   readonly log: Logger
@@ -39,7 +42,7 @@ export function createCommandMenus({
   }
 
   return (changed) => {
-    if (!changed.some((path) => path === 'quick_commands' || path.startsWith('quick_commands.'))) return
+    if (!changed.some((path) => /^(?:quick_commands|skills)(?:\.|$)/.test(path))) return
     newest += 1
     void updateAfter(newest)
   }

@@ -2,7 +2,7 @@
  * Composes the skills. Their code is imported with the first session, message or menu that needs them.
  */
 import { fileURLToPath } from 'node:url'
-import type { SkillProblem } from '../agent/skills/skill.ts'
+import type { Skill, SkillProblem } from '../agent/skills/skill.ts'
 import type { Skills } from '../agent/skills/skills.ts'
 import { findSecrets } from '../config/secrets.ts'
 import type { PromptFacts } from '../flows/session-prompt.ts'
@@ -21,6 +21,8 @@ export interface SkillRuntime {
   readMenu(): Promise<readonly MenuEntry[]>
   /** The skills as commands, as `readMenu` found them last. */
   menu(): readonly MenuEntry[]
+  /** Called when other skills than before were found. Replaces the listener. */
+  followMenu(listener: () => void): void
   /** What is wrong with skills that are left out, for the owner. */
   problems(): readonly string[]
 }
@@ -34,6 +36,9 @@ export function composeSkills(
   let loading: Promise<Skills> | undefined
   let problems: readonly SkillProblem[] = []
   let menu: readonly MenuEntry[] = []
+  /** What the last look at the files found. */
+  let listed: string | undefined
+  let onMenuChange: () => void = () => undefined
 
   const load = (): Promise<Skills> => {
     loading ??= import('../agent/skills/skills.ts').then(({ createSkills }) =>
@@ -46,8 +51,12 @@ export function composeSkills(
         withheld: withheldVariables(catalogue),
         credentials: () => credentialsOf(settings()),
         pluginSkills: pluginRegistries.skills.list,
-        onProblems: (found) => {
-          problems = found
+        onListed(listing) {
+          problems = listing.problems
+          const inMenu = menuTextOf(listing.skills)
+          const isChanged = listed !== undefined && listed !== inMenu
+          listed = inMenu
+          if (isChanged) onMenuChange()
         },
         lock: async (path, work) => (await import('../store/sqlite/file-lock.ts')).withFileLock(path, work),
         log,
@@ -85,12 +94,20 @@ export function composeSkills(
       return menu
     },
     menu: () => menu,
+    followMenu(listener) {
+      onMenuChange = listener
+    },
     problems: () =>
       problems
         .filter(({ isLeftOut }) => isLeftOut)
         .slice(0, maxProblems)
         .map(({ path, message }) => `skill ${path}: ${message}`),
   }
+}
+
+/** Equal texts give equal menus. */
+function menuTextOf(skills: readonly Skill[]): string {
+  return JSON.stringify(skills.map(({ name, origin, description }) => [name, origin, description]))
 }
 
 /** The secrets of the configuration, without those that are meant for skills and for commands. */

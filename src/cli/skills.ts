@@ -34,7 +34,7 @@ async function openSkills(context: CliContext): Promise<Skills> {
     credentials: () => credentialsOf(config.current()),
     // Plugins are not loaded: they could have effects.
     pluginSkills: () => [],
-    onProblems: () => undefined,
+    onListed: () => undefined,
     lock: withFileLock,
     log: silentLog,
     failpoint: () => undefined,

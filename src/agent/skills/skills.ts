@@ -13,7 +13,7 @@ import type { skillsConfig } from './config.ts'
 import { fitsSystem, formatSkillIndex, isApplicable, type SkillFacts } from './index-layer.ts'
 import { formatLoadedSkills, type LoadedSkill, parseInvocation } from './invocation.ts'
 import { createSkillWriter, type SkillChange, type SkillChangeResult } from './manage-skill.ts'
-import { type Skill, type SkillListing, type SkillProblem, type SkillsLock, toTypedName } from './skill.ts'
+import { type Skill, type SkillListing, type SkillsLock, toTypedName } from './skill.ts'
 import { createSkillVariables, type SkillVariables, type SkillVariablesDeps } from './variables.ts'
 import { readInstructions } from './view-skill.ts'
 
@@ -28,8 +28,8 @@ export interface SkillsDeps extends SkillVariablesDeps {
   readonly bundled: string
   settings(): SkillsConfig
   pluginSkills(): readonly PluginSkill[]
-  /** What is wrong with skills, after each look at their files. */
-  onProblems(problems: readonly SkillProblem[]): void
+  /** Called after each look at the files, and after each change by the agent. Without skills that are disabled. */
+  onListed(listing: SkillListing): void
   readonly log: Logger
   readonly lock: SkillsLock
   /** Named points for crash tests; does nothing in production. */
@@ -78,11 +78,12 @@ export function createSkills(deps: SkillsDeps): Skills {
 
   async function list(): Promise<SkillListing> {
     const listing = await catalog.read()
-    deps.onProblems(listing.problems)
     for (const { path, code, message } of listing.problems)
       warnOnce(`${path}\n${code}`, { event: 'skill.problem', path, code }, `a skill has a problem: ${message}`)
     const disabled = new Set(settings().skills.disabled)
-    return { ...listing, skills: listing.skills.filter(({ name }) => !disabled.has(name)) }
+    const used = { ...listing, skills: listing.skills.filter(({ name }) => !disabled.has(name)) }
+    deps.onListed(used)
+    return used
   }
 
   async function find(name: string): Promise<Skill | undefined> {
@@ -127,6 +128,7 @@ export function createSkills(deps: SkillsDeps): Skills {
       if (result.ok) {
         const { action, name } = change
         log.info({ event: 'skill.changed', action, skill: name, path: result.path }, 'the agent changed a skill')
+        await list()
       }
       return result
     },

@@ -306,6 +306,14 @@ test('the agent creates, changes and deletes a skill, and each refusal leaves th
   assert.equal(await skills.find('tea'), undefined)
 })
 
+test('what the agent changes is found at once, for the menus of commands', async (t) => {
+  const found: string[][] = []
+  const { skills } = createTestSkills(t, { onListed: (listing) => found.push(listing.skills.map(({ name }) => name)) })
+  await skills.list()
+  await skills.change({ action: 'create', name: 'tea', content: skillText('tea') })
+  assert.deepEqual([found[0], found.at(-1)], [[], ['tea']])
+})
+
 test('no path of a linked file leads out of the skill, whatever the model writes', async (t) => {
   const { skills, root } = createTestSkills(t)
   const folder = writeSkill(root, 'tea')

@@ -32,8 +32,8 @@ export function createTestSkills(t: TestContext, more: Partial<SkillsDeps> = {})
     withheld: [],
     credentials: () => [],
     pluginSkills: () => [],
-    onProblems: (found) => {
-      problems = found
+    onListed: (listing) => {
+      problems = listing.problems
     },
     log: silentLog,
     lock: withFileLock,
