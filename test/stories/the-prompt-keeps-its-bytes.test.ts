@@ -18,11 +18,14 @@ function changeEverything(home: HomeLayout, turn: number): void {
   appendFileSync(join(home.memories, 'MEMORY.md'), `\n§\nnote ${turn}`)
   writeFileSync(join(home.memories, 'USER.md'), `profile ${turn}`)
   writeFileSync(home.soulFile, `You are number ${turn}.`)
+  const skill = join(home.root, 'skills', `skill-${turn}`)
+  mkdirSync(skill, { recursive: true })
+  writeFileSync(join(skill, 'SKILL.md'), `---\nname: skill-${turn}\ndescription: procedure ${turn}\n---\nDo it.\n`)
   // The working directory of the test.
   writeFileSync(join(home.root, 'AGENTS.md'), `convention ${turn}`)
 }
 
-test(`the prompt and the tools stay the same over ${turns} turns while memory, persona, project and configuration change on disk`, async (t) => {
+test(`the prompt and the tools stay the same over ${turns} turns while memory, skills, persona, project and configuration change on disk`, async (t) => {
   const config = { roles: { owners: ['fake:user'] } }
   const gateway = await startTestGateway(t, {
     config,
@@ -34,18 +37,22 @@ test(`the prompt and the tools stay the same over ${turns} turns while memory, p
     await gateway.waitForReply(`answer to message ${turn}.`)
     changeEverything(gateway.home, turn)
     if (turn % 7 !== 0) continue
-    gateway.configure({ ...config, timezone: turn === 7 ? 'Asia/Tokyo' : 'UTC', toolsets: ['todo', 'web'] })
+    gateway.configure({ ...config, timezone: turn === 7 ? 'Asia/Tokyo' : 'UTC', toolsets: ['skills'] })
     gateway.current().config.reload()
   }
   const beginnings = gateway.model.requests.map(({ body }) => JSON.stringify([at(body, 'messages', 0), body['tools']]))
   assert.equal(beginnings.length, turns)
   assert.equal(new Set(beginnings).size, 1)
-  assert.match(beginnings[0] ?? '', /note 0.*profile 0.*convention 0/)
+  assert.match(beginnings[0] ?? '', /note 0.*profile 0.*procedure 0.*convention 0/)
+  assert.doesNotMatch(beginnings[0] ?? '', /skill-1/)
   await gateway.say('/new')
   await waitForCommandReply(gateway)
   await gateway.say('later')
   await gateway.waitForReply('answer to later')
   const { body } = await gateway.modelRequest(turns)
-  assert.match(JSON.stringify(body), new RegExp(`note ${turns}.*profile ${turns}.*convention ${turns}`))
-  assert.equal(at(body, 'tools', 0, 'function', 'name'), 'todo')
+  assert.match(
+    JSON.stringify(body),
+    new RegExp(`note ${turns}.*profile ${turns}.*procedure ${turns}.*convention ${turns}`),
+  )
+  assert.equal(at(body, 'tools', 0, 'function', 'name'), 'skill_manage')
 })
