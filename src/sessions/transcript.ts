@@ -233,6 +233,15 @@ const insertPrompt = query((db, p: { session_id: string; text: string; tools: st
     .onConflict((conflict) => conflict.doNothing()),
 )
 
+const deletePrompt = query((db, p: { session_id: string }) =>
+  db.deleteFrom('prompts').where('session_id', '=', p.session_id),
+)
+
+/** The next turn freezes another prompt. */
+export function* dropFrozenPrompt(sessionId: string): Transaction<void> {
+  yield* exec(deletePrompt, { session_id: sessionId })
+}
+
 /** Freezes the system prompt and the list of tools. What is frozen stays. */
 export function* freezePrompt(sessionId: string, { text, toolNames }: FrozenPrompt): Transaction<void> {
   yield* exec(insertPrompt, {

@@ -110,6 +110,33 @@ test('a guest and a group read nothing of the memory and write nothing', async (
   assert.deepEqual([textOf(gateway.home), textOf(gateway.home, 'USER.md')], ['a note', 'a profile'])
 })
 
+test('a person who is no owner any more loses what only an owner may know, also in a running conversation', async (t) => {
+  const config = { roles: { owners: ['fake:boss', 'fake:user'] } }
+  const gateway = await startTestGateway(t, {
+    model,
+    config,
+    prepare: (home) => writeMemory(home, { 'MEMORY.md': 'a note', 'USER.md': 'a profile' }),
+  })
+  const shown = async (text: string) => {
+    const before = gateway.model.requests.length
+    await gateway.say(text)
+    await gateway.waitForReply(`You said: ${text}`)
+    const prompt = systemPrompt(await gateway.modelRequest(before))
+    return ['a note', 'a profile'].filter((known) => prompt.includes(known))
+  }
+  const become = (roles: object) => {
+    gateway.configure({ roles })
+    gateway.current().config.reload()
+  }
+  assert.deepEqual(await shown('one'), ['a note', 'a profile'])
+  become({ owners: ['fake:boss'], members: ['fake:user'] })
+  assert.deepEqual(await shown('two'), ['a note'])
+  assert.deepEqual(await shown('three'), ['a note'])
+  become({ owners: ['fake:boss'], guests: ['fake:user'] })
+  assert.deepEqual(await shown('four'), [])
+  assert.ok(conversation(gateway.model.requests.at(-1)).some((line) => line.includes('one')))
+})
+
 test('the memory provider is told what the agent saves', async (t) => {
   const body = `ctx.registerMemoryProvider({
     name: 'notebook',

@@ -3,6 +3,7 @@
  * and what plugins learn about it.
  */
 import type { TurnInfo } from '../../agent/agent-hooks.ts'
+import { showsForbiddenMemory } from '../../agent/memory/access.ts'
 import type { Provider } from '../../agent/models/provider.ts'
 import { attemptsExhausted, beginPreparation } from '../../inbox/attempts.ts'
 import { claimEvent, findQueueHead, type QueueHead } from '../../inbox/queries.ts'
@@ -23,6 +24,7 @@ import {
 } from '../../sessions/session-state.ts'
 import {
   appendMessage,
+  dropFrozenPrompt,
   nextOrdinal,
   readFrozenPrompt,
   readTranscript,
@@ -337,7 +339,11 @@ function* buildTurn({
   attempts,
   interrupted,
 }: TurnParts): Transaction<Turn> {
-  const frozen = yield* readFrozenPrompt(state.session_id)
+  const authority = currentAuthority(rules, event)
+  const stored = yield* readFrozenPrompt(state.session_id)
+  const isForbidden = event.task === undefined && stored !== undefined && showsForbiddenMemory(stored.text, authority)
+  if (isForbidden) yield* dropFrozenPrompt(state.session_id)
+  const frozen = isForbidden ? undefined : stored
   return {
     id: brand<TurnId>(id),
     seq,
@@ -345,7 +351,7 @@ function* buildTurn({
     sessionId: brand<SessionId>(state.session_id),
     fence: { sessionKey: key, epoch: state.epoch },
     event,
-    authority: currentAuthority(rules, event),
+    authority,
     firstOfSession: state.fresh === 1,
     resumed: interrupted !== undefined,
     hasFailedAttempts: attempts.tries + attempts.crashes > 0,
