@@ -11,6 +11,9 @@ import { DelegationRefused, type SubagentResult } from '../tools/tool.ts'
 export type OutputCheck = (text: string) => { readonly output: unknown } | { readonly problem: string }
 
 const maxSchemaChars = 20_000
+/** Parts of a schema, those behind references as often as they are referred to. */
+const maxSchemaParts = 4_000
+const maxAnswerChars = 200_000
 
 /** Their regular expressions come from a model and could take for ever. */
 const refusedKeywords: ReadonlySet<string> = new Set(['pattern', 'patternProperties'])
@@ -22,12 +25,24 @@ export function createOutputCheck(schema: JsonObject): OutputCheck {
     throw invalidSchema(`It has ${text.length} characters; ${maxSchemaChars} are permitted.`)
   const refused = findKeyword(schema)
   if (refused !== undefined) throw invalidSchema(`The keyword ${refused} is not supported; use enum or format.`)
+  checkReferences(schema)
   const type = parseSchema(schema)
   return (answer) => {
+    if (answer.length > maxAnswerChars)
+      return { problem: `It has ${answer.length} characters; ${maxAnswerChars} are permitted.` }
     const decoded = decodeAnswer(answer)
     if ('problem' in decoded) return decoded
+    return checkAnswer(type, decoded)
+  }
+}
+
+function checkAnswer(type: z.ZodType, decoded: { readonly output: unknown }): ReturnType<OutputCheck> {
+  try {
     const parsed = type.safeParse(decoded.output)
     return parsed.success ? decoded : { problem: describeIssues(parsed.error) }
+  } catch (error) {
+    // It is nested too deeply.
+    return { problem: messageOf(error).slice(0, 300) }
   }
 }
 
@@ -49,14 +64,59 @@ function invalidSchema(reason: string): DelegationRefused {
   )
 }
 
+/** Each of them is tried on the same part of an answer. */
+const alternatives: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else'])
+
+/** Throws for references by which a check takes much longer than the schema and the answer are long. */
+function checkReferences(root: JsonObject): void {
+  let parts = 0
+  let isRecursive = false
+  let hasAlternatives = false
+  const walk = (value: unknown, within: ReadonlySet<string>, isMap: boolean): void => {
+    if (typeof value !== 'object' || value === null) return
+    parts += 1
+    if (parts > maxSchemaParts)
+      throw invalidSchema(`With its references it has more than ${maxSchemaParts} parts. Refer to less.`)
+    for (const [key, inner] of Object.entries(value)) {
+      if (isMap) walk(inner, within, false)
+      else if (key === '$ref') follow(String(inner), within)
+      else if (key !== 'enum' && key !== 'const') {
+        if (alternatives.has(key)) hasAlternatives = true
+        walk(inner, within, mapKeywords.has(key))
+      }
+    }
+  }
+  const follow = (pointer: string, within: ReadonlySet<string>) => {
+    if (within.has(pointer)) isRecursive = true
+    else walk(resolvePointer(root, pointer), new Set([...within, pointer]), false)
+  }
+  walk(root, new Set(['#']), false)
+  if (isRecursive && hasAlternatives)
+    throw invalidSchema('A schema that refers to itself is supported only without anyOf, oneOf, allOf, not and if.')
+}
+
+/** Only references within the schema, such as `#/$defs/item`. */
+function resolvePointer(root: JsonObject, pointer: string): unknown {
+  if (!pointer.startsWith('#/')) throw invalidSchema('Only references such as #/$defs/item are supported.')
+  let at: unknown = root
+  for (const part of pointer.slice(2).split('/')) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    at = typeof at === 'object' && at !== null ? new Map(Object.entries(at)).get(key) : undefined
+  }
+  if (at === undefined) throw invalidSchema(`There is nothing at ${pointer.slice(0, 100)}.`)
+  return at
+}
+
+/** Their keys are names, even when they look like keywords. */
+const mapKeywords: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'dependentSchemas'])
+
 function findKeyword(value: unknown, isMap = false): string | undefined {
   if (Array.isArray(value)) return value.map((one) => findKeyword(one)).find((found) => found !== undefined)
   if (typeof value !== 'object' || value === null) return undefined
   for (const [key, inner] of Object.entries(value)) {
     if (!isMap && refusedKeywords.has(key)) return key
-    if (key === 'enum' || key === 'const') continue
-    // The keys of `properties` are names, even when they look like keywords.
-    const found = findKeyword(inner, !isMap && (key === 'properties' || key === '$defs' || key === 'definitions'))
+    if (!isMap && (key === 'enum' || key === 'const')) continue
+    const found = findKeyword(inner, !isMap && mapKeywords.has(key))
     if (found !== undefined) return found
   }
   return undefined
@@ -64,7 +124,7 @@ function findKeyword(value: unknown, isMap = false): string | undefined {
 
 /** Models write JSON alone, in a code fence, or within a text. */
 function decodeAnswer(answer: string): ReturnType<OutputCheck> {
-  const fenced = /```(?:json)?\s*\n([\s\S]*?)\n\s*```/i.exec(answer)?.[1]
+  const fenced = inFence(answer)
   const inner = answer.slice(
     Math.max(0, answer.search(/[[{]/)),
     Math.max(answer.lastIndexOf('}'), answer.lastIndexOf(']')) + 1,
@@ -79,6 +139,18 @@ function decodeAnswer(answer: string): ReturnType<OutputCheck> {
     }
   }
   return { problem: 'It is not JSON.' }
+}
+
+/** The content of the first fence that has no other language. Linear time. */
+function inFence(answer: string): string | undefined {
+  for (let at = answer.indexOf('```'); at !== -1; at = answer.indexOf('```', at + 3)) {
+    const [language = '', ...rest] = answer.slice(at + 3, at + 20).split('\n')
+    if (rest.length === 0 || !['', 'json'].includes(language.trim().toLowerCase())) continue
+    const begin = answer.indexOf('\n', at)
+    const close = answer.indexOf('```', begin)
+    return close === -1 ? undefined : answer.slice(begin, close)
+  }
+  return undefined
 }
 
 function describeIssues({ issues }: z.ZodError): string {

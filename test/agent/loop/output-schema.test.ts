@@ -52,6 +52,32 @@ test('the check reads what JSON Schema says, and refuses what it cannot check', 
   assert.deepEqual(checkedResult(check, '"c"'), { schemaValid: false })
   const named = createOutputCheck({ type: 'object', properties: { pattern: { type: 'string' } } })
   assert.deepEqual(checkedResult(named, '{"pattern":"x"}').schemaValid, true, 'a key may have the name of a keyword')
+  const tree = { type: 'object', properties: { children: { type: 'array', items: { $ref: '#' } } } }
+  assert.equal(checkedResult(createOutputCheck(tree), '{"children":[{"children":[]}]}').schemaValid, true)
+  assert.equal(checkedResult(createOutputCheck(tree), '{"children":[{"children":3}]}').schemaValid, false)
   for (const broken of [{ type: 'strange' }, { $ref: '#/nowhere' }, { pattern: 'a' }, { items: [{ pattern: 'a' }] }])
     assert.throws(() => createOutputCheck(broken), { name: 'DelegationRefused', code: 'invalid_schema' })
+})
+
+test('neither a schema nor an answer makes the check take much longer than it is long', () => {
+  const twice = (ref: string) => ({ anyOf: [{ $ref: ref }, { $ref: ref }] })
+  const levels = Array.from({ length: 40 }, (_, at) => [`d${at + 1}`, twice(`#/$defs/d${at}`)])
+  const nested = (ref: string) => ({ type: 'array', items: { $ref: ref } })
+  const risky = { type: 'string', pattern: '^(a+)+$' }
+  for (const broken of [
+    { $defs: { d0: { type: 'null' }, ...Object.fromEntries(levels) }, $ref: '#/$defs/d40' },
+    { anyOf: [nested('#'), nested('#')] },
+    { $ref: '#name' },
+    { type: 'object', properties: { enum: risky } },
+    { $defs: { const: risky }, $ref: '#/$defs/const' },
+  ])
+    assert.throws(() => createOutputCheck(broken), { code: 'invalid_schema' }, JSON.stringify(broken).slice(0, 100))
+  const check = createOutputCheck({ type: 'array', items: { $ref: '#' } })
+  for (const answer of [
+    `\`\`\`json\n${' \n'.repeat(90_000)}x`,
+    '```\n'.repeat(40_000),
+    '['.repeat(90_000) + ']'.repeat(90_000),
+    `"${'x'.repeat(300_000)}"`,
+  ])
+    assert.ok('problem' in check(answer), answer.slice(0, 20))
 })
