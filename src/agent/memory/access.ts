@@ -6,20 +6,6 @@ import type { Authority } from '../../message/authority.ts'
 import type { MemorySettings } from './config.ts'
 import type { MemoryTarget } from './contract.ts'
 
-/** The titles of the blocks in the system prompt. */
-export const memoryTitles: Readonly<Record<MemoryTarget, string>> = {
-  memory: 'MEMORY (your personal notes)',
-  user: 'USER PROFILE (who the user is)',
-}
-
-/** Whether a frozen prompt of a private conversation shows its person more than the role permits now: it was a higher one then. */
-export function showsForbiddenMemory(prompt: string, { role, chatType }: Authority): boolean {
-  if (role === 'owner' || chatType !== 'dm') return false
-  const forbidden = role === 'guest' ? Object.values(memoryTitles) : [memoryTitles.user]
-  // No entry has such a line.
-  return forbidden.some((title) => prompt.includes(`═\n${title} [`))
-}
-
 export interface MemoryReader {
   readonly authority: Authority
   /** Several people share the session. */

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import type { Logger } from '../../lib/log.ts'
 import { blockedText, scan } from '../context-files/scan.ts'
-import { type MemoryReader, memoryTitles, readableTargets, writableTargets } from './access.ts'
+import { type MemoryReader, readableTargets, writableTargets } from './access.ts'
 import type { MemorySettings } from './config.ts'
 import type { MemoryTarget } from './contract.ts'
 import { countChars, formatEntries, formatUsage, memoryFileNames, withThousands } from './entries.ts'
@@ -25,6 +25,11 @@ export interface MemoryPromptDeps {
 }
 
 const rule = '═'.repeat(46)
+
+const titles: Readonly<Record<MemoryTarget, string>> = {
+  memory: 'MEMORY (your personal notes)',
+  user: 'USER PROFILE (who the user is)',
+}
 
 /** When to write, for a session with the tool. */
 const guidance = 'Save lasting facts with memory: preferences, corrections, the environment; not the progress of tasks.'
@@ -84,7 +89,7 @@ export function formatBlock(target: MemoryTarget, entries: readonly string[], li
   if (entries.length === 0) return ''
   const text = formatEntries(entries)
   const over = countChars(text) > limit ? ' ⚠ OVER BUDGET' : ''
-  const header = `${memoryTitles[target]} [${formatUsage(entries, limit)}${over}]`
+  const header = `${titles[target]} [${formatUsage(entries, limit)}${over}]`
   return `${rule}\n${header}\n${rule}\n${cutToCap(text, limit)}`
 }
 

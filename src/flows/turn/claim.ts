@@ -3,7 +3,6 @@
  * and what plugins learn about it.
  */
 import type { TurnInfo } from '../../agent/agent-hooks.ts'
-import { showsForbiddenMemory } from '../../agent/memory/access.ts'
 import type { Provider } from '../../agent/models/provider.ts'
 import { attemptsExhausted, beginPreparation } from '../../inbox/attempts.ts'
 import { claimEvent, findQueueHead, type QueueHead } from '../../inbox/queries.ts'
@@ -363,6 +362,16 @@ function* buildTurn({
     toolNames: frozen?.toolNames,
     transcript,
   }
+}
+
+/** The beginnings of the memory blocks in a prompt (agent/memory/prompt.ts). No entry has such a line. */
+const profileBlock = '═\nUSER PROFILE (who the user is) ['
+const notesBlock = '═\nMEMORY (your personal notes) ['
+
+/** Whether a frozen prompt of a private conversation shows its person more than the role permits now: it was a higher one then. */
+function showsForbiddenMemory(prompt: string, { role, chatType }: Authority): boolean {
+  if (role === 'owner' || chatType !== 'dm') return false
+  return prompt.includes(profileBlock) || (role === 'guest' && prompt.includes(notesBlock))
 }
 
 /** What the earlier attempts have stored and used. */
