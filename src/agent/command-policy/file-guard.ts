@@ -5,7 +5,14 @@
 import { lstat, readlink, realpath, stat } from 'node:fs/promises'
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { systemCode } from '../../lib/errors.ts'
-import { codeDirectories, memoryDirectory, secretFiles, settingsFiles, skillDirectory } from './protected-paths.ts'
+import {
+  codeDirectories,
+  contextFileNames,
+  memoryDirectory,
+  secretFiles,
+  settingsFiles,
+  skillDirectory,
+} from './protected-paths.ts'
 
 type FileGuardResult =
   /**
@@ -35,8 +42,11 @@ export interface GuardedView {
 }
 
 export interface FileGuard {
-  /** `path` is absolute. Throws system errors other than a missing file. */
-  checkWrite(path: string): Promise<FileGuardResult>
+  /**
+   * `path` is absolute. `isOwner`: whether an owner causes the write; others write no file that becomes a part of prompts. Throws system
+   * errors other than a missing file.
+   */
+  checkWrite(path: string, isOwner?: boolean): Promise<FileGuardResult>
   /**
    * `path` is absolute. `exposed`: real paths of files below a hidden directory that may be read all the same. Throws system
    * errors other than a missing file.
@@ -118,12 +128,17 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
   }
 
   return {
-    async checkWrite(path) {
+    async checkWrite(path, isOwner = true) {
       const view = await sandbox?.()
       const real = await resolveRealPath(path, view)
       const [realHome, realUserHome] = await Promise.all([resolveRealPath(home), resolveRealPath(userHome)])
       const denial = denialReason(real, realHome, realUserHome) ?? denialReason(resolve(path), home, userHome)
       if (denial !== undefined) return refuse('protected', `Writing ${path} is not allowed: ${denial}.`)
+      if (!isOwner && (isContextFile(real) || isContextFile(path)))
+        return refuse(
+          'protected',
+          `Writing ${path} is not allowed: the conversations of others begin with its text, so that only an owner may change it.`,
+        )
       if (view !== undefined && view.accessOf(real) !== 'writable') return outsideSandbox(path)
       if (safeRoots.length > 0) {
         const roots = await Promise.all(safeRoots.map((root) => resolveRealPath(root)))
@@ -163,6 +178,11 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
       }
     },
   }
+}
+
+function isContextFile(path: string): boolean {
+  const name = basename(path).toLowerCase()
+  return contextFileNames.some((one) => one.toLowerCase() === name)
 }
 
 function outsideSandbox(path: string): FileGuardResult {

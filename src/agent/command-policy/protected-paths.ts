@@ -57,6 +57,9 @@ export const settingsFiles = ['config.yaml', 'gateway.pid', 'shell-hooks-allowli
 /** Directories in `HERMES_HOME` with code that the gateway runs with its own rights and secrets, or with the people it trusts. */
 export const codeDirectories = ['hooks', 'platforms', 'plugins', 'cache', 'pairing'] as const
 
+/** Files of a project that become a part of the prompts of everybody (contract §4.11), the most specific first. */
+export const contextFileNames = ['.hermes.md', 'AGENTS.md', 'CLAUDE.md', '.cursorrules'] as const
+
 /** Directories in `HERMES_HOME` that the agent writes with tools of their own, which check who may and what. */
 export const [memoryDirectory, skillDirectory] = ['memories', 'skills']
 

@@ -6,6 +6,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
+import { contextFileNames } from '../command-policy/protected-paths.ts'
 import { readTextFile } from '../tools/support/files.ts'
 import { truncateMiddle } from '../tools/support/result-json.ts'
 import { blockedText, scan } from './scan.ts'
@@ -25,7 +26,6 @@ export interface ContextFile {
   readonly text: string
 }
 
-const fileNames = ['.hermes.md', 'AGENTS.md', 'CLAUDE.md', '.cursorrules']
 const maxFolders = 20
 const maxFileBytes = 1_048_576
 const maxFileChars = 20_000
@@ -75,7 +75,7 @@ async function readFirst(
   folder: string,
   { log, redact, onScanned }: ContextFilesDeps,
 ): Promise<ContextFile | undefined> {
-  for (const name of fileNames) {
+  for (const name of contextFileNames) {
     const path = join(folder, name)
     // Links are not followed: they could name a file that only the gateway may read.
     const found = await readTextFile(path, name, maxFileBytes).catch((error: unknown) => ({

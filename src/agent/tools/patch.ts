@@ -26,8 +26,11 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
     mode: 'effect',
     label: ({ path }) => path,
 
-    async run({ path, old_string, new_string, replace_all = false }, { environment, limits, signal }) {
-      const allowed = await fileGuard.checkWrite(absolutePath(path, environment.cwd, userHome))
+    async run({ path, old_string, new_string, replace_all = false }, { authority, environment, limits, signal }) {
+      const allowed = await fileGuard.checkWrite(
+        absolutePath(path, environment.cwd, userHome),
+        authority.role === 'owner',
+      )
       if (!allowed.ok) return toErrorJson(allowed)
       const readable = await fileGuard.checkRead(allowed.path)
       if (!readable.ok) return toErrorJson(readable)

@@ -18,8 +18,11 @@ export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
     mode: 'idempotent',
     label: ({ path }) => path,
 
-    async run({ path, content }, { environment, limits }) {
-      const allowed = await fileGuard.checkWrite(absolutePath(path, environment.cwd, userHome))
+    async run({ path, content }, { authority, environment, limits }) {
+      const allowed = await fileGuard.checkWrite(
+        absolutePath(path, environment.cwd, userHome),
+        authority.role === 'owner',
+      )
       if (!allowed.ok) return toErrorJson(allowed)
       const { created } = await writeFileAtomic(allowed.path, content)
       return toResultJson({ path, bytes: Buffer.byteLength(content), created }, limits.maxResultChars)

@@ -33,6 +33,18 @@ test('ordinary files may be written, also in directories that do not exist yet',
   assert.ok(await writable(join(home, 'notes', 'x.md')))
 })
 
+test('only an owner writes the files that become a part of the prompts of everybody', async () => {
+  for (const name of ['AGENTS.md', '.hermes.md', 'claude.md', 'packages/a/.cursorrules']) {
+    const path = join(work, name)
+    assert.equal((await guard().checkWrite(path, true)).ok, true, name)
+    const result = await guard().checkWrite(path, false)
+    assert.ok(!result.ok && result.code === 'protected', name)
+  }
+  await symlink(join(work, 'AGENTS.md'), join(work, 'harmless.md'))
+  assert.equal((await guard().checkWrite(join(work, 'harmless.md'), false)).ok, false)
+  assert.ok((await guard().checkWrite(join(work, 'notes.md'), false)).ok)
+})
+
 test('shared memory is writable although it lies below a system directory', async () => {
   assert.ok(await writable('/dev/shm/hermes-guard/notes.txt'))
   assert.equal(await writable('/dev/null-like-device'), false)
