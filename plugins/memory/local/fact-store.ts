@@ -48,16 +48,38 @@ const schema = `
     stored_at INTEGER NOT NULL,
     UNIQUE (scope, text)
   ) STRICT;
-  CREATE VIRTUAL TABLE IF NOT EXISTS facts_text USING fts5 (
-    text, content = 'facts', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
-  );
-  CREATE TRIGGER IF NOT EXISTS facts_added AFTER INSERT ON facts BEGIN
-    INSERT INTO facts_text (rowid, text) VALUES (new.id, new.text);
-  END;
-  CREATE TRIGGER IF NOT EXISTS facts_removed AFTER DELETE ON facts BEGIN
-    INSERT INTO facts_text (facts_text, rowid, text) VALUES ('delete', old.id, old.text);
-  END;
 `
+
+/** With the scope, so that a search does not walk the facts of all people. Version 0 had an index without it. */
+const indexVersion = 1
+const index = `
+  DROP TRIGGER IF EXISTS facts_added;
+  DROP TRIGGER IF EXISTS facts_removed;
+  DROP TABLE IF EXISTS facts_text;
+  CREATE VIRTUAL TABLE facts_index USING fts5 (
+    scope, text, content = 'facts', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
+  );
+  CREATE TRIGGER facts_added AFTER INSERT ON facts BEGIN
+    INSERT INTO facts_index (rowid, scope, text) VALUES (new.id, new.scope, new.text);
+  END;
+  CREATE TRIGGER facts_removed AFTER DELETE ON facts BEGIN
+    INSERT INTO facts_index (facts_index, rowid, scope, text) VALUES ('delete', old.id, old.scope, old.text);
+  END;
+  INSERT INTO facts_index (facts_index) VALUES ('rebuild');
+  PRAGMA user_version = ${indexVersion};
+`
+
+function createIndex(database: DatabaseSync): void {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+    if (version < indexVersion) database.exec(index)
+    database.exec('COMMIT')
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
+  }
+}
 
 /** Throws the error of SQLite or of the file system. */
 export function createFactStore({ path, maxFacts, now }: FactStoreDeps): FactStore {
@@ -65,12 +87,13 @@ export function createFactStore({ path, maxFacts, now }: FactStoreDeps): FactSto
   const database = new DatabaseSync(path)
   chmodSync(path, 0o600)
   database.exec(schema)
+  createIndex(database)
   const insert = database.prepare('INSERT OR IGNORE INTO facts (scope, text, stored_at) VALUES (?, ?, ?)')
   const count = database.prepare('SELECT count(*) AS facts FROM facts WHERE scope = ?')
   const remove = database.prepare('DELETE FROM facts WHERE scope = ? AND id = ?')
   const find = database.prepare(`
-    SELECT facts.id, facts.text, facts.stored_at FROM facts_text JOIN facts ON facts.id = facts_text.rowid
-    WHERE facts_text MATCH ? AND facts.scope = ? ORDER BY bm25(facts_text), facts.id DESC LIMIT ?
+    SELECT facts.id, facts.text, facts.stored_at FROM facts_index JOIN facts ON facts.id = facts_index.rowid
+    WHERE facts_index MATCH ? AND facts.scope = ? ORDER BY bm25(facts_index, 0, 1), facts.id DESC LIMIT ?
   `)
 
   return {
@@ -85,7 +108,9 @@ export function createFactStore({ path, maxFacts, now }: FactStoreDeps): FactSto
     search(scope, query, limit) {
       const expression = searchExpression(query)
       if (expression === '') return []
-      return find.all(expression, scope, limit).map((row) => ({
+      // The words of the scope may occur in another one, too.
+      const own = `scope : "${scope.replaceAll('"', '""')}" AND text : (${expression})`
+      return find.all(own, scope, limit).map((row) => ({
         id: Number(row['id']),
         text: String(row['text']),
         storedAt: Number(row['stored_at']),

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { createFactStore } from '../../../plugins/memory/local/fact-store.ts'
 import { searchExpression } from '../../../plugins/memory/local/search-expression.ts'
@@ -68,6 +69,22 @@ test('a fact is stored once, within its limits, and only its person deletes it',
   assert.equal(store.remove('web:ada', first.id), true)
   assert.deepEqual(texts('web:ada', 'tea'), [])
   store.close()
+})
+
+test('facts of a file with the index of an earlier version are found', (t) => {
+  const path = join(tempHome(t), 'facts.db')
+  const old = new DatabaseSync(path)
+  old.exec(`CREATE TABLE facts (id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, text TEXT NOT NULL,
+    stored_at INTEGER NOT NULL, UNIQUE (scope, text)) STRICT;
+    CREATE VIRTUAL TABLE facts_text USING fts5 (text, content = 'facts', content_rowid = 'id');
+    INSERT INTO facts (scope, text, stored_at) VALUES ('web:ada', 'The key is in the drawer', 0), ('web:ada:2', 'A key', 0)`)
+  old.close()
+  const store = createFactStore({ path, maxFacts: () => 10, now: () => 0 })
+  t.after(() => store.close())
+  assert.deepEqual(
+    store.search('web:ada', 'which key?', 5).map(({ text }) => text),
+    ['The key is in the drawer'],
+  )
 })
 
 test('the facts survive a restart in a file that only its owner can read', (t) => {
