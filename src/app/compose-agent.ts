@@ -30,7 +30,7 @@ import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
-import { usageOfTurn } from '../sessions/transcript.ts'
+import { findMessages, usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner, type TurnDeps } from '../turn.ts'
 import { composePluginManager } from './compose-plugins.ts'
 import { composeSkills, type SkillRuntime, withheldVariables } from './compose-skills.ts'
@@ -345,6 +345,7 @@ function composeAgentServices(
       return createSessionRecall(options.home.databaseFile, context.store)
     },
     attachmentsOf: (turnId) => context.store.run(() => findAttachmentPaths(turnId)),
+    findMessages: (sessionId, filter) => context.store.run(() => findMessages(sessionId, filter)),
     onSandbox: (sandbox) => {
       context.sandboxReport.reason = sandbox?.reason ?? ''
     },

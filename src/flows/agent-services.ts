@@ -22,6 +22,7 @@ import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { RoleSettings } from '../platforms/config.ts'
+import type { MessageFilter } from '../sessions/transcript.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
 import type { SendingTurn } from './delivery/chat-messages.ts'
 import type { SessionRecallService } from './session-recall.ts'
@@ -36,6 +37,8 @@ export interface AgentServicesDeps
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
   /** Paths of the downloaded files of the conversation to which the turn belongs. */
   attachmentsOf(turnId: string): Promise<readonly string[]>
+  /** Also those that summaries have replaced. Rejects `store/…`. */
+  findMessages(sessionId: string, filter: MessageFilter): Promise<readonly ChatMessage[]>
   /** A sandbox was opened. Undefined: none is configured, or the next one is not open yet. */
   onSandbox(sandbox: Sandbox | undefined): void
   /** A turn starts although no sandbox works. Rejects `store/…`. */
@@ -307,7 +310,13 @@ async function selectSessionTools(
 
 const maxSkillSessions = 1_000
 
-interface SkillConversation {
+interface SkillUse {
+  /** This process has read a skill in the session, or found that it was read before. */
+  loads: boolean
+  isHistoryRead: boolean
+}
+
+interface EnvironmentRequest {
   readonly sessionId: string
   readonly turn: CallingTurn
   readonly call: ToolCall
@@ -319,26 +328,43 @@ interface SkillConversation {
  * loaded. A guest does not get the latter: their values are secrets of the operator.
  */
 function createEnvironments(
-  { skills }: Pick<AgentServicesDeps, 'skills'>,
+  { skills, findMessages }: Pick<AgentServicesDeps, 'skills' | 'findMessages'>,
   turnVariables: (turn: CallingTurn) => Promise<Readonly<Record<string, string>>>,
 ) {
-  /** The sessions in which this process has read a skill. */
-  const readers = createLruCache<true>(maxSkillSessions)
-  return (environment: Environment, { sessionId, turn, call, transcript }: SkillConversation): Environment => {
+  const sessions = createLruCache<SkillUse>(maxSkillSessions)
+  const useOf = (sessionId: string): SkillUse => {
+    const use = sessions.get(sessionId) ?? { loads: false, isHistoryRead: false }
+    sessions.set(sessionId, use)
+    return use
+  }
+  return (environment: Environment, { sessionId, turn, call, transcript }: EnvironmentRequest): Environment => {
     const ofTurn = withVariables(environment, () => turnVariables(turn))
-    if (call.name === 'skill_view') readers.set(sessionId, true)
+    const use = useOf(sessionId)
+    if (call.name === skillLoads.toolName) use.loads = true
     if (skills === undefined || turn.authority.role === 'guest') return ofTurn
     // Cheap, because each call asks: most conversations have loaded none.
-    if (readers.get(sessionId) !== true && !transcript().some(namesSkill)) return ofTurn
-    const ofSkills = async () => (await skills()).variablesOf(sessionId, transcript)
+    if (use.isHistoryRead && !use.loads && !transcript().some(namesSkill)) return ofTurn
+    const ofSkills = async (): Promise<Readonly<Record<string, string>>> => {
+      const earlier = use.isHistoryRead ? [] : await findMessages(sessionId, skillLoads)
+      use.loads ||= earlier.length > 0
+      const variables =
+        use.loads || transcript().some(namesSkill)
+          ? await (await skills()).variablesOf({ sessionId, transcript, earlier })
+          : {}
+      use.isHistoryRead = true
+      return variables
+    }
     return withVariables(ofTurn, ofSkills, { outsideSandbox: true })
   }
 }
 
+/** What loads a skill into a conversation: a call of the tool, or `/name` in a message. */
+const skillLoads: MessageFilter = { toolName: 'skill_view', userStart: '[Skill of the user:' }
+
 /** Whether a message has loaded a skill, so that the variables of skills have to be found. */
 function namesSkill(message: ChatMessage): boolean {
-  if (message.role === 'user') return message.content.startsWith('[Skill of the user:')
-  return message.role === 'assistant' && message.toolCalls?.some(({ name }) => name === 'skill_view') === true
+  if (message.role === 'user') return message.content.startsWith(skillLoads.userStart)
+  return message.role === 'assistant' && message.toolCalls?.some(({ name }) => name === skillLoads.toolName) === true
 }
 
 /** Opens a value with the first call, and with the next call after a failure, which may be a full disk. */

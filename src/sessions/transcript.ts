@@ -3,7 +3,7 @@
  * session.
  */
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../message/transcript.ts'
-import { exec, query, row, rows, type Transaction } from '../store/query.ts'
+import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Database } from '../store/schema.ts'
 
 /** Characters stored in the row itself. A longer text is stored in `texts`, and only its beginning is searchable. */
@@ -106,6 +106,57 @@ export function* readTranscript(sessionId: string): Transaction<TranscriptEntry[
     message: toChatMessage(line),
     ...(line.is_summary === 0 ? {} : { isSummary: true as const }),
   }))
+}
+
+export interface MessageFilter {
+  /** Results of this tool, and the responses that call it. */
+  readonly toolName: string
+  /** User messages that begin so. */
+  readonly userStart: string
+}
+
+const selectMatching = query((db, p: { session_id: string; tool_name: string; call: string; start: string }) =>
+  db
+    .selectFrom('messages')
+    .leftJoin('texts', 'texts.id', 'messages.text_id')
+    .select(['role', 'content', 'texts.body', 'tool_calls', 'tool_call_id', 'tool_name', 'provider_data'])
+    .where('session_id', '=', p.session_id)
+    .where('superseded', '>=', 0)
+    .where('is_summary', '=', 0)
+    .where(({ or, and, eb }) =>
+      or([
+        eb('tool_name', '=', p.tool_name),
+        and([eb('role', '=', 'assistant'), eb(sql<number>`instr(tool_calls, ${p.call})`, '>', 0)]),
+        and([eb('role', '=', 'user'), eb(sql<number>`instr(content, ${p.start})`, '=', 1)]),
+      ]),
+    )
+    .orderBy('ord'),
+)
+
+const selectContinued = query((db, p: { id: string }) =>
+  db
+    .selectFrom('sessions as child')
+    .innerJoin('sessions as parent', 'parent.id', 'child.parent_id')
+    .select('parent.id')
+    .where('child.id', '=', p.id)
+    .where('parent.end_reason', '=', 'compression'),
+)
+
+/** More sessions before this one are not read. */
+const maxContinued = 100
+
+/** Messages of a conversation, also those that summaries have replaced, and those of the sessions that it continues. */
+export function* findMessages(sessionId: string, { toolName, userStart }: MessageFilter): Transaction<ChatMessage[]> {
+  const call = JSON.stringify(toolName)
+  const found: ChatMessage[] = []
+  let id: string | undefined = sessionId
+  for (let count = 0; id !== undefined && count < maxContinued; count++) {
+    const lines = yield* rows(selectMatching, { session_id: id, tool_name: toolName, call, start: userStart })
+    found.unshift(...lines.map(toChatMessage))
+    const continued: { readonly id: string } | undefined = yield* row(selectContinued, { id })
+    id = continued?.id
+  }
+  return found
 }
 
 const selectLastOrdinal = query((db, p: { session_id: string }) =>

@@ -115,6 +115,7 @@ function gatewayWith(home: string, changes: object = {}) {
     pluginTools: () => [],
     modelCalls: createModelCallMonitor({ log: silentLog }),
     isShared: directoryOfAccounts.isShared,
+    findMessages: async () => [],
     attachmentsOf: async () => [],
     onSandbox: () => undefined,
     announceMissingSandbox: async () => undefined,

@@ -42,6 +42,7 @@ async function servicesIn(t: TestContext, role: Role) {
     pluginTools: () => [],
     modelCalls: createModelCallMonitor({ log: silentLog }),
     isShared: () => true,
+    findMessages: async () => [],
     attachmentsOf: async () => [],
     onSandbox: () => undefined,
     announceMissingSandbox: async () => undefined,

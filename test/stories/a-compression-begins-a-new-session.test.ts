@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { nextTitle } from '../../src/sessions/session-rotation.ts'
 import type { RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { conversation, rowsIn, runCommand } from './support.ts'
+import { conversation, rowsIn, runCommand, terminalCall } from './support.ts'
 
 const filler = 'and more words of it '.repeat(40)
 const config = {
@@ -11,6 +13,8 @@ const config = {
   compression: { protect_last_n: 1, target_ratio: 0.4, in_place: false },
 }
 const asksForSummary = ({ lastUserText }: RecordedRequest) => lastUserText.includes('Write the record now')
+
+const endsWithResult = (request: RecordedRequest) => conversation(request).at(-1)?.startsWith('tool:') === true
 
 function answer(request: RecordedRequest) {
   if (asksForSummary(request)) return { text: '## Goal\nA garden of roses.' }
@@ -59,6 +63,32 @@ test('with in_place: false a compression continues the conversation in a new ses
   const listed = await runCommand(gateway, '/sessions')
   assert.match(listed, /Roses #2/)
   assert.doesNotMatch(listed, /Roses$/m)
+})
+
+test('the variables of a skill reach commands after it was summarised in an earlier session, and after a restart', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { ...config, roles: { owners: ['fake:user'] } },
+    prepare: ({ envFile }) => writeFileSync(envFile, 'WIKI_TOKEN=wiki-value-1\n', { mode: 0o600 }),
+    model: (request) => {
+      if (request.lastUserText.startsWith('message 2') && !endsWithResult(request))
+        return { toolCalls: [{ name: 'skill_view', arguments: { name: 'wiki' } }] }
+      if (request.lastUserText !== 'use it') return answer(request)
+      return !endsWithResult(request) ? terminalCall(`echo "has:\${#WIKI_TOKEN}"`) : { text: 'used' }
+    },
+  })
+  const folder = join(gateway.home.skills, 'wiki')
+  mkdirSync(folder, { recursive: true })
+  const head = 'name: wiki\ndescription: Use it\nrequired_environment_variables: [{ name: WIKI_TOKEN }]'
+  writeFileSync(join(folder, 'SKILL.md'), `---\n${head}\n---\n\nCall the API.\n`)
+  await talk(gateway, 1, 6)
+  assert.ok(sessions(gateway).length > 1)
+  await gateway.stop()
+  await gateway.start()
+  await gateway.say('use it')
+  await gateway.waitForReply('used')
+  const last = conversation(gateway.model.requests.at(-1)).join('\n')
+  assert.doesNotMatch(last, /Call the API/)
+  assert.match(last, /has:12/)
 })
 
 test('a gateway that ends between the new session and its first request goes on there', async (t) => {

@@ -14,7 +14,12 @@ import { fitsSystem, formatSkillIndex, isApplicable, type SkillFacts } from './i
 import { formatLoadedSkills, type LoadedSkill, parseInvocation } from './invocation.ts'
 import { createSkillWriter, type SkillChange, type SkillChangeResult } from './manage-skill.ts'
 import { type Skill, type SkillListing, type SkillsLock, toTypedName } from './skill.ts'
-import { createSkillVariables, type SkillVariables, type SkillVariablesDeps } from './variables.ts'
+import {
+  createSkillVariables,
+  type SkillConversation,
+  type SkillVariables,
+  type SkillVariablesDeps,
+} from './variables.ts'
 import { readInstructions } from './view-skill.ts'
 
 export type SkillsConfig = ConfigOf<typeof skillsConfig>
@@ -55,7 +60,7 @@ export interface Skills {
   change(change: SkillChange): Promise<SkillChangeResult>
   readonly variables: Pick<SkillVariables, 'loaded' | 'missing'>
   /** What the commands of a session get. */
-  variablesOf(sessionId: string, transcript: Parameters<SkillVariables['of']>[1]): ReturnType<SkillVariables['of']>
+  variablesOf(conversation: SkillConversation): ReturnType<SkillVariables['of']>
   /** The values of the settings that a skill declares. */
   settingsOf(skill: Skill): Readonly<Record<string, unknown>>
   /** Why an owner must allow a change that a person of this role causes: a sentence; '' when no one is asked. */
@@ -133,7 +138,7 @@ export function createSkills(deps: SkillsDeps): Skills {
       return result
     },
     variables,
-    variablesOf: (sessionId, transcript) => variables.of(sessionId, transcript, findReadable),
+    variablesOf: (conversation) => variables.of(conversation, findReadable),
     settingsOf: (skill) => settingsOf(settings().skills.config, skill),
     approvalFor: (change, role) =>
       changeApproval({ find, asksAlways: () => settings().skills.write_approval }, change, role),

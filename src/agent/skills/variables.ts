@@ -19,14 +19,22 @@ export interface SkillVariablesDeps {
 export interface SkillVariables {
   /** The conversation has loaded the skill. */
   loaded(sessionId: string, skill: Skill): void
-  /** What the commands of the conversation get. Skills that an earlier process loaded are found in the transcript. */
+  /**
+   * What the commands of the conversation get. Skills that an earlier process loaded are found in the transcript, and in
+   * `earlier`: messages that it does not contain any more.
+   */
   of(
-    sessionId: string,
-    transcript: () => readonly ChatMessage[],
+    conversation: SkillConversation,
     find: (name: string) => Promise<Skill | undefined>,
   ): Promise<Readonly<Record<string, string>>>
   /** One sentence for each variable that is not set, or that no skill may have. */
   missing(skill: Pick<Skill, 'variables'>): string[]
+}
+
+export interface SkillConversation {
+  readonly sessionId: string
+  transcript(): readonly ChatMessage[]
+  readonly earlier: readonly ChatMessage[]
 }
 
 interface LoadedVariables {
@@ -63,12 +71,12 @@ export function createSkillVariables({ environment, withheld, credentials }: Ski
       const { names, examined } = sessions.get(sessionId) ?? nothingLoaded
       sessions.set(sessionId, { names: [...names, ...variables.map(({ name }) => name)], examined })
     },
-    async of(sessionId, transcript, find) {
+    async of({ sessionId, transcript, earlier }, find) {
       const { names, examined } = sessions.get(sessionId) ?? nothingLoaded
       const messages = transcript()
       // A compressed transcript is shorter.
       const newMessages = messages.slice(examined > messages.length ? 0 : examined)
-      const loaded = await Promise.all(loadedNames(newMessages).map(find))
+      const loaded = await Promise.all([...new Set([...loadedNames(earlier), ...loadedNames(newMessages)])].map(find))
       const all = [...new Set([...names, ...loaded.flatMap((skill) => skill?.variables ?? []).map(({ name }) => name)])]
       sessions.set(sessionId, { names: all, examined: messages.length })
       const values: Record<string, string> = {}
