@@ -185,6 +185,12 @@ export const agentConfig = {
         .max(3)
         .default(1)
         .describe('How deep sub-agents may start sub-agents. 1: only the agent itself starts them.'),
+      max_children_per_turn: z
+        .int()
+        .min(1)
+        .max(1000)
+        .default(50)
+        .describe('Maximum number of sub-agents that one turn starts, at all depths together.'),
       default_toolsets: z
         .array(z.string())
         .default(['terminal', 'file', 'web'])

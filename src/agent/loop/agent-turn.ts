@@ -27,6 +27,8 @@ export interface AgentTurnInput extends LoopInput {
   readonly startInBackground?:
     | ((call: ToolCall, planned: readonly PlannedSubagent[]) => Promise<readonly string[]>)
     | undefined
+  /** How many sub-agents the turn has started; shared with the sub-agents of all depths. Absent in a turn of a conversation. */
+  readonly startedSubagents?: { count: number }
   /** Called when a turn rejects, with the token usage of its sub-agents that no response has reported. */
   onUnreportedUsage?(usage: Usage): void
   /** The system prompt of the session was created for this turn, and the turn was not interrupted before. */

@@ -12,6 +12,8 @@ const withheldTools: ReadonlySet<string> = new Set(['clarify', 'memory', 'send_m
 const withheldToolset = 'memory'
 
 const delegateTool = 'delegate_task'
+/** An orchestrator has it by its role. */
+const delegateToolset = 'delegation'
 
 export interface SubagentToolRules {
   /** What the task asks for; undefined for the default. */
@@ -36,7 +38,9 @@ export function toolNamesFor(
     .filter((name) => name !== delegateTool && !withheldTools.has(name))
     .map((name) => ({ name, toolset: tools.toolsetOf(name) ?? '' }))
     .filter(({ toolset }) => toolset !== withheldToolset)
-  const selects = (entry: string) => entry.startsWith('-') || selectTools([entry], offered, custom).size > 0
+  const isDelegation = (entry: string) => mayDelegate && (entry === delegateTool || entry === delegateToolset)
+  const selects = (entry: string) =>
+    entry.startsWith('-') || isDelegation(entry) || selectTools([entry], offered, custom).size > 0
   const unknown = asked?.find((entry) => !selects(entry))
   if (unknown !== undefined) {
     const choices = [...new Set(offered.map(({ toolset }) => toolset))].sort().join(', ')

@@ -43,12 +43,14 @@ export function createSubagents(
   runners: { readonly run: RunAgentTurn; readonly attach: AttachSubagents },
 ): Subagents {
   let unreported = noUsage
+  const started = parent.startedSubagents ?? { count: 0 }
   return {
     async delegate(context, tasks, signal) {
       const plans = await planSubagents(deps, parent, context, tasks)
+      countStarted(started, plans, deps.settings().delegation.max_children_per_turn)
       const model = await modelOf(deps, parent)
       const run = async (plan: PlannedSubagent, index: number) => {
-        const child = createSubagent(deps, parent, { ...context, plan, index, signal, model }, runners.attach)
+        const child = createSubagent(deps, parent, { ...context, plan, index, signal, model, started }, runners.attach)
         try {
           return await runChild(child, runners.run)
         } finally {
@@ -73,6 +75,16 @@ export function createSubagents(
       return usage
     },
   }
+}
+
+/** Depths multiply: each sub-agent may start others in each of its iterations. Throws `DelegationRefused`. */
+function countStarted(started: { count: number }, plans: readonly PlannedSubagent[], max: number): void {
+  if (started.count + plans.length > max)
+    throw new DelegationRefused(
+      'max_children_per_turn',
+      `This turn has started ${started.count} sub-agents, of delegation.max_children_per_turn ${max}. Do the work with your own tools. None was started.`,
+    )
+  started.count += plans.length
 }
 
 const maxImages = 8
@@ -146,6 +158,8 @@ interface SubagentRequest {
   readonly index: number
   readonly signal: AbortSignal
   readonly model: ModelChoice
+  /** By the turn, at all depths. */
+  readonly started: { count: number }
 }
 
 interface Subagent {
@@ -160,7 +174,7 @@ interface Subagent {
 function createSubagent(
   parentDeps: AgentDeps,
   parent: AgentTurnInput,
-  { call, plan, index, signal, model: { provider, model } }: SubagentRequest,
+  { call, plan, index, signal, started, model: { provider, model } }: SubagentRequest,
   attach: AttachSubagents,
 ): Subagent {
   const now = parentDeps.clock()
@@ -203,6 +217,7 @@ function createSubagent(
     listener: createSubagentListener(parent.listener, subagentId),
     signal,
     toolContextFor,
+    startedSubagents: started,
     ...(parent.openSubagentWorkspace && { openSubagentWorkspace: parent.openSubagentWorkspace }),
     userMessage: prompt,
     isFirstTurn: true,

@@ -257,6 +257,26 @@ test('a turn without a conversation that goes on starts nothing in the backgroun
   assert.deepEqual(received, [])
 })
 
+test('a turn starts a limited number of sub-agents, at all depths together', async () => {
+  const { result, received } = delegating(chain, look, {
+    settings: delegationOf({ max_spawn_depth: 3, max_children_per_turn: 2 }),
+  })
+  await result
+  assert.deepEqual([...new Set(received.map(({ child }) => child.subagentId))], ['a.0', 'b.0'])
+})
+
+test('an orchestrator may be asked for with the toolset that its role has', async () => {
+  const asked = { goal: 'g', role: 'orchestrator', toolsets: ['home', 'delegation'] }
+  const script = [asks(call('d', 'delegate_task', asked)), { chunks: ['done'] }, { chunks: ['ok'] }]
+  const { result, provider } = delegating(
+    script,
+    { home_light: async () => 'on' },
+    { settings: delegationOf({ max_spawn_depth: 2 }) },
+  )
+  await result
+  assert.deepEqual(provider.requests[1]?.tools.map(({ name }) => name).sort(), ['delegate_task', 'home_light'])
+})
+
 test('1,000 tasks are an error, and none is started', async () => {
   const tasks = Array.from({ length: 1_000 }, (_, at) => ({ goal: `task ${at}` }))
   const { result, reports, received } = delegating([asks(call('d', 'delegate_task', { tasks })), { chunks: ['sorry'] }])
