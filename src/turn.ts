@@ -190,7 +190,7 @@ async function runModelTurn(
       // What a sub-agent wrote must not look like the words of the user.
       userMessage: turn.event.subagentResult === undefined ? turn.event.text : formatUserText(turn.event, false),
       isFirstTurn: isFirstTurn(turn),
-      startsSession: turn.systemPrompt === undefined,
+      startsSession: claimed.systemPrompt === undefined,
       provider: chosen.provider,
       sender: await deps.senderOf(turn, chosen.provider),
       tools: await tools(turn),

@@ -2,6 +2,7 @@
  * Decides whether the memory is offered the messages that a summary is about to replace, and calls the model for it.
  */
 
+import { summaryModel } from '../agent/compression/request-summary.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { flushMemory } from '../agent/memory/flush.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'
@@ -35,7 +36,7 @@ export async function flushTurnMemory(
   signal: AbortSignal,
 ): Promise<Usage> {
   const { ownMemory, middleware, clock, failpoint, log, random, pause } = deps
-  const { memory, auxiliary, context_length: contextLength } = deps.settings()
+  const { memory, context_length: contextLength } = deps.settings()
   const { sessionId, authority, event } = turn
   const userMessages = messages.filter(({ role }) => role === 'user').length
   const isPrivate = authority.chatType === 'dm' && !deps.isShared(event.source) && event.task === undefined
@@ -46,7 +47,7 @@ export async function flushTurnMemory(
   if (tools.schemas().every(({ name }) => name !== 'memory')) return noUsage
   let usage = noUsage
   const chosen = await deps.model()
-  const model = auxiliary.compression.model || chosen.model
+  const model = summaryModel(deps.settings(), chosen.model)
   await flushMemory({
     messages,
     blocks: await ownMemory.prompt({

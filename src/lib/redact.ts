@@ -134,6 +134,8 @@ export function toShortLine(text: string, maxChars: number, withhold: (text: str
 
 /** Longer words without a space are data. */
 const maxWordChars = 512
+/** Chinese, Japanese and Korean are written without spaces; secrets are not written in them. */
+const endsWord = /[\s\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/
 
 /**
  * The beginning of a text that is redacted later, without the word that the cut would part: a part of a secret is not found.
@@ -141,9 +143,9 @@ const maxWordChars = 512
  */
 export function beginningOf(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text
-  if (/\s/.test(text.charAt(maxChars))) return text.slice(0, maxChars).toWellFormed()
+  if (endsWord.test(text.charAt(maxChars))) return text.slice(0, maxChars).toWellFormed()
   let end = maxChars
-  while (end > 0 && maxChars - end < maxWordChars && !/\s/.test(text.charAt(end - 1))) end -= 1
+  while (end > 0 && maxChars - end < maxWordChars && !endsWord.test(text.charAt(end - 1))) end -= 1
   return text.slice(0, end).replace(/[\uD800-\uDBFF]$/, '')
 }
 
@@ -152,8 +154,8 @@ export function endOf(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text
   const from = text.length - maxChars
   let start = from
-  if (!/\s/.test(text.charAt(from - 1)))
-    while (start < text.length && start - from < maxWordChars && !/\s/.test(text.charAt(start))) start += 1
+  if (!endsWord.test(text.charAt(from - 1)))
+    while (start < text.length && start - from < maxWordChars && !endsWord.test(text.charAt(start))) start += 1
   return text.slice(start).replace(/^[\uDC00-\uDFFF]/, '')
 }
 

@@ -112,7 +112,8 @@ export function* turnPresence(
   return marks.includes(-1) ? 'failed' : 'summarised'
 }
 
-const copiedColumns = [
+/** Of a message in another session. */
+export const copiedColumns = [
   'turn_id',
   'ord',
   'role',

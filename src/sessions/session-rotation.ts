@@ -3,24 +3,11 @@
  * its whole transcript; the new one has it as its parent. Runs as a whole in the transaction of the caller.
  */
 import { exec, query, row, sql, type Transaction } from '../store/query.ts'
+import { copiedColumns } from './conversation-edits.ts'
 import { sessionById } from './session-queries.ts'
 import { checkFence, createSession, type Fence } from './session-state.ts'
 import type { TranscriptEntry } from './transcript.ts'
 import { applyCompression, type CompressionEdits } from './transcript-compression.ts'
-
-const copiedColumns = [
-  'turn_id',
-  'ord',
-  'role',
-  'content',
-  'text_id',
-  'tool_calls',
-  'tool_call_id',
-  'tool_name',
-  'provider_data',
-  'is_summary',
-  'created_at',
-] as const
 
 /** Without the ordinals from `first` to `last`, which the summary replaces. */
 const copyKept = query((db, p: { from: string; to: string; turn_id: string; first: number; last: number }) =>

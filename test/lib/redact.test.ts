@@ -261,6 +261,14 @@ describe('a text that is cut before its secrets are taken out', () => {
     assert.equal(endOf(text, 9), 'behind it')
   })
 
+  it('keeps a text that is written without spaces up to the cut, and no part of a secret in it', () => {
+    const text = `${'漢字'.repeat(300)}${github}${'한글'.repeat(300)}`
+    assert.equal(beginningOf(text, 250), text.slice(0, 250))
+    assert.equal(endOf(text, 250), text.slice(-250))
+    assert.equal(beginningOf(text, 605), text.slice(0, 600))
+    assert.equal(endOf(text, 605), text.slice(-600))
+  })
+
   it('never splits a surrogate pair', () => {
     for (let chars = 0; chars <= 12; chars += 1)
       for (const cut of [beginningOf('😀 😀 😀 😀', chars), endOf('😀 😀 😀 😀', chars)]) assert.ok(cut.isWellFormed())

@@ -2,6 +2,7 @@
  * Compresses a conversation (contract §4.3): makes a plan, requests a summary of the older part from the model, and
  * returns the replacements. It writes nothing.
  */
+import { beginningOf } from '../../lib/redact.ts'
 import { type ChatMessage, noUsage, type Usage } from '../../message/transcript.ts'
 import { estimateTokens } from './context-size.ts'
 import {
@@ -78,7 +79,7 @@ async function summarize(
   entries: readonly CompressionEntry[],
   { maxSummaryTokens }: CompressionPlan,
   { from, to, role }: NonNullable<CompressionPlan['summarizedRange']>,
-  { contextLength }: CompressionOptions,
+  { contextLength, summarizes }: CompressionOptions,
   { focus, insights: collectInsights }: SummaryOptions,
   requestSummary: RequestSummary,
 ) {
@@ -89,8 +90,21 @@ async function summarize(
   )
   if (text.trim() === '') throw new UnusableSummaryError('it is empty')
   const steps = lastTodoArguments(entries.slice(to)) === undefined ? lastTodoArguments(replaced) : undefined
-  const message = buildSummaryMessage(role, steps === undefined ? text : `${text}\n\n## List of steps\n${steps}`)
+  const said = summarizes === 'turn' ? messagesOfUser(replaced) : ''
+  const parts = [text, ...(said === '' ? [] : [said]), ...(steps === undefined ? [] : [`## List of steps\n${steps}`])]
+  const message = buildSummaryMessage(role, parts.join('\n\n'))
   if (estimateTokens([message]) >= estimateTokens(replaced.map((entry) => entry.message)))
     throw new UnusableSummaryError('it is longer than the messages that it replaces')
   return { from, to, message, usage }
+}
+
+/** Characters of each message. */
+const maxSaidChars = 2_000
+
+/** What the user has added while the turn ran may change its task, so its words are kept. */
+function messagesOfUser(entries: readonly CompressionEntry[]): string {
+  const said = entries.filter(({ message, isSummary }) => message.role === 'user' && isSummary !== true)
+  if (said.length === 0) return ''
+  const lines = said.map(({ message }) => JSON.stringify(beginningOf(message.content, maxSaidChars)))
+  return `## What the user wrote meanwhile\n${lines.join('\n')}`
 }

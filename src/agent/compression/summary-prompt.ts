@@ -3,7 +3,7 @@
  */
 import { beginningOf, endOf } from '../../lib/redact.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
-import { charsPerToken } from './context-size.ts'
+import { charsPerToken, estimateTextTokens } from './context-size.ts'
 import { type CompressionEntry, clearToolResult } from './plan.ts'
 
 export interface SummaryRequest {
@@ -68,20 +68,24 @@ export function buildSummaryRequest(
     isSummary === true ? [withoutPreface(message.content)] : [],
   )
   const added = entries.flatMap(({ message, isSummary }) => (isSummary === true ? [] : [clearToolResult(message)]))
-  // The rest of the context is for the instructions and the response.
-  const maxChars = Math.max(2_000, contextLength * charsPerToken * 0.6 - previousSummaries.join('').length)
+  const maxTokens = requestShare(contextLength) - estimateTextTokens(previousSummaries.join(''))
   const parts = [
     ...(previousSummaries.length === 0
       ? []
       : [
           `The record so far. Bring it up to date: keep what holds, move what was done, add what is new.\n\n${previousSummaries.join('\n\n')}`,
         ]),
-    `The conversation, one message a line, as JSON:\n\n${serializeMessages(added, maxChars).join('\n')}`,
+    `The conversation, one message a line, as JSON:\n\n${serializeMessages(added, maxTokens).join('\n')}`,
     ...(insights === '' ? [] : [`What the long-term memory adds, to be kept where it matters:\n\n${insights}`]),
     ...(focus === '' ? [] : [`Keep above all what concerns this: ${JSON.stringify(focus)}`]),
     `Write the record now, in at most about ${Math.floor(tokens * 0.75)} words, under these headings. Leave out headings under which there is nothing to say.\n\n${summaryTemplate}`,
   ]
   return { system: summarySystemPrompt, messages: [{ role: 'user', content: parts.join('\n\n---\n\n') }] }
+}
+
+/** The tokens of messages in a request about them. The rest is for the instructions and the response. */
+export function requestShare(contextLength: number): number {
+  return contextLength * 0.6
 }
 
 /** The last todo list of the model, which exists only in the arguments of its call. */
@@ -95,23 +99,31 @@ function withoutPreface(content: string): string {
 }
 
 /** One line each, as JSON, so that one message cannot imitate another. Long messages are truncated, and the oldest are dropped when they do not fit. */
-export function serializeMessages(messages: readonly ChatMessage[], maxChars: number): string[] {
-  const size = (lines: readonly string[]) => lines.reduce((chars, line) => chars + line.length + 1, 0)
+export function serializeMessages(messages: readonly ChatMessage[], tokens: number): string[] {
+  const maxTokens = Math.max(minTokens, tokens)
+  const size = (lines: readonly string[]) => lines.reduce((sum, line) => sum + lineTokens(line), 0)
   let limit = 8_000
   let lines = messages.map((message) => serializeMessage(message, limit))
-  while (size(lines) > maxChars && limit > 250) {
+  while (size(lines) > maxTokens && limit > 250) {
     limit /= 2
     lines = messages.map((message) => serializeMessage(message, limit))
   }
-  const oldest = firstFittingIndex(lines, maxChars)
+  const oldest = firstFittingIndex(lines, maxTokens)
   return oldest === 0 ? lines : [`(${oldest} older messages are left out)`, ...lines.slice(oldest)]
 }
 
-function firstFittingIndex(lines: readonly string[], maxChars: number): number {
-  let chars = 0
+/** So many are always sent. */
+const minTokens = 500
+
+function lineTokens(line: string): number {
+  return estimateTextTokens(line) + 1 / charsPerToken
+}
+
+function firstFittingIndex(lines: readonly string[], maxTokens: number): number {
+  let tokens = 0
   for (let at = lines.length - 1; at >= 0; at--) {
-    chars += (lines[at]?.length ?? 0) + 1
-    if (chars > maxChars) return at + 1
+    tokens += lineTokens(lines[at] ?? '')
+    if (tokens > maxTokens) return at + 1
   }
   return 0
 }

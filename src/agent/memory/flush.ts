@@ -3,8 +3,7 @@
  */
 import type { Logger } from '../../lib/log.ts'
 import type { ChatMessage, ToolCall } from '../../message/transcript.ts'
-import { charsPerToken } from '../compression/context-size.ts'
-import { serializeMessages } from '../compression/summary-prompt.ts'
+import { requestShare, serializeMessages } from '../compression/summary-prompt.ts'
 import type { ModelOutput, RequestInput } from '../models/provider.ts'
 import { decodeArguments } from '../tools/support/parse-arguments.ts'
 import { memoryArguments, memoryDescription, memoryJsonSchema, memoryRequestOf } from './arguments.ts'
@@ -35,7 +34,7 @@ const maxCalls = 10
 /** One call of the model, whose calls of the tool are carried out. Rejects with what `complete` rejects, or the signal's reason. */
 export async function flushMemory(flush: MemoryFlush): Promise<void> {
   const { messages, blocks, access, mayRun, contextLength, complete, signal, log } = flush
-  const lines = serializeMessages(messages, Math.max(2_000, contextLength * charsPerToken * 0.6))
+  const lines = serializeMessages(messages, requestShare(contextLength))
   const content = [
     blocks === '' ? 'Nothing is saved yet.' : `What is saved:\n\n${blocks}`,
     `The messages, one a line, as JSON:\n\n${lines.join('\n')}`,

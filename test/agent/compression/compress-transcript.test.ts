@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compressTranscript, UnusableSummaryError } from '../../../src/agent/compression/compress-transcript.ts'
+import { estimateTextTokens } from '../../../src/agent/compression/context-size.ts'
 import { createSummaryCooldown } from '../../../src/agent/compression/cooldown.ts'
 import type { CompressionEntry, CompressionOptions } from '../../../src/agent/compression/plan.ts'
 import type { SummaryRequest } from '../../../src/agent/compression/summary-prompt.ts'
@@ -105,6 +106,34 @@ test('long conversations are truncated to fit the context, and the newest messag
   assert.match(asked, /\(\d+ [^\n]+\)\n\{/, 'the number of messages left out')
   assert.ok(!asked.includes('"n3 '))
   assert.ok(asked.includes('"n790 '))
+})
+
+test('text of a script with a token for each character fits the context, too', async () => {
+  const lines = Array.from(
+    { length: 60 },
+    (_, at): CompressionEntry => ({
+      message: { role: at % 2 === 0 ? 'user' : 'assistant', content: `${at} ${'漢字'.repeat(300)}` },
+    }),
+  )
+  const { asked } = await compressed(lines, 'short')
+  assert.ok(estimateTextTokens(asked) < 10_000, `${estimateTextTokens(asked)}`)
+  assert.ok(estimateTextTokens(asked) > 3_000)
+})
+
+test('what the user wrote while the turn ran stays word for word when its calls are summarised', async () => {
+  const call = (id: string): CompressionEntry[] => [
+    { message: { role: 'assistant', content: filler, toolCalls: [{ id, name: 'look', arguments: filler }] } },
+    { message: { role: 'tool', toolCallId: id, name: 'look', content: filler } },
+  ]
+  const task: CompressionEntry = { message: { role: 'user', content: 'count the roses' } }
+  const steered: CompressionEntry = { message: { role: 'user', content: 'no, the "tulips"' } }
+  const lines = [task, steered, ...Array.from({ length: 10 }, (_, at) => call(`c${at}`)).flat()]
+  const rules = { ...rulesFor(lines), turnStart: 0, summarizes: 'turn' } as const
+  const insights = async () => ''
+  const answer = async () => ({ text: 'the record', usage: usagePerCall })
+  const { summary } = (await compressTranscript(lines, rules, { focus: '', insights }, answer)) ?? {}
+  assert.equal(summary?.from, 1, 'the task stays')
+  assert.ok(summary.message.content.includes(JSON.stringify('no, the "tulips"')))
 })
 
 test('the summary request does not include old tool results', async () => {
