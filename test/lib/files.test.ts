@@ -117,6 +117,7 @@ describe('the home', () => {
       [
         'config.yaml',
         '.env',
+        'auth.json',
         'active_profile',
         'profiles',
         'profile.json',
