@@ -66,6 +66,8 @@ interface Found {
 
 export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
   let heads: ReadonlyMap<string, KnownHead> = new Map()
+  /** What ships with the gateway stays the same while it runs. */
+  const bundled = new Map<string, { readonly skills: readonly Skill[]; readonly problems: readonly SkillProblem[] }>()
 
   return {
     async read() {
@@ -81,6 +83,13 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
         return known.head
       }
       for (const { path, origin } of deps.roots()) {
+        const known = bundled.get(path)
+        if (known !== undefined) {
+          found.push(...known.skills)
+          problems.push(...known.problems)
+          continue
+        }
+        const before = { skills: found.length, problems: problems.length }
         const folders = await findSkillFolders(path, problems)
         // One after another would wait for the disk each time.
         const loaded = await Promise.all(
@@ -90,6 +99,8 @@ export function createSkillCatalog(deps: SkillCatalogDeps): SkillCatalog {
           const isUsed = head !== undefined && hasSafeCategory(folder, problems)
           if (isUsed) found.push({ ...head, ...folder, origin })
         }
+        if (origin === 'bundled')
+          bundled.set(path, { skills: found.slice(before.skills), problems: problems.slice(before.problems) })
       }
       for (const skill of deps.pluginSkills()) found.push(...(await readPluginSkill(skill, readKnown, problems)))
       heads = next
