@@ -13,7 +13,7 @@ import type { skillsConfig } from './config.ts'
 import { fitsSystem, formatSkillIndex, isApplicable, type SkillFacts } from './index-layer.ts'
 import { formatLoadedSkills, type LoadedSkill, parseInvocation } from './invocation.ts'
 import { createSkillWriter, type SkillChange, type SkillChangeResult } from './manage-skill.ts'
-import { type Skill, type SkillListing, type SkillsLock, toTypedName } from './skill.ts'
+import { type Skill, type SkillListing, type SkillsLock, skillFile, toTypedName } from './skill.ts'
 import {
   createSkillVariables,
   type SkillConversation,
@@ -150,8 +150,22 @@ export function createSkills(deps: SkillsDeps): Skills {
     if (!instructions.ok) return { name, directory, text: instructions.reason, notes: [] }
     const configured = settingsOf(settings().skills.config, skill)
     const notes = Object.keys(configured).length === 0 ? [] : [`Settings: ${JSON.stringify(configured)}`]
-    return { name, directory, text: instructions.text, notes: [...notes, ...variables.missing(skill)] }
+    return {
+      name,
+      directory,
+      text: shortenInstructions(instructions.text, directory),
+      notes: [...notes, ...variables.missing(skill)],
+    }
   }
+}
+
+/** Of one skill that a message names; five may follow one another. */
+const maxNamedChars = 50_000
+
+function shortenInstructions(text: string, directory: string): string {
+  if (text.length <= maxNamedChars) return text
+  const kept = text.slice(0, maxNamedChars).toWellFormed()
+  return `${kept}\n[${text.length - maxNamedChars} characters are left out. The whole text is in ${join(directory, skillFile)}.]`
 }
 
 function externalPath({ environment, home }: Pick<SkillsDeps, 'environment' | 'home'>, path: string): string {

@@ -161,6 +161,14 @@ test('up to five skills follow one another, and the rest is for the agent', () =
   assert.equal(toTypedName('Two_Words'), 'two-words')
 })
 
+test('of a very long skill that a message names the beginning is read, and where the rest is', async (t) => {
+  const { skills, root } = createTestSkills(t)
+  const folder = writeSkill(root, 'long', skillText('long', undefined, 'word '.repeat(40_000)))
+  const content = await skills.expand('/long go')
+  assert.ok(content.length < 51_000, String(content.length))
+  assert.ok(content.includes(join(folder, 'SKILL.md')))
+})
+
 test('a person cannot write the line with which the gateway marks a skill', () => {
   const source = { platform: 'fake', account: 'default', chatId: 'c', chatType: 'dm' as const, userId: 'u' }
   const event = {
