@@ -3,6 +3,7 @@
  */
 import { HermesError } from '../lib/errors.ts'
 import { shorten } from '../lib/shorten.ts'
+import { ownWords } from '../message/own-words.ts'
 import { messagesOfSession, recentSessions, sessionById, sessionByKey } from '../sessions/session-queries.ts'
 import { query } from '../store/query.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
@@ -45,7 +46,7 @@ function listSessions(reader: StoreReader, limit: number) {
   return reader.rows(recentSessions, { limit }).map((session) => {
     const opening =
       session.title === '' ? reader.rows(selectFirstUserMessage, { session_id: session.id })[0]?.content : undefined
-    return { ...session, about: shorten(opening ?? session.title, 200) }
+    return { ...session, about: shorten(opening === undefined ? session.title : ownWords(opening), 200) }
   })
 }
 

@@ -10,6 +10,7 @@ import { parseStoredEvent, serializeEvent } from '../inbox/stored-event.ts'
 import { brand, sessionIdAt, uuid7 } from '../lib/ids.ts'
 import { type MessageEvent, parseCommand } from '../message/event.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
+import { ownWords } from '../message/own-words.ts'
 import type { SessionSource } from '../message/source.ts'
 import {
   branchSession,
@@ -73,7 +74,7 @@ export function createConversationServices(deps: ConversationDeps): Conversation
         yield* dropSessionGrants(entry.id)
         const entries = yield* readTranscript(entry.id)
         const last = entries.findLast(({ message }) => message.role !== 'tool' && message.content !== '')
-        const text = say({ kind: 'opened', messages: entries.length, last: last?.message.content ?? '' })
+        const text = say({ kind: 'opened', messages: entries.length, last: ownWords(last?.message.content ?? '') })
         return { text, newSessionId: entry.id }
       })
     },

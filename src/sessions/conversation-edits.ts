@@ -2,6 +2,7 @@
  * Changes of a conversation that a person asks for: messages leave it, a copy continues elsewhere, an earlier session is
  * opened again. No row is deleted: what has left a conversation keeps its place with another value of `superseded`.
  */
+import { ownWords } from '../message/own-words.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import { createSession, type EpochOptions, findSessionState } from './session-state.ts'
 import type { TranscriptEntry } from './transcript.ts'
@@ -14,7 +15,7 @@ export interface Exchange {
   /** The ordinal of its first message. */
   readonly ord: number
   readonly turnId: string | null
-  /** What the person wrote, as the model has read it. */
+  /** What the person wrote, as the model has read it, without the text of skills. */
   readonly text: string
   readonly usesTools: boolean
 }
@@ -33,7 +34,8 @@ export function listExchanges(entries: readonly TranscriptEntry[]): {
     const last = exchanges.at(-1)
     // A message that joined a running turn belongs to it.
     const continues = last !== undefined && turnId !== null && last.turnId === turnId
-    if (message.role === 'user' && !continues) exchanges.push({ ord, turnId, text: message.content, usesTools: false })
+    if (message.role === 'user' && !continues)
+      exchanges.push({ ord, turnId, text: ownWords(message.content), usesTools: false })
     else if (message.role === 'tool' && last !== undefined)
       exchanges[exchanges.length - 1] = { ...last, usesTools: true }
   }

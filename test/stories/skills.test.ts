@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { runInProcess } from '../cli/support.ts'
 import type { RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { conversation, runCommand, terminalCall, waitForQuestion } from './support.ts'
@@ -35,6 +36,29 @@ test('a skill that is named with a slash reaches the model with the message, and
   await gateway.say('and now?')
   await gateway.waitForReply('again')
   assert.match(conversation(gateway.model.requests[1])[0] ?? '', /Socks first/)
+})
+
+test('a conversation that begins with a skill is listed and taken back by the words of the person', async (t) => {
+  const search = { toolCalls: [{ name: 'session_search', arguments: {} }] }
+  const gateway = await startTestGateway(t, { config: { roles }, replies: [{ text: 'ok' }, search, { text: 'found' }] })
+  writeSkill(gateway, 'travel/pack-bag', 'description: Pack a bag', 'Socks first.')
+  writeSkill(gateway, 'travel/check-visa', 'description: Check visas', 'Ask the embassy.')
+  const said = '/pack-bag /check-visa for Oslo'
+  const who = { user: 'boss', chat: 'dm-boss' }
+  await gateway.say(said, who)
+  await gateway.waitForReply('ok')
+  const { stdout } = await runInProcess(gateway.home.root, ['sessions', 'list', '--json'])
+  assert.equal(JSON.parse(stdout)[0].about, said)
+  await gateway.say('/new', who)
+  await gateway.say('what did we do?', who)
+  await gateway.waitForReply('found')
+  const found = conversation(gateway.model.requests[2]).at(-1) ?? ''
+  assert.ok(found.includes(`"preview":"${said}"`), found)
+  await gateway.say('/sessions', who)
+  await gateway.waitForReply(new RegExp(`1. ${said}`))
+  await gateway.say('/resume 1', who)
+  await gateway.say('/undo', who)
+  await gateway.waitForReply(new RegExp(`from “${said}” on`))
 })
 
 test('a command wins over a skill of its name, and a name of nothing is an unknown command', async (t) => {

@@ -4,6 +4,7 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
+import { ownWords } from '../../message/own-words.ts'
 import type { RecallRow, RecallSession, RecallThreadRequest, RecallWindow } from './recall.ts'
 import { parseRecallQuery } from './recall-query.ts'
 import { visibleKeys } from './visible-keys.ts'
@@ -66,7 +67,7 @@ const textHits = (conditions: string, score: string, direction: 'asc' | 'desc') 
 const selectSession = `${withVisible}
   select s.id as session, s.title as title, s.platform as source, s.created_at as startedAt, s.updated_at as lastActive,
     (select count(*) from messages m where m.session_id = s.id and ${isHistory} and ${isOriginal}) as messages,
-    coalesce((select substr(m.content, 1, 300) from messages m
+    coalesce((select substr(own_words(m.content), 1, 300) from messages m
       where m.session_id = s.id and m.role = 'user' and ${isHistory} order by m.ord limit 1), '') as preview
   from sessions s where ${isVisible}`
 
@@ -78,7 +79,9 @@ const selectRoot = `with recursive line(id, depth) as (
       where p.end_reason in ('compression', 'branch') and depth < 200)
   select id from line order by depth desc limit 1`
 
-const rowColumns = `m.id as id, m.role as role, substr(m.content, 1, 8000) as content, length(m.content) as length,
+/** Without the texts of skills, which nobody has said. */
+const said = `case m.role when 'user' then own_words(m.content) else m.content end`
+const rowColumns = `m.id as id, m.role as role, substr(${said}, 1, 8000) as content, length(${said}) as length,
   m.created_at as at, m.tool_name as toolName, m.tool_calls as toolCalls`
 /** Rows that a person would read as the conversation, for the roles of the request. */
 const readable = `from messages m where m.session_id = :session and ${isHistory} and ${isOriginal}
@@ -112,6 +115,7 @@ let deadline = 0
 
 function open(path: string): DatabaseSync {
   const opened = new DatabaseSync(path, { readOnly: true, timeout: 1_000 })
+  opened.function('own_words', { deterministic: true }, (text) => ownWords(String(text)))
   opened.function('within_time', (_row) => {
     if (performance.now() > deadline) throw new OutOfTime('the time of the search is over')
     return 1

@@ -3,11 +3,12 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort } from 'node:worker_threads'
+import { ownWords } from '../../message/own-words.ts'
 import { visibleKeys } from './visible-keys.ts'
 import type { ThreadRequest } from './visible-sessions.ts'
 
 const listSessions = `select id as session, updated_at as at, '' as role,
-  coalesce(nullif(title, ''), (select substr(content, 1, 2000) from messages
+  coalesce(nullif(title, ''), (select substr(own_words(content), 1, 2000) from messages
     where session_id = sessions.id and role = 'user' order by ord limit 1), '') as text
   from sessions where session_key in (${visibleKeys}) and coalesce(end_reason, '') <> 'compression' order by updated_at desc limit :limit`
 
@@ -37,6 +38,7 @@ const countTools = `select m.tool_name as name, count(*) as calls ${countedMessa
 function read(request: ThreadRequest): unknown {
   const db = new DatabaseSync(request.database, { readOnly: true, timeout: 1_000 })
   try {
+    db.function('own_words', { deterministic: true }, (text) => ownWords(String(text)))
     const { platform = null, account = null, userId = null } = request.scope?.direct ?? {}
     const keys = { key: request.scope?.sessionKey ?? null, platform, account, user: userId }
     if (request.kind === 'insights') {

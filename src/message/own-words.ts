@@ -1,0 +1,20 @@
+/**
+ * What a person wrote in a message with which skills were loaded (`/name words`). The gateway writes the blocks before it; see
+ * `formatLoadedSkills`.
+ */
+const blockStart = /^\[Skill of the user: ([\w.:-]+), in /
+
+/** The text without the blocks of skills. Of a text that ends within a block, only the names of the skills are known. */
+export function ownWords(text: string): string {
+  let rest = text
+  const names: string[] = []
+  for (let start = blockStart.exec(rest); start !== null; start = blockStart.exec(rest)) {
+    const [, name = ''] = start
+    names.push(`/${name}`)
+    const end = `\n\n[End of the skill ${name}]`
+    const at = rest.indexOf(end)
+    if (at === -1) return names.join(' ')
+    rest = rest.slice(at + end.length).replace(/^\n+/, '')
+  }
+  return rest
+}
