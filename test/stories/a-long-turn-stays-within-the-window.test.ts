@@ -61,7 +61,7 @@ function writeLongFile({ home }: TestGateway, character = 'x', chars = 1_000): v
 test('a turn with many long results never exceeds the window, whether the provider counts tokens or not', async (t) => {
   for (const counts of [true, false]) {
     const { gateway, sizes } = await gatewayWith(t, {
-      calls: 12,
+      calls: 8,
       counts,
       reply: (at) => reads(join(gateway.home.root, 'long.txt'))(at),
     })
@@ -73,14 +73,14 @@ test('a turn with many long results never exceeds the window, whether the provid
     assert.ok(Math.max(...sizes) >= windowTokens / 3, 'the newest results are kept')
     const last = conversation(gateway.model.requests.at(-1))
     assert.match(last.find((one) => one.startsWith('user:')) ?? '', /work/, 'the message of the turn stays')
-    assert.equal(last.filter((one) => one.startsWith('tool:')).length, 12, 'every call keeps its result')
+    assert.equal(last.filter((one) => one.startsWith('tool:')).length, 8, 'every call keeps its result')
     await gateway.stop()
   }
 })
 
 test('long calls of the turn itself are summarised, except the newest, and its usage is counted once', async (t) => {
   const { gateway, sizes, summaries } = await gatewayWith(t, {
-    calls: 10,
+    calls: 7,
     counts: true,
     reply: (at) => ({
       toolCalls: [
