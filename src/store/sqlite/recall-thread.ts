@@ -79,7 +79,7 @@ const selectRoot = `with recursive line(id, depth) as (
       where p.end_reason in ('compression', 'branch') and depth < 200)
   select id from line order by depth desc limit 1`
 
-/** Without the texts of skills, which nobody has said. */
+/** Without the texts of skills, which no person has said. */
 const said = `case m.role when 'user' then own_words(m.content) else m.content end`
 const rowColumns = `m.id as id, m.role as role, substr(${said}, 1, 8000) as content, length(${said}) as length,
   m.created_at as at, m.tool_name as toolName, m.tool_calls as toolCalls`
