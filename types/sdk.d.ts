@@ -3806,7 +3806,10 @@ declare module 'hermes-gateway:plugins/hook-map' {
             readonly child_subagent_id: string;
             readonly child_goal: string;
         };
-        /** A sub-agent ended. */
+        /**
+         * A sub-agent ended, or in the background one attempt of it: after a stop of the gateway, a pause or an outage of the model,
+         * it goes on with another `subagent_start`.
+         */
         readonly subagent_stop: SubagentKeys & {
             readonly child_summary: string;
             readonly child_status: 'completed' | 'failed' | 'interrupted' | 'error';

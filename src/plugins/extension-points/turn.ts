@@ -92,7 +92,8 @@ export function createSubagentHooks(
     },
 
     onSubagentStop(parent, child, { status, summary, toolCalls, durationMs }) {
-      if (status !== 'interrupted') memory.delegated(parent, child, summary)
+      // The text of an error is no result, and after an outage of the model the sub-agent may go on.
+      if (status === 'completed' || status === 'failed') memory.delegated(parent, child, summary)
       hooks.notify('subagent_stop', dispatchContextOf(parent), () => ({
         ...subagentKeys(parent, child),
         child_summary: summary,
