@@ -7,6 +7,7 @@ import type { Skills } from '../agent/skills/skills.ts'
 import { findSecrets } from '../config/secrets.ts'
 import type { PromptFacts } from '../flows/session-prompt.ts'
 import type { MenuEntry } from '../flows/skill-commands.ts'
+import { asRecord } from '../lib/json.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
@@ -49,7 +50,7 @@ export function composeSkills(
         settings,
         environment: () => config.environment().values,
         withheld: withheldVariables(catalogue),
-        credentials: () => credentialsOf(settings()),
+        credentials: () => credentialsOf(settings(), config.environment().values),
         pluginSkills: pluginRegistries.skills.list,
         onListed(listing) {
           problems = listing.problems
@@ -111,9 +112,21 @@ function menuTextOf(skills: readonly Skill[]): string {
 }
 
 /** The secrets of the configuration, without those that are meant for skills and for commands. */
-export function credentialsOf(settings: Readonly<Record<string, unknown>>): string[] {
+export function credentialsOf(
+  settings: Readonly<Record<string, unknown>>,
+  environment: Readonly<Record<string, string | undefined>>,
+): string[] {
   const { skills: _skills, terminal: _terminal, ...own } = settings
-  return findSecrets(own).filter((secret) => secret !== '')
+  const keys = keyVariablesIn(own).map((name) => environment[name] ?? '')
+  return [...findSecrets(own), ...keys].filter((secret) => secret !== '')
+}
+
+/** The variables that `key_env` names, at any depth. */
+function keyVariablesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(keyVariablesIn)
+  return Object.entries(asRecord(value)).flatMap(([key, inner]) =>
+    key === 'key_env' && typeof inner === 'string' ? [inner] : keyVariablesIn(inner),
+  )
 }
 
 /** The variables of the credentials of the platforms. */

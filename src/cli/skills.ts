@@ -31,7 +31,7 @@ async function openSkills(context: CliContext): Promise<Skills> {
     settings: config.current,
     environment: () => config.environment().values,
     withheld: withheldVariables(catalogue),
-    credentials: () => credentialsOf(config.current()),
+    credentials: () => credentialsOf(config.current(), config.environment().values),
     // Plugins are not loaded: they could have effects.
     pluginSkills: () => [],
     onListed: () => undefined,

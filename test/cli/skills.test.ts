@@ -2,7 +2,7 @@
  * `hermes skills`.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { bundledSkillsDirectory } from '../../src/app/compose-skills.ts'
@@ -57,4 +57,18 @@ test('skills install copies a skill into the home, and refuses what it finds twi
   const shipped = writeSkill(join(home.root, 'downloads'), 'daily-plan')
   const { stdout } = await runInProcess(home.root, ['skills', 'install', shipped])
   assert.ok(stdout.includes(bundledSkillsDirectory), stdout)
+})
+
+test('no skill gets the key of a model server, whatever its variable is called', async (t) => {
+  const home = homeWith(
+    t,
+    `${quietConfig}\nproviders: { lab: { base_url: https://models.lab.example/v1, key_env: LAB_KEY } }\n`,
+  )
+  writeFileSync(home.envFile, 'LAB_KEY=key-of-the-lab\nWIKI_TOKEN=token-of-the-wiki\n', { mode: 0o600 })
+  const declared = 'required_environment_variables: [LAB_KEY, WIKI_TOKEN]'
+  writeSkill(home.skills, 'wiki', skillText('wiki', `description: x\n${declared}`))
+  const { stdout } = await runInProcess(home.root, ['skills', 'check', '--json'])
+  const missing = JSON.parse(stdout).missing_variables.join('\n')
+  assert.match(missing, /LAB_KEY/)
+  assert.doesNotMatch(missing, /WIKI_TOKEN/)
 })

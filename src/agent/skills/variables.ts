@@ -4,6 +4,7 @@
  */
 import { createLruCache } from '../../lib/lru-cache.ts'
 import type { ChatMessage, ToolMessage } from '../../message/transcript.ts'
+import { catalogue } from '../models/catalogue.ts'
 import { invocationLine } from './invocation.ts'
 import type { Skill, SkillVariable } from './skill.ts'
 
@@ -48,13 +49,17 @@ const nothingLoaded: LoadedVariables = { names: [], examined: 0 }
 /** Credentials of the gateway itself, of model providers, and of memory providers. */
 const gatewayCredential =
   /^(?:HERMES|GATEWAY|OPENAI|ANTHROPIC|OPENROUTER|NOUS|DEEPSEEK|GEMINI|GOOGLE_AI|AZURE_OPENAI|XAI|ZAI|GLM|KIMI|MOONSHOT|MINIMAX|MISTRAL|GROQ|MEM0|HONCHO)_/
+const providerKeys: ReadonlySet<string> = new Set(Object.values(catalogue).flatMap(({ keyVariables }) => keyVariables))
 const maxSessions = 1_000
 
 export function createSkillVariables({ environment, withheld, credentials }: SkillVariablesDeps): SkillVariables {
   const sessions = createLruCache<LoadedVariables>(maxSessions)
   const withheldNames = new Set(withheld)
   const isWithheld = (name: string) =>
-    withheldNames.has(name) || gatewayCredential.test(name) || credentials().includes(environment()[name] ?? '')
+    withheldNames.has(name) ||
+    gatewayCredential.test(name) ||
+    providerKeys.has(name) ||
+    credentials().includes(environment()[name] ?? '')
 
   function describeMissing({ name, prompt, help, requiredFor }: SkillVariable): string[] {
     const purpose = requiredFor === '' ? '' : ` (for ${requiredFor})`

@@ -190,6 +190,7 @@ test('only declared variables that are set and are no credential of the gateway 
   const credentials = {
     TELEGRAM_BOT_TOKEN: 't',
     OPENROUTER_API_KEY: 'k',
+    GOOGLE_API_KEY: 'g',
     MEM0_API_KEY: 'm',
     MODEL_KEY: 'in config.yaml',
   }
