@@ -95,7 +95,8 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
     )
     .concat(
       options.binDirectory ?? [],
-      skills,
+      // The agent works where it works, also when skills are there.
+      skills.filter((path) => !writable.includes(path)),
       // What is missing would become an empty directory.
       read.filter((path) => exists(path) || !writable.some((root) => isWithin(path, root))),
       privateTmp === undefined ? [] : [userHome, programDirectory].filter(isTemporary),

@@ -63,7 +63,8 @@ describe('the view of the sandbox', () => {
     const folders = [external, ofPlugin, join(home, 'plugins'), join(userHome, '.ssh'), userHome, home]
     for (const folder of [external, ofPlugin, join(cwd, 'skills')]) mkdirSync(folder, { recursive: true })
     writeFileSync(join(ofPlugin, 'SKILL.md'), '')
-    const view = viewOf(victim, cwd, { skills: [...folders, join(cwd, 'skills')] })
+    const view = viewOf(victim, cwd, { skills: [...folders, cwd, join(cwd, 'skills')] })
+    assert.equal(accessOf(view, join(cwd, 'a')), 'writable')
     for (const path of [join(external, 'a/x.sh'), join(ofPlugin, 'x.sh'), join(cwd, 'skills/x.sh')])
       assert.equal(accessOf(view, path), 'readOnly', path)
     for (const path of ['.ssh/id_ed25519', '.claude/credentials'].map((name) => join(userHome, name)))
