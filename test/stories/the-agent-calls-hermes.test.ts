@@ -37,7 +37,8 @@ test('each person reads the own conversations only, and the token of a finished 
   // No one is asked for what `hermes` refuses there, also to owners.
   await gateway.say('hermes plugins enable guard; echo exit $?', anna)
   await gateway.waitForReply(/exit 77/, 'anna')
-  await gateway.say('echo tulips-of-bert; hermes whoami; hermes sessions search tulips-of-anna; echo end', bert)
+  // The message of the person itself does not contain the word.
+  await gateway.say('echo tulips-of-bert; hermes whoami; hermes sessions search tulips-of-an""na; echo end', bert)
   const { text } = await gateway.waitForReply('end', 'bert')
   assert.match(text, /Role.{0,4} guest/)
   assert.match(text, /No messages found/)
