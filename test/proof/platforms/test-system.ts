@@ -68,7 +68,8 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
       api_key: 'none',
       http: { port: 0 },
       // Each message gets an answer of its own.
-      display: { busy_input_mode: 'queue', busy_text_debounce_seconds: 0 },
+      // During a crash loop users write more than the limit permits. What it refuses has a notice and no answer.
+      display: { busy_input_mode: 'queue', busy_text_debounce_seconds: 0, busy_queue_limit: 1_000 },
       streaming: { buffer_threshold: draftThreshold },
       agent: { drain_timeout: 5 },
       // The users are guests, because they are let in by `*`.
