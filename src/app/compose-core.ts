@@ -6,6 +6,7 @@
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
+import type { Approvals } from '../flows/approvals.ts'
 import { createAttachmentPolicy } from '../flows/attachment-policy.ts'
 import { createBackgroundTasks } from '../flows/background-tasks.ts'
 import type { BusyArrivals } from '../flows/busy/arrivals.ts'
@@ -118,13 +119,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     onRefused: pairing.refused,
     emit: events.emit,
     preDispatchHooks: gatewayHooks,
-    queueKindOf(event) {
-      const command = parseCommand(event)
-      if (command !== null) return commands.resolve(command.name)?.queue ?? 'turn'
-      const { questions } = approvals
-      if (questions.open.size === 0) return 'turn'
-      return questions.isPlainAnswer(accountDirectory.sessionKey(event.source), event) ? 'control' : 'turn'
-    },
+    ...composeQueueRules(accountDirectory, commands, approvals),
     bypassesHooks: commands.bypassesHooks,
     toCommand: (event) => withResetTrigger(event, settings().reset_triggers),
     onWithdrawn(seq, result) {
@@ -170,6 +165,30 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     pauseTurn: ({ sessionKey }, ms, signal) =>
       waitInTurn(brand<SessionKey>(sessionKey), () => sleep(ms, signal), signal),
     embeddedSessionKey: () => (options.onlyPlatforms === undefined ? undefined : lastSession),
+  }
+}
+
+/** Which queue an event joins, and whether it overtakes the others there. */
+function composeQueueRules(
+  accountDirectory: AppContext['accountDirectory'],
+  commands: CommandRegistry,
+  { questions }: Approvals,
+): Pick<InboxParts, 'queueKindOf' | 'isUrgent'> {
+  return {
+    queueKindOf(event) {
+      const command = parseCommand(event)
+      if (command !== null) return commands.resolve(command.name)?.queue ?? 'turn'
+      if (questions.open.size === 0) return 'turn'
+      return questions.isPlainAnswer(accountDirectory.sessionKey(event.source), event) ? 'control' : 'turn'
+    },
+    isUrgent(event, key) {
+      const command = parseCommand(event)
+      // Words that answer a question.
+      if (command === null) return true
+      const { bypassesHooks, answersQuestion } = commands.resolve(command.name) ?? {}
+      // The command before it may be the one that asks.
+      return bypassesHooks === true && (answersQuestion !== true || questions.isAsking(key))
+    },
   }
 }
 
@@ -304,6 +323,7 @@ type InboxParts = Required<
     | 'queueKindOf'
     | 'toCommand'
     | 'bypassesHooks'
+    | 'isUrgent'
     | 'onWithdrawn'
     | 'onControlEvent'
     | 'stopEvent'

@@ -238,6 +238,8 @@ export interface CommandDefinition {
   readonly minimumRole?: 'owner'
   /** A recovery command: hooks are notified after it and cannot block it (contract §1.5). */
   readonly bypassesHooks?: boolean
+  /** Answers an open question. Without one it waits for the commands before it, which may ask. */
+  readonly answersQuestion?: boolean
   /** Returns the reply as markdown; '' sends no reply. May throw: the user receives the reason. */
   run(context: CommandContext, services: CommandServices): Promise<string | CommandReply>
 }

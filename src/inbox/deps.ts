@@ -39,6 +39,8 @@ export interface InboxDeps {
   toCommand?(event: MessageEvent): MessageEvent
   /** Whether the event is a command that hooks neither delay nor decide about. */
   bypassesHooks(event: MessageEvent): boolean
+  /** Whether an event of the control queue overtakes the others that wait there. */
+  isUrgent(event: MessageEvent, key: SessionKey): boolean
   /** Whether events of this queue of the session wait or are processed. Cheap. */
   isBusy?(key: SessionKey, queue: QueueKind): boolean
   /** What an event for a busy queue does. `urgent`: of the control queue. Rejects when the code cannot be loaded. */

@@ -4,7 +4,7 @@
 import { HermesError } from '../lib/errors.ts'
 import type { AcceptResult, ReadCursor } from '../message/accept-result.ts'
 import type { MessageChange } from '../message/change.ts'
-import { type MessageEvent, parseCommand } from '../message/event.ts'
+import type { MessageEvent } from '../message/event.ts'
 import { truncateForHooks } from '../message/hook-events.ts'
 import type { EventKey, SessionKey } from '../message/ids.ts'
 import { createChangeHandler } from './changes.ts'
@@ -57,9 +57,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       const payload = await serializeOrAdvance(event, cursor)
       const sessionKey = deps.sessionKeyOf(event.source)
       const lane = deps.queueKindOf(event)
-      // An answer to a question is urgent as well as `/stop`.
-      const isUrgent = lane === 'control' && (parseCommand(event) === null || deps.bypassesHooks(event))
-      const kind = isUrgent ? urgentKind : event.messageType
+      const kind = lane === 'control' && deps.isUrgent(event, sessionKey) ? urgentKind : event.messageType
       return await storeInQueue(event, { sessionKey, lane, kind, platform, account, chatId, payload }, keys, cursor)
     },
 

@@ -34,6 +34,7 @@ export function inboxFor(t: TestContext, overrides: Partial<InboxDeps> = {}) {
     sessionKeyOf: ({ chatId }) => brand(`key:${chatId}`),
     queueKindOf: ({ text }) => (text.startsWith('/') ? 'control' : 'turn'),
     bypassesHooks: ({ text }) => text === '/stop',
+    isUrgent: ({ text }) => text === '/stop',
     wake: (key, lane) => woken.push(`${key} ${lane} ${stored().length}`),
     stopEvent: async (seq) => void settled.push(`${seq} stop`),
     onWithdrawn: (seq, { status }) => settled.push(`${seq} ${status}`),

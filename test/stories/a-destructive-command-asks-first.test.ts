@@ -152,3 +152,10 @@ test('without the setting no question is asked', async (t) => {
   await waitForCommandReply(gateway)
   assert.equal(gateway.platform.shown().length, 1)
 })
+
+test('/approve that follows its command at once waits for the question of that command', async (t) => {
+  const gateway = await startTestGateway(t, { config: confirm })
+  await Promise.all([gateway.say('/whoami'), gateway.say('/new Garden'), gateway.say('/approve')])
+  await waitForCommandReply(gateway, 'Garden')
+  assert.ok(!gateway.replies().includes('There is no open question in this session.'))
+})

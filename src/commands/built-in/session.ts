@@ -94,6 +94,7 @@ export const approveCommand: CommandDefinition = {
   argsHint: '[session|always|all]',
   queue: 'control',
   bypassesHooks: true,
+  answersQuestion: true,
   async run({ sessionKey, source, args }, services) {
     const scope = args.toLowerCase()
     if (!['', 'session', 'always', 'all'].includes(scope))
@@ -111,6 +112,7 @@ export const denyCommand: CommandDefinition = {
   argsHint: '[all] [reason]',
   queue: 'control',
   bypassesHooks: true,
+  answersQuestion: true,
   async run({ sessionKey, source, args }, services) {
     const [first = ''] = args.split(/\s/, 1)
     const all = first.toLowerCase() === 'all'
