@@ -76,7 +76,7 @@ function mountArguments(view: SandboxView, exposed: readonly string[]): readonly
 }
 
 function mountOf({ path, kind }: Mount, around: Mount | undefined, view: SandboxView): readonly string[] {
-  const isReplaced = around === undefined && view.privateTmp !== undefined && isTemporary(path)
+  const isReplaced = around === undefined && isReplacedBySandbox(path, view)
   // A part of a hidden directory is hidden already, and so is a part of the real /tmp. Everything else is read-only already.
   if (kind === 'hidden' && (around?.kind === 'hidden' || isReplaced)) return []
   if (kind === 'readOnly' && (around === undefined ? !isReplaced : around.kind === 'readOnly')) return []
@@ -95,6 +95,11 @@ function mountOf({ path, kind }: Mount, around: Mount | undefined, view: Sandbox
     case 'hidden':
       return found.isDirectory() ? emptyDirectory(path) : ['--ro-bind', '/dev/null', path]
   }
+}
+
+/** Whether the sandbox has a directory of its own there, in which the path does not exist unless it is mounted. */
+function isReplacedBySandbox(path: string, { privateTmp }: SandboxView): boolean {
+  return (privateTmp !== undefined && isTemporary(path)) || isWithin(path, '/dev') || isWithin(path, '/run')
 }
 
 /** Whether the user of the gateway, and so a command, could create it. */
