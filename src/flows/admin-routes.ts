@@ -15,7 +15,7 @@ import type { HttpRoute } from '../platforms/adapter.ts'
 import { rows } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { RememberedDeps } from './approval-routes.ts'
-import { denialEntry, type PairingAdmin } from './pairing-admin.ts'
+import type { PairingAdmin } from './pairing-admin.ts'
 import type { PlatformContextDeps } from './platform-context.ts'
 
 export interface AdminRoutesDeps {
@@ -169,6 +169,7 @@ function pairingRoutes(
     act('/api/pairing/deny', async (admin, body) => {
       const denied = admin.deny(textIn(body, 'platform'), textIn(body, 'person'))
       const via = body['via'] === undefined ? 'api' : textIn(body, 'via')
+      const { denialEntry } = await import('./pairing-admin.ts')
       await store.run(() => addDenial(denialEntry(denied, via), clock()))
       return { platform: denied.platform, user_id: denied.userId, user_name: denied.userName }
     }),
