@@ -1,8 +1,6 @@
 /**
  * `hermes auth`: the keys of model providers in auth.json and in the environment. A running gateway follows the file.
  */
-import { createInterface } from 'node:readline/promises'
-import { Writable } from 'node:stream'
 import { text as readText } from 'node:stream/consumers'
 import { newCredentialId } from '../agent/credentials/auth-file.ts'
 import { type Credential, healthy, isReference } from '../agent/credentials/credential.ts'
@@ -12,6 +10,7 @@ import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
 import { openKeys } from './known-keys.ts'
+import { openQuestions } from './questions.ts'
 import { readSettings } from './settings.ts'
 
 /** Without secrets. */
@@ -87,7 +86,7 @@ export async function authAdd(
     })
   const known = store.list(name).find((one) => one.secret === secret)
   if (known !== undefined)
-    throw new HermesError('cli/usage', `The key is there already: ${known.label} (${known.source}).`, {
+    throw new HermesError('cli/usage', `This key is already stored: ${known.label} (${known.source}).`, {
       hint: `\`hermes auth list ${name}\` shows the keys.`,
     })
   const stored = store.list(name).filter(({ source }) => !isReference(source))
@@ -142,14 +141,10 @@ export async function authReset(context: CliContext, provider: string, key: stri
 
 async function readSecret({ input, errors }: CliContext, prompt: string): Promise<string> {
   if (input.isTTY !== true) return await readText(input)
-  errors.write(prompt)
-  // What is typed is echoed to this stream, and so not at all.
-  const output = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const lines = createInterface({ input, output, terminal: true })
+  const questions = openQuestions(input, errors)
   try {
-    return await lines.question('')
+    return await questions.ask(prompt, { isHidden: true })
   } finally {
-    lines.close()
-    errors.write('\n')
+    questions.close()
   }
 }

@@ -2,8 +2,6 @@
  * Asks for the settings of a memory provider, as the provider describes them (`get_config_schema` of Hermes). Secrets go to
  * `.env`, everything else to the provider.
  */
-import { createInterface } from 'node:readline/promises'
-import { Writable } from 'node:stream'
 import { pluginDirectories } from '../app/compose-plugins.ts'
 import { createPythonLoader } from '../app/python-plugins.ts'
 import { setVariable } from '../config/edit-dotenv.ts'
@@ -18,6 +16,7 @@ import { createPluginLoader, type PluginLoader } from '../plugins/loader.ts'
 import type { MemoryConfigField, MemoryProvider } from '../plugins/memory-provider.ts'
 import type { CliContext } from './context.ts'
 import { toSingleLine } from './display.ts'
+import { openQuestions } from './questions.ts'
 import { readSettings } from './settings.ts'
 
 /** With those of `.env`. */
@@ -152,25 +151,14 @@ async function askAll(
         output.write(`${variableOf(field)} is needed: ${toSingleLine(field.description ?? field.key)}\n`)
     return answers
   }
-  let isHidden = false
-  const screen = new Writable({
-    write(chunk, _encoding, done) {
-      if (!isHidden) output.write(chunk)
-      done()
-    },
-  })
-  const lines = createInterface({ input, output: screen, terminal: true })
+  const questions = openQuestions(input, output)
   try {
     for (const field of fields) {
-      output.write(questionText(field))
-      isHidden = field.secret === true
-      const answer = (await lines.question('')).trim()
-      isHidden = false
-      if (field.secret === true) output.write('\n')
+      const answer = await questions.ask(questionText(field), { isHidden: field.secret === true })
       if (answer !== '') answers.set(field.key, checkedAnswer(field, answer))
     }
   } finally {
-    lines.close()
+    questions.close()
   }
   return answers
 }

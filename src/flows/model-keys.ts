@@ -2,6 +2,7 @@
  * The keys of the providers (contract agent.md S6): gives the model of a turn a key from `auth.json`, the environment or the
  * configuration, and another one when the provider refuses it. Loaded when there is an `auth.json`.
  */
+import type { AuthFile } from '../agent/credentials/auth-file.ts'
 import type { Credential } from '../agent/credentials/credential.ts'
 import { createLeasedProvider } from '../agent/credentials/leased-provider.ts'
 import { createCredentialPool } from '../agent/credentials/pool.ts'
@@ -42,15 +43,13 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
   const file = createSharedAuthFile({ path, withLock: (run) => withFileLock(`${path}.lock`, async () => run()), log })
   const referenced = new Map<string, readonly ReferencedKey[]>()
   const providers = new Map<string, Provider>()
+  let known: AuthFile | undefined
   const state = createCredentialState({
     ...file,
     read() {
       const read = file.read()
-      const stored = [...read.providers.values()].flat().map(({ credential }) => credential?.secret ?? '')
-      secrets.set(
-        'auth.json',
-        stored.filter((secret) => secret !== ''),
-      )
+      if (read !== known) secrets.set('auth.json', secretsIn(read))
+      known = read
       return read
     },
     referencedKeys: (name) => referenced.get(name) ?? [],
@@ -102,4 +101,10 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
     },
     close: () => state.flush(),
   }
+}
+
+function secretsIn({ providers }: AuthFile): string[] {
+  return [...providers.values()]
+    .flat()
+    .flatMap(({ credential: { secret = '' } = {} }) => (secret === '' ? [] : [secret]))
 }

@@ -52,7 +52,7 @@ test('entries are added, replaced and removed in the files of Hermes, which only
   )
 })
 
-test('an entry that is there already is not added twice, and nothing is written', async (t) => {
+test('an existing entry is not added twice, and nothing is written', async (t) => {
   const memory = await createTestMemory(t)
   memory.edit('uses fish\n§\nuses fish\n')
   const { success, message, entry_count } = await memory.call(add('uses fish'))
