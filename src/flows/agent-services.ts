@@ -25,10 +25,11 @@ import type { RoleSettings } from '../platforms/config.ts'
 import type { MessageFilter } from '../sessions/transcript.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
 import type { SendingTurn } from './delivery/chat-messages.ts'
+import { createSandboxSockets } from './sandbox-sockets.ts'
 import type { SessionRecallService } from './session-recall.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn } from './turn/claim.ts'
-import type { TurnAccess, TurnAccessDeps } from './turn-access.ts'
+import type { TurnAccessDeps } from './turn-access.ts'
 import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutTool } from './turn-tools.ts'
 
 export interface AgentServicesDeps
@@ -399,45 +400,6 @@ function openRecallLazily({ openRecall }: AgentServicesDeps) {
           return (await recall).forTurn({ sessionId, sessionKey, event, authority })(request, signal)
         },
       }
-    },
-  }
-}
-
-/** What commands in the sandbox reach of the gateway. Opened when the first command needs it. */
-function createSandboxSockets({ settings, log, turnAccess: accessDeps }: AgentServicesDeps) {
-  let turnAccess: TurnAccess | undefined
-  let closeProxy: Promise<() => void> | undefined
-  const hosts = () => {
-    const { sandbox_network } = settings().terminal
-    return Array.isArray(sandbox_network) ? sandbox_network : []
-  }
-  return {
-    /** The proxy reads the list of hosts for each connection. Rejects with a system error. */
-    async openProxy(directory: string): Promise<void> {
-      closeProxy ??= import('./sandbox-proxy.ts').then(({ openSandboxProxy }) =>
-        openSandboxProxy({ directory, hosts, log }),
-      )
-      try {
-        await closeProxy
-      } catch (error) {
-        closeProxy = undefined
-        throw error
-      }
-    },
-    /** What the commands of a turn need to call `hermes`. Without a sandbox they find the complete one. */
-    async variablesOf({ seq, sessionKey, event, authority }: CallingTurn, sandbox: Sandbox | undefined) {
-      const directory = sandbox?.kind === 'none' ? undefined : sandbox?.binDirectory
-      if (accessDeps === undefined || directory === undefined) return {}
-      if (seq === undefined || sessionKey === undefined || event === undefined) return {}
-      const { createTurnAccess } = await import('./turn-access.ts')
-      turnAccess ??= createTurnAccess({ ...accessDeps, directory, log })
-      return turnAccess.variablesOf({ seq, sessionKey, source: event.source, authority })
-    },
-    async close() {
-      await turnAccess?.close()
-      // The log says why it could not listen.
-      const close = await closeProxy?.catch(() => undefined)
-      close?.()
     },
   }
 }
