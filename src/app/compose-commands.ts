@@ -137,7 +137,10 @@ function composeCommandServices(
   let requestedTasks: ReturnType<CommandServices['tasks']> | undefined
   let gatewayAdmin: GatewayAdmin | undefined
   return {
-    stopTurn,
+    stopTurn(key, { source, authority }) {
+      const ownOnly = authority.role === 'guest' && accountDirectory.isShared(source)
+      return stopTurn(key, ownOnly ? (source.userId ?? '') : undefined)
+    },
     resetSession,
     sessionStatus,
     compressSession,

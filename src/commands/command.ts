@@ -28,14 +28,20 @@ export interface CommandContext {
   readonly signal: AbortSignal
 }
 
+/** `of-another`: another person's message began the turn, and the requester may not stop it. */
+export type StopOutcome = 'stopped' | 'idle' | 'of-another'
+
 /** The services that a command may use; the composition root provides them. */
 export interface CommandServices {
   readonly version: string
   commands(): readonly CommandDefinition[]
   /** The skills that can be called by their names. Reads them. */
   skillCommands(): Promise<readonly Pick<CommandDefinition, 'name' | 'aliases' | 'description' | 'argsHint'>[]>
-  /** Stops the running turn of a session. Resolves when it has ended, or after five seconds, with whether a turn was running. */
-  stopTurn(key: SessionKey): Promise<boolean>
+  /**
+   * Stops the running turn of a session. Resolves when it has ended, or after five seconds. A guest stops only turns that
+   * their own message began, where several people share the conversation.
+   */
+  stopTurn(key: SessionKey, by: Pick<CommandContext, 'source' | 'authority'>): Promise<StopOutcome>
   /** Stops the running turn and starts a new session under the same key, in which queued messages are handled. */
   resetSession(key: SessionKey, source: SessionSource, title: string): Promise<SessionId>
   sessionStatus(key: SessionKey): Promise<SessionStatus>

@@ -1,7 +1,7 @@
 /**
  * The operations of commands and platforms on a session: stop its turn, start a new session, read its status.
  */
-import type { CommandReply, CommandServices, SessionStatus } from '../commands/command.ts'
+import type { CommandReply, CommandServices, SessionStatus, StopOutcome } from '../commands/command.ts'
 import { textReply } from '../commands/reply.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { EventResults } from '../inbox/event-results.ts'
@@ -55,7 +55,9 @@ export interface ConversationChange {
   run(now: number): Transaction<string>
 }
 
-export interface SessionServices extends Pick<CommandServices, 'stopTurn' | 'resetSession' | 'sessionStatus'> {
+export interface SessionServices extends Pick<CommandServices, 'resetSession' | 'sessionStatus'> {
+  /** As the command service of this name. With `ofPerson`, a turn that the message of another person began goes on. */
+  stopTurn(key: SessionKey, ofPerson?: SessionSource['userId']): Promise<StopOutcome>
   /** Withdraws a queued event together with the events that `joined` its turn, or stops the turn that processes it. */
   stopEvent(seq: number, joined?: readonly number[]): Promise<void>
   /**
@@ -71,13 +73,23 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const { store, engine, runningTurns, turnResults, clock } = deps
 
   /** Without an open turn, the files of a message that waits may be on their way. `endsDownloads`: this message ends, too. */
-  async function stopTurn(key: SessionKey, endsDownloads: boolean): Promise<boolean> {
+  async function stopTurn(key: SessionKey, endsDownloads: boolean): Promise<StopOutcome> {
     const open = await store.run(() => requestStopOfOpenTurn(key))
-    if (open === undefined && !endsDownloads) return false
+    if (open === undefined && !endsDownloads) return 'idle'
+    return await stopFound(key, open)
+  }
+
+  async function stopTurnOf(key: SessionKey, person: string): Promise<StopOutcome> {
+    const open = await store.run(() => requestStopOfOpenTurn(key, person))
+    if (open === 'of-another') return open
+    return open === undefined ? 'idle' : await stopFound(key, open)
+  }
+
+  async function stopFound(key: SessionKey, open: OpenTurn | undefined): Promise<StopOutcome> {
     const stopped = await runningTurns.stop(key, open?.seq)
     // A turn between two attempts is not running. It ends when it is woken and reads the stop request.
     if (open !== undefined && !stopped) engine.wake(key, 'turn')
-    return open !== undefined || stopped
+    return open !== undefined || stopped ? 'stopped' : 'idle'
   }
 
   async function reset(key: SessionKey, source: SessionSource, title: string): Promise<SessionId> {
@@ -107,7 +119,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   }
 
   return {
-    stopTurn: (key) => stopTurn(key, true),
+    stopTurn: (key, ofPerson) => (ofPerson === undefined ? stopTurn(key, true) : stopTurnOf(key, ofPerson)),
 
     async stopEvent(seq, joined = []) {
       const found = await store.run(() => withdrawEvent(seq, joined))
@@ -192,9 +204,13 @@ const stoppedResult: TurnResult = {
   usage: { inputTokens: 0, outputTokens: 0 },
 }
 
-function* requestStopOfOpenTurn(key: SessionKey): Transaction<OpenTurn | undefined> {
+function requestStopOfOpenTurn(key: SessionKey): Transaction<OpenTurn | undefined>
+function requestStopOfOpenTurn(key: SessionKey, person: string): Transaction<OpenTurn | 'of-another' | undefined>
+function* requestStopOfOpenTurn(key: SessionKey, person?: string): Transaction<OpenTurn | 'of-another' | undefined> {
   const open = yield* findOpenTurn(key)
-  if (open !== undefined) yield* requestTurnStop(key)
+  if (open === undefined) return undefined
+  if (person !== undefined && parseStoredEvent(open.payload).source.userId !== person) return 'of-another'
+  yield* requestTurnStop(key)
   return open
 }
 

@@ -56,7 +56,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     version: '1.2.3',
     commands: registry.list,
     skillCommands: async () => [],
-    stopTurn: async () => false,
+    stopTurn: async () => 'idle',
     resetSession: async () => brand('s'),
     sessionStatus: async () => unused,
     homeChannels: async () => [],
@@ -164,7 +164,8 @@ async function realSession(t: TestContext) {
   await accept('hello')
   const claim = await journal.claim(key)
   assert.equal(claim?.kind, 'model')
-  return { given: services(sessions), running: runningTurns, turn: claim.turn, journal, emitted, accept }
+  const given = services({ ...sessions, stopTurn: (stopped) => sessions.stopTurn(stopped) })
+  return { given, running: runningTurns, turn: claim.turn, journal, emitted, accept }
 }
 
 test('commands are found by name and alias only', () => {

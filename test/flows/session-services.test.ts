@@ -71,9 +71,17 @@ test('everybody who waits for an abandoned turn learns that it was stopped, also
 
 test('a stop reaches a turn that was claimed and has not begun', async (t) => {
   const { running, services, woken, head } = await openTurn(t)
-  assert.equal(await services.stopTurn(key), true)
+  assert.equal(await services.stopTurn(key), 'stopped')
   assert.deepEqual(woken, [key])
   assert.ok(running.start(key, head, t.signal).signal.reason instanceof StopRequested)
+})
+
+test('where a stop is for one person only, the turn of another goes on', async (t) => {
+  const { services, woken } = await openTurn(t)
+  assert.equal(await services.stopTurn(key, 'somebody else'), 'of-another')
+  assert.deepEqual(woken, [])
+  assert.equal(await services.stopTurn(key, source.userId), 'stopped')
+  assert.deepEqual(woken, [key])
 })
 
 test('the deletion of a message reaches its turn that was claimed and has not begun', async (t) => {

@@ -156,7 +156,8 @@ test('every accepted message ends in exactly one of four ways', async (t) => {
       for (const one of taken) await take(one)
       for (const kind of changes) if (gateway.log.some((line) => line.includes(`"inbox.${kind}"`))) changed.add(kind)
       isCalm = true
-      for (const chat of chats) await say('/stop', chat, 'ada')
+      // Both are guests, who stop their own turns only.
+      for (const person of people) for (const chat of chats) await say('/stop', chat, person)
       // A turn that was waiting for its model is asked again.
       await crash(gateway, gateway.home)
       await untilAllEnded(gateway)

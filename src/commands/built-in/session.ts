@@ -3,7 +3,7 @@
  * `/yolo`, the choices for a conversation (`/busy`, `/verbose`, `/footer`); and `/pause`.
  */
 import { busyInputModes, toolProgressModes } from '../../message/conversation-choices.ts'
-import type { CommandDefinition } from '../command.ts'
+import type { CommandDefinition, StopOutcome } from '../command.ts'
 import { toTitle } from './title.ts'
 
 export const newCommand: CommandDefinition = {
@@ -21,18 +21,23 @@ export const newCommand: CommandDefinition = {
   },
 }
 
+const stopReplies: Readonly<Record<StopOutcome, string>> = {
+  stopped: '⏹ Stopped.',
+  idle: 'I am not working on an answer here.',
+  'of-another': 'I am working on the message of another person. As a guest you can stop only what you asked for.',
+}
+
 export const stopCommand: CommandDefinition = {
   name: 'stop',
   aliases: [],
   description: 'Stop what I am doing',
   argsHint: '[task]',
   queue: 'control',
-  changesForAll: true,
   bypassesHooks: true,
   async run(context, services) {
     const { sessionKey, args } = context
     if (/^(?:bg|sub)_\w+$/.test(args.trim())) return (await import('./task-actions.ts')).stopTask(context, services)
-    return (await services.stopTurn(sessionKey)) ? '⏹ Stopped.' : 'I am not working on an answer here.'
+    return stopReplies[await services.stopTurn(sessionKey, context)]
   },
 }
 
