@@ -44,6 +44,8 @@ export interface HomeLayout {
   readonly memories: string
   readonly cron: string
   readonly media: string
+  /** Pictures of conversations, by the hash of their content. */
+  readonly pictures: string
   /** The working directory of the agent's commands unless `terminal.cwd` sets another. */
   readonly workspace: string
   readonly logs: string
@@ -82,6 +84,7 @@ export function createHomeLayout(root: string): HomeLayout {
     memories: within('memories'),
     cron: within('cron'),
     media: within('media'),
+    pictures: within('media', 'pictures'),
     workspace: within('workspace'),
     logs: within('logs'),
     cache: within('cache'),

@@ -3,7 +3,7 @@
  */
 import type { Authority } from './authority.ts'
 import type { SessionSource, Target } from './source.ts'
-import type { ChatMessage } from './transcript.ts'
+import type { ChatMessage, ImagePart } from './transcript.ts'
 import { toLabel, toMessageText } from './untrusted-text.ts'
 
 export type MessageType =
@@ -32,7 +32,14 @@ export interface Attachment {
   readonly problem?: string
   /** It belongs to the message that is replied to, not to this one. */
   readonly quoted?: true
+  /** Present for a picture that models can be shown; `path` is then its file. */
+  readonly image?: ImagePart
+  /** Why models cannot be shown this picture, for the model. */
+  readonly hidden?: string
 }
+
+/** So many pictures of a message are shown to the model. Of others it reads the path. */
+export const maxShownImages = 8
 
 export interface MessageEvent {
   readonly source: SessionSource

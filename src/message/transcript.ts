@@ -9,9 +9,31 @@ export interface ToolCall {
   readonly arguments: string
 }
 
+/**
+ * A picture of a message: a reference to a file that is stored once (`media/pictures.ts`). The file is read when a request is
+ * sent, so that no message holds its content.
+ */
+export interface ImagePart {
+  readonly type: 'image'
+  /** Its name in the folder of pictures: `<SHA-256 of the content>.<extension of the type>`. */
+  readonly file: string
+  readonly mimeType: ImageType
+  readonly bytes: number
+  /** Pixels. */
+  readonly width: number
+  /** Pixels. */
+  readonly height: number
+}
+
+/** The types that models of all vendors read. */
+export type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
+
 export interface UserMessage {
   readonly role: 'user'
+  /** All text of the message. Each picture has a line with its path in it, which is what a model that cannot see receives. */
   readonly content: string
+  /** What a model that can see receives besides the text. Absent in a message without pictures. */
+  readonly images?: readonly ImagePart[]
 }
 
 export interface AssistantMessage {
@@ -30,6 +52,8 @@ export interface ToolMessage {
   readonly toolCallId: string
   readonly name: string
   readonly content: string
+  /** As those of a user. */
+  readonly images?: readonly ImagePart[]
 }
 
 export type ChatMessage = UserMessage | AssistantMessage | ToolMessage

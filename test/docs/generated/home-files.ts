@@ -67,6 +67,10 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
   logs: ['gateway', '`gateway.log` and rotated files: at most 7 files of 10 MB.'],
   workspace: ['you', 'The working directory of the commands of the agent; see `terminal.cwd`.'],
   media: ['gateway', 'Attachments of messages; deleted after `retention.media_days`.'],
+  pictures: [
+    'gateway',
+    'Pictures that models are shown, each stored once under the hash of its content, mode 0600. Deleted when no message of a conversation refers to it any more.',
+  ],
   cache: [
     'gateway',
     'Compiled code, the `hermes` command for the agent, and the address of the gateway. May be deleted while the gateway is stopped.',
