@@ -137,7 +137,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
     log,
     failpoint: options.failpoint ?? (() => undefined),
   }
-  const core = composeCore(context, () => agentRuntime.agentServices.approvalModel())
+  const core = composeCore(context, (task) => agentRuntime.agentServices.auxiliary(task))
   const agentRuntime = composeAgent(context, core)
   const { plugins } = agentRuntime
   const commandRuntime = composeCommandRuntime(context, core, agentRuntime)

@@ -66,6 +66,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   const compression = composeCompression(context, core, { ownMemory, ...agentServices })
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({
+    auxiliary: agentServices.auxiliary,
     subagentModel: agentServices.subagentModel,
     runningSubagents,
     middleware,
@@ -336,6 +337,13 @@ function composeAgentServices(
     memory: async (turn) => (await ownMemory()).accessOf(turn),
     turnAccess: { secrets, ended: runningTurns.ended, run: context.runAgentCommand },
     modelCalls,
+    auxiliaryCalls: {
+      middleware: core.pluginRegistries.middleware,
+      pause: core.pauseTurn,
+      clock: context.clock,
+      random: context.random,
+      failpoint: context.failpoint,
+    },
     openModelKeys: () => openModelKeys(context),
     ...(isDaemon
       ? { chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId) }
@@ -360,24 +368,24 @@ function composeAgentServices(
   })
 }
 
-interface CompressionParts extends Pick<AgentServices, 'model' | 'tools' | 'renameSession'> {
+interface CompressionParts extends Pick<AgentServices, 'auxiliary' | 'model' | 'tools' | 'renameSession'> {
   readonly ownMemory: () => Promise<OwnMemory>
 }
 
 function composeCompression(
   context: AppContext,
   core: Core,
-  { ownMemory, model, tools, renameSession }: CompressionParts,
+  { ownMemory, auxiliary, model, tools, renameSession }: CompressionParts,
 ): SessionCompression {
-  const { settings, accountDirectory, store, clock, random, log, failpoint } = context
-  const { middleware, memory } = core.pluginRegistries
-  const { turnInfoOf, pauseTurn: pause } = core
-  const calls = { middleware, turnInfoOf, settings, clock, random, pause, log, failpoint }
+  const { settings, accountDirectory, store, clock, log, failpoint } = context
+  const shared = { auxiliary, turnInfoOf: core.turnInfoOf, settings, log }
   return createSessionCompression({
-    ...calls,
+    ...shared,
     store,
+    clock,
+    failpoint,
     engine: core.engine,
-    memory,
+    memory: core.pluginRegistries.memory,
     emit: core.events.emit,
     emitsEvents: accountDirectory.emitsEvents,
     sessionContinued({ turn: { sessionId: oldSessionId, sessionKey, event }, newSessionId }) {
@@ -387,7 +395,7 @@ function composeCompression(
     },
     async flushMemory(turn, messages, signal) {
       const { flushTurnMemory } = await import('../flows/memory-flush.ts')
-      const deps = { ...calls, ownMemory: await ownMemory(), model, tools, isShared: accountDirectory.isShared }
+      const deps = { ...shared, ownMemory: await ownMemory(), model, tools, isShared: accountDirectory.isShared }
       return await flushTurnMemory(deps, turn, messages, signal)
     },
   })

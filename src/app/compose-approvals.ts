@@ -1,8 +1,8 @@
 /**
  * Composes what asks people before tools and commands run.
  */
+import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import type { Environment } from '../config/environment.ts'
-import type { AgentServices } from '../flows/agent-services.ts'
 import { type Approvals, createApprovals } from '../flows/approvals.ts'
 import type { TurnWait } from '../flows/turn/waiting.ts'
 import type { GatewayHooks } from '../plugins/gateway-hooks.ts'
@@ -15,7 +15,7 @@ function isYoloMode({ values }: Environment): boolean {
 }
 
 export interface ApprovalParts extends Pick<Core, 'outbox' | 'engine' | 'events' | 'runningTurns' | 'turnNotices'> {
-  readonly model: AgentServices['approvalModel']
+  readonly auxiliary: Auxiliary
   readonly gatewayHooks: GatewayHooks
   readonly waitInTurn: TurnWait
 }
@@ -45,7 +45,7 @@ export function composeApprovals(context: AppContext, parts: ApprovalParts): App
     home: options.home,
     reloadConfig: config.reload,
     yoloMode: isYoloMode(config.environment()),
-    model: parts.model,
+    auxiliary: parts.auxiliary,
     failpoint,
   })
 }

@@ -3,9 +3,9 @@
  * plugins. What runs the queues is composed of these in compose-agent.ts and compose-commands.ts.
  */
 
+import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import { type CommandRegistry, createCommandRegistry } from '../commands/registry.ts'
 import { createEmbeddedEngine } from '../engine/embedded-engine.ts'
-import type { AgentServices } from '../flows/agent-services.ts'
 import type { Approvals } from '../flows/approvals.ts'
 import { createAttachmentPolicy } from '../flows/attachment-policy.ts'
 import { createBackgroundTasks } from '../flows/background-tasks.ts'
@@ -37,8 +37,8 @@ import { composePluginRegistries, type PluginRegistries } from './compose-plugin
 import type { AppContext } from './context.ts'
 import type { Core, PauseControl } from './core.ts'
 
-/** @param approvalModel the model that judges commands, called after the composition */
-export function composeCore(context: AppContext, approvalModel: AgentServices['approvalModel']): Core {
+/** @param auxiliary called after the composition */
+export function composeCore(context: AppContext, auxiliary: Auxiliary): Core {
   const { options, settings, accountDirectory, store, modelCalls, clock, random, log } = context
   const { emitsEvents } = accountDirectory
   const concurrency = () => settings().agent.max_concurrent_turns
@@ -85,7 +85,7 @@ export function composeCore(context: AppContext, approvalModel: AgentServices['a
     gatewayHooks,
     runningTurns,
     turnNotices,
-    model: approvalModel,
+    auxiliary,
   })
   const sessionServices = createSessionServices({
     store,

@@ -52,8 +52,6 @@ const plannedKeys = [
   'auxiliary.*',
   'browser',
   'code_execution',
-  'compression.summary_base_url',
-  'compression.summary_provider',
   'context_engine',
   'cron',
   'curator',

@@ -3,6 +3,7 @@
  */
 import { existsSync } from 'node:fs'
 import type { AgentConfig } from '../agent/config.ts'
+import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { ModelError } from '../agent/models/provider.ts'
@@ -10,6 +11,7 @@ import { resolveProvider } from '../agent/models/resolve-provider.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
+import type { AuxiliaryCallDeps } from './auxiliary-model.ts'
 import type { ModelKeys } from './model-keys.ts'
 import type { ToolRuntimeDeps } from './tool-runtime.ts'
 import type { ChosenModel } from './turn/claim.ts'
@@ -20,6 +22,8 @@ export interface AgentModelsDeps extends Pick<ToolRuntimeDeps, 'environment'> {
   readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
   /** The keys in `auth.json`. Without it, only those of the configuration and the environment are used. */
   openModelKeys?(): Promise<ModelKeys>
+  /** The parts of the calls of auxiliary models. */
+  readonly auxiliaryCalls: AuxiliaryCallDeps
   readonly log: Logger
 }
 
@@ -28,8 +32,8 @@ export interface AgentModels {
   model(): Promise<ChosenModel>
   /** The model of `fallback_providers` for the rest of a turn; null when none can help after this failure. Never rejects. */
   fallback(failed: ChosenModel, failure: ModelError): Promise<ChosenModel | null>
-  /** The model that judges commands, with `auxiliary.approval`. Rejects `config/…`. */
-  approvalModel(): Promise<ChosenModel & { readonly timeoutMs: number }>
+  /** The models of `auxiliary`. */
+  readonly auxiliary: Auxiliary
   /** The model of `delegation`; undefined when it names none. Rejects `config/…`. */
   subagentModel(): Promise<ChosenModel | undefined>
   /** The configured names. Loads nothing. */
@@ -61,45 +65,50 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
     return stored === undefined ? { provider, model } : { model, provider: stored.forTurn(provider, settings) }
   }
 
-  async function openOther() {
-    return (await import('./other-model.ts')).otherModelSettings
+  const createWithKeys = async (settings: ProviderSettings) => withKeys(await create(settings), settings)
+
+  async function model(): Promise<ChosenModel> {
+    configured ??= create(selection())
+    try {
+      return await withKeys(await configured, selection())
+    } catch (error) {
+      // A key may be added while the gateway runs.
+      configured = undefined
+      throw error
+    }
+  }
+
+  async function fallback(failed: ChosenModel, failure: ModelError): Promise<ChosenModel | null> {
+    if (deps.settings().fallback_providers.length === 0) return null
+    const { chooseFallback } = await import('./fallback-model.ts')
+    const { settings, log } = deps
+    return await chooseFallback({ settings, selection, create: createWithKeys, log }, failed, failure)
   }
 
   return {
-    async model() {
-      configured ??= create(selection())
-      try {
-        return await withKeys(await configured, selection())
-      } catch (error) {
-        // A key may be added while the gateway runs.
-        configured = undefined
-        throw error
-      }
-    },
-    async fallback(failed, failure) {
-      if (deps.settings().fallback_providers.length === 0) return null
-      const { chooseFallback } = await import('./fallback-model.ts')
-      return await chooseFallback(
-        {
-          settings: deps.settings,
-          selection,
-          create: async (settings) => withKeys(await create(settings), settings),
-          log: deps.log,
-        },
-        failed,
-        failure,
-      )
-    },
-    async approvalModel() {
-      const { approval } = deps.settings().auxiliary
-      const settings = (await openOther())(selection(), approval)
-      return { ...(await withKeys(await create(settings), settings)), timeoutMs: approval.timeout * 1_000 }
-    },
+    model,
+    fallback,
+    auxiliary: (task) => ({
+      async isConfigured() {
+        const { isOwnModel } = await import('./other-model.ts')
+        return isOwnModel(deps.settings(), task)
+      },
+      async complete(request) {
+        const { callAuxiliaryModel } = await import('./auxiliary-model.ts')
+        const { settings, auxiliaryCalls, log } = deps
+        return await callAuxiliaryModel(
+          { ...auxiliaryCalls, settings, log, selection, create: createWithKeys, main: model, fallback },
+          task,
+          request,
+        )
+      },
+    }),
     async subagentModel() {
       const { model, provider, base_url, api_key } = deps.settings().delegation
       if ([model, provider, base_url, api_key].every((value) => value === '')) return undefined
-      const settings = (await openOther())(selection(), { provider: provider || 'main', model, base_url, api_key })
-      return await withKeys(await create(settings), settings)
+      const { otherModelSettings } = await import('./other-model.ts')
+      const named = { provider: provider || 'main', model, base_url, api_key }
+      return await createWithKeys(otherModelSettings(selection(), named))
     },
     describe: () => ({ model: deps.settings().model, provider: resolveProvider(selection())?.name ?? 'none' }),
     reconfigured() {

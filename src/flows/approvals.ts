@@ -2,6 +2,7 @@
  * Connects the approvals with the inbox, the outbox, the accounts and the turns.
  */
 import type { ApproveTool } from '../agent/loop/tool-approval.ts'
+import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import type { AskUser } from '../agent/tools/tool.ts'
 import type { ApprovalListener } from '../approvals/after-commit.ts'
 import type { AskingCall } from '../approvals/clarify.ts'
@@ -28,7 +29,6 @@ import { findOpenTurn, sessionKeyOfOpenTurn } from '../sessions/turns.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
-import type { AgentServices } from './agent-services.ts'
 import type { TurnNotices } from './turn/turn-notices.ts'
 import type { TurnWait } from './turn/waiting.ts'
 
@@ -59,7 +59,7 @@ export interface ApprovalsDeps {
   /** `HERMES_YOLO_MODE`, as it was when the process started. */
   readonly yoloMode: boolean
   /** The model that `approvals.mode: smart` asks. Called after the composition. */
-  readonly model: AgentServices['approvalModel']
+  readonly auxiliary: Auxiliary
   failpoint(point: string): void
 }
 

@@ -4,7 +4,7 @@
  */
 import { isOnAllowlist } from '../agent/command-policy/command-shape.ts'
 import type { ApproveTool } from '../agent/loop/tool-approval.ts'
-import type { RequestInput } from '../agent/models/provider.ts'
+import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import {
   createToolApproval,
   type JudgedCommand,
@@ -13,14 +13,12 @@ import {
 } from '../approvals/tool-approval.ts'
 import { editConfigLists } from '../config/edit-config.ts'
 import type { HomeLayout } from '../lib/home.ts'
-import type { AgentServices } from './agent-services.ts'
 
 export interface CommandApprovalDeps extends Omit<ToolApprovalDeps, 'isOnAllowlist' | 'rememberCommand' | 'judge'> {
   readonly home: Pick<HomeLayout, 'root' | 'configFile'>
   /** Applies a change of config.yaml at once. */
   reloadConfig(): unknown
-  /** The model that judges commands, and how long it may take. */
-  readonly model: AgentServices['approvalModel']
+  readonly auxiliary: Auxiliary
 }
 
 export function createCommandApproval(deps: CommandApprovalDeps): ApproveTool {
@@ -31,7 +29,7 @@ export function createCommandApproval(deps: CommandApprovalDeps): ApproveTool {
       editConfigLists(deps.home, [{ path: ['command_allowlist'], add: shape }])
       deps.reloadConfig()
     },
-    judge: (command, signal) => judgeCommand(deps.model, command, signal),
+    judge: (command, signal) => judgeCommand(deps.auxiliary, command, signal),
   })
 }
 
@@ -39,25 +37,19 @@ const judgePrompt = `You decide whether a shell command of an AI assistant may r
 
 /** Only a clear yes is a yes, and only a clear no is a no. */
 async function judgeCommand(
-  model: AgentServices['approvalModel'],
+  auxiliary: Auxiliary,
   { command, place, reason }: JudgedCommand,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const { provider, model: name, timeoutMs } = await model()
   const content = JSON.stringify({ command, folder: place, flagged_because: reason })
-  const input: RequestInput = {
-    model: name,
+  const input = {
     system: judgePrompt,
-    messages: [{ role: 'user', content }],
+    messages: [{ role: 'user' as const, content }],
     tools: [],
     maxOutputTokens: 1_000,
   }
-  const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-  const stream = provider.stream(provider.buildRequest(input), until)
-  for (;;) {
-    const { done, value } = await stream.next()
-    if (done !== true) continue
-    const word = /^\W*(yes|no)\W*$/i.exec(provider.parseResponse(value).text)?.[1]?.toLowerCase()
-    return word === 'yes' || word === 'no' ? word : 'unclear'
-  }
+  // Without a turn no plugin reads or changes it.
+  const { text } = await auxiliary('approval').complete({ input, signal })
+  const word = /^\W*(yes|no)\W*$/i.exec(text)?.[1]?.toLowerCase()
+  return word === 'yes' || word === 'no' ? word : 'unclear'
 }

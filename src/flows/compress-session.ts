@@ -6,20 +6,16 @@ import { type CompressionResult, compressTranscript } from '../agent/compression
 import { compressionLimit, estimateTokens } from '../agent/compression/context-size.ts'
 import type { SummaryCooldown } from '../agent/compression/cooldown.ts'
 import type { CompressionOptions } from '../agent/compression/plan.ts'
-import {
-  compressionRules,
-  createSummaryRequest,
-  maxFilledShare,
-  summaryModel,
-} from '../agent/compression/request-summary.ts'
+import { compressionRules, createSummaryRequest, maxFilledShare } from '../agent/compression/request-summary.ts'
 import { shortenNewestResults } from '../agent/compression/shorten-results.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
-import type { CompletionDeps } from '../agent/models/completion.ts'
+import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import { moveSessionGrants } from '../approvals/queries.ts'
 import type { Engine } from '../engine/engine.ts'
 import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
 import { brand, sessionIdAt } from '../lib/ids.ts'
+import type { Logger } from '../lib/log.ts'
 import { beginningOf } from '../lib/redact.ts'
 import { linkAbortSignal, raceAbort } from '../lib/timers.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
@@ -34,7 +30,13 @@ import { applyCompression, type CompressionEdits } from '../sessions/transcript-
 import type { Store } from '../store/store.ts'
 import { type ChosenModel, type Turn, type TurnInfoFactory, turnStartIndex } from './turn/claim.ts'
 
-export interface SessionCompressionDeps extends Omit<CompletionDeps, 'retry'> {
+export interface SessionCompressionDeps {
+  readonly auxiliary: Auxiliary
+  /** ms */
+  readonly clock: () => number
+  /** Named points at which crash tests kill the process; does nothing in production. */
+  failpoint(point: string): void
+  readonly log: Logger
   readonly store: Store
   readonly engine: Pick<Engine, 'wake'>
   /** What plugins learn about the request for a summary. */
@@ -247,13 +249,11 @@ async function summarizeConversation(
     turnStart: turnStartIndex(turn, entries),
     summarizes,
   })
-  const { provider, model } = request.chosen
-  const summarizing = deps.turnInfoOf(turn, { provider, model: summaryModel(settings, model) })
   return compressTranscript(
     entries,
     rules,
     { focus, insights: (messages) => prepareMemory(deps, turn, messages, signal) },
-    createSummaryRequest(deps, { turn: summarizing, provider, signal }),
+    createSummaryRequest(deps, { turn: deps.turnInfoOf(turn, request.chosen), main: request.chosen, signal }),
   )
 }
 

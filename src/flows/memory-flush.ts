@@ -2,17 +2,19 @@
  * Decides whether the memory is offered the messages that a summary is about to replace, and calls the model for it.
  */
 
-import { summaryModel } from '../agent/compression/request-summary.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { flushMemory } from '../agent/memory/flush.ts'
-import { type CompletionDeps, complete } from '../agent/models/completion.ts'
+import type { Auxiliary } from '../agent/models/auxiliary.ts'
+import type { Logger } from '../lib/log.ts'
 import { type ChatMessage, noUsage, type Usage } from '../message/transcript.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import type { AgentServices } from './agent-services.ts'
 import type { OwnMemory } from './own-memory.ts'
 import type { Turn, TurnInfoFactory } from './turn/claim.ts'
 
-export interface MemoryFlushDeps extends Omit<CompletionDeps, 'retry'> {
+export interface MemoryFlushDeps {
+  readonly auxiliary: Auxiliary
+  readonly log: Logger
   readonly settings: () => AgentConfig
   readonly ownMemory: OwnMemory
   readonly model: AgentServices['model']
@@ -20,9 +22,6 @@ export interface MemoryFlushDeps extends Omit<CompletionDeps, 'retry'> {
   readonly turnInfoOf: TurnInfoFactory
   readonly isShared: AccountDirectory['isShared']
 }
-
-/** The conversation waits for it. */
-const retry = { windowMs: 2_000, maxRetries: 1 }
 
 /**
  * Does nothing in a group, where another person could have it saved what is then said to come from the owner, and where each
@@ -35,7 +34,7 @@ export async function flushTurnMemory(
   messages: readonly ChatMessage[],
   signal: AbortSignal,
 ): Promise<Usage> {
-  const { ownMemory, middleware, clock, failpoint, log, random, pause } = deps
+  const { ownMemory, log } = deps
   const { memory, context_length: contextLength } = deps.settings()
   const { sessionId, authority, event } = turn
   const userMessages = messages.filter(({ role }) => role === 'user').length
@@ -47,7 +46,6 @@ export async function flushTurnMemory(
   if (tools.schemas().every(({ name }) => name !== 'memory')) return noUsage
   let usage = noUsage
   const chosen = await deps.model()
-  const model = summaryModel(deps.settings(), chosen.model)
   await flushMemory({
     messages,
     blocks: await ownMemory.prompt({
@@ -64,15 +62,8 @@ export async function flushTurnMemory(
     mayRun: (call) => tools.prepare(call).kind === 'ready',
     contextLength,
     async complete(input) {
-      const output = await complete(
-        { middleware, clock, failpoint, log, random, pause, retry: () => retry },
-        {
-          provider: chosen.provider,
-          input: { ...input, model },
-          turn: deps.turnInfoOf(turn, { provider: chosen.provider, model }),
-          signal,
-        },
-      )
+      const info = deps.turnInfoOf(turn, chosen)
+      const output = await deps.auxiliary('compression').complete({ input, main: chosen, turn: info, signal })
       usage = output.usage
       return output
     },

@@ -2,11 +2,13 @@
  * One run of the agent in memory, with a scripted model, tools that are plain functions, and optional plugins.
  */
 
+import assert from 'node:assert/strict'
 import { createAgent } from '../../src/agent/agent.ts'
 import { type AgentHooks, noopAgentHooks, type TurnInfo } from '../../src/agent/agent-hooks.ts'
 import type { AgentConfig } from '../../src/agent/config.ts'
 import type { AgentDeps, AgentTurnInput } from '../../src/agent/loop/agent-turn.ts'
 import { type ApproveTool, denyAll } from '../../src/agent/loop/tool-approval.ts'
+import { callAuxiliaryModel } from '../../src/flows/auxiliary-model.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage } from '../../src/message/transcript.ts'
 import { GuardrailRejected } from '../../src/middleware/guardrail-rejected.ts'
@@ -71,6 +73,14 @@ export function agentDeps() {
   }
 }
 
+/** Only the model of the conversation is there. */
+const unusedModels = {
+  selection: () => assert.fail('no other model is configured'),
+  create: () => assert.fail('no other model is configured'),
+  main: () => assert.fail('the request names the model of the conversation'),
+  fallback: async () => null,
+}
+
 export function runTestAgent(
   script: readonly ScriptStep[],
   tools: Record<string, TestTool> = {},
@@ -83,9 +93,14 @@ export function runTestAgent(
   const listener = createRecordingListener()
   const stop = new AbortController()
   const { pauses, ...deps } = agentDeps()
+  const effective = () => settingsWith({ ...(budget === undefined ? {} : { max_iterations: budget }), ...settings })
+  const calls = { ...deps, ...(middleware === undefined ? {} : { middleware }) }
   const agent = createAgent({
-    ...deps,
-    ...(middleware === undefined ? {} : { middleware }),
+    ...calls,
+    auxiliary: (task) => ({
+      isConfigured: async () => false,
+      complete: (request) => callAuxiliaryModel({ ...calls, ...unusedModels, settings: effective }, task, request),
+    }),
     ...(approve === undefined ? {} : { approve }),
     ...(subagentModel && { subagentModel }),
     ...(runningSubagents && { runningSubagents }),
@@ -94,7 +109,7 @@ export function runTestAgent(
       return () => onFork?.(-1)
     },
     agentHooks: { ...noopAgentHooks, ...hooks },
-    settings: () => settingsWith({ ...(budget === undefined ? {} : { max_iterations: budget }), ...settings }),
+    settings: effective,
   })
   const result = agent.runTurn({
     turn: turnInfo,

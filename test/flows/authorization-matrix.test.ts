@@ -15,6 +15,7 @@ import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { SessionSource } from '../../src/message/source.ts'
 import { discoverPlatforms } from '../../src/platforms/registry.ts'
+import { agentDeps } from '../agent/run-test-agent.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { actions, chatPlatforms, people, places } from './authorization-cases.ts'
 
@@ -114,6 +115,7 @@ function gatewayWith(home: string, changes: object = {}) {
     withheld: [],
     pluginTools: () => [],
     modelCalls: createModelCallMonitor({ log: silentLog }),
+    auxiliaryCalls: agentDeps(),
     isShared: directoryOfAccounts.isShared,
     findMessages: async () => [],
     attachmentsOf: async () => [],

@@ -17,7 +17,7 @@ import { brand } from '../../src/lib/ids.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { Authority, Role } from '../../src/message/authority.ts'
 import type { SessionId, TurnId } from '../../src/message/ids.ts'
-import { runTestAgent } from '../agent/run-test-agent.ts'
+import { agentDeps, runTestAgent } from '../agent/run-test-agent.ts'
 import { call, scriptedProvider } from '../kit/scripted-provider.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { base, injections, returned, source, written } from './injection-cases.ts'
@@ -41,6 +41,7 @@ async function servicesIn(t: TestContext, role: Role) {
     withheld: [],
     pluginTools: () => [],
     modelCalls: createModelCallMonitor({ log: silentLog }),
+    auxiliaryCalls: agentDeps(),
     isShared: () => true,
     findMessages: async () => [],
     attachmentsOf: async () => [],

@@ -3,19 +3,24 @@
  * if that is not enough, its older calls are summarised; and at last its newest results are shortened.
  */
 import { messageOf } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
 import type { ChatMessage, Usage } from '../../message/transcript.ts'
 import type { TurnInfo } from '../agent-hooks.ts'
 import type { AgentConfig } from '../config.ts'
-import type { CompletionDeps } from '../models/completion.ts'
+import type { Auxiliary } from '../models/auxiliary.ts'
 import type { Provider } from '../models/provider.ts'
 import { compressTranscript, type RequestSummary } from './compress-transcript.ts'
 import { compressionLimit, estimateTokens, urgentShare } from './context-size.ts'
 import type { SummaryCooldown } from './cooldown.ts'
 import type { CompressionOptions } from './plan.ts'
-import { compressionRules, createSummaryRequest, maxFilledShare, summaryModel } from './request-summary.ts'
+import { compressionRules, createSummaryRequest, maxFilledShare } from './request-summary.ts'
 import { shortenNewestResults } from './shorten-results.ts'
 
-export interface InMemoryCompressionDeps extends Omit<CompletionDeps, 'retry'> {
+export interface InMemoryCompressionDeps {
+  readonly auxiliary: Auxiliary
+  /** ms */
+  readonly clock: () => number
+  readonly log: Logger
   readonly settings: () => AgentConfig
   readonly cooldown: SummaryCooldown
 }
@@ -43,8 +48,7 @@ export async function compressInMemory(
   const settings = deps.settings()
   const before = estimateTokens(messages)
   const tokens = conversation.tokens ?? before * ratio
-  const request = { ...turn, model: summaryModel(settings, turn.model) }
-  const requestSummary = createSummaryRequest(deps, { turn: request, provider, signal })
+  const requestSummary = createSummaryRequest(deps, { turn, main: { provider, model: turn.model }, signal })
   const remaining = (current: readonly ChatMessage[]) => tokens - (before - estimateTokens(current)) * ratio
   const limit = compressionLimit(settings)
   let current = messages

@@ -72,44 +72,15 @@ export const compressionConfig = {
       summary_model: z
         .string()
         .default('')
-        .describe(
-          'The model that writes the summary, at the same provider; when empty, the model of the conversation.',
-        ),
+        .describe('The former name of `auxiliary.compression.model`, which takes precedence.'),
+      summary_provider: z.string().default('').describe('The former name of `auxiliary.compression.provider`.'),
+      summary_base_url: z.string().default('').describe('The former name of `auxiliary.compression.base_url`.'),
       in_place: z
         .boolean()
         .default(true)
         .describe(
           'The session keeps its id. When false, a summary before a turn begins a new session with a new system prompt, and the title gets a number; within a turn, the session stays.',
         ),
-    })
-    .prefault({}),
-  auxiliary: z
-    .object({
-      compression: z
-        .object({ model: z.string().default('').describe('Takes precedence over `compression.summary_model`.') })
-        .prefault({}),
-      approval: z
-        .object({
-          provider: z
-            .string()
-            .default('auto')
-            .describe(
-              'The provider of the model that judges commands with `approvals.mode: smart`. `auto` and `main`: that of the conversation, unless `base_url` is set.',
-            ),
-          model: z.string().default('').describe('The model; when empty, the model of the conversation.'),
-          base_url: z
-            .string()
-            .default('')
-            .describe('The address of the API. The `api_key` of the conversation is not sent to another address.'),
-          api_key: z.string().default('').describe('The key for this address or provider.'),
-          timeout: z
-            .number()
-            .positive()
-            .max(600)
-            .default(30)
-            .describe('Seconds until a user is asked because the model has not answered.'),
-        })
-        .prefault({}),
     })
     .prefault({}),
 } as const

@@ -2,11 +2,8 @@
  * The model call that writes a summary, and the rules by which a compression is planned. Shared by conversations, which are
  * stored, and by sub-agents, which are only in memory.
  */
-import type { TurnInfo } from '../agent-hooks.ts'
 import type { AgentConfig } from '../config.ts'
-import { type CompletionDeps, complete } from '../models/completion.ts'
-import type { Provider } from '../models/provider.ts'
-import { type RetryRules, retryRulesOf } from '../models/retry-policy.ts'
+import type { Auxiliary, AuxiliaryRequest } from '../models/auxiliary.ts'
 import type { RequestSummary } from './compress-transcript.ts'
 import { compressionLimit } from './context-size.ts'
 import type { CompressionOptions } from './plan.ts'
@@ -54,37 +51,19 @@ function tailTokens({ compression }: AgentConfig, contextLength: number, limit: 
   return Math.min(Math.max(contextLength * 0.025, 10_000), 25_000, contextLength * 0.2)
 }
 
-/** The model that writes summaries of conversations with this one. */
-export function summaryModel({ auxiliary, compression }: AgentConfig, model: string): string {
-  return auxiliary.compression.model || compression.summary_model || model
-}
-
-export interface SummaryCaller {
-  /** Its model writes the summary. */
-  readonly turn: TurnInfo
-  readonly provider: Provider
-  readonly signal: AbortSignal
-}
-
-/** A managed model call without a progress listener. */
+/** `auxiliary.compression` writes summaries, unless it names nothing but the model of the conversation. */
 export function createSummaryRequest(
-  deps: Omit<CompletionDeps, 'retry'> & { readonly settings: () => AgentConfig },
-  { turn, provider, signal }: SummaryCaller,
+  { auxiliary, settings }: { readonly auxiliary: Auxiliary; readonly settings: () => AgentConfig },
+  { turn, main, signal }: Required<Pick<AuxiliaryRequest, 'turn' | 'main' | 'signal'>>,
 ): RequestSummary {
   return async ({ system, messages }) => {
-    const { max_output_tokens: maxOutputTokens } = deps.settings()
+    const { max_output_tokens: maxOutputTokens } = settings()
     const length = maxOutputTokens === undefined ? {} : { maxOutputTokens }
-    const input = { model: turn.model, system, messages, tools: [], ...length }
-    const { middleware, clock, failpoint, log, random, pause } = deps
-    const retry = () => summaryRetryRules(deps.settings())
-    return complete({ middleware, clock, failpoint, log, random, pause, retry }, { provider, input, turn, signal })
+    return await auxiliary('compression').complete({
+      input: { system, messages, tools: [], ...length },
+      turn,
+      main,
+      signal,
+    })
   }
-}
-
-/** The turn continues without a summary, so it does not wait for the end of an outage here. */
-const maxSummaryRetryMs = 15_000
-
-function summaryRetryRules({ agent }: AgentConfig): RetryRules {
-  const { windowMs, maxRetries } = retryRulesOf(agent)
-  return { windowMs: Math.min(windowMs, maxSummaryRetryMs), maxRetries }
 }

@@ -3,11 +3,14 @@
  */
 import type { ToolCall, Usage } from '../../message/transcript.ts'
 import type { SubagentInfo, TurnInfo } from '../agent-hooks.ts'
+import type { Auxiliary } from '../models/auxiliary.ts'
 import type { JsonObject, Provider } from '../models/provider.ts'
 import type { SubagentResult, SubagentRole, SubagentTask, ToolContext } from '../tools/tool.ts'
 import type { LoopDeps, LoopInput, LoopResult } from './loop.ts'
 
 export interface AgentDeps extends LoopDeps {
+  /** Summarises the work of sub-agents. */
+  readonly auxiliary: Auxiliary
   /** The configured model of sub-agents; undefined for that of their turn. Rejects `config/…`. */
   subagentModel?(): Promise<{ readonly provider: Provider; readonly model: string } | undefined>
   /** The sub-agents that run now, by their ids for people. */

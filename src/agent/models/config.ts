@@ -22,6 +22,28 @@ const server = z.object({
     .describe('The API that the server speaks.'),
 })
 
+/** The model of one kind of work beside the conversation. */
+function auxiliaryModel(seconds: number) {
+  return {
+    provider: z
+      .string()
+      .default('auto')
+      .describe('The provider of the model. `auto` and `main`: that of the conversation, unless `base_url` is set.'),
+    model: z.string().default('').describe('The model; when empty, the model of the conversation.'),
+    base_url: z
+      .string()
+      .default('')
+      .describe('The address of the API. The `api_key` of the conversation is not sent to another address.'),
+    api_key: z.string().default('').describe('The key for this address or provider.'),
+    timeout: z
+      .number()
+      .positive()
+      .max(3_600)
+      .default(seconds)
+      .describe('Seconds after which the work goes on without it.'),
+  }
+}
+
 export const modelConfig = {
   model: z
     .string()
@@ -65,6 +87,32 @@ export const modelConfig = {
     .default([])
     .describe(
       'Models that finish a turn when the configured one fails, in this order: `{provider, model, base_url, key_env, context_length}`. At once when the key or the model is refused, after three tries when the provider is busy or does not answer. One change per turn; the next turn begins with the configured model again.',
+    ),
+  auxiliary: z
+    .object({
+      vision: z
+        .object(auxiliaryModel(120))
+        .prefault({})
+        .describe('The model that looks at pictures for a model that cannot see.'),
+      web_extract: z.object(auxiliaryModel(120)).prefault({}).describe('The model that shortens long web pages.'),
+      compression: z.object(auxiliaryModel(300)).prefault({}).describe('The model that summarises long conversations.'),
+      approval: z
+        .object(auxiliaryModel(30))
+        .prefault({})
+        .describe(
+          'The model that judges commands with `approvals.mode: smart`. A user is asked when it does not answer in time.',
+        ),
+      title_generation: z
+        .object({
+          enabled: z.boolean().default(true).describe('Gives a conversation a title after its first answer.'),
+          ...auxiliaryModel(30),
+        })
+        .prefault({})
+        .describe('The model that finds a title for a conversation.'),
+    })
+    .prefault({})
+    .describe(
+      'Models for work beside the conversation. What a task leaves empty is that of the conversation. When the model of a task fails, the model of the conversation does the work.',
     ),
   credential_pool_strategies: z
     .record(name, z.enum(strategies))

@@ -1,0 +1,154 @@
+/**
+ * The client of all auxiliary models (contract agent.md S7): chooses the model of a task, calls it within its time, and tries another
+ * one when it fails. Loaded with the first call.
+ */
+import type { AgentConfig } from '../agent/config.ts'
+import type { AuxiliaryRequest, AuxiliaryResponse, AuxiliaryTask, MainModel } from '../agent/models/auxiliary.ts'
+import { type CompletionDeps, complete } from '../agent/models/completion.ts'
+import type { ProviderSettings } from '../agent/models/create-provider.ts'
+import { ModelError, type ModelOutput } from '../agent/models/provider.ts'
+import { retryRulesOf } from '../agent/models/retry-policy.ts'
+import { isHermesError, messageOf } from '../lib/errors.ts'
+import { linkAbortSignal } from '../lib/timers.ts'
+import { auxiliarySettings, isOwnModel, otherModelSettings } from './other-model.ts'
+
+/** The parts of a managed call. */
+export type AuxiliaryCallDeps = Omit<CompletionDeps, 'retry' | 'log'>
+
+export interface AuxiliaryModelDeps extends Omit<CompletionDeps, 'retry'> {
+  readonly settings: () => AgentConfig
+  /** The settings of the configured model. */
+  selection(): ProviderSettings
+  /** Rejects `config/…`. */
+  create(settings: ProviderSettings): Promise<MainModel>
+  /** The configured model. Rejects `config/…`. */
+  main(): Promise<MainModel>
+  /** The model of `fallback_providers` after this failure; null when none can help. Never rejects. */
+  fallback(failed: MainModel, failure: ModelError): Promise<MainModel | null>
+}
+
+/** Rejects as `AuxiliaryModel.complete`. */
+export async function callAuxiliaryModel(
+  deps: AuxiliaryModelDeps,
+  task: AuxiliaryTask,
+  request: AuxiliaryRequest,
+): Promise<AuxiliaryResponse> {
+  const seconds = deps.settings().auxiliary[task].timeout
+  const own = linkAbortSignal(request.signal)
+  const timeout = new ModelError(
+    'timeout',
+    `The model for ${task} did not answer within ${seconds} seconds (auxiliary.${task}.timeout).`,
+    { maxTries: 1 },
+  )
+  const timer = setTimeout(() => own.abort(timeout), seconds * 1_000)
+  try {
+    return await callWithFallback(deps, task, { ...request, signal: own.signal })
+  } catch (error) {
+    request.signal.throwIfAborted()
+    // A provider may report the end of the time in its own words.
+    throw own.signal.aborted ? timeout : error
+  } finally {
+    clearTimeout(timer)
+    own.release()
+  }
+}
+
+async function callWithFallback(
+  deps: AuxiliaryModelDeps,
+  task: AuxiliaryTask,
+  request: AuxiliaryRequest,
+): Promise<AuxiliaryResponse> {
+  const main = async () => request.main ?? (await deps.main())
+  let chosen: MainModel
+  try {
+    chosen = await chooseModel(deps, task, main)
+  } catch (error) {
+    // The work of people does not depend on a second model that cannot be used.
+    if (!isHermesError(error) || !isOwnModel(deps.settings(), task)) throw error
+    return await call(deps, replacing(deps, task, await usableMain(request, main, error), error), request)
+  }
+  try {
+    return await call(deps, chosen, request)
+  } catch (error) {
+    request.signal.throwIfAborted()
+    if (!(error instanceof ModelError)) throw error
+    const other = isOwnModel(deps.settings(), task)
+      ? await usableMain(request, main, error)
+      : await deps.fallback(chosen, error)
+    const isSame = other?.model === chosen.model && other.provider.baseUrl === chosen.provider.baseUrl
+    if (other === null || isSame || request.canUse?.(other) === false) throw error
+    return await call(deps, replacing(deps, task, other, error), request)
+  }
+}
+
+/** Throws the failure when the main model cannot do the work. */
+async function usableMain(request: AuxiliaryRequest, main: () => Promise<MainModel>, failure: unknown) {
+  const model = await main()
+  if (request.canUse?.(model) === false) throw failure
+  return model
+}
+
+function replacing({ log }: AuxiliaryModelDeps, task: AuxiliaryTask, other: MainModel, failure: unknown): MainModel {
+  log.warn(
+    { event: 'model.auxiliary_replaced', task, provider: other.provider.name, model: other.model, err: failure },
+    `the model for ${task} cannot be used, ${other.model} is used: ${messageOf(failure)}`,
+  )
+  return other
+}
+
+/** The model that the configuration names for a task, at the provider of the conversation unless it names another one. */
+async function chooseModel(
+  deps: AuxiliaryModelDeps,
+  task: AuxiliaryTask,
+  main: () => Promise<MainModel>,
+): Promise<MainModel> {
+  const named = auxiliarySettings(deps.settings(), task)
+  const isMainProvider = named.provider === 'auto' || named.provider === 'main'
+  // The key and the connection of the conversation.
+  if (isMainProvider && named.base_url === '' && named.api_key === '') {
+    const { provider, model } = await main()
+    return { provider, model: named.model || model }
+  }
+  return await deps.create(otherModelSettings(deps.selection(), named))
+}
+
+async function call(
+  deps: AuxiliaryModelDeps,
+  { provider, model }: MainModel,
+  { input, turn, signal }: AuxiliaryRequest,
+): Promise<AuxiliaryResponse> {
+  const named = { ...input, model }
+  if (turn === undefined) return { ...(await callOnce({ provider, model }, named, signal)), provider, model }
+  const { name, apiMode, baseUrl } = provider
+  const info = { ...turn, provider: name, apiMode, baseUrl, model }
+  const retry = () => briefRetryRules(deps.settings())
+  const output = await complete({ ...deps, retry }, { provider, input: named, turn: info, signal })
+  return { ...output, provider, model }
+}
+
+/** Without plugins. Only another key is tried. */
+async function callOnce(
+  { provider }: MainModel,
+  input: Parameters<MainModel['provider']['buildRequest']>[0],
+  signal: AbortSignal,
+): Promise<ModelOutput> {
+  for (;;) {
+    try {
+      const stream = provider.stream(provider.buildRequest(input), signal)
+      for (;;) {
+        const { done, value } = await stream.next()
+        if (done === true) return provider.parseResponse(value)
+      }
+    } catch (error) {
+      if (signal.aborted || !(error instanceof ModelError) || provider.rotate?.(error) !== true) throw error
+    }
+  }
+}
+
+/** The work goes on without it, so it does not wait for the end of an outage. */
+const maxRetryMs = 15_000
+
+function briefRetryRules({ agent }: AgentConfig) {
+  const { windowMs, maxRetries } = retryRulesOf(agent)
+  return { windowMs: Math.min(windowMs, maxRetryMs), maxRetries }
+}
