@@ -22,22 +22,32 @@ const outdir = fileURLToPath(bundleDirectory)
 async function bundle() {
   await rm(outdir, { recursive: true, force: true })
   const { build } = await import('esbuild')
-  await build({
-    entryPoints: bundledPackages.map((name) => ({ in: `entry:${name}`, out: bundleFileName(name) })),
-    plugins: [entryPointPlugin, nodeFetchPlugin],
+  /** @satisfies {import('esbuild').BuildOptions} */
+  const common = {
     outdir,
-    outExtension: { '.js': '.mjs' },
     bundle: true,
-    splitting: true,
     // Names stay readable in stack traces.
     minifyWhitespace: true,
     platform: 'node',
     target: 'node24',
-    format: 'esm',
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     // Optional native parts of packages, used where they are installed.
     external: ['zlib-sync', 'bufferutil', 'utf-8-validate'],
     logLevel: 'warning',
+  }
+  await build({
+    ...common,
+    entryPoints: bundledPackages.map((name) => ({ in: `entry:${name}`, out: bundleFileName(name) })),
+    plugins: [entryPointPlugin, nodeFetchPlugin, englishZodPlugin, fastifyPartsPlugin],
+    outExtension: { '.js': '.mjs' },
+    splitting: true,
+    format: 'esm',
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+  })
+  await build({
+    ...common,
+    entryPoints: fastifyParts.map((name) => ({ in: name, out: bundleFileName(name) })),
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
   })
   const versions = await Promise.all(bundledPackages.map(async (name) => [name, await installedVersion(name)]))
   const marker = { ...Object.fromEntries(versions), files: await readdir(outdir) }
@@ -81,6 +91,35 @@ const nodeFetchPlugin = {
     )
     build.onLoad({ filter: /.*/, namespace: 'node-fetch' }, () => ({
       contents: 'module.exports = { fetch: globalThis.fetch }',
+    }))
+  },
+}
+
+/**
+ * Parts of fastify that it requires on first use and that the gateway does not use: schemas of routes and the injection of
+ * requests. Files of their own keep their sources, 400 kB, out of memory.
+ */
+const fastifyParts = ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request']
+
+/** @type {import('esbuild').Plugin} */
+const fastifyPartsPlugin = {
+  name: 'fastify-parts',
+  setup(build) {
+    build.onResolve({ filter: /^(?:@fastify\/|light-my-request$)/ }, ({ path }) =>
+      fastifyParts.includes(path) ? { path: `./${bundleFileName(path)}.cjs`, external: true } : undefined,
+    )
+  },
+}
+
+/**
+ * zod with English messages only. The other fifty languages are 300 kB of source in memory.
+ * @type {import('esbuild').Plugin}
+ */
+const englishZodPlugin = {
+  name: 'english-zod',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js'",
     }))
   },
 }
