@@ -209,6 +209,7 @@ export const agentConfig = {
         .describe(
           'The API key of sub-agents. A key is only sent to the provider or the address for which it is configured.',
         ),
+      api_mode: modelConfig.api_mode.describe('The API that the server of sub-agents speaks, as `api_mode`.'),
     })
     .prefault({}),
   security: z

@@ -6,7 +6,7 @@ import type { Credential } from '../agent/credentials/credential.ts'
 import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
 import { createCredentialState } from '../agent/credentials/state.ts'
 import { catalogue, findProvider } from '../agent/models/catalogue.ts'
-import { type ProviderSelection, resolveProvider } from '../agent/models/resolve-provider.ts'
+import { type ProviderSelection, resolveProvider, serversOf } from '../agent/models/resolve-provider.ts'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
@@ -41,7 +41,7 @@ export function openKeys(settings: Settings, path: string): KnownKeys {
 
   function nameOf(provider: string): string {
     const known = findProvider(provider)?.name
-    const names = [...Object.keys(settings.config.current().providers), ...read.providers.keys()]
+    const names = [...Object.keys(serversOf(settings.config.current())), ...read.providers.keys()]
     if (known !== undefined || names.includes(provider)) return known ?? provider
     const closest = findClosestMatch(provider, [...Object.keys(catalogue), ...names])
     const question = closest === null ? '' : ` Did you mean ${JSON.stringify(closest)}?`
@@ -77,15 +77,17 @@ export function openKeys(settings: Settings, path: string): KnownKeys {
 
 /** The settings of the configured provider, or of another one. */
 export function selectionOf({ config }: Settings, name: string | undefined): ProviderSelection {
-  const { provider, providers, model, base_url: baseUrl, api_key: apiKey } = config.current()
+  const { provider, model, base_url: baseUrl, api_key: apiKey, api_mode: apiMode } = config.current()
+  const providers = serversOf(config.current())
   const variables = config.environment().values
-  if (name === undefined) return { provider, providers, model, baseUrl, apiKey, variables }
-  const isCurrent = resolveProvider({ provider, providers, model, baseUrl, apiKey, variables })?.name === name
+  const current = { provider, providers, model, baseUrl, apiKey, apiMode, variables }
+  if (name === undefined) return current
+  const isCurrent = resolveProvider(current)?.name === name
   return {
     provider: name,
     providers,
     model,
     variables,
-    ...(isCurrent ? { baseUrl, apiKey } : { baseUrl: '', apiKey: '' }),
+    ...(isCurrent ? { baseUrl, apiKey, apiMode } : { baseUrl: '', apiKey: '' }),
   }
 }

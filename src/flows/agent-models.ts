@@ -7,7 +7,7 @@ import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { ModelError } from '../agent/models/provider.ts'
-import { resolveProvider } from '../agent/models/resolve-provider.ts'
+import { resolveProvider, serversOf } from '../agent/models/resolve-provider.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
@@ -104,10 +104,11 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
       },
     }),
     async subagentModel() {
-      const { model, provider, base_url, api_key } = deps.settings().delegation
-      if ([model, provider, base_url, api_key].every((value) => value === '')) return undefined
+      const { model, provider, base_url, api_key, api_mode } = deps.settings().delegation
+      const isUnset = [model, provider, base_url, api_key].every((value) => value === '')
+      if (isUnset && api_mode === undefined) return undefined
       const { otherModelSettings } = await import('./other-model.ts')
-      const named = { provider: provider || 'main', model, base_url, api_key }
+      const named = { provider: provider || 'main', model, base_url, api_key, api_mode }
       return await createWithKeys(otherModelSettings(selection(), named))
     },
     describe: () => ({ model: deps.settings().model, provider: resolveProvider(selection())?.name ?? 'none' }),
@@ -128,8 +129,9 @@ async function createModel({ modelCalls }: AgentModelsDeps, settings: ProviderSe
 }
 
 function providerSettings({ settings, environment }: AgentModelsDeps): ProviderSettings {
-  const { provider, providers, model, base_url, api_key, agent } = settings()
+  const { provider, model, base_url: baseUrl, api_key: apiKey, api_mode: apiMode, agent } = settings()
+  const providers = serversOf(settings())
   const timeouts = { idleTimeoutMs: agent.model_timeout * 1_000, totalTimeoutMs: agent.model_call_timeout * 1_000 }
   const { values: variables } = environment()
-  return { provider, providers, model, baseUrl: base_url, apiKey: api_key, variables, ...timeouts }
+  return { provider, providers, model, baseUrl, apiKey, apiMode, variables, ...timeouts }
 }

@@ -45,7 +45,7 @@ export async function chooseFallback(
     const configured = selection()
     const apiKey = api_key ?? (key_env === undefined ? '' : (configured.variables[key_env] ?? ''))
     try {
-      const created = await create({ ...configured, provider, model, baseUrl, apiKey })
+      const created = await create({ ...configured, provider, model, baseUrl, apiKey, apiMode: undefined })
       return { ...created, contextLength }
     } catch (error) {
       log.warn(

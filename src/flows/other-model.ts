@@ -6,7 +6,8 @@ import type { AgentConfig } from '../agent/config.ts'
 import type { AuxiliaryTask } from '../agent/models/auxiliary.ts'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 
-export type OtherModel = Pick<AgentConfig['auxiliary']['approval'], 'provider' | 'model' | 'base_url' | 'api_key'>
+export type OtherModel = Pick<AgentConfig['auxiliary']['approval'], 'provider' | 'model' | 'base_url' | 'api_key'> &
+  Partial<Pick<AgentConfig, 'api_mode'>>
 
 /** With the former names of the keys of `auxiliary.compression`. */
 export function auxiliarySettings({ auxiliary, compression }: AgentConfig, task: AuxiliaryTask): OtherModel {
@@ -30,18 +31,16 @@ export function isOwnModel(settings: AgentConfig, task: AuxiliaryTask): boolean 
 /** A key goes only to the address or the vendor for which it was configured. */
 export function otherModelSettings(
   main: ProviderSettings,
-  { provider, model, base_url: baseUrl, api_key: apiKey }: OtherModel,
+  { provider, model, base_url: baseUrl, api_key: apiKey, api_mode: apiMode }: OtherModel,
 ): ProviderSettings {
   const isMain = provider === 'auto' || provider === 'main'
-  const named = { ...main, model: model || main.model }
-  if (baseUrl !== '')
-    return {
-      ...named,
-      provider: isMain ? (main.provider ?? 'openai') : provider,
-      baseUrl,
-      apiKey,
-      variables: {},
-    }
-  if (isMain || provider === main.provider) return { ...named, apiKey: apiKey || main.apiKey }
-  return { ...named, provider, baseUrl: '', apiKey }
+  const { apiMode: mainMode, ...named } = { ...main, model: model || main.model }
+  const withMode = (mode: typeof apiMode) => (mode === undefined ? {} : { apiMode: mode })
+  if (baseUrl !== '') {
+    const name = isMain ? (main.provider ?? 'openai') : provider
+    return { ...named, provider: name, baseUrl, apiKey, variables: {}, ...withMode(apiMode) }
+  }
+  if (isMain || provider === main.provider)
+    return { ...named, apiKey: apiKey || main.apiKey, ...withMode(apiMode ?? mainMode) }
+  return { ...named, provider, baseUrl: '', apiKey, ...withMode(apiMode) }
 }

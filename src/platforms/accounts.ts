@@ -45,6 +45,18 @@ export interface AccountPolicy {
   readonly unauthorizedDm: 'pair' | 'ignore'
   /** Texts for the model, by the id of a chat or of a thread. */
   readonly channelPrompts?: Readonly<Record<string, string>>
+  /** The model of the platform, and that of single chats or threads, by their ids. Absent: the configured one everywhere. */
+  readonly models?: PlatformModels
+}
+
+export interface PlatformModels extends ModelOverride {
+  readonly channels: Readonly<Record<string, ModelOverride & { readonly system_prompt?: string | undefined }>>
+}
+
+/** What is absent is that of the next level. */
+export interface ModelOverride {
+  readonly model?: string | undefined
+  readonly provider?: string | undefined
 }
 
 export interface AccountsConfig {
@@ -205,6 +217,7 @@ function toAccount(
       fileHosts: settings.file_hosts ?? [],
       unauthorizedDm: settings.unauthorized_dm_behavior ?? general.gateway.unauthorized_dm_behavior,
       ...channelPromptsOf(settings),
+      ...modelsOf(settings),
     },
     ...(settings.gateway_restart_notification === false ? { silentRestarts: true } : {}),
     ...(home === undefined ? {} : { homeChannel: toHomeChannel(home, settings.home_channel_name) }),
@@ -215,6 +228,11 @@ function toAccount(
 function channelPromptsOf({ channel_prompts, extra }: AccountSettings): Pick<AccountPolicy, 'channelPrompts'> {
   const channelPrompts = channel_prompts ?? extra?.channel_prompts
   return channelPrompts === undefined ? {} : { channelPrompts }
+}
+
+function modelsOf({ model, provider, channel_overrides: channels }: AccountSettings): Pick<AccountPolicy, 'models'> {
+  const isUnset = model === undefined && provider === undefined && channels === undefined
+  return isUnset ? {} : { models: { model, provider, channels: channels ?? {} } }
 }
 
 /** Credentials are not inherited, because two accounts with one token would be the same bot. */

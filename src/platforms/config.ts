@@ -29,6 +29,22 @@ const unauthorizedDmSchema = z.enum(['pair', 'ignore'])
 
 const channelPromptsSchema = z.record(z.string(), z.string().max(20_000))
 
+/** Names of models are those of their providers. */
+const modelName = z.string().min(1).max(200)
+
+const channelOverridesSchema = z.record(
+  z.string(),
+  z.object({
+    model: modelName.optional().describe('The model there.'),
+    provider: modelName.optional().describe('The provider of that model, as `provider`.'),
+    system_prompt: z
+      .string()
+      .max(20_000)
+      .optional()
+      .describe('A text that follows the system prompt in each request there, as `channel_prompts`.'),
+  }),
+)
+
 /** The settings of every account. None has a default, because an account inherits missing settings from its platform. */
 const accountFields = {
   enabled: z.boolean().optional().describe('False disables it, even with credentials.'),
@@ -82,6 +98,15 @@ const accountFields = {
     .optional()
     .describe(
       'Texts by the id of a chat or of a thread. They follow the system prompt in each request there and are stored nowhere.',
+    ),
+  model: modelName
+    .optional()
+    .describe('The model on this platform or account. `/model` and `channel_overrides` take precedence.'),
+  provider: modelName.optional().describe('The provider of that model, as `provider`.'),
+  channel_overrides: channelOverridesSchema
+    .optional()
+    .describe(
+      'Model and text for single chats, by the id of a thread, a chat, or the chat that a thread is in: `{model, provider, system_prompt}`. `/model` takes precedence.',
     ),
   extra: z
     .looseObject({

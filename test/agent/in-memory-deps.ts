@@ -17,7 +17,7 @@ import type { ChatMessage, ToolCall } from '../../src/message/transcript.ts'
 import { ownerAuthority } from '../kit/authority.ts'
 
 export function settingsWith(more: Partial<AgentConfig> = {}): AgentConfig {
-  const unset = { provider: undefined, reasoning_effort: undefined, max_output_tokens: undefined }
+  const unset = { provider: undefined, reasoning_effort: undefined, max_output_tokens: undefined, api_mode: undefined }
   return { ...unset, ...z.object(agentConfig).parse({}), ...more }
 }
 

@@ -87,3 +87,19 @@ test('a mistyped key of the memory or of skills is reported with the nearest one
   )
   assert.match(warnings.map(({ message }) => message).join(), /"memory_enabled".*"external_dirs"/)
 })
+
+test('the keys of Hermes for models are read without a warning', async (t) => {
+  const config = await open(
+    t,
+    `model: {default: m, provider: custom, base_url: "http://127.0.0.1:1", api_mode: anthropic_messages}
+custom_providers: [{name: Lab, base_url: "http://127.0.0.1:2", models: {small: {context_length: 32000}}}]
+delegation: {api_mode: codex_responses}
+telegram: {model: m2, channel_overrides: {-1001: {model: m3, provider: "custom:lab", system_prompt: Be brief.}}}
+`,
+  )
+  assert.deepEqual(config.state().warnings, [])
+  assert.deepEqual(config.state().problems, [])
+  const { api_mode, delegation, platforms: sections } = config.current()
+  assert.deepEqual([api_mode, delegation.api_mode], ['anthropic_messages', 'codex_responses'])
+  assert.match(JSON.stringify(sections['telegram']), /"-1001":\{"model":"m3"/)
+})

@@ -102,6 +102,7 @@ function gatewayWith(home: string, changes: object = {}) {
       provider: 'none',
       reasoning_effort: undefined,
       max_output_tokens: undefined,
+      api_mode: undefined,
     }),
     environment: () => ({
       values: { HOME: home, PATH: '/usr/bin:/bin' },

@@ -28,7 +28,13 @@ async function servicesIn(t: TestContext, role: Role) {
   const services = createAgentServices({
     home,
     log: silentLog,
-    settings: () => ({ ...settings, provider: 'none', reasoning_effort: undefined, max_output_tokens: undefined }),
+    settings: () => ({
+      ...settings,
+      provider: 'none',
+      reasoning_effort: undefined,
+      max_output_tokens: undefined,
+      api_mode: undefined,
+    }),
     environment: () => ({
       values: { HOME: home.root, PATH: '/usr/bin:/bin' },
       file: {},

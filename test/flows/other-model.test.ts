@@ -32,3 +32,15 @@ test('no key of the conversation reaches another address', () => {
   assert.deepEqual([local.apiKey, local.variables], ['', {}])
   assert.equal(settings({ base_url: 'http://127.0.0.1:1/v1', api_key: 'own' }).apiKey, 'own')
 })
+
+test('the API mode of the conversation belongs to its server, and that of sub-agents to theirs', () => {
+  const own = { ...main, apiMode: 'anthropic_messages', baseUrl: 'http://127.0.0.1:1' } as const
+  const mode = (delegation: Readonly<Record<string, unknown>>) => {
+    const parsed = z.object(agentConfig).parse({ delegation: { provider: 'main', ...delegation } })
+    return otherModelSettings(own, parsed.delegation).apiMode
+  }
+  assert.equal(mode({ model: 'small' }), 'anthropic_messages')
+  assert.equal(mode({ provider: 'openai' }), undefined)
+  assert.equal(mode({ base_url: 'http://127.0.0.1:2' }), undefined)
+  assert.equal(mode({ base_url: 'http://127.0.0.1:2', api_mode: 'codex_responses' }), 'codex_responses')
+})

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { ConfigOf } from '../../config/section.ts'
 import { strategies } from '../credentials/strategy.ts'
 import { catalogue } from './catalogue.ts'
+import type { NamedServer } from './resolve-provider.ts'
 
 const name = z
   .string()
@@ -12,15 +13,62 @@ const name = z
 
 const names = Object.keys(catalogue).join(', ')
 
-const server = z.object({
+const apiModes = ['chat_completions', 'codex_responses', 'anthropic_messages'] as const
+
+const window = z.int().min(1_000)
+
+const serverModels = z.union(
+  [
+    z.array(z.string().min(1)).transform((ids) => Object.fromEntries(ids.map((id) => [id, {}]))),
+    z.record(z.string().min(1), z.object({ context_length: window.optional() })),
+  ],
+  { error: 'expected a list of models, or models with their context_length' },
+)
+
+/** With the other names that Hermes has for some of its keys. */
+const serverFields = {
   base_url: z.string().optional().describe('The address of the API.'),
+  url: z.string().optional().describe('As `base_url`.'),
+  api: z.string().optional().describe('As `base_url`.'),
   api_key: z.string().optional().describe('The key. Prefer `key_env` and .env.'),
   key_env: z.string().min(1).optional().describe('The environment variable that holds the key.'),
-  api_mode: z
-    .enum(['chat_completions', 'codex_responses', 'anthropic_messages'])
+  api_key_env: z.string().min(1).optional().describe('As `key_env`.'),
+  api_mode: z.enum(apiModes).optional().describe('The API that the server speaks.'),
+  transport: z
+    .enum(['openai_chat', ...apiModes])
     .optional()
-    .describe('The API that the server speaks.'),
-})
+    .describe('As `api_mode`.'),
+  model: z.string().optional().describe('The model where the provider is named without one.'),
+  default_model: z.string().optional().describe('As `model`.'),
+  models: serverModels
+    .optional()
+    .describe(
+      'The models to choose from, as a list or as `{<model>: {context_length}}`, where the server does not list them.',
+    ),
+  context_length: window.optional().describe('The size of the window of its models in tokens.'),
+}
+
+const server = z.object(serverFields).transform(toServer)
+
+const customProvider = z
+  .object({
+    name: z.string().min(1).describe('The provider is `custom:<name>`, with `-` for each space.'),
+    ...serverFields,
+  })
+  .transform((entry) => ({ name: entry.name, ...toServer(entry) }))
+
+function toServer(entry: z.output<z.ZodObject<typeof serverFields>>): NamedServer {
+  const { transport = entry.api_mode } = entry
+  return {
+    base_url: entry.base_url ?? entry.url ?? entry.api,
+    api_key: entry.api_key,
+    key_env: entry.key_env ?? entry.api_key_env,
+    api_mode: entry.api_mode ?? (transport === 'openai_chat' ? 'chat_completions' : transport),
+    model: entry.model ?? entry.default_model,
+    models: entry.models,
+    context_length: entry.context_length,
+  }
+}
 
 /** The model of one kind of work beside the conversation. */
 function auxiliaryModel(seconds: number) {
@@ -62,12 +110,20 @@ export const modelConfig = {
     .string()
     .default('')
     .describe('The API key of the provider. Prefer its variable in .env, for example OPENAI_API_KEY.'),
+  api_mode: z
+    .enum(apiModes)
+    .optional()
+    .describe('The API that the server at `base_url` speaks. The default is that of the provider.'),
   providers: z
     .record(name, server)
     .default({})
     .describe(
-      'Servers by name, for `provider`: `{base_url, api_key or key_env, api_mode}`. An entry with a name of the catalogue changes the address or the key of that provider.',
+      'Servers by name, for `provider`: `{base_url, api_key or key_env, api_mode, model, models, context_length}`. An entry with a name of the catalogue changes the address or the key of that provider.',
     ),
+  custom_providers: z
+    .array(customProvider)
+    .default([])
+    .describe('The older form of `providers`: a list of `{name, base_url, …}`. The provider is `custom:<name>`.'),
   fallback_providers: z
     .array(
       z.object({

@@ -15,19 +15,59 @@ export interface ProviderSelection {
   readonly baseUrl: string
   /** The key of the selected provider; takes precedence over the variables of the catalogue. */
   readonly apiKey: string
+  /** The API that the server speaks, if it is another one than that of the provider. */
+  readonly apiMode?: ApiMode | undefined
   /** The environment. */
   readonly variables: Readonly<Record<string, string>>
-  /** Servers that the configuration names. */
+  /** Servers that the configuration names (`serversOf`). */
   readonly providers?: Readonly<Record<string, NamedServer>>
 }
 
-/** An entry of `providers` in the configuration. What it leaves out is that of the catalogue's entry of the same name. */
+/**
+ * An entry of `providers` or `custom_providers` in the configuration. What it leaves out is that of the catalogue's entry of the
+ * same name.
+ */
 export interface NamedServer {
   readonly base_url?: string | undefined
   readonly api_key?: string | undefined
   /** The environment variable that holds the key. */
   readonly key_env?: string | undefined
   readonly api_mode?: ApiMode | undefined
+  /** Where the provider is named without a model. */
+  readonly model?: string | undefined
+  /** By name. */
+  readonly models?: Readonly<Record<string, { readonly context_length?: number | undefined }>> | undefined
+  /** Tokens. */
+  readonly context_length?: number | undefined
+}
+
+/** The servers of both forms of the configuration. An entry of the list is `custom:<name>`; the first one of a name counts. */
+export function serversOf({
+  providers,
+  custom_providers: list,
+}: {
+  readonly providers: Readonly<Record<string, NamedServer>>
+  readonly custom_providers: readonly (NamedServer & { readonly name: string })[]
+}): Readonly<Record<string, NamedServer>> {
+  if (list.length === 0) return providers
+  const custom = list.map(({ name, ...server }) => [`custom:${serverSlug(name)}`, server] as const).reverse()
+  return { ...Object.fromEntries(custom), ...providers }
+}
+
+/** `My Server` is `my-server` (contract §4.5). */
+function serverSlug(name: string): string {
+  return name.trim().toLowerCase().replace(/\s+/g, '-')
+}
+
+/** Both `lab` and `custom:lab` name the entry `lab` of `providers` and of `custom_providers`. */
+export function findServer(
+  providers: ProviderSelection['providers'] = {},
+  name: string,
+): { readonly name: string; readonly server: NamedServer } | undefined {
+  const slug = serverSlug(name.replace(/^custom:/, ''))
+  const found = [name, `custom:${slug}`, slug].find((one) => Object.hasOwn(providers, one))
+  const server = found === undefined ? undefined : providers[found]
+  return found === undefined || server === undefined ? undefined : { name: found, server }
 }
 
 export interface ProviderChoice {
@@ -54,10 +94,10 @@ export interface ProviderKey {
 export function resolveProvider(selection: ProviderSelection): ProviderChoice | undefined {
   const name = selectedName(selection)
   if (name === 'demo' || name === 'none') return withoutServer(name)
-  const server = Object.hasOwn(selection.providers ?? {}, name) ? selection.providers?.[name] : undefined
   const known = findProvider(name)
-  if (server === undefined && known === undefined) return undefined
-  return toChoice(known?.name ?? name, known?.entry, server, selection)
+  const configured = findServer(selection.providers, known?.name ?? name) ?? findServer(selection.providers, name)
+  if (configured === undefined && known === undefined) return undefined
+  return toChoice(known?.name ?? configured?.name ?? name, known?.entry, configured?.server, selection)
 }
 
 /** What the catalogue, `providers` and the flat keys of the configuration say, each before the one that it names. */
@@ -65,11 +105,12 @@ function toChoice(
   name: string,
   entry: ProviderEntry | undefined,
   server: NamedServer | undefined,
-  { baseUrl: configuredUrl, apiKey, variables }: ProviderSelection,
+  { baseUrl: configuredUrl, apiKey, apiMode: configuredMode, variables }: ProviderSelection,
 ): ProviderChoice {
   const vendorUrl = entry?.baseUrl ?? ''
-  const apiMode = server?.api_mode ?? entry?.apiMode ?? 'chat_completions'
-  const baseUrl = trimUrl(configuredUrl || server?.base_url || vendorUrl, apiMode)
+  const address = configuredUrl || server?.base_url || vendorUrl
+  const apiMode = configuredMode ?? server?.api_mode ?? modeOfAddress(address, entry)
+  const baseUrl = trimUrl(address, apiMode)
   const isOfficial = entry !== undefined && entry.isLocal === undefined && baseUrl === vendorUrl
   const names = server?.key_env === undefined ? (entry?.keyVariables ?? []) : [server.key_env]
   const keys: ProviderKey[] = [
@@ -87,6 +128,12 @@ function toChoice(
     // A server that only speaks the vendor's protocol seldom follows its latest fields.
     quirks: isOfficial || server !== undefined ? (entry?.quirks ?? {}) : {},
   }
+}
+
+/** Vendors have the API of Anthropic below such a path (contract §4.1). */
+function modeOfAddress(address: string, entry: ProviderEntry | undefined): ApiMode {
+  const isOwn = entry === undefined || entry.isLocal === true
+  return isOwn && /\/anthropic\/?$/.test(address) ? 'anthropic_messages' : (entry?.apiMode ?? 'chat_completions')
 }
 
 function withoutServer(name: string): ProviderChoice {

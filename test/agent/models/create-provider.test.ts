@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { z } from 'zod'
+import { modelConfig } from '../../../src/agent/models/config.ts'
 import { createProvider, type ProviderSettings } from '../../../src/agent/models/create-provider.ts'
+import { resolveProvider, serversOf } from '../../../src/agent/models/resolve-provider.ts'
 import type { ErrorCode } from '../../../src/lib/error-catalogue.ts'
 import type { HermesError } from '../../../src/lib/errors.ts'
 
@@ -152,4 +155,32 @@ test('creating a provider loads no SDK; the first call does', async () => {
     'network',
     'anthropic called @anthropic-ai/sdk',
   ])
+})
+
+test('a server of `providers` and of `custom_providers` is found by its name, also with the prefix of Hermes', () => {
+  const parsed = z.object({ providers: modelConfig.providers, custom_providers: modelConfig.custom_providers }).parse({
+    providers: { lab: { url: 'http://127.0.0.1:1/v1', transport: 'openai_chat', default_model: 'own' } },
+    custom_providers: [
+      { name: 'My Server', base_url: 'http://127.0.0.1:2/anthropic', models: ['a', 'b'], context_length: 32_000 },
+      { name: 'my server', base_url: 'http://127.0.0.1:3' },
+      { name: 'lab', base_url: 'http://127.0.0.1:4' },
+    ],
+  })
+  const providers = serversOf(parsed)
+  const resolved = (provider: string) => {
+    const choice = resolveProvider({ ...nothing, provider, providers })
+    return choice === undefined ? undefined : `${choice.name} ${choice.apiMode} ${choice.baseUrl}`
+  }
+  assert.equal(resolved('lab'), 'lab chat_completions http://127.0.0.1:1/v1')
+  assert.equal(resolved('custom:lab'), 'custom:lab chat_completions http://127.0.0.1:4')
+  assert.equal(resolved('custom:my-server'), 'custom:my-server anthropic_messages http://127.0.0.1:2/anthropic')
+  assert.equal(resolved('my-server'), 'custom:my-server anthropic_messages http://127.0.0.1:2/anthropic')
+  assert.equal(resolved('custom:nobody'), undefined)
+  assert.equal(providers['lab']?.model, 'own')
+  assert.deepEqual(providers['custom:my-server']?.models, { a: {}, b: {} })
+})
+
+test('a configured API mode counts for the server of the configuration', () => {
+  const choice = resolveProvider({ ...nothing, baseUrl: 'http://127.0.0.1:1', apiMode: 'anthropic_messages' })
+  assert.equal(choice?.apiMode, 'anthropic_messages')
 })
