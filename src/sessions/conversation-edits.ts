@@ -127,6 +127,7 @@ export const copiedColumns = [
   'provider_data',
   'is_summary',
   'created_at',
+  'images',
 ] as const
 
 const copyMessages = query((db, p: { from: string; to: string }) =>

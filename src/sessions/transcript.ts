@@ -2,7 +2,14 @@
  * The transcript: append-only, with one ordinal per message. The system prompt is stored separately and frozen with the
  * session.
  */
-import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../message/transcript.ts'
+import {
+  addUsage,
+  type ChatMessage,
+  type ImagePart,
+  noUsage,
+  type ToolCall,
+  type Usage,
+} from '../message/transcript.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Database } from '../store/schema.ts'
 
@@ -26,6 +33,7 @@ const insertMessage = query((db, p: NewMessageRow & { is_summary: number; now: n
     usage: p.usage,
     is_summary: p.is_summary,
     created_at: p.now,
+    images: p.images,
   }),
 )
 
@@ -57,6 +65,7 @@ export function* appendMessage(entry: NewMessage, now: number): Transaction<void
     tool_name: message.role === 'tool' ? message.name : null,
     provider_data: message.role === 'assistant' && message.providerData ? JSON.stringify(message.providerData) : null,
     usage: usage === undefined ? null : JSON.stringify(usage),
+    images: message.role !== 'assistant' && message.images !== undefined ? JSON.stringify(message.images) : null,
     is_summary: isSummary === true ? 1 : 0,
     now,
   })
@@ -83,6 +92,7 @@ const selectMessages = query((db, p: { session_id: string }) =>
       'tool_name',
       'provider_data',
       'is_summary',
+      'images',
     ])
     .where('session_id', '=', p.session_id)
     .where('superseded', '=', 0)
@@ -119,7 +129,7 @@ const selectMatching = query((db, p: { session_id: string; tool_name: string; ca
   db
     .selectFrom('messages')
     .leftJoin('texts', 'texts.id', 'messages.text_id')
-    .select(['role', 'content', 'texts.body', 'tool_calls', 'tool_call_id', 'tool_name', 'provider_data'])
+    .select(['role', 'content', 'texts.body', 'tool_calls', 'tool_call_id', 'tool_name', 'provider_data', 'images'])
     .where('session_id', '=', p.session_id)
     .where('superseded', '>=', 0)
     .where('is_summary', '=', 0)
@@ -190,15 +200,22 @@ interface MessageRow {
   readonly tool_call_id: string | null
   readonly tool_name: string | null
   readonly provider_data: string | null
+  readonly images: string | null
 }
 
 function toChatMessage(line: MessageRow): ChatMessage {
   const content = line.body ?? line.content
   switch (line.role) {
     case 'user':
-      return { role: 'user', content }
+      return { role: 'user', content, ...imagesOf(line) }
     case 'tool':
-      return { role: 'tool', content, toolCallId: line.tool_call_id ?? '', name: line.tool_name ?? '' }
+      return {
+        role: 'tool',
+        content,
+        toolCallId: line.tool_call_id ?? '',
+        name: line.tool_name ?? '',
+        ...imagesOf(line),
+      }
     case 'assistant':
       return {
         role: 'assistant',
@@ -209,6 +226,10 @@ function toChatMessage(line: MessageRow): ChatMessage {
           : { providerData: parseStoredJson<{ apiMode: string; items: unknown[] }>(line.provider_data) }),
       }
   }
+}
+
+function imagesOf({ images }: MessageRow): { readonly images?: readonly ImagePart[] } {
+  return images === null ? {} : { images: parseStoredJson<ImagePart[]>(images) }
 }
 
 /** Parses JSON that this file has written, so its shape is known. */

@@ -120,6 +120,8 @@ export interface Database {
     /** 1: a summary that replaces the messages before it. */
     is_summary: Generated<number>
     created_at: number
+    /** The pictures of the message, JSON: `ImagePart[]`. */
+    images: string | null
   }
   /** Texts above 64 kB, so that the rows people list and search stay small. */
   texts: { id: Generated<number>; body: string }

@@ -3,7 +3,7 @@
  * estimate is cheap enough to run before each turn. If it is too low, the model rejects the request and the conversation is
  * compressed then.
  */
-import type { ChatMessage } from '../../message/transcript.ts'
+import type { ChatMessage, ImagePart } from '../../message/transcript.ts'
 import type { CompressionConfig } from './config.ts'
 
 /** Above this share of the window, a conversation is compressed at once, whatever failed before. */
@@ -121,7 +121,7 @@ function estimateContentTokens(message: ChatMessage): number {
 }
 
 function measure(message: ChatMessage, measureText: (text: string) => number): number {
-  if (message.role !== 'assistant') return measureText(message.content)
+  if (message.role !== 'assistant') return measureText(message.content) + imageTokens(message.images)
   const { content, toolCalls = [], providerData } = message
   const own = toolCalls.reduce(
     (sum, call) => sum + measureText(call.name) + measureText(call.arguments),
@@ -129,6 +129,16 @@ function measure(message: ChatMessage, measureText: (text: string) => number): n
   )
   // The provider's own items are sent instead of the text and the calls that were read from them.
   return Math.max(own, measureStrings(providerData?.items, measureText))
+}
+
+const pixelsPerToken = 750
+/** A vendor makes a picture smaller that would take more. */
+const mostImageTokens = 1_600
+
+function imageTokens(images: readonly ImagePart[] = []): number {
+  return images.reduce((sum, { width, height }) => {
+    return sum + Math.min(mostImageTokens, Math.ceil((width * height) / pixelsPerToken))
+  }, 0)
 }
 
 /** All strings in a JSON value. */

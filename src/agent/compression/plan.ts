@@ -193,11 +193,13 @@ function findClearableResults(
   return messages.flatMap((message, at) => (at < tailStart && !isCovered(at) && tokensSaved(message) > 0 ? [at] : []))
 }
 
-/** The same message; the content of a long tool result is replaced. */
+/** The same message; the content of a long tool result is replaced, and its pictures are removed. */
 export function clearToolResult(message: ChatMessage): ChatMessage {
-  return message.role === 'tool' && message.content.length > maxKeptResultChars
-    ? { ...message, content: clearedResultText }
-    : message
+  if (message.role !== 'tool') return message
+  const isLong = message.content.length > maxKeptResultChars
+  if (!isLong && message.images === undefined) return message
+  const { images: _images, ...rest } = message
+  return isLong ? { ...rest, content: clearedResultText } : rest
 }
 
 function tokensSaved(message: ChatMessage | undefined): number {

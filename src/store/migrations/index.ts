@@ -16,6 +16,7 @@ import { sessionSettings } from './010-session-settings.ts'
 import { busyModes } from './011-busy-modes.ts'
 import { delivery } from './012-delivery.ts'
 import { sessionTools } from './015-session-tools.ts'
+import { messageImages } from './017-message-images.ts'
 
 export const migrations: readonly string[] = [
   initial,
@@ -31,4 +32,5 @@ export const migrations: readonly string[] = [
   busyModes,
   delivery,
   sessionTools,
+  messageImages,
 ]
