@@ -1894,7 +1894,7 @@ declare module 'hermes-gateway:message/event' {
      */
     import type { Authority } from 'hermes-gateway:message/authority';
     import type { SessionSource, Target } from 'hermes-gateway:message/source';
-    import type { ChatMessage } from 'hermes-gateway:message/transcript';
+    import type { ChatMessage, ImagePart } from 'hermes-gateway:message/transcript';
     export type MessageType = 'text' | 'location' | 'photo' | 'video' | 'audio' | 'voice' | 'document' | 'sticker' | 'command';
     export interface Attachment {
         readonly kind: 'photo' | 'video' | 'audio' | 'voice' | 'document' | 'sticker';
@@ -1911,7 +1911,13 @@ declare module 'hermes-gateway:message/event' {
         readonly problem?: string;
         /** It belongs to the message that is replied to, not to this one. */
         readonly quoted?: true;
+        /** Present for a picture that models can be shown; `path` is then its file. */
+        readonly image?: ImagePart;
+        /** Why models cannot be shown this picture, for the model. */
+        readonly hidden?: string;
     }
+    /** So many pictures of a message are shown to the model. Of others it reads the path. */
+    export const maxShownImages = 8;
     export interface MessageEvent {
         readonly source: SessionSource;
         readonly text: string;
@@ -2394,9 +2400,29 @@ declare module 'hermes-gateway:message/transcript' {
         /** JSON text exactly as the model wrote it; it may be malformed. */
         readonly arguments: string;
     }
+    /**
+     * A picture of a message: a reference to a file that is stored once (`media/pictures.ts`). The file is read when a request is
+     * sent, so that no message holds its content.
+     */
+    export interface ImagePart {
+        readonly type: 'image';
+        /** Its name in the folder of pictures: `<SHA-256 of the content>.<extension of the type>`. */
+        readonly file: string;
+        readonly mimeType: ImageType;
+        readonly bytes: number;
+        /** Pixels. */
+        readonly width: number;
+        /** Pixels. */
+        readonly height: number;
+    }
+    /** The types that models of all vendors read. */
+    export type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
     export interface UserMessage {
         readonly role: 'user';
+        /** All text of the message. Each picture has a line with its path in it, which is what a model that cannot see receives. */
         readonly content: string;
+        /** What a model that can see receives besides the text. Absent in a message without pictures. */
+        readonly images?: readonly ImagePart[];
     }
     export interface AssistantMessage {
         readonly role: 'assistant';
@@ -2416,6 +2442,8 @@ declare module 'hermes-gateway:message/transcript' {
         readonly toolCallId: string;
         readonly name: string;
         readonly content: string;
+        /** As those of a user. */
+        readonly images?: readonly ImagePart[];
     }
     export type ChatMessage = UserMessage | AssistantMessage | ToolMessage;
     /** Tokens of one or several model calls, as the provider counted them. */
