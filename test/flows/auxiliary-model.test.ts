@@ -12,6 +12,7 @@ import { createAgentModels } from '../../src/flows/agent-models.ts'
 import { createModelKeys } from '../../src/flows/model-keys.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import { settingsWith } from '../agent/in-memory-deps.ts'
 import { agentDeps, turnInfo } from '../agent/run-test-agent.ts'
 import { startAnthropicServer } from '../kit/servers/anthropic-server.ts'
 import type { ModelReply } from '../kit/servers/model-script.ts'
@@ -62,7 +63,7 @@ async function startModels(
   const modelCalls = createModelCallMonitor({ log: silentLog })
   const models = createAgentModels({
     home,
-    settings: () => ({ reasoning_effort: undefined, max_output_tokens: undefined, provider: undefined, ...parsed }),
+    settings: () => ({ ...settingsWith(), ...parsed }),
     environment: () => ({
       values: {},
       file: {},
