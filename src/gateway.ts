@@ -213,9 +213,12 @@ function run(parts: Parts): Gateway {
   })
   void approvals.questions.run(stopping)
   const retention = () => settings().retention
-  const mediaDirectory = options.home.media
+  const { media: mediaDirectory, pictures } = options.home
   const maxTotalBytes = () => settings().media.max_total_mb * 1_048_576
-  void runRetention({ store, outbox, mediaDirectory, maxTotalBytes, clock, log, settings: retention, sleep }, stopping)
+  void runRetention(
+    { store, outbox, mediaDirectory, pictures, maxTotalBytes, clock, log, settings: retention, sleep },
+    stopping,
+  )
   followConfiguration(parts)
   void pluginsLoaded().then(() => reviewAgentSettings(parts))
   if (isDaemon) {

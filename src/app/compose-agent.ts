@@ -1,6 +1,7 @@
 /**
  * Composes what runs the turns of a session: the model and its tools, prompts, attachments, compression and plugins.
  */
+import { join } from 'node:path'
 import { createAgent } from '../agent/agent.ts'
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
@@ -30,7 +31,7 @@ import type { SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
-import { findMessages, usageOfTurn } from '../sessions/transcript.ts'
+import { findImagesOfConversation, findMessages, usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner, type TurnDeps } from '../turn.ts'
 import { composePluginManager } from './compose-plugins.ts'
 import { composeSkills, type SkillRuntime, withheldVariables } from './compose-skills.ts'
@@ -352,7 +353,13 @@ function composeAgentServices(
       const { createSessionRecall } = await import('../flows/session-recall.ts')
       return createSessionRecall(options.home.databaseFile, context.store)
     },
-    attachmentsOf: (turnId) => context.store.run(() => findAttachmentPaths(turnId)),
+    attachmentsOf: (turnId) =>
+      context.store.run(function* () {
+        const images = yield* findImagesOfConversation(turnId)
+        const paths = images.map(({ file }) => join(options.home.pictures, file))
+        // The messages of the inbox are deleted earlier than those of the conversation.
+        return [...new Set([...(yield* findAttachmentPaths(turnId)), ...paths])]
+      }),
     findMessages: (sessionId, filter) => context.store.run(() => findMessages(sessionId, filter)),
     onSandbox: (sandbox) => {
       context.sandboxReport.reason = sandbox?.reason ?? ''
@@ -414,6 +421,7 @@ function composeMessagePreparation(
     context
   const media = createAttachmentDownloader({
     folder: options.home.media,
+    pictures: options.home.pictures,
     clock,
     sleep,
     log,

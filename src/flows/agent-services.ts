@@ -2,7 +2,7 @@
  * What a turn needs of the agent: the configured model, the tools and the environment of a session. Loaded with the first
  * turn, so that an idle daemon does not pay for it.
  */
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
 import type { Environment } from '../agent/environments/environment.ts'
 import { createSessionResourcePool, withVariables } from '../agent/environments/session-resources.ts'
@@ -174,7 +174,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       // Only downloads: a platform may name any path.
       attachments: async () => {
         const conversationTurn = turn.event?.task?.delegation?.turnId ?? turn.id
-        return (await deps.attachmentsOf(conversationTurn)).filter((path) => dirname(path) === deps.home.media)
+        return (await deps.attachmentsOf(conversationTurn)).filter((path) =>
+          resolve(path).startsWith(`${deps.home.media}/`),
+        )
       },
       log: log.child({ turn: turnId, tool: call.name }),
       limits: { maxResultChars: settings().agent.max_tool_result_chars },

@@ -13,6 +13,8 @@ import type { Store } from '../store/store.ts'
 export interface MediaCapDeps {
   readonly store: Store
   readonly mediaDirectory: string
+  /** The pictures of conversations stay as long as these. */
+  readonly pictures: string
   readonly maxTotalBytes: () => number
   readonly clock: () => number
   readonly log: Logger
@@ -31,11 +33,12 @@ interface StoredFile {
 export async function enforceMediaCap({
   store,
   mediaDirectory,
+  pictures,
   maxTotalBytes,
   clock,
   log,
 }: MediaCapDeps): Promise<number> {
-  const files = await listFiles(mediaDirectory)
+  const files = await listFiles(mediaDirectory, pictures)
   let excess = files.reduce((sum, { bytes }) => sum + bytes, 0) - maxTotalBytes()
   if (excess <= 0) return 0
   const { paths, attachments } = await store.run(function* () {
@@ -67,13 +70,14 @@ export async function enforceMediaCap({
   return removed
 }
 
-/** Regular files, also in subfolders. */
-async function listFiles(folder: string): Promise<StoredFile[]> {
+/** Regular files, also in subfolders other than `omitted`. */
+async function listFiles(folder: string, omitted: string): Promise<StoredFile[]> {
   const files: StoredFile[] = []
   for (const name of await listNames(folder)) {
     const path = join(folder, name)
+    if (path === omitted) continue
     const found = await lstat(path)
-    if (found.isDirectory()) files.push(...(await listFiles(path)))
+    if (found.isDirectory()) files.push(...(await listFiles(path, omitted)))
     else if (found.isFile()) files.push({ path, bytes: found.size, modifiedAt: found.mtimeMs })
   }
   return files

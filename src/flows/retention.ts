@@ -22,6 +22,8 @@ export interface RetentionDeps {
   readonly store: Store
   readonly outbox: Pick<Outbox, 'prune'>
   readonly mediaDirectory: string
+  /** The folder of the pictures of conversations, in `mediaDirectory`. */
+  readonly pictures: string
   readonly clock: () => number
   readonly log: Logger
   readonly settings: () => SessionsConfig['retention']
@@ -81,19 +83,23 @@ export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{
       if (deleted === rowsPerBatch) await deps.sleep(batchIntervalMs, signal)
     }
   }
-  const files = await removeOldFiles(deps.mediaDirectory, deps.clock() - media_days * dayMs)
+  const { removeUnusedPictures } = await import('./unused-pictures.ts')
+  const files =
+    (await removeOldFiles(deps.mediaDirectory, deps.pictures, deps.clock() - media_days * dayMs)) +
+    (await removeUnusedPictures(deps, deps.clock() - dayMs))
   if (rows + files > 0) deps.log.info({ event: 'retention.pruned', rows, files }, 'old rows and files removed')
   return { rows, files }
 }
 
-/** Includes files in subfolders (one for each day) and then the empty subfolders. Leaves links unchanged. */
-async function removeOldFiles(folder: string, before: number): Promise<number> {
+/** Includes files in subfolders (one for each day) and then the empty subfolders. Leaves links and the folder `kept` unchanged. */
+async function removeOldFiles(folder: string, kept: string, before: number): Promise<number> {
   let removed = 0
   for (const name of await listNames(folder)) {
     const path = join(folder, name)
+    if (path === kept) continue
     const found = await lstat(path)
     if (found.isDirectory()) {
-      removed += await removeOldFiles(path, before)
+      removed += await removeOldFiles(path, kept, before)
       if (found.mtimeMs < before) await removeIfEmpty(path)
     } else if (found.isFile() && found.mtimeMs < before) {
       await rm(path, { force: true })

@@ -3,6 +3,7 @@
  *
  * A failed download does not fail the message. The model is informed of the reason instead.
  */
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf, systemCode } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
@@ -17,6 +18,8 @@ import { MediaError, type MediaErrorCode } from './media-error.ts'
 export interface AttachmentDownloaderDeps {
   /** `$HERMES_HOME/media`. */
   readonly folder: string
+  /** Where pictures are stored that models can be shown. */
+  readonly pictures: string
   readonly clock: () => number
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly log: Logger
@@ -142,14 +145,24 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
       await safeFetch({ url, headers, trusted, refusedType, maxBytes }, onChunk, signal, fetchTimeouts)
       const { mimeType, extension } = await detectFileType(head, file)
       if (mimeType === refusedType) throw credentialsRejectedError()
-      return {
-        kind: attachmentKindOf(file, mimeType),
-        path: await target.commit(`${name}.${extension}`),
-        mimeType,
-        bytes,
-      }
+      const path = await target.commit(`${name}.${extension}`)
+      const stored = { kind: attachmentKindOf(file, mimeType), path, mimeType, bytes }
+      return mimeType.startsWith('image/') ? { ...stored, ...(await storeAsPicture(path)) } : stored
     } finally {
       await target.discard()
+    }
+  }
+
+  /** A picture that models cannot be shown stays where it is: tools may be able to read it. */
+  async function storeAsPicture(path: string): Promise<Partial<Attachment>> {
+    const { picturePath, PictureRefused, storePictureFile } = await import('./pictures.ts')
+    try {
+      const image = await storePictureFile(deps.pictures, path)
+      await rm(path, { force: true })
+      return { path: picturePath(deps.pictures, image), image }
+    } catch (error) {
+      if (error instanceof PictureRefused) return { hidden: error.message }
+      throw error
     }
   }
 

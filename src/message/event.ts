@@ -177,7 +177,7 @@ export function formatUserText(event: MessageEvent, shared: boolean): string {
   const before = [
     event.subagentResult === undefined ? '' : resultLine(event.subagentResult),
     quoted === undefined || quoted === '' ? '' : `[In reply to: "${toLabel(quoted, 500)}"]`,
-    ...(event.attachments ?? []).map(attachmentLine),
+    ...attachmentLines(event),
   ].filter((part) => part !== '')
   const own = unusualText.test(event.text)
     ? toMessageText(event.text, { shared, followsName: before.length === 0 })
@@ -197,18 +197,38 @@ function authorOf({ userName, userId }: SessionSource): string {
   return toLabel(userName ?? '', 80) || toLabel(userId ?? '', 80) || 'unknown user'
 }
 
+/** The pictures of a message that the model is shown. */
+export function shownImages({ attachments = [] }: Pick<MessageEvent, 'attachments'>): readonly ImagePart[] {
+  const byFile = new Map(
+    attachments.flatMap(({ image }) => (image === undefined ? [] : [[image.file, image] as const])),
+  )
+  return [...byFile.values()].slice(0, maxShownImages)
+}
+
+function attachmentLines({ attachments }: MessageEvent): string[] {
+  if (attachments === undefined) return []
+  const shown = new Set(shownImages({ attachments }).map(({ file }) => file))
+  const tooMany = `a message shows at most ${maxShownImages} pictures`
+  return attachments.map((file) =>
+    attachmentLine(file.image === undefined || shown.has(file.image.file) ? file : { ...file, hidden: tooMany }),
+  )
+}
+
 /** One line about a file: its path and type, or the reason why it is missing. */
 function attachmentLine(file: Attachment): string {
-  const { kind, path, fileName = '', mimeType, bytes, problem, url } = file
+  const { kind, path, fileName = '', mimeType, bytes, problem, hidden, url } = file
   const what = attachmentLabel(file)
   const name = toLabel(baseName(fileName), 200)
   if (path === undefined) {
     const reason = problem === undefined ? '' : ` (could not be fetched: ${toLabel(problem, 300)})`
     return `[${what}: ${name || toLabel(url ?? '', 2_000) || 'no name'}${reason}]`
   }
-  const details = [name, toLabel(mimeType ?? '', 100), bytes === undefined ? '' : formatSize(bytes)].filter(
-    (detail) => detail !== '',
-  )
+  const details = [
+    name,
+    toLabel(mimeType ?? '', 100),
+    bytes === undefined ? '' : formatSize(bytes),
+    hidden === undefined ? '' : `not shown: ${toLabel(hidden, 300)}`,
+  ].filter((detail) => detail !== '')
   // Scripts rely on this form of voice messages.
   return `[${what}: ${path}${kind === 'voice' || details.length === 0 ? '' : ` (${details.join(', ')})`}]`
 }

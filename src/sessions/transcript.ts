@@ -228,8 +228,34 @@ function toChatMessage(line: MessageRow): ChatMessage {
   }
 }
 
-function imagesOf({ images }: MessageRow): { readonly images?: readonly ImagePart[] } {
+function imagesOf({ images }: Pick<MessageRow, 'images'>): { readonly images?: readonly ImagePart[] } {
   return images === null ? {} : { images: parseStoredJson<ImagePart[]>(images) }
+}
+
+/** The pictures of several rows. */
+export function storedImages(found: readonly Pick<MessageRow, 'images'>[]): readonly ImagePart[] {
+  return found.flatMap((line) => imagesOf(line).images ?? [])
+}
+
+const selectImagesOfConversation = query((db, p: { turn: string }) =>
+  db
+    .selectFrom('messages')
+    .select('images')
+    .distinct()
+    .where('images', 'is not', null)
+    .where('session_id', 'in', (sessions) =>
+      sessions
+        .selectFrom('sessions')
+        .select('sessions.id')
+        .where('sessions.session_key', '=', (turns) =>
+          turns.selectFrom('turns').select('turns.session_key').where('turns.id', '=', p.turn),
+        ),
+    ),
+)
+
+/** The pictures of the conversation to which the turn belongs, in all of its sessions. */
+export function* findImagesOfConversation(turnId: string): Transaction<readonly ImagePart[]> {
+  return storedImages(yield* rows(selectImagesOfConversation, { turn: turnId }))
 }
 
 /** Parses JSON that this file has written, so its shape is known. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -12,6 +13,7 @@ import type { Attachment, MessageEvent } from '../../src/message/event.ts'
 import type { PlatformAdapter } from '../../src/platforms/adapter.ts'
 import { createRecordingLog } from '../hosts/support.ts'
 import { createManualClock } from '../kit/manual-clock.ts'
+import { createPng } from '../kit/pictures.ts'
 import { tempHome } from '../kit/temp-home.ts'
 import { type FileServer, startFileServer } from './file-server.ts'
 
@@ -30,6 +32,7 @@ function createTestDownloader(t: TestContext, overrides: Partial<AttachmentDownl
   const log = createRecordingLog()
   const media = createAttachmentDownloader({
     folder,
+    pictures: join(folder, 'pictures'),
     clock: clock.now,
     sleep: clock.sleep,
     log,
@@ -90,10 +93,30 @@ test('a file is stored in the folder of its day under a generated name, readable
     path,
     mimeType: 'image/png',
     bytes: png.length,
+    hidden: photo?.hidden,
   })
+  assert.match(photo?.hidden ?? '', /damaged/)
   assert.equal(readFileSync(path, 'latin1'), png)
   assert.equal(statSync(path).mode & 0o777, 0o600)
   assert.equal(statSync(folder).mode & 0o777, 0o700)
+})
+
+test('a picture is stored once under its hash, however often and by whatever name it is sent', async (t) => {
+  const content = createPng({ width: 30, height: 20 })
+  const server = await startServerWith(t, content)
+  const { folder, fetched, files } = createTestDownloader(t, { adapter: () => createLocator(server) })
+  const file = `${createHash('sha256').update(content).digest('hex')}.png`
+  const image = { type: 'image', file, mimeType: 'image/png', bytes: content.length, width: 30, height: 20 }
+  const found = [
+    ...(await fetched({ kind: 'photo', ref: 'f1' }, { kind: 'document', ref: 'f2', mimeType: 'image/webp' })),
+    ...(await fetched({ kind: 'photo', ref: 'f3', quoted: true })),
+  ]
+  assert.deepEqual(
+    found.map(({ path, image: part, mimeType }) => ({ path, part, mimeType })),
+    found.map(() => ({ path: join(folder, 'pictures', file), part: image, mimeType: 'image/png' })),
+  )
+  assert.deepEqual(files(), [`pictures/${file}`])
+  assert.equal(statSync(join(folder, 'pictures', file)).mode & 0o777, 0o600)
 })
 
 test('no file replaces another', async (t) => {

@@ -17,6 +17,7 @@ test('a file is stored under a generated name in the folder of its day, whatever
   let count = 0
   const media = createAttachmentDownloader({
     folder: join(home, 'media'),
+    pictures: join(home, 'media', 'pictures'),
     clock: () => Date.UTC(2026, 0, 2),
     sleep: async () => undefined,
     log: silentLog,

@@ -33,6 +33,7 @@ async function pruneAfter({ home }: TestGateway, days: number): Promise<void> {
       store,
       outbox,
       mediaDirectory: home.media,
+      pictures: home.pictures,
       clock,
       log: silentLog,
       settings: () => ({ days: 30, media_days: 30 }),
@@ -91,7 +92,7 @@ test('the oldest files are removed above the limit, except those that are young 
       Date.now(),
     ),
   )
-  const cap = { store, mediaDirectory: media, clock: Date.now, log: silentLog }
+  const cap = { store, mediaDirectory: media, pictures: join(media, 'pictures'), clock: Date.now, log: silentLog }
   assert.equal(await enforceMediaCap({ ...cap, maxTotalBytes: () => 5_000 }), 0)
   assert.equal(await enforceMediaCap({ ...cap, maxTotalBytes: () => 3_500 }), 2)
   assert.deepEqual(readdirSync(media).sort(), ['day', 'newer.png', 'young.png'])

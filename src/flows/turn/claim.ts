@@ -10,7 +10,13 @@ import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { brand } from '../../lib/ids.ts'
 import { needsDownload } from '../../media/attachment-downloader.ts'
 import type { Authority } from '../../message/authority.ts'
-import { type BackgroundDelegation, formatUserText, type MessageEvent, parseCommand } from '../../message/event.ts'
+import {
+  type BackgroundDelegation,
+  formatUserText,
+  type MessageEvent,
+  parseCommand,
+  shownImages,
+} from '../../message/event.ts'
 import type { SessionId, SessionKey, TurnId } from '../../message/ids.ts'
 import type { SessionSource } from '../../message/source.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
@@ -239,7 +245,12 @@ function* claimForModel(
 ): Transaction<ModelTurn> {
   const { id, event, state, entries } = opened
   const text = formatUserText(event, isShared)
-  const message = { role: 'user' as const, content: reset === null ? text : `${text}\n\n${reset.note}` }
+  const images = event.attachments === undefined ? [] : shownImages(event)
+  const message = {
+    role: 'user' as const,
+    content: reset === null ? text : `${text}\n\n${reset.note}`,
+    ...(images.length === 0 ? {} : { images }),
+  }
   const ord = yield* nextOrdinal(state.session_id)
   yield* appendMessage({ sessionId: state.session_id, turnId: id, ord, message }, now)
   const turn = yield* buildTurn({ ...opened, entries: [...entries, { ord, turnId: id, message }] })

@@ -1,0 +1,41 @@
+/**
+ * Removes pictures to which no message refers: of messages that were withdrawn before their turn, or never stored. The pictures
+ * of a conversation stay as long as its messages.
+ */
+import { lstat, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findOpenAttachmentPaths } from '../inbox/queries.ts'
+import { listNames } from '../lib/files.ts'
+import { findOpenAttachments } from '../outbox/queries.ts'
+import { findStoredImageFiles } from '../sessions/stored-images.ts'
+import type { Store } from '../store/store.ts'
+
+export interface UnusedPicturesDeps {
+  readonly store: Store
+  /** The folder of pictures. */
+  readonly pictures: string
+}
+
+/** Resolves with the number of removed files that are older than `before` (ms). Rejects with `store/…` or an error of the file system. */
+export async function removeUnusedPictures({ store, pictures }: UnusedPicturesDeps, before: number): Promise<number> {
+  const old: string[] = []
+  for (const name of await listNames(pictures)) {
+    const found = await lstat(join(pictures, name))
+    if (found.isFile() && found.mtimeMs < before) old.push(name)
+  }
+  if (old.length === 0) return 0
+  const { shown, waiting, outgoing } = await store.run(function* () {
+    return {
+      shown: yield* findStoredImageFiles(),
+      waiting: new Set(yield* findOpenAttachmentPaths()),
+      outgoing: yield* findOpenAttachments(),
+    }
+  })
+  const isUsed = (name: string) => {
+    const path = join(pictures, name)
+    return shown.has(name) || waiting.has(path) || outgoing.some((files) => files.includes(JSON.stringify(path)))
+  }
+  const unused = old.filter((name) => !isUsed(name))
+  for (const name of unused) await rm(join(pictures, name), { force: true })
+  return unused.length
+}
