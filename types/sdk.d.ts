@@ -1050,6 +1050,34 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'The person is on an allow list that the gateway cannot edit, so the access was not revoked.';
             readonly hint: 'Remove the user id from the setting named, then revoke again.';
         };
+        readonly 'media/too-large': {
+            readonly meaning: 'The file is larger than allowed.';
+            readonly hint: 'Send a smaller file, or raise `media.max_mb`.';
+        };
+        readonly 'media/picture-refused': {
+            readonly meaning: 'Models cannot look at the picture.';
+            readonly hint: 'The message says why. Send a picture as PNG, JPEG, GIF or WebP with at most 5 MB and 8,000 × 8,000 pixels.';
+        };
+        readonly 'media/picture-too-large': {
+            readonly meaning: 'The picture is larger than models accept.';
+            readonly hint: 'Send a picture with at most 5 MB and 8,000 × 8,000 pixels.';
+        };
+        readonly 'media/too-many': {
+            readonly meaning: 'The message has more files than allowed.';
+            readonly hint: 'Send the other files with another message.';
+        };
+        readonly 'media/upload-gone': {
+            readonly meaning: 'The upload does not exist, is not complete, or was removed after a day without a message.';
+            readonly hint: 'Upload the file again.';
+        };
+        readonly 'media/uploads-full': {
+            readonly meaning: 'Uploaded files that no message has used take all the space that uploads may take.';
+            readonly hint: 'Send or remove the files that wait on open pages. Uploads without a message are removed after a day.';
+        };
+        readonly 'media/not-fetched': {
+            readonly meaning: 'The file could not be downloaded.';
+            readonly hint: 'Check the address in a browser. Addresses in private networks are not allowed.';
+        };
         readonly 'http/port-in-use': {
             readonly meaning: 'The HTTP address is already in use.';
             readonly hint: 'Stop the program that uses the port, or set `http.port` (HERMES_HTTP_PORT) to a free port.';
@@ -3059,6 +3087,7 @@ declare module 'hermes-gateway:platforms/adapter' {
     import type { EventKey } from 'hermes-gateway:message/ids';
     import type { AlbumResult, Button, OutboundAlbum, OutboundAttachment, OutboundMessage, SendResult } from 'hermes-gateway:message/outbound';
     import type { SessionSource, Target } from 'hermes-gateway:message/source';
+    import type { ImagePart } from 'hermes-gateway:message/transcript';
     import type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
     export interface PlatformAdapter {
         /**
@@ -3280,6 +3309,22 @@ declare module 'hermes-gateway:platforms/adapter' {
         readonly messageId?: string;
         /** A question with buttons, or its result: a later entry with the same `id`, which replaces it. */
         readonly question?: ChatQuestion;
+        /** The files of the message, in order. */
+        readonly files?: readonly ChatFile[];
+    }
+    /** A file of a message in the history of a chat. */
+    export interface ChatFile {
+        readonly kind: Attachment['kind'] | 'image' | 'animation';
+        /** '' when the sender gave none. */
+        readonly fileName: string;
+        readonly mimeType?: string;
+        readonly bytes?: number;
+        /** For `PlatformFiles.open`, of a file that a user sent. Absent when the gateway does not have it. */
+        readonly name?: string;
+        /** The `deliveryId` that `send` received with a file of the agent. */
+        readonly deliveryId?: string;
+        /** Of a file of the agent, or ''. */
+        readonly caption?: string;
     }
     /** A question of the gateway, as it is now. */
     export interface ChatQuestion {
@@ -3348,6 +3393,8 @@ declare module 'hermes-gateway:platforms/adapter' {
         stop(seq: number): Promise<void>;
         /** The stored messages of a chat, oldest first. */
         history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>;
+        /** The files of messages. */
+        readonly files: PlatformFiles;
         /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
         route(route: HttpRoute): void;
         /** Reports health while connected: `connected` again, or `degraded` with a reason. */
@@ -3364,6 +3411,48 @@ declare module 'hermes-gateway:platforms/adapter' {
         marks: PlatformContext['cursors'];
         /** @deprecated Name of 0.1, removed in 0.3. Use `waitForResult`. */
         outcome: PlatformContext['waitForResult'];
+    }
+    /** The files of messages, which the gateway keeps under `$HERMES_HOME/media`. */
+    export interface PlatformFiles {
+        /**
+         * The attachment of a complete upload (`POST /api/uploads`). May be called again for the same upload.
+         * Throws `media/upload-gone` or `store/full`.
+         */
+        upload(id: string): Promise<Attachment>;
+        /** Stores a file. Throws `media/too-large`, `media/not-fetched`, `store/full`, or the error of the content. */
+        store(source: FileSource, about: FileToStore): Promise<Attachment>;
+        /**
+         * Stores a picture that models can look at. Throws `media/picture-too-large`, `media/picture-refused`, `media/not-fetched`,
+         * `store/full`, or the error of the content.
+         */
+        picture(source: FileSource): Promise<{
+            readonly image: ImagePart;
+            readonly path: string;
+        }>;
+        /** Opens a file by its path below the directory, as in `ChatFile.name`. `undefined` when there is none. */
+        open(name: string): Promise<OpenedFile | undefined>;
+    }
+    /** The content, or an address that others have chosen: nothing is downloaded from a private network. */
+    export type FileSource = AsyncIterable<Uint8Array> | {
+        readonly url: string;
+        readonly signal: AbortSignal;
+    };
+    export interface FileToStore {
+        readonly fileName?: string;
+        /** What the sender says; the content decides. */
+        readonly mimeType?: string;
+        /** Default: a name after the content, so that the same file is stored once. An existing file of this name is replaced. */
+        readonly name?: {
+            readonly folder: string;
+            readonly name: string;
+        };
+    }
+    export interface OpenedFile {
+        /** By the content. */
+        readonly mimeType: string;
+        readonly bytes: number;
+        /** Read it to its end, or call `return` of its iterator. */
+        readonly content: AsyncIterable<Uint8Array>;
     }
     export interface GatewayInfo {
         readonly version: string;
@@ -4214,7 +4303,7 @@ declare module 'hermes-gateway:sdk' {
     export { type ChatType, type SessionSource, type Target, targetOf } from 'hermes-gateway:message/source';
     export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from 'hermes-gateway:message/transcript';
     export type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
-    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatQuestion, CommandEntry, DiagnosticContext, DiagnosticResult, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, PlatformAdapter, PlatformContext, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
+    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, OpenedFile, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
     export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';
     export type { DaemonOptions, LlmOptions, LlmResult, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';
@@ -4429,6 +4518,8 @@ declare module 'hermes-gateway:store/schema' {
             /** 1: a summary that replaces the messages before it. */
             is_summary: Generated<number>;
             created_at: number;
+            /** The pictures of the message, JSON: `ImagePart[]`. */
+            images: string | null;
         };
         /** Texts above 64 kB, so that the rows people list and search stay small. */
         texts: {

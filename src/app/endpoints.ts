@@ -7,6 +7,7 @@ import { type AdminRoutesDeps, adminRoutes, type CommandMenu } from '../flows/ad
 import { type AgentRoutesDeps, agentRoutes } from '../flows/agent-routes.ts'
 import { hookRoutes } from '../flows/hook-routes.ts'
 import { createPlatformContext, type PlatformContextDeps } from '../flows/platform-context.ts'
+import type { FileServices } from '../flows/platform-files.ts'
 import { pluginRoutes } from '../flows/plugin-routes.ts'
 import { createStatus, enabledPlatforms, type GatewayStatusReport, pluginWarnings } from '../flows/status.ts'
 import { openGatewayToken } from '../http/gateway-token.ts'
@@ -15,6 +16,7 @@ import { HermesError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
 import type { PlatformAccount } from '../platforms/accounts.ts'
+import type { HttpRoute } from '../platforms/adapter.ts'
 import { loadPlatform } from '../platforms/registry.ts'
 import { createSupervisor, type Supervisor } from '../platforms/supervisor.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
@@ -47,8 +49,9 @@ export function composeEndpoints(context: AppContext, core: Core, deps: Endpoint
   context.secrets.set('token', [token()])
 
   const status = composeStatus(context, core, deps, () => supervisor.health())
-  const http = composeHttp(context, core, deps, { token, status, health: () => supervisor.health() })
-  const platformContextDeps = platformContextDepsOf(context, core, deps, http)
+  const files = composeFiles(context)
+  const http = composeHttp(context, core, deps, { token, status, files, health: () => supervisor.health() })
+  const platformContextDeps = platformContextDepsOf(context, core, deps, { http, files })
   const supervisor = createSupervisor({
     accounts: accountDirectory.list(),
     load: (platform) => loadPlatform(platform, log.child({ platform: platform.name })),
@@ -102,13 +105,57 @@ interface HttpParts {
   readonly token: () => string
   readonly status: () => GatewayStatusReport
   readonly health: Supervisor['health']
+  readonly files: () => Promise<FileServices>
+}
+
+/** Loads the files of messages with the first call. */
+function composeFiles({ options, settings, clock }: AppContext): () => Promise<FileServices> {
+  let loading: Promise<FileServices> | undefined
+  const load = async () => {
+    const { createFileServices } = await import('../flows/platform-files.ts')
+    return createFileServices({
+      folder: options.home.media,
+      pictures: options.home.pictures,
+      clock,
+      maxBytes: () => maxFileBytes(settings()),
+    })
+  }
+  return () => {
+    loading ??= load()
+    return loading
+  }
+}
+
+function maxFileBytes({ media }: ReturnType<AppContext['settings']>): number {
+  return media.max_mb * 1_048_576
+}
+
+function uploadRoutes({ settings }: AppContext, files: () => Promise<FileServices>): HttpRoute[] {
+  const route = (method: HttpRoute['method'], path: string): HttpRoute => ({
+    method,
+    path,
+    access: 'token',
+    async handle(request) {
+      const { handleUploadRequest } = await import('../flows/upload-routes.ts')
+      const { uploads } = await files()
+      return await handleUploadRequest(request, { uploads, maxBytes: maxFileBytes(settings()) })
+    },
+  })
+  const one = '/api/uploads/*'
+  return [
+    route('GET', '/api/uploads'),
+    route('POST', '/api/uploads'),
+    route('GET', one),
+    route('POST', one),
+    route('DELETE', one),
+  ]
 }
 
 function composeHttp(
   context: AppContext,
   core: Core,
   { plugins, skills, initialConnectPending, knownTools, previewPrompt }: EndpointsDeps,
-  { token, status, health }: HttpParts,
+  { token, status, health, files }: HttpParts,
 ): HttpServer {
   const { options, config, settings, store, phase, degraded, redact, clock, log } = context
   const { engine, outbox, hooks } = core
@@ -154,6 +201,7 @@ function composeHttp(
       ...hookRoutes(hooks, redact),
       ...pluginRoutes(plugins, config.reload, redact),
       ...agentRoutes({ knownTools, previewPrompt }),
+      ...uploadRoutes(context, files),
     ],
   })
 }
@@ -183,7 +231,7 @@ function platformContextDepsOf(
   { options, settings, accountDirectory, store, degraded, clock, log }: AppContext,
   core: Core,
   { agentServices, skills }: EndpointsDeps,
-  http: HttpServer,
+  { http, files }: { readonly http: HttpServer; readonly files: () => Promise<FileServices> },
 ): PlatformContextDeps {
   const { home, version } = options
   return {
@@ -196,6 +244,12 @@ function platformContextDepsOf(
     log,
     clock,
     route: http.route,
+    files: {
+      upload: async (id) => (await files()).upload(id),
+      store: async (source, about) => (await files()).store(source, about),
+      picture: async (source) => (await files()).picture(source),
+      open: async (name) => (await files()).open(name),
+    },
     info() {
       const { model, provider } = agentServices.describe()
       return { version, model, provider, degraded: degraded() }

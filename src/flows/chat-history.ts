@@ -7,12 +7,21 @@ import { buttonsOf } from '../approvals/question.ts'
 import { listChatEvents } from '../inbox/chat-history.ts'
 import { parseStoredEvent } from '../inbox/stored-event.ts'
 import type { ChatPosition, ChatRef } from '../message/chat-range.ts'
+import type { Attachment } from '../message/event.ts'
 import { type ChatHistoryRow, listChatMessages } from '../outbox/chat-history.ts'
-import type { ChatEntry, ChatQuestion, HistoryQuery } from '../platforms/adapter.ts'
+import type { StoredAttachment } from '../outbox/stored-attachment.ts'
+import type { ChatEntry, ChatFile, ChatQuestion, HistoryQuery } from '../platforms/adapter.ts'
 import type { Transaction } from '../store/query.ts'
 
-/** Oldest first: the `limit` entries that follow `after`, or else the newest ones, those before `before`. */
-export function* chatHistory(chat: ChatRef, { after, before, limit }: HistoryQuery): Transaction<ChatEntry[]> {
+/**
+ * Oldest first: the `limit` entries that follow `after`, or else the newest ones, those before `before`.
+ * @param mediaDirectory contains the files that users sent
+ */
+export function* chatHistory(
+  chat: ChatRef,
+  { after, before, limit }: HistoryQuery,
+  mediaDirectory: string,
+): Transaction<ChatEntry[]> {
   const spanOf = (side: EntryOrigin) => ({
     from: after === undefined ? ('newest' as const) : ('oldest' as const),
     after: after === undefined ? { at: -1, row: 0 } : positionOf(after, side),
@@ -29,6 +38,7 @@ export function* chatHistory(chat: ChatRef, { after, before, limit }: HistoryQue
       at: accepted_at,
       ...(event.messageId === undefined ? {} : { messageId: event.messageId }),
       ...(turn_id === null ? {} : { turnId: turn_id }),
+      ...withFiles((event.attachments ?? []).filter(({ quoted }) => quoted !== true).map(receivedFile(mediaDirectory))),
     }
   })
   const agentEntries: ChatEntry[] = []
@@ -37,7 +47,7 @@ export function* chatHistory(chat: ChatRef, { after, before, limit }: HistoryQue
   return after === undefined ? all.slice(-limit) : all.slice(0, limit)
 }
 
-function* agentEntry({ id, key, text, kind, turn_id, created_at }: ChatHistoryRow): Transaction<ChatEntry> {
+function* agentEntry({ id, key, text, kind, turn_id, attachment, created_at }: ChatHistoryRow): Transaction<ChatEntry> {
   const asked = yield* questionOf(key)
   const turnId = turn_id ?? asked?.turnId
   return {
@@ -48,7 +58,28 @@ function* agentEntry({ id, key, text, kind, turn_id, created_at }: ChatHistoryRo
     at: created_at,
     ...(turnId === undefined ? {} : { turnId }),
     ...(asked === undefined ? {} : { question: asked.question }),
+    ...withFiles(attachment === null ? [] : [sentFile(attachment, key)]),
   }
+}
+
+function withFiles(files: readonly ChatFile[]): Pick<ChatEntry, 'files'> {
+  return files.length === 0 ? {} : { files }
+}
+
+function receivedFile(mediaDirectory: string): (file: Attachment) => ChatFile {
+  return ({ kind, path, fileName = '', mimeType, bytes }) => ({
+    kind,
+    fileName,
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(bytes === undefined ? {} : { bytes }),
+    ...(path?.startsWith(`${mediaDirectory}/`) === true ? { name: path.slice(mediaDirectory.length + 1) } : {}),
+  })
+}
+
+function sentFile(json: string, key: string): ChatFile {
+  // The outbox has written it, so its shape is known.
+  const { kind, fileName, mimeType, caption }: StoredAttachment = JSON.parse(json)
+  return { kind, fileName, mimeType, caption, deliveryId: key }
 }
 
 /** The keys of a question with buttons and of its result (`replyKeyOf`), with the number of the message. */

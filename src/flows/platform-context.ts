@@ -2,6 +2,7 @@
  * Builds the context of an adapter: the gateway's side of the platform contract.
  */
 
+import { join } from 'node:path'
 import type { CommandDefinition } from '../commands/command.ts'
 import { listCursors } from '../inbox/cursors.ts'
 import type { EventResults } from '../inbox/event-results.ts'
@@ -31,6 +32,7 @@ export interface PlatformContextDeps {
   /** Serves a route until the returned function is called. */
   route(route: HttpRoute): () => void
   press: PlatformContext['press']
+  readonly files: PlatformContext['files']
   commands(): readonly Pick<CommandDefinition, 'name' | 'description' | 'argsHint' | 'aliases' | 'choices'>[]
   commandsComplete: PlatformContext['commandsComplete']
   catchUpLimit: PlatformContext['catchUpLimit']
@@ -80,6 +82,7 @@ export function createPlatformContext(
     },
     change: deps.inbox.change,
     press: deps.press,
+    files: deps.files,
     cursors,
     catchUpLimit: deps.catchUpLimit,
     commands: () =>
@@ -92,7 +95,7 @@ export function createPlatformContext(
     refused: lifecycle.refused,
     waitForResult,
     stop: (seq) => deps.sessions.stopEvent(seq),
-    history: (chatId, query) => deps.store.run(() => chatHistory(chatRef(chatId), query)),
+    history: (chatId, query) => deps.store.run(() => chatHistory(chatRef(chatId), query, join(deps.home, 'media'))),
     route(route) {
       onAbort(lifecycle.signal, deps.route(route))
     },

@@ -86,7 +86,8 @@ export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{
   const { removeUnusedPictures } = await import('./unused-pictures.ts')
   const files =
     (await removeOldFiles(deps.mediaDirectory, deps.pictures, deps.clock() - media_days * dayMs)) +
-    (await removeUnusedPictures(deps, deps.clock() - dayMs))
+    (await removeUnusedPictures(deps, deps.clock() - dayMs)) +
+    (await removeOldFiles(join(deps.mediaDirectory, 'uploads'), deps.pictures, deps.clock() - dayMs))
   if (rows + files > 0) deps.log.info({ event: 'retention.pruned', rows, files }, 'old rows and files removed')
   return { rows, files }
 }

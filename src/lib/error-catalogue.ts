@@ -91,6 +91,34 @@ export const errorCatalogue = {
     meaning: 'The person is on an allow list that the gateway cannot edit, so the access was not revoked.',
     hint: 'Remove the user id from the setting named, then revoke again.',
   },
+  'media/too-large': {
+    meaning: 'The file is larger than allowed.',
+    hint: 'Send a smaller file, or raise `media.max_mb`.',
+  },
+  'media/picture-refused': {
+    meaning: 'Models cannot look at the picture.',
+    hint: 'The message says why. Send a picture as PNG, JPEG, GIF or WebP with at most 5 MB and 8,000 × 8,000 pixels.',
+  },
+  'media/picture-too-large': {
+    meaning: 'The picture is larger than models accept.',
+    hint: 'Send a picture with at most 5 MB and 8,000 × 8,000 pixels.',
+  },
+  'media/too-many': {
+    meaning: 'The message has more files than allowed.',
+    hint: 'Send the other files with another message.',
+  },
+  'media/upload-gone': {
+    meaning: 'The upload does not exist, is not complete, or was removed after a day without a message.',
+    hint: 'Upload the file again.',
+  },
+  'media/uploads-full': {
+    meaning: 'Uploaded files that no message has used take all the space that uploads may take.',
+    hint: 'Send or remove the files that wait on open pages. Uploads without a message are removed after a day.',
+  },
+  'media/not-fetched': {
+    meaning: 'The file could not be downloaded.',
+    hint: 'Check the address in a browser. Addresses in private networks are not allowed.',
+  },
   'http/port-in-use': {
     meaning: 'The HTTP address is already in use.',
     hint: 'Stop the program that uses the port, or set `http.port` (HERMES_HTTP_PORT) to a free port.',

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { ensureDirectory } from '../lib/files.ts'
 
 export interface AtomicFile {
+  /** Where it is until it is committed. */
+  readonly path: string
   write(bytes: Uint8Array): Promise<void>
   /** Flushes the file to disk and renames it to `name`, replacing an existing file. Returns the path. */
   commit(name: string): Promise<string>
@@ -21,6 +23,7 @@ export async function openAtomicFile(folder: string): Promise<AtomicFile> {
   const file = await open(path, 'wx', 0o600)
   let committed = false
   return {
+    path,
     write: (bytes) => writeAll(file, bytes),
     async commit(name) {
       await file.sync()

@@ -8,7 +8,7 @@ const historyQuery = (direction: 'asc' | 'desc') =>
   query((db, p: ChatRangeParams) =>
     db
       .selectFrom('outbox')
-      .select(['id', 'key', 'text', 'kind', 'turn_id', 'created_at'])
+      .select(['id', 'key', 'text', 'kind', 'turn_id', 'attachment', 'created_at'])
       .where('platform', '=', p.platform)
       .where('account', '=', p.account)
       .where('chat_id', '=', p.chat_id)
@@ -27,6 +27,8 @@ export interface ChatHistoryRow {
   readonly text: string
   readonly kind: 'reply' | 'notice'
   readonly turn_id: string | null
+  /** `StoredAttachment`, JSON. */
+  readonly attachment: string | null
   readonly created_at: number
 }
 

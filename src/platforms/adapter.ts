@@ -16,6 +16,7 @@ import type {
   SendResult,
 } from '../message/outbound.ts'
 import type { SessionSource, Target } from '../message/source.ts'
+import type { ImagePart } from '../message/transcript.ts'
 import type { TurnResult, TurnStatus } from '../message/turn-result.ts'
 
 export interface PlatformAdapter {
@@ -245,6 +246,23 @@ export interface ChatEntry {
   readonly messageId?: string
   /** A question with buttons, or its result: a later entry with the same `id`, which replaces it. */
   readonly question?: ChatQuestion
+  /** The files of the message, in order. */
+  readonly files?: readonly ChatFile[]
+}
+
+/** A file of a message in the history of a chat. */
+export interface ChatFile {
+  readonly kind: Attachment['kind'] | 'image' | 'animation'
+  /** '' when the sender gave none. */
+  readonly fileName: string
+  readonly mimeType?: string
+  readonly bytes?: number
+  /** For `PlatformFiles.open`, of a file that a user sent. Absent when the gateway does not have it. */
+  readonly name?: string
+  /** The `deliveryId` that `send` received with a file of the agent. */
+  readonly deliveryId?: string
+  /** Of a file of the agent, or ''. */
+  readonly caption?: string
 }
 
 /** A question of the gateway, as it is now. */
@@ -320,6 +338,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   stop(seq: number): Promise<void>
   /** The stored messages of a chat, oldest first. */
   history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>
+  /** The files of messages. */
+  readonly files: PlatformFiles
   /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
   route(route: HttpRoute): void
   /** Reports health while connected: `connected` again, or `degraded` with a reason. */
@@ -336,6 +356,43 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   marks: PlatformContext['cursors']
   /** @deprecated Name of 0.1, removed in 0.3. Use `waitForResult`. */
   outcome: PlatformContext['waitForResult']
+}
+
+/** The files of messages, which the gateway keeps under `$HERMES_HOME/media`. */
+export interface PlatformFiles {
+  /**
+   * The attachment of a complete upload (`POST /api/uploads`). May be called again for the same upload.
+   * Throws `media/upload-gone` or `store/full`.
+   */
+  upload(id: string): Promise<Attachment>
+  /** Stores a file. Throws `media/too-large`, `media/not-fetched`, `store/full`, or the error of the content. */
+  store(source: FileSource, about: FileToStore): Promise<Attachment>
+  /**
+   * Stores a picture that models can look at. Throws `media/picture-too-large`, `media/picture-refused`, `media/not-fetched`,
+   * `store/full`, or the error of the content.
+   */
+  picture(source: FileSource): Promise<{ readonly image: ImagePart; readonly path: string }>
+  /** Opens a file by its path below the directory, as in `ChatFile.name`. `undefined` when there is none. */
+  open(name: string): Promise<OpenedFile | undefined>
+}
+
+/** The content, or an address that others have chosen: nothing is downloaded from a private network. */
+export type FileSource = AsyncIterable<Uint8Array> | { readonly url: string; readonly signal: AbortSignal }
+
+export interface FileToStore {
+  readonly fileName?: string
+  /** What the sender says; the content decides. */
+  readonly mimeType?: string
+  /** Default: a name after the content, so that the same file is stored once. An existing file of this name is replaced. */
+  readonly name?: { readonly folder: string; readonly name: string }
+}
+
+export interface OpenedFile {
+  /** By the content. */
+  readonly mimeType: string
+  readonly bytes: number
+  /** Read it to its end, or call `return` of its iterator. */
+  readonly content: AsyncIterable<Uint8Array>
 }
 
 export interface GatewayInfo {

@@ -41,11 +41,11 @@ function bookOf(t: TestContext) {
     )
   const read = (limit = 100, after?: string, before?: string) =>
     store.run(() =>
-      chatHistory(chat, {
-        limit,
-        ...(after === undefined ? {} : { after }),
-        ...(before === undefined ? {} : { before }),
-      }),
+      chatHistory(
+        chat,
+        { limit, ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) },
+        '/media',
+      ),
     )
   return { store, written, answered, read }
 }

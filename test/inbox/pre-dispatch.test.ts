@@ -62,7 +62,7 @@ test('nothing of the text of a skipped message is stored, and no history shows i
   const { inbox, store } = inboxWithHooks(t, skip)
   await inbox.accept(message('my password is 1234', { metadata: { more: '1234' } }), keys('a'))
   const chat = { platform: 'chat', account: 'bot', chatId: 'c' }
-  assert.deepEqual(await store.run(() => chatHistory(chat, { limit: 10 })), [])
+  assert.deepEqual(await store.run(() => chatHistory(chat, { limit: 10 }, '/media')), [])
 })
 
 test('a rewritten message is accepted with its new text, in the lane of the new text, and stays rewritten', async (t) => {
@@ -74,7 +74,9 @@ test('a rewritten message is accepted with its new text, in the lane of the new 
   assert.equal((await inbox.accept(message('start over'), keys('a'))).status, 'duplicate')
   assert.deepEqual(asked, ['start over'])
   assert.equal(stored().length, 1)
-  const history = await store.run(() => chatHistory({ platform: 'chat', account: 'bot', chatId: 'c' }, { limit: 10 }))
+  const history = await store.run(() =>
+    chatHistory({ platform: 'chat', account: 'bot', chatId: 'c' }, { limit: 10 }, '/media'),
+  )
   assert.deepEqual(
     history.map(({ text }) => text),
     ['/new'],

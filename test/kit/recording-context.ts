@@ -2,6 +2,9 @@
  * A `PlatformContext` for tests of adapters. It records ingested events and is controlled by the test.
  */
 
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createFileServices } from '../../src/flows/platform-files.ts'
 import { createLog } from '../../src/lib/log.ts'
 import type { AcceptResult, ReadCursor } from '../../src/message/accept-result.ts'
 import type { ButtonPress, MessageChange } from '../../src/message/change.ts'
@@ -66,6 +69,8 @@ export interface RecordingOptions {
   readonly account?: string
   readonly options?: Readonly<Record<string, unknown>>
   readonly home?: string
+  /** Where files of messages are stored. Tests that store files set it. */
+  readonly mediaFolder?: string
   /** `catch_up.max`; 1,000 if omitted. */
   readonly catchUpLimit?: number
 }
@@ -82,6 +87,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   const listeners: ((record: IngestedEvent) => void)[] = []
   const logLines: string[] = []
   const changeListeners = new Set<() => void>()
+  const mediaFolder = options.mediaFolder ?? join(tmpdir(), `hermes-media-${process.pid}`)
   const record = <T>(list: T[], item: T) => {
     list.push(item)
     notifyChange()
@@ -161,6 +167,12 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     commands: () => commands,
     commandsComplete: async () => undefined,
     rateLimited: (_target, signal, call) => call(signal),
+    files: createFileServices({
+      folder: mediaFolder,
+      pictures: join(mediaFolder, 'pictures'),
+      clock: Date.now,
+      maxBytes: () => 20_971_520,
+    }),
     route: (route) => void routes.push(route),
     received() {
       received += 1

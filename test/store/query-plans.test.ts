@@ -153,7 +153,7 @@ async function liveThrough(t: TestContext): Promise<{ queries: Set<AnyQuery>; pa
   await watched.run(() => listOpenEventsOfPlatform('background'))
   await watched.run(sessionsWithOpenTurns)
   for (const span of [{}, { after: '1-i1' }, { before: '1-i1' }]) {
-    await watched.run(() => chatHistory(source, { ...span, limit: 10 }))
+    await watched.run(() => chatHistory(source, { ...span, limit: 10 }, '/media'))
   }
   for (const step of questionSteps(key, source)) await watched.run<unknown>(step)
   const event = { source, text: 'changed', messageType: 'text', timestamp: 1 } as const

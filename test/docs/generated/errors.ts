@@ -11,6 +11,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   auth: 'Stored keys',
   home: 'The home directory',
   store: 'The database',
+  media: 'Files of messages',
   http: 'HTTP',
   inbox: 'Incoming messages',
   pairing: 'Pairing',
