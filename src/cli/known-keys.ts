@@ -6,7 +6,7 @@ import type { Credential } from '../agent/credentials/credential.ts'
 import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
 import { createCredentialState } from '../agent/credentials/state.ts'
 import { catalogue, findProvider } from '../agent/models/catalogue.ts'
-import { type ProviderSelection, resolveProvider, serversOf } from '../agent/models/resolve-provider.ts'
+import { type ProviderSelection, resolveProvider, selectionOfName, serversOf } from '../agent/models/resolve-provider.ts'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
@@ -80,14 +80,6 @@ export function selectionOf({ config }: Settings, name: string | undefined): Pro
   const { provider, model, base_url: baseUrl, api_key: apiKey, api_mode: apiMode } = config.current()
   const providers = serversOf(config.current())
   const variables = config.environment().values
-  const current = { provider, providers, model, baseUrl, apiKey, apiMode, variables }
-  if (name === undefined) return current
-  const isCurrent = resolveProvider(current)?.name === name
-  return {
-    provider: name,
-    providers,
-    model,
-    variables,
-    ...(isCurrent ? { baseUrl, apiKey, apiMode } : { baseUrl: '', apiKey: '' }),
-  }
+  const main = { provider, providers, model, baseUrl, apiKey, apiMode, variables }
+  return name === undefined ? main : selectionOfName(main, name)
 }

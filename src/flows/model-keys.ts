@@ -12,7 +12,7 @@ import type { ModelConfig } from '../agent/models/config.ts'
 import { createProvider, type ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Provider } from '../agent/models/provider.ts'
-import { resolveProvider } from '../agent/models/resolve-provider.ts'
+import { resolveProvider, selectionOfName } from '../agent/models/resolve-provider.ts'
 import type { Logger } from '../lib/log.ts'
 import type { SecretRegistry } from '../lib/redact.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
@@ -21,11 +21,15 @@ export interface ModelKeysDeps {
   /** The path of `auth.json`. */
   readonly path: string
   readonly settings: () => Pick<ModelConfig, 'credential_pool_strategies'>
+  /** The settings of the configured model. */
+  selection(): ProviderSettings
   readonly secrets: Pick<SecretRegistry, 'set'>
   readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
   /** ms */
   readonly clock: () => number
   readonly random: () => number
+  /** Named points for crash tests; does nothing in production. */
+  failpoint?(point: string): void
   readonly log: Logger
 }
 
@@ -39,7 +43,7 @@ export interface ModelKeys {
 }
 
 export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
-  const { path, settings, secrets, clock, random, log } = deps
+  const { path, settings, secrets, clock, random, failpoint, log } = deps
   const file = createSharedAuthFile({ path, withLock: (run) => withFileLock(`${path}.lock`, async () => run()), log })
   const referenced = new Map<string, readonly ReferencedKey[]>()
   const providers = new Map<string, Provider>()
@@ -61,10 +65,12 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
     clock,
     random,
     log,
+    ...(failpoint === undefined ? {} : { failpoint }),
   })
 
-  /** The pool compares the array, so it stays the same while the keys do. */
-  function setReferenced(name: string, keys: readonly ReferencedKey[]): void {
+  /** The same for each use of the provider. The pool compares the array, so it stays the same while the keys do. */
+  function refreshReferenced(name: string): void {
+    const keys = resolveProvider(selectionOfName(deps.selection(), name))?.keys ?? []
     const known = referenced.get(name)
     const same = known?.length === keys.length && keys.every(({ secret }, index) => secret === known[index]?.secret)
     if (!same) referenced.set(name, keys)
@@ -86,17 +92,18 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
   return {
     withKey(selection) {
       const choice = resolveProvider(selection)
-      if (choice === undefined || choice.keys.length > 0) return selection
+      if (choice === undefined || choice.keys.length > 0 || selection.hasOwnKey === true) return selection
       const [first] = state.list(choice.name)
       return first === undefined ? selection : { ...selection, apiKey: first.secret }
     },
     forTurn(provider, selection) {
       const choice = resolveProvider(selection)
-      if (choice === undefined) return provider
-      setReferenced(choice.name, choice.keys)
+      if (choice === undefined || selection.hasOwnKey === true) return provider
+      refreshReferenced(choice.name)
       return createLeasedProvider(provider, {
         lease: () => pool.lease(choice.name),
         providerWith: (credential) => providerWith(credential, selection, choice.name),
+        restsUntil: () => pool.restsUntil(choice.name),
       })
     },
     close: () => state.flush(),

@@ -38,9 +38,10 @@ export function otherModelSettings(
   const withMode = (mode: typeof apiMode) => (mode === undefined ? {} : { apiMode: mode })
   if (baseUrl !== '') {
     const name = isMain ? (main.provider ?? 'openai') : provider
-    return { ...named, provider: name, baseUrl, apiKey, variables: {}, ...withMode(apiMode) }
+    return { ...named, provider: name, baseUrl, apiKey, hasOwnKey: true, variables: {}, ...withMode(apiMode) }
   }
+  const own = apiKey === '' ? {} : { hasOwnKey: true }
   if (isMain || provider === main.provider)
-    return { ...named, apiKey: apiKey || main.apiKey, ...withMode(apiMode ?? mainMode) }
-  return { ...named, provider, baseUrl: '', apiKey, ...withMode(apiMode) }
+    return { ...named, apiKey: apiKey || main.apiKey, ...own, ...withMode(apiMode ?? mainMode) }
+  return { ...named, provider, baseUrl: '', apiKey, ...own, ...withMode(apiMode) }
 }

@@ -3,11 +3,12 @@
  * gateway does not know in it is kept: other keys of the file, of an entry, and entries that it cannot use.
  */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, realpathSync, statSync } from 'node:fs'
 import { z } from 'zod'
-import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
+import { HermesError, messageOf } from '../../lib/errors.ts'
 import { readTextIfExists, writeFileAtomic } from '../../lib/files.ts'
 import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
+import { cooldownMs } from './cooldown.ts'
 import { type Credential, type CredentialSource, isReference } from './credential.ts'
 
 export interface AuthFile {
@@ -63,6 +64,7 @@ const storedEntry = z.object({
   last_error_code: z.number().catch(0),
   last_error_message: text(500),
   last_error_reset_at: time,
+  last_status_at: time,
   cooldown_until: time,
   request_count: z.int().min(0).catch(0),
 })
@@ -89,7 +91,7 @@ export function readAuthFile(path: string): AuthFile {
   return { raw, providers: new Map(providers) }
 }
 
-function unusable(path: string, reason: string, cause?: unknown): HermesError {
+export function unusable(path: string, reason: string, cause?: unknown): HermesError {
   return new HermesError('auth/unusable', `(${path}: ${reason})`, cause === undefined ? {} : { cause })
 }
 
@@ -120,27 +122,38 @@ function toCredential(entry: z.output<typeof storedEntry>): StoredCredential {
     requestCount: entry.request_count,
     health: {
       status: entry.last_status,
-      cooldownUntil: Math.max(entry.cooldown_until, entry.last_error_reset_at),
+      cooldownUntil: cooldownIn(entry),
       errorCode: entry.last_error_code,
       errorMessage: entry.last_error_message,
     },
   }
 }
 
-/** The form in which an entry is stored: what is unknown stays, a reference gets no secret. */
+/** Hermes stores only when a key failed if the provider sent no reset time. */
+function cooldownIn(entry: z.output<typeof storedEntry>): number {
+  const known = Math.max(entry.cooldown_until, entry.last_error_reset_at)
+  if (known > 0 || entry.last_status !== 'exhausted' || entry.last_status_at === 0) return known
+  const kind = entry.last_error_code === 401 ? 'auth' : 'rate-limit'
+  return entry.last_status_at + cooldownMs({ kind }, false)
+}
+
+/**
+ * The form in which an entry is stored. A reference gets no secret. What a previous form has besides the state stays: Hermes has
+ * sources and fields that are unknown here.
+ */
 export function toStored(credential: Credential, fingerprint: string, previous?: unknown): StoredEntry {
   const { health, source } = credential
-  const { access_token: _secret, ...kept } = asRecord(previous)
+  const { access_token: secret, ...kept } = asRecord(previous)
   const seconds = (ms: number) => (ms === 0 ? null : ms / 1_000)
   const raw = {
-    ...kept,
     id: credential.id,
     label: credential.label,
     auth_type: credential.authType,
     priority: credential.priority,
     source,
-    ...(isReference(source) ? { secret_fingerprint: fingerprint } : { access_token: credential.secret }),
     ...(credential.baseUrl === '' ? {} : { base_url: credential.baseUrl }),
+    ...kept,
+    ...(isReference(source) ? { secret_fingerprint: fingerprint } : { access_token: secret ?? credential.secret }),
     last_status: health.status,
     last_error_code: health.errorCode === 0 ? null : health.errorCode,
     last_error_message: health.errorMessage === '' ? null : health.errorMessage,
@@ -161,7 +174,9 @@ export function writeAuthFile(path: string, { raw, providers }: AuthFile): void 
     updated_at: new Date().toISOString(),
   }
   try {
-    writeFileAtomic(path, `${JSON.stringify(content, null, 2)}\n`)
+    // The target of a symbolic link, so that the link stays.
+    const target = existsSync(path) ? realpathSync(path) : path
+    writeFileAtomic(target, `${JSON.stringify(content, null, 2)}\n`)
   } catch (error) {
     throw unusable(path, messageOf(error), error)
   }
@@ -169,15 +184,10 @@ export function writeAuthFile(path: string, { raw, providers }: AuthFile): void 
 
 /** Takes the rights of others away. Returns whether they had any. Throws the system's error. */
 export function makePrivate(path: string): boolean {
-  try {
-    const { mode } = statSync(path)
-    if ((mode & 0o077) === 0) return false
-    chmodSync(path, 0o600)
-    return true
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return false
-    throw error
-  }
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+  if ((mode & 0o077) === 0) return false
+  chmodSync(path, 0o600)
+  return true
 }
 
 export function newCredentialId(): string {

@@ -3,6 +3,7 @@
  * credential one minute. A time that the provider sends takes precedence.
  */
 import type { ModelErrorKind } from '../models/provider.ts'
+import { maxCooldownMs } from './credential.ts'
 
 export interface CredentialFailure {
   readonly kind: ModelErrorKind
@@ -17,9 +18,6 @@ export interface CredentialFailure {
 const minute = 60_000
 const hour = 60 * minute
 
-/** A wrong clock of a server must not take a credential out of use for years. */
-const maxCooldownMs = 7 * 24 * hour
-
 /** Whether another credential of the same provider can help. */
 export function concernsCredential({ kind }: Pick<CredentialFailure, 'kind'>): boolean {
   return kind === 'auth' || kind === 'billing' || kind === 'rate-limit'
@@ -29,7 +27,10 @@ export function concernsCredential({ kind }: Pick<CredentialFailure, 'kind'>): b
  * @param isSole no other credential of the provider can be used at any time
  * @returns ms
  */
-export function cooldownMs({ kind, retryAfterMs }: CredentialFailure, isSole: boolean): number {
+export function cooldownMs(
+  { kind, retryAfterMs }: Pick<CredentialFailure, 'kind' | 'retryAfterMs'>,
+  isSole: boolean,
+): number {
   if (retryAfterMs !== undefined && retryAfterMs > 0) return Math.min(retryAfterMs, maxCooldownMs)
   if (kind === 'auth') return 5 * minute
   // An account without credit does not recover within a minute.

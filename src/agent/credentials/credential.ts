@@ -46,7 +46,15 @@ export function fingerprintOf(secret: string): string {
   return createHash('sha256').update('hermes credential\0').update(secret).digest('hex').slice(0, 12)
 }
 
-/** The state at a time: a cooldown that is over has no effect. */
-export function isUsable({ secret, health }: Credential, now: number): boolean {
-  return secret !== '' && health.status !== 'dead' && health.cooldownUntil <= now
+/** A wrong clock, of a server or of this machine, must not take a credential out of use for years. */
+export const maxCooldownMs = 7 * 24 * 60 * 60_000
+
+/** When the rest of a credential ends, ms; 0 while it does not rest. A time that no rest can have is that of a wrong clock. */
+export function restsUntil({ health: { cooldownUntil } }: Pick<Credential, 'health'>, now: number): number {
+  return cooldownUntil > now && cooldownUntil <= now + maxCooldownMs ? cooldownUntil : 0
+}
+
+/** Whether it can be used at some time. */
+export function isValid({ secret, health }: Credential): boolean {
+  return secret !== '' && health.status !== 'dead'
 }

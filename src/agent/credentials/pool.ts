@@ -3,7 +3,7 @@
  */
 import type { Logger } from '../../lib/log.ts'
 import { type CredentialFailure, concernsCredential, cooldownMs } from './cooldown.ts'
-import { type Credential, healthy, isUsable } from './credential.ts'
+import { type Credential, healthy, isValid, restsUntil } from './credential.ts'
 import type { CredentialState } from './state.ts'
 import { chooseCredential, type Strategy } from './strategy.ts'
 
@@ -13,6 +13,8 @@ export interface CredentialPoolDeps {
   /** ms */
   readonly clock: () => number
   readonly random: () => number
+  /** Named points for crash tests; does nothing in production. */
+  failpoint?(point: string): void
   readonly log: Logger
 }
 
@@ -22,6 +24,8 @@ export interface CredentialPool {
    * leased: the caller decides whether it tries it, waits or uses another provider.
    */
   lease(provider: string): CredentialLease | undefined
+  /** When the first credential of a provider can be used again, ms; 0 when one can be used now, or when there is none. */
+  restsUntil(provider: string): number
 }
 
 /** What a failed call means for the turn. */
@@ -36,10 +40,10 @@ export type Rotation =
 export interface CredentialLease {
   /** Of this moment. */
   readonly credential: Credential
-  /** Changes `credential` when the provider refused it. */
-  failed(failure: CredentialFailure): Rotation
-  /** A call was answered. */
-  succeeded(): void
+  /** Changes `credential` when the provider refused it. `used` is the one that the call sent. */
+  failed(failure: CredentialFailure, used?: Credential): Rotation
+  /** A call was answered that sent the key `used`. */
+  succeeded(used?: Credential): void
   /** A call begins. The returned function is called once, when it has ended. */
   begin(): () => void
 }
@@ -47,7 +51,8 @@ export interface CredentialLease {
 /** A rate limit that lasts longer than this is no reason to try the same key again, ms. */
 const maxSameKeyWaitMs = 10_000
 
-export function createCredentialPool({ state, strategyOf, clock, random, log }: CredentialPoolDeps): CredentialPool {
+export function createCredentialPool(deps: CredentialPoolDeps): CredentialPool {
+  const { state, strategyOf, clock, random, log } = deps
   /** Calls that are being made, by provider and id. */
   const calls = new Map<string, number>()
   const previous = new Map<string, string>()
@@ -60,12 +65,15 @@ export function createCredentialPool({ state, strategyOf, clock, random, log }: 
     else calls.set(`${provider}\n${id}`, uses)
   }
 
-  /** Undefined when none is usable now. */
-  function choose(provider: string, candidates: readonly Credential[]): Credential | undefined {
+  const listValid = (provider: string) => state.list(provider).filter(isValid)
+
+  /** Undefined when none is usable now. `all` is sorted by priority. */
+  function choose(provider: string, all: readonly Credential[], except?: string): Credential | undefined {
     const now = clock()
-    const usable = candidates.filter((one) => isUsable(one, now))
+    const usable = all.filter((one) => one.id !== except && restsUntil(one, now) === 0)
     return chooseCredential(usable, {
       strategy: strategyOf(provider),
+      order: all.map(({ id }) => id),
       previous: previous.get(provider) ?? '',
       inUse: (id) => inUse(provider, id),
       random,
@@ -85,10 +93,11 @@ export function createCredentialPool({ state, strategyOf, clock, random, log }: 
       previous.set(provider, next.id)
     }
 
-    function setHealth(health: Credential['health']): void {
-      credential = { ...credential, health, requestCount: credential.requestCount + (isCounted ? 0 : 1) }
+    function record(health?: Credential['health']): void {
+      const uses = isCounted ? 0 : 1
       isCounted = true
-      state.change(provider, credential)
+      credential = { ...credential, health: health ?? credential.health, requestCount: credential.requestCount + uses }
+      state.change(provider, credential.id, { uses, ...(health === undefined ? {} : { health }) })
     }
 
     take(first)
@@ -96,32 +105,35 @@ export function createCredentialPool({ state, strategyOf, clock, random, log }: 
       get credential() {
         return credential
       },
-      failed(failure) {
+      failed(failure, used = credential) {
         if (!concernsCredential(failure)) return 'same'
+        // A call that ran at the same time has changed the key.
+        if (used.id !== credential.id) return 'rotated'
         rateLimits += failure.kind === 'rate-limit' ? 1 : 0
         const isShort = (failure.retryAfterMs ?? 0) <= maxSameKeyWaitMs
         if (failure.kind === 'rate-limit' && rateLimits === 1 && isShort) return 'same'
-        const others = state
-          .list(provider)
-          .filter((one) => one.id !== credential.id && isUsable(one, Number.POSITIVE_INFINITY))
-        const cooldownUntil = clock() + cooldownMs(failure, others.length === 0)
+        const all = listValid(provider)
+        const isSole = all.every(({ id }) => id === credential.id)
+        const cooldownUntil = clock() + cooldownMs(failure, isSole)
         const { kind, status = 0, message } = failure
-        setHealth({ status: 'exhausted', cooldownUntil, errorCode: status, errorMessage: message })
+        record({ status: 'exhausted', cooldownUntil, errorCode: status, errorMessage: message })
         void state.flush()
         log.warn(
-          { event: 'credentials.exhausted', provider, credential: credential.label, problem: kind, cooldownUntil },
+          { event: 'credentials.exhausted', provider, label: credential.label, problem: kind, cooldownUntil },
           'a provider refused a key, which is not used for a while',
         )
-        const next = choose(provider, others)
+        const next = choose(provider, all, credential.id)
         if (next === undefined) return 'exhausted'
         take(next)
+        deps.failpoint?.('credentials:rotated')
         return 'rotated'
       },
-      succeeded() {
+      succeeded(used = credential) {
+        if (used.id !== credential.id) return
         rateLimits = 0
         const hasFailed = credential.health.status !== 'ok'
         if (isCounted && !hasFailed) return
-        setHealth(hasFailed ? healthy : credential.health)
+        record(hasFailed ? healthy : undefined)
         if (hasFailed) void state.flush()
       },
       begin() {
@@ -134,9 +146,14 @@ export function createCredentialPool({ state, strategyOf, clock, random, log }: 
 
   return {
     lease(provider) {
-      const all = state.list(provider).filter((one) => isUsable(one, Number.POSITIVE_INFINITY))
+      const all = listValid(provider)
       const credential = choose(provider, all) ?? soonest(all)
       return credential === undefined ? undefined : createLease(provider, credential)
+    },
+    restsUntil(provider) {
+      const now = clock()
+      const [first = 0, ...rest] = listValid(provider).map((one) => restsUntil(one, now))
+      return Math.min(first, ...rest)
     },
   }
 }

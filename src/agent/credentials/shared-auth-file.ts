@@ -2,8 +2,9 @@
  * `auth.json` between processes: read again when it has changed, and changed by one process at a time.
  */
 import { statSync } from 'node:fs'
+import { HermesError, messageOf, systemCode } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import { type AuthFile, makePrivate, readAuthFile, writeAuthFile } from './auth-file.ts'
+import { type AuthFile, makePrivate, readAuthFile, unusable, writeAuthFile } from './auth-file.ts'
 import type { CredentialStateDeps } from './state.ts'
 
 export interface SharedAuthFileDeps {
@@ -16,20 +17,20 @@ export interface SharedAuthFileDeps {
 /** Several changes are made in the order in which they were requested. */
 export function createSharedAuthFile(deps: SharedAuthFileDeps): Pick<CredentialStateDeps, 'read' | 'update'> {
   const { path, withLock, log } = deps
-  let current: { readonly version: string; readonly file: AuthFile } | undefined
+  let current: { readonly version: string; readonly content: AuthFile | HermesError } | undefined
   let last: Promise<unknown> = Promise.resolve()
 
+  /** The same error until the file changes. */
   function read(): AuthFile {
     const version = versionOf(path)
     if (current?.version !== version) {
-      if (makePrivate(path))
-        log.warn(
-          { event: 'credentials.mode_corrected', path },
-          'auth.json was readable by others; only its owner is now',
-        )
-      current = { version: versionOf(path), file: readAuthFile(path) }
+      correctMode(path, log)
+      const content = tryRead(path)
+      // A system without free file descriptors or memory may have some again with the next call.
+      current = { version: isTransient(content) ? '?' : versionOf(path), content }
     }
-    return current.file
+    if (current.content instanceof HermesError) throw current.content
+    return current.content
   }
 
   return {
@@ -48,8 +49,39 @@ export function createSharedAuthFile(deps: SharedAuthFileDeps): Pick<CredentialS
   }
 }
 
-/** '' for a file that does not exist. Throws the system's error. */
+function correctMode(path: string, log: Logger): void {
+  try {
+    if (!makePrivate(path)) return
+    log.warn({ event: 'credentials.mode_corrected', path }, 'auth.json was readable by others; only its owner is now')
+  } catch (error) {
+    log.warn(
+      { event: 'credentials.mode_not_corrected', path, err: error },
+      `others can read the keys in ${path}, and the gateway cannot change that: make yourself the owner of the file, and run chmod 600`,
+    )
+  }
+}
+
+function tryRead(path: string): AuthFile | HermesError {
+  try {
+    return readAuthFile(path)
+  } catch (error) {
+    if (error instanceof HermesError) return error
+    throw error
+  }
+}
+
+function isTransient(content: AuthFile | HermesError): boolean {
+  return (
+    content instanceof HermesError && ['EMFILE', 'ENFILE', 'ENOMEM', 'EIO'].includes(systemCode(content.cause) ?? '')
+  )
+}
+
+/** '' for a file that does not exist. Throws `auth/unusable`. */
 function versionOf(path: string): string {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return stats === undefined ? '' : `${stats.ino} ${stats.mtimeNs} ${stats.ctimeNs} ${stats.size}`
+  try {
+    const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+    return stats === undefined ? '' : `${stats.ino} ${stats.mtimeNs} ${stats.ctimeNs} ${stats.size}`
+  } catch (error) {
+    throw unusable(path, messageOf(error), error)
+  }
 }

@@ -2,10 +2,10 @@
  * The credentials of the providers, merged from `auth.json`, the environment and the configuration. What happens to them is kept in
  * memory until it is written.
  */
-import { messageOf } from '../../lib/errors.ts'
+import { HermesError, messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import { type AuthFile, type StoredEntry, toStored } from './auth-file.ts'
-import { type Credential, fingerprintOf, healthy, isReference } from './credential.ts'
+import { type AuthFile, type StoredCredential, type StoredEntry, toStored } from './auth-file.ts'
+import { type Credential, type CredentialHealth, fingerprintOf, healthy, isReference } from './credential.ts'
 
 /** A key that the environment or the configuration gives. It has no entry in the file until something happens to it. */
 export interface ReferencedKey {
@@ -30,13 +30,17 @@ export interface CredentialState {
   /** All usable and resting credentials of a provider, sorted by priority. */
   list(provider: string): readonly Credential[]
   /** Takes effect at once. */
-  change(provider: string, credential: Credential): void
+  change(provider: string, id: string, change: CredentialChange): void
   /** Writes what has changed. Never rejects: a failure is logged, and the next call writes the same. */
   flush(): Promise<void>
 }
 
-/** What this process knows and the file does not know yet. */
-type Change = Pick<Credential, 'health' | 'requestCount'>
+/** What happened to a credential. What another process stores meanwhile stays. */
+export interface CredentialChange {
+  readonly health?: CredentialHealth
+  /** Turns that began to use it. */
+  readonly uses?: number
+}
 
 interface Merged {
   readonly file: AuthFile
@@ -49,13 +53,25 @@ const emptyFile: AuthFile = { providers: new Map(), raw: {} }
 export function createCredentialState(deps: CredentialStateDeps): CredentialState {
   const { log } = deps
   const merged = new Map<string, Merged>()
-  const changes = new Map<string, Map<string, Change>>()
+  const changes = new Map<string, ReadonlyMap<string, CredentialChange>>()
+  let reported: unknown
+  let flushed = Promise.resolve()
+
+  /** An unusable file is reported once for each of its states. */
+  function isNew(error: unknown): boolean {
+    const isKnown = error === reported
+    reported = error
+    return !isKnown
+  }
 
   function readFile(): AuthFile {
     try {
-      return deps.read()
+      const file = deps.read()
+      reported = undefined
+      return file
     } catch (error) {
-      log.error({ event: 'credentials.unreadable', err: error }, `stored keys are not used: ${messageOf(error)}`)
+      if (isNew(error))
+        log.error({ event: 'credentials.unreadable', err: error }, `stored keys are not used: ${describe(error)}`)
       return emptyFile
     }
   }
@@ -70,47 +86,68 @@ export function createCredentialState(deps: CredentialStateDeps): CredentialStat
     }
     const changed = changes.get(provider)
     if (changed === undefined) return known.credentials
-    return known.credentials.map((one) => ({ ...one, ...changed.get(one.id) }))
+    return known.credentials.map((one) => withChange(one, changed.get(one.id)))
   }
 
   /** What has changed again meanwhile is still to be written. */
-  function forget(provider: string, written: ReadonlyMap<string, Change>): void {
-    const changed = changes.get(provider)
-    for (const [id, one] of written) if (changed?.get(id) === one) changed.delete(id)
-    if (changed?.size === 0) changes.delete(provider)
+  function forget(provider: string, written: ReadonlyMap<string, CredentialChange>): void {
+    const left = [...(changes.get(provider) ?? [])].flatMap(([id, { health, uses = 0 }]) => {
+      const stored = written.get(id)
+      const change = {
+        uses: uses - (stored?.uses ?? 0),
+        ...(health === undefined || health === stored?.health ? {} : { health }),
+      }
+      return change.uses === 0 && change.health === undefined ? [] : [[id, change] as const]
+    })
+    if (left.length === 0) changes.delete(provider)
+    else changes.set(provider, new Map(left))
+  }
+
+  async function writeChanges(): Promise<void> {
+    const written = [...changes]
+    if (written.length === 0) return
+    try {
+      await deps.update((file) =>
+        written.reduce(
+          (next, [provider, changed]) => withChanges(next, provider, changed, deps.referencedKeys(provider)),
+          file,
+        ),
+      )
+    } catch (error) {
+      if (isNew(error))
+        log.error(
+          { event: 'credentials.not_stored', err: error },
+          `the state of keys is not stored: ${describe(error)}`,
+        )
+      return
+    }
+    for (const [provider, changed] of written) forget(provider, changed)
   }
 
   return {
     list,
-    change(provider, { id, health, requestCount }) {
-      const changed = changes.get(provider) ?? new Map<string, Change>()
-      changes.set(provider, changed.set(id, { health, requestCount }))
+    change(provider, id, { health, uses = 0 }) {
+      const changed = changes.get(provider)
+      const known = changed?.get(id)
+      const next = { ...known, uses: (known?.uses ?? 0) + uses, ...(health === undefined ? {} : { health }) }
+      changes.set(provider, new Map([...(changed ?? []), [id, next]]))
     },
-    async flush() {
-      const written = [...changes].map(([provider, changed]) => ({
-        provider,
-        changed: new Map(changed),
-        credentials: list(provider).filter(({ id }) => changed.has(id)),
-      }))
-      if (written.length === 0) return
-      const change = (file: AuthFile) =>
-        written.reduce(
-          (next, { provider, credentials }) =>
-            credentials.reduce((one, credential) => withCredential(one, provider, credential), next),
-          file,
-        )
-      try {
-        await deps.update(change)
-      } catch (error) {
-        log.error(
-          { event: 'credentials.not_stored', err: error },
-          `the state of keys is not stored: ${messageOf(error)}`,
-        )
-        return
-      }
-      for (const { provider, changed } of written) forget(provider, changed)
+    flush() {
+      // One after the other, so that no change is written twice.
+      flushed = flushed.then(writeChanges)
+      return flushed
     },
   }
+}
+
+function describe(error: unknown): string {
+  return error instanceof HermesError ? `${error.message} ${error.hint}` : messageOf(error)
+}
+
+function withChange(credential: Credential, change: CredentialChange | undefined): Credential {
+  if (change === undefined) return credential
+  const { health = credential.health, uses = 0 } = change
+  return { ...credential, health, requestCount: credential.requestCount + uses }
 }
 
 /** What the file stores and what the environment gives, sorted by priority. A reference without a value is left out. */
@@ -154,7 +191,48 @@ function withoutDuplicates(credentials: readonly Credential[]): Credential[] {
   return [...bySecret.values()]
 }
 
-/** The file with the state of one credential, which gets an entry if it had none. */
+/**
+ * The file with what happened to some credentials. A key that another process has removed stays away, and so does the reference to
+ * a variable that has no value any more.
+ */
+function withChanges(
+  file: AuthFile,
+  provider: string,
+  changes: ReadonlyMap<string, CredentialChange>,
+  referenced: readonly ReferencedKey[],
+): AuthFile {
+  const valueBehind = (source: string) => referenced.find((key) => key.source === source)?.secret ?? ''
+  const entries = file.providers.get(provider) ?? []
+  const kept = entries.flatMap((entry) => {
+    const { credential } = entry
+    if (credential === undefined) return [entry]
+    if (credential.source.startsWith('env:') && valueBehind(credential.source) === '') return []
+    const change = changes.get(credential.id)
+    return [change === undefined ? entry : withState(entry, credential, change, valueBehind(credential.source))]
+  })
+  const known = new Set<string>(entries.flatMap(({ credential }) => credential?.source ?? []))
+  const added = referenced.flatMap(({ source, secret }) => {
+    const change = changes.get(source)
+    if (change === undefined || secret === '' || known.has(source)) return []
+    return [toStored(withChange(toCredential(source, secret), change), fingerprintOf(secret))]
+  })
+  return { ...file, providers: new Map([...file.providers, [provider, [...kept, ...added]]]) }
+}
+
+/** Another value under the same name has no past. */
+function withState(
+  entry: StoredEntry,
+  stored: StoredCredential,
+  change: CredentialChange,
+  secret: string,
+): StoredEntry {
+  if (!isReference(stored.source)) return toStored(withChange(stored, change), '', entry.raw)
+  const fingerprint = fingerprintOf(secret)
+  const credential = stored.fingerprint === fingerprint ? stored : { ...stored, health: healthy }
+  return toStored(withChange(credential, change), fingerprint, entry.raw)
+}
+
+/** The file with one credential, which gets an entry if it had none. */
 export function withCredential(file: AuthFile, provider: string, credential: Credential): AuthFile {
   const entries = file.providers.get(provider) ?? []
   const fingerprint = isReference(credential.source) ? fingerprintOf(credential.secret) : ''

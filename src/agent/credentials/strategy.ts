@@ -9,6 +9,8 @@ export type Strategy = (typeof strategies)[number]
 
 export interface Choice {
   readonly strategy: Strategy
+  /** The ids of all credentials, also of those that rest, sorted by priority. */
+  readonly order: readonly string[]
   /** The id of the credential that was chosen before; '' for none. */
   readonly previous: string
   /** Calls that are made with a credential now. */
@@ -25,7 +27,7 @@ export function chooseCredential(usable: readonly Credential[], choice: Choice):
     case 'fill_first':
       return first
     case 'round_robin':
-      return afterPrevious(usable, choice.previous) ?? first
+      return afterPrevious(usable, choice) ?? first
     case 'random':
       return usable[Math.min(Math.floor(choice.random() * usable.length), usable.length - 1)]
     case 'least_used':
@@ -33,10 +35,10 @@ export function chooseCredential(usable: readonly Credential[], choice: Choice):
   }
 }
 
-/** The next one in the order of priority. The previous one need not be usable any more, so its place is found by its id. */
-function afterPrevious(usable: readonly Credential[], previous: string): Credential | undefined {
-  const at = usable.findIndex(({ id }) => id === previous)
-  return usable[(at + 1) % usable.length]
+/** The next one in the order of priority. The previous one may rest, and keeps its place. */
+function afterPrevious(usable: readonly Credential[], { order, previous }: Choice): Credential | undefined {
+  const at = order.indexOf(previous)
+  return usable.find(({ id }) => order.indexOf(id) > at) ?? usable[0]
 }
 
 function leastUsed(usable: readonly Credential[], { inUse }: Choice): Credential | undefined {

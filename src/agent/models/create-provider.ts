@@ -14,7 +14,10 @@ import type { Provider } from './provider.ts'
 import { createProviderOptions, type StreamLimits } from './provider-options.ts'
 import { type ProviderChoice, type ProviderSelection, resolveProvider } from './resolve-provider.ts'
 
-export interface ProviderSettings extends ProviderSelection, Partial<StreamLimits> {}
+export interface ProviderSettings extends ProviderSelection, Partial<StreamLimits> {
+  /** The key, or that there is none, belongs to this use of the provider. No other key is sent instead. */
+  readonly hasOwnKey?: boolean
+}
 
 export interface ProviderDeps extends DemoDeps {
   readonly fetch?: FetchFunction

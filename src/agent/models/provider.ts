@@ -78,6 +78,10 @@ export interface Provider {
    * with one key.
    */
   rotate?(failure: ModelError): boolean
+  /** The same provider for other work at the same time, which chooses a key of its own. Absent for a provider with one key. */
+  withOwnKey?(): Provider
+  /** When the provider accepts a key again, ms; 0 when it accepts one now. Absent for a provider with one key. */
+  restsUntil?(): number
   /** Aggregates chunks that plugins have changed into the final JSON. Throws `ModelError` (`bad-response`). */
   createCollector(): ChunkCollector<JsonObject, JsonObject>
   /** The text in a chunk; null for chunks without text. Pure. */

@@ -100,6 +100,13 @@ export function resolveProvider(selection: ProviderSelection): ProviderChoice | 
   return toChoice(known?.name ?? configured?.name ?? name, known?.entry, configured?.server, selection)
 }
 
+/** The selection of a provider by its name: the flat keys of the configuration belong to the configured provider. */
+export function selectionOfName(main: ProviderSelection, name: string): ProviderSelection {
+  if (resolveProvider(main)?.name === name) return main
+  const { apiMode: _mode, ...rest } = main
+  return { ...rest, provider: name, baseUrl: '', apiKey: '' }
+}
+
 /** What the catalogue, `providers` and the flat keys of the configuration say, each before the one that it names. */
 function toChoice(
   name: string,
@@ -113,10 +120,14 @@ function toChoice(
   const baseUrl = trimUrl(address, apiMode)
   const isOfficial = entry !== undefined && entry.isLocal === undefined && baseUrl === vendorUrl
   const names = server?.key_env === undefined ? (entry?.keyVariables ?? []) : [server.key_env]
+  // A key that is configured with the address of another server keeps the keys of the vendor from that server.
+  const isElsewhere = apiKey !== '' && server === undefined && baseUrl !== vendorUrl
   const keys: ProviderKey[] = [
     { source: 'config:api_key', secret: apiKey },
     { source: `config:providers.${name}.api_key`, secret: server?.api_key ?? '' },
-    ...names.map((variable): ProviderKey => ({ source: `env:${variable}`, secret: variables[variable] ?? '' })),
+    ...(isElsewhere ? [] : names).map(
+      (variable): ProviderKey => ({ source: `env:${variable}`, secret: variables[variable] ?? '' }),
+    ),
   ]
   return {
     name,

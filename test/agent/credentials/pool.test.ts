@@ -2,10 +2,11 @@
  * Several keys of one provider: which one a turn uses, and what happens when the provider refuses it.
  */
 import assert from 'node:assert/strict'
-import { chmodSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { strategies } from '../../../src/agent/credentials/strategy.ts'
+import { silentLog } from '../../../src/lib/log.ts'
 import { keys, limited, minute, refused, startPool, unpaid } from './support.ts'
 
 test('a turn uses the first key as long as the provider accepts it', (t) => {
@@ -250,4 +251,132 @@ test('what this gateway does not know in the file stays in it', async (t) => {
   const text = JSON.stringify(stored)
   for (const part of ['"insecure":false', '"refresh_token":"r"', '"label":"no id"', '"nous":"odd"', 'secret-x'])
     assert.ok(text.includes(part), part)
+})
+
+test('a key that was removed meanwhile is not stored again, and one that was added stays', async (t) => {
+  const { pool, state, write, read } = startPool(t, { stored: keys('a', 'b') })
+  pool.lease('openai')?.failed(refused)
+  write(keys('b', 'c'))
+  await state.flush()
+  const stored = JSON.stringify(read())
+  assert.ok(!stored.includes('secret-of-a'))
+  assert.ok(stored.includes('secret-of-c'))
+})
+
+test('the uses that two processes count add up, and neither undoes the rest that the other has stored', async (t) => {
+  const { pool, state, open } = startPool(t, { stored: keys('a', 'b') })
+  const other = open()
+  pool.lease('openai')?.succeeded()
+  other.pool.lease('openai')?.succeeded()
+  other.pool.lease('openai')?.failed(unpaid)
+  await other.state.flush()
+  await state.flush()
+  const [a] = open().state.list('openai')
+  assert.equal(a?.requestCount, 3)
+  assert.equal(a?.health.status, 'exhausted')
+})
+
+test('the reference to a variable is removed when the variable has gone', async (t) => {
+  const { pool, state, setReferenced, text } = startPool(t, {
+    referenced: [{ source: 'env:OPENAI_API_KEY', secret: 'sk-of-environment' }],
+    stored: keys('a'),
+  })
+  pool.lease('openai')?.failed(refused)
+  await state.flush()
+  assert.match(text(), /env:OPENAI_API_KEY/)
+  setReferenced([])
+  pool.lease('openai')?.failed(refused)
+  await state.flush()
+  assert.doesNotMatch(text(), /env:OPENAI_API_KEY/)
+  assert.match(text(), /secret-of-a/)
+})
+
+test('a stored rest that ends in ten years has no effect', (t) => {
+  const { pool, time } = startPool(t, {
+    stored: keys('a', 'b').map((key) => ({
+      ...key,
+      last_status: 'exhausted',
+      cooldown_until: key.id === 'a' ? 4_000_000_000 : 1_300,
+    })),
+  })
+  assert.equal(pool.lease('openai')?.credential.id, 'a')
+  time.now = 4_000_000_000_000 - minute
+  assert.equal(pool.lease('openai')?.credential.id, 'b')
+})
+
+test('a rest that Hermes has stored without its end lasts as long as one of this gateway', (t) => {
+  const failed = { last_status: 'exhausted', last_status_at: 1_700_000_000, last_error_reset_at: null }
+  const { pool, time } = startPool(t, {
+    stored: keys('a', 'b').map((key, index) =>
+      index === 0 ? { ...key, ...failed, last_error_code: 401 } : { ...key, ...failed, last_error_code: 429 },
+    ),
+  })
+  time.now = 1_700_000_000_000 + minute
+  assert.equal(pool.restsUntil('openai'), 1_700_000_000_000 + 5 * minute)
+  time.now += 4 * minute
+  assert.equal(pool.restsUntil('openai'), 0)
+  assert.equal(pool.lease('openai')?.credential.id, 'a')
+})
+
+test('round robin goes on after a key that rests', (t) => {
+  const { pool } = startPool(t, { stored: keys('a', 'b', 'c'), strategy: 'round_robin' })
+  pool.lease('openai')
+  const second = pool.lease('openai')
+  assert.equal(second?.credential.id, 'b')
+  assert.equal(second?.failed(refused), 'rotated')
+  assert.equal(second?.credential.id, 'c')
+  assert.equal(pool.lease('openai')?.credential.id, 'a')
+  assert.equal(pool.lease('openai')?.credential.id, 'c')
+})
+
+test('two calls at once that send the same refused key rest only that key', (t) => {
+  const { pool, state } = startPool(t, { stored: keys('a', 'b') })
+  const lease = pool.lease('openai')
+  const used = lease?.credential
+  assert.equal(lease?.failed(refused, used), 'rotated')
+  assert.equal(lease?.failed(refused, used), 'rotated')
+  assert.equal(lease?.credential.id, 'b')
+  assert.deepEqual(
+    state.list('openai').map(({ health }) => health.status),
+    ['exhausted', 'ok'],
+  )
+})
+
+test('what Hermes knows about the source of a key stays when its state changes', async (t) => {
+  const { pool, state, read } = startPool(t, {
+    stored: [{ id: 'a', label: 'sign-in', auth_type: 'oauth', source: 'device_code', access_token: 'secret-of-a' }],
+  })
+  pool.lease('openai')?.failed(refused)
+  await state.flush()
+  assert.match(JSON.stringify(read()), /"source":"device_code".*"last_status":"exhausted"/)
+})
+
+test('an unusable file is reported once for each of its states, and what happened is stored after its repair', async (t) => {
+  const events: unknown[] = []
+  const log = { ...silentLog, error: ({ event }: { event: string }) => void events.push(event) }
+  const referenced = [{ source: 'env:OPENAI_API_KEY', secret: 'sk-of-environment' }] as const
+  const { pool, state, path, text } = startPool(t, { referenced, log })
+  writeFileSync(path, '{"credential_pool": {')
+  for (let turn = 0; turn < 3; turn++) {
+    pool.lease('openai')?.failed(refused)
+    await state.flush()
+  }
+  assert.deepEqual(events, ['credentials.unreadable'])
+  writeFileSync(path, '[]')
+  pool.lease('openai')
+  assert.deepEqual(events, ['credentials.unreadable', 'credentials.unreadable'])
+  rmSync(path)
+  await state.flush()
+  assert.match(text(), /"last_status": "exhausted"/)
+  assert.equal(events.length, 2)
+})
+
+test('a symbolic link to the file stays one', async (t) => {
+  const { pool, state, path } = startPool(t, { stored: keys('a') })
+  renameSync(path, `${path}.target`)
+  symlinkSync(`${path}.target`, path)
+  pool.lease('openai')?.failed(refused)
+  await state.flush()
+  assert.ok(lstatSync(path).isSymbolicLink())
+  assert.match(readFileSync(`${path}.target`, 'utf8'), /exhausted/)
 })
