@@ -63,8 +63,8 @@ export interface TurnDeps extends TurnProgressDeps {
   readonly completeWithoutModel: CompleteWithoutModel
   /** The configured model and its provider. Rejects `config/…` when it cannot be used. */
   model(): Promise<ChosenModel>
-  /** The model that finishes a turn after its own has failed; null when there is none. Never rejects. */
-  fallback(turn: Turn, failed: ChosenModel, failure: ModelError): Promise<ChosenModel | null>
+  /** The model that finishes a turn after a failure of its own, or because all its keys rest; null when there is none. Never rejects. */
+  fallback(turn: Turn, failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null>
   tools(turn: Turn): Promise<AgentTools>
   /** The provider as the requests of this turn are sent; it may add text that is stored nowhere. */
   senderOf(turn: Turn, provider: Provider): Promise<Provider>
@@ -167,7 +167,8 @@ async function runModelTurn(
   try {
     const delegated = isDelegated(turn) ? await deps.delegated() : undefined
     const { model, tools, freezePrompt } = delegated ?? deps
-    let chosen = await model(turn)
+    const first = await model(turn)
+    let chosen = (first.provider.restsUntil?.() ?? 0) === 0 ? first : ((await deps.fallback(turn, first)) ?? first)
     let system = turn.systemPrompt ?? (await freezePrompt(turn))
     const { turn: prepared, entries } = await running.protect(() =>
       deps.compression.beforeTurn(claimed, chosen, system, running.signal),
@@ -217,12 +218,18 @@ async function runModelTurn(
             ? deps.compression.afterContextOverflow(turn, chosen, running.signal)
             : deps.compression.afterTools(turn, chosen, tokens, running.signal),
         ),
-      async fallBack(failure) {
-        const next = await deps.fallback(turn, chosen, failure)
-        if (next === null) return null
-        chosen = next
-        return { ...next, sender: await deps.senderOf(turn, next.provider) }
-      },
+      currentModel: () => chosen,
+      fallBackSubagent: (failed, failure) => deps.fallback(turn, failed, failure),
+      // A turn changes its model once.
+      fallBack:
+        chosen !== first
+          ? undefined
+          : async (failure) => {
+              const next = await deps.fallback(turn, chosen, failure)
+              if (next === null) return null
+              chosen = next
+              return { ...next, sender: await deps.senderOf(turn, next.provider) }
+            },
       counted: (request) => deps.compression.counted(turn, chosen, request),
       excess: (messages, counted) => deps.compression.excess(chosen, system, messages, counted),
       takeSteered: () => running.takeSteered(journal.takeSteered),

@@ -4,12 +4,14 @@
 import { join } from 'node:path'
 import { createAgent } from '../agent/agent.ts'
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
+import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
 import type { AgentRoutesDeps } from '../flows/agent-routes.ts'
 import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
 import type { StartSubagents } from '../flows/delegation/background-subagents.ts'
 import type { DelegatedTurns } from '../flows/delegation/delegated-turns.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
+import type { ModelKeys } from '../flows/model-keys.ts'
 import type { OwnMemory } from '../flows/own-memory.ts'
 import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
@@ -299,9 +301,11 @@ function composeAgentCheck(
   }
 }
 
-async function openModelKeys({ options, settings, secrets, modelCalls, clock, random, log }: AppContext) {
+async function openModelKeys(context: AppContext, selection: () => ProviderSettings): Promise<ModelKeys> {
+  const { options, settings, secrets, modelCalls, clock, random, log, failpoint } = context
   const { createModelKeys } = await import('../flows/model-keys.ts')
-  return createModelKeys({ path: options.home.authFile, settings, secrets, modelCalls, clock, random, log })
+  const path = options.home.authFile
+  return createModelKeys({ path, settings, selection, secrets, modelCalls, clock, random, log, failpoint })
 }
 
 const maxSuspiciousFiles = 20
@@ -345,7 +349,7 @@ function composeAgentServices(
       random: context.random,
       failpoint: context.failpoint,
     },
-    openModelKeys: () => openModelKeys(context),
+    openModelKeys: (selection) => openModelKeys(context, selection),
     ...(isDaemon
       ? { chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId) }
       : {}),

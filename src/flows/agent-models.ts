@@ -20,8 +20,8 @@ export interface AgentModelsDeps extends Pick<ToolRuntimeDeps, 'environment'> {
   readonly home: Pick<HomeLayout, 'authFile'>
   readonly settings: () => AgentConfig
   readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
-  /** The keys in `auth.json`. Without it, only those of the configuration and the environment are used. */
-  openModelKeys?(): Promise<ModelKeys>
+  /** Opens the pool of keys. Without it, the first key of the configuration and the environment is used. */
+  openModelKeys?(selection: () => ProviderSettings): Promise<ModelKeys>
   /** The parts of the calls of auxiliary models. */
   readonly auxiliaryCalls: AuxiliaryCallDeps
   readonly log: Logger
@@ -30,8 +30,11 @@ export interface AgentModelsDeps extends Pick<ToolRuntimeDeps, 'environment'> {
 export interface AgentModels {
   /** For one turn. Rejects `config/…` when it cannot be used. */
   model(): Promise<ChosenModel>
-  /** The model of `fallback_providers` for the rest of a turn; null when none can help after this failure. Never rejects. */
-  fallback(failed: ChosenModel, failure: ModelError): Promise<ChosenModel | null>
+  /**
+   * The model of `fallback_providers` for the rest of a turn, after a failure or because all keys rest; null when none can help.
+   * Never rejects.
+   */
+  fallback(failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null>
   /** The models of `auxiliary`. */
   readonly auxiliary: Auxiliary
   /** The model of `delegation`; undefined when it names none. Rejects `config/…`. */
@@ -48,20 +51,24 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
   let keys: Promise<ModelKeys> | undefined
   const selection = () => providerSettings(deps)
 
-  /** Loaded when there are stored keys. */
-  async function openKeys(): Promise<ModelKeys | undefined> {
-    if (keys === undefined && !existsSync(deps.home.authFile)) return undefined
-    keys ??= deps.openModelKeys?.()
+  /** Loaded when there are stored keys, several keys, or another model that answers while a key rests. */
+  async function openKeys(settings: ProviderSettings): Promise<ModelKeys | undefined> {
+    const isNeeded = () =>
+      deps.settings().fallback_providers.length > 0 ||
+      existsSync(deps.home.authFile) ||
+      (resolveProvider(settings)?.keys.length ?? 0) > 1
+    if (keys === undefined && !isNeeded()) return undefined
+    keys ??= deps.openModelKeys?.(selection)
     return await keys
   }
 
   async function create(settings: ProviderSettings): Promise<ChosenModel> {
-    const stored = await openKeys()
+    const stored = await openKeys(settings)
     return await createModel(deps, stored === undefined ? settings : stored.withKey(settings))
   }
 
   async function withKeys({ provider, model }: ChosenModel, settings: ProviderSettings): Promise<ChosenModel> {
-    const stored = await openKeys()
+    const stored = await openKeys(settings)
     return stored === undefined ? { provider, model } : { model, provider: stored.forTurn(provider, settings) }
   }
 
@@ -78,7 +85,7 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
     }
   }
 
-  async function fallback(failed: ChosenModel, failure: ModelError): Promise<ChosenModel | null> {
+  async function fallback(failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null> {
     if (deps.settings().fallback_providers.length === 0) return null
     const { chooseFallback } = await import('./fallback-model.ts')
     const { settings, log } = deps

@@ -30,23 +30,27 @@ const worthy: ReadonlySet<ModelError['kind']> = new Set([
   'bad-response',
 ])
 
-/** Null when no entry can help. Never rejects: an entry that cannot be used is logged and left out. */
+/**
+ * Null when no entry can help. Never rejects: an entry that cannot be used is logged and left out.
+ * @param failure absent when all keys of the model rest
+ */
 export async function chooseFallback(
   { settings, selection, create, log }: FallbackDeps,
   failed: ChosenModel,
-  failure: ModelError,
+  failure?: ModelError,
 ): Promise<ChosenModel | null> {
   // 404: the provider does not have the model.
-  if (!worthy.has(failure.kind) && failure.status !== 404) return null
+  if (failure !== undefined && !worthy.has(failure.kind) && failure.status !== 404) return null
   for (const entry of settings().fallback_providers) {
-    const isFailed = entry.provider === failed.provider.name && entry.model === failed.model
-    if (isFailed && (entry.base_url ?? failed.provider.baseUrl) === failed.provider.baseUrl) continue
     const { provider, model, base_url: baseUrl = '', api_key, key_env, context_length: contextLength } = entry
     const configured = selection()
     const apiKey = api_key ?? (key_env === undefined ? '' : (configured.variables[key_env] ?? ''))
+    const hasOwnKey = apiKey !== ''
     try {
-      const created = await create({ ...configured, provider, model, baseUrl, apiKey, apiMode: undefined })
-      return { ...created, contextLength }
+      const next = await create({ ...configured, provider, model, baseUrl, apiKey, apiMode: undefined, hasOwnKey })
+      // The keys of an entry may rest, too.
+      const isOther = hasOwnKey || !isSameModel(next, failed)
+      if (isOther && (next.provider.restsUntil?.() ?? 0) === 0) return { ...next, contextLength }
     } catch (error) {
       log.warn(
         { event: 'model.fallback_unusable', provider, model, err: error },
@@ -55,4 +59,12 @@ export async function chooseFallback(
     }
   }
   return null
+}
+
+function isSameModel(one: ChosenModel, other: ChosenModel): boolean {
+  return (
+    one.model === other.model &&
+    one.provider.name === other.provider.name &&
+    one.provider.baseUrl === other.provider.baseUrl
+  )
 }

@@ -74,10 +74,11 @@ async function startModels(
     }),
     modelCalls,
     auxiliaryCalls: agentDeps(),
-    openModelKeys: async () =>
+    openModelKeys: async (selection) =>
       createModelKeys({
         path: home.authFile,
         settings: () => parsed,
+        selection,
         secrets: { set: () => undefined },
         modelCalls,
         clock: Date.now,
@@ -146,7 +147,11 @@ for (const isManaged of [true, false])
 for (const isManaged of [true, false])
   test(`a refused key is replaced by another one of the pool${isManaged ? '' : ', also outside of turns'}`, async (t) => {
     const { ask, other } = await startModels(t, {
-      ...otherServer('approval', { api_key: '' }),
+      // The keys of a provider go to the address of the provider, not to the `base_url` of a task.
+      settings: ({ other }) => ({
+        providers: { anthropic: { base_url: other } },
+        auxiliary: { approval: { provider: 'anthropic', model: 'small' } },
+      }),
       stored: ['first', 'second'],
       other: (key) => (key === 'first' ? { error: { status: 401 } } : { text: 'accepted' }),
     })

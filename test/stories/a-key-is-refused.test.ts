@@ -12,10 +12,20 @@ const keys = ['first-stored-key', 'second-stored-key', 'third-stored-key'] as co
 const usedKeys = (requests: readonly RecordedRequest[]) =>
   requests.map(({ headers }) => headers.authorization?.replace('Bearer ', ''))
 
+interface KeysOptions {
+  readonly env?: string
+  readonly config?: Readonly<Record<string, unknown>>
+  replyTo?(request: RecordedRequest): ModelReply | undefined
+}
+
 /** The provider answers only to the keys that `refuses` does not name. */
-async function startWithKeys(t: TestContext, refuses: Readonly<Record<string, ModelReply['error']>>, env?: string) {
+async function startWithKeys(
+  t: TestContext,
+  refuses: Readonly<Record<string, ModelReply['error']>>,
+  { env, config, replyTo }: KeysOptions = {},
+) {
   return await startTestGateway(t, {
-    config: { api_key: '' },
+    config: { api_key: '', ...config },
     prepare(home) {
       const entries = keys.map((access_token, priority) => ({
         id: `k${priority}`,
@@ -29,9 +39,10 @@ async function startWithKeys(t: TestContext, refuses: Readonly<Record<string, Mo
       })
       if (env !== undefined) writeFileSync(home.envFile, `OPENAI_API_KEY=${env}\n`, { mode: 0o600 })
     },
-    model({ headers, lastUserText }) {
+    model(request) {
+      const { headers, lastUserText } = request
       const error = refuses[headers.authorization?.replace('Bearer ', '') ?? '']
-      return error === undefined ? { text: `You said: ${lastUserText}` } : { error }
+      return error === undefined ? (replyTo?.(request) ?? { text: `You said: ${lastUserText}` }) : { error }
     },
   })
 }
@@ -60,7 +71,11 @@ test('after a restart the refused keys still rest, and no key is in the log', as
 })
 
 test('the key of the environment comes first, and only its name is stored', async (t) => {
-  const gateway = await startWithKeys(t, { 'key-of-the-environment': { status: 401 } }, 'key-of-the-environment')
+  const gateway = await startWithKeys(
+    t,
+    { 'key-of-the-environment': { status: 401 } },
+    { env: 'key-of-the-environment' },
+  )
   await gateway.say('hello')
   await gateway.waitForReply('You said: hello')
   assert.deepEqual(usedKeys(gateway.model.requests), ['key-of-the-environment', keys[0]])
@@ -75,4 +90,28 @@ test('a long rate limit changes the key at once, a short one is waited for', asy
   await gateway.say('hello')
   await gateway.waitForReply('You said: hello')
   assert.deepEqual(usedKeys(gateway.model.requests), [keys[0], keys[1]])
+})
+
+test('sub-agents that work at the same time use keys of their own, and a refused one changes only its own', async (t) => {
+  const gateway = await startWithKeys(
+    t,
+    { [keys[2]]: { status: 401 } },
+    {
+      config: { credential_pool_strategies: { openai: 'round_robin' } },
+      replyTo: ({ body, lastUserText }) =>
+        lastUserText === 'hello' && !JSON.stringify(body['messages']).includes('"tool"')
+          ? {
+              toolCalls: [
+                { name: 'delegate_task', arguments: { tasks: [{ goal: 'part one' }, { goal: 'part two' }] } },
+              ],
+            }
+          : undefined,
+    },
+  )
+  await gateway.say('hello')
+  await gateway.waitForReply('You said: hello')
+  const keysOf = (text: string) => usedKeys(gateway.model.requests.filter(({ lastUserText }) => lastUserText === text))
+  assert.deepEqual(keysOf('hello'), [keys[0], keys[0]])
+  const parts = [keysOf('part one'), keysOf('part two')].toSorted((one, other) => one.length - other.length)
+  assert.deepEqual(parts, [[keys[1]], [keys[2], keys[0]]])
 })

@@ -2,12 +2,13 @@
  * Another model finishes a turn when the configured one fails.
  */
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { startAnthropicServer } from '../kit/servers/anthropic-server.ts'
-import type { ModelReply } from '../kit/servers/model-script.ts'
+import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 
-async function startWithFallback(t: TestContext, model: (call: number) => ModelReply) {
+async function startWithFallback(t: TestContext, model: (call: number, request: RecordedRequest) => ModelReply) {
   const fallback = await startAnthropicServer({
     defaultReply: ({ lastUserText }) => ({ text: `The other one: ${lastUserText}` }),
   })
@@ -21,12 +22,12 @@ async function startWithFallback(t: TestContext, model: (call: number) => ModelR
         { provider: 'anthropic', model: 'claude', base_url: fallback.baseUrl, api_key: 'other-key' },
       ],
     },
-    model: () => model(++calls),
+    model: (request) => model(++calls, request),
   })
   return { gateway, fallback }
 }
 
-test('a refused key lets the other model answer at once, and the person is told', async (t) => {
+test('a refused key lets the other model answer until the key can be used again, and the person is told once', async (t) => {
   const { gateway, fallback } = await startWithFallback(t, (call) =>
     call === 1 ? { error: { status: 401 } } : { text: 'The first one again' },
   )
@@ -34,9 +35,28 @@ test('a refused key lets the other model answer at once, and the person is told'
   await gateway.waitForReply('The other one: hello')
   assert.equal(fallback.requests.length, 1)
   assert.equal(fallback.requests[0]?.body['model'], 'claude')
-  assert.ok(gateway.replies().some((text) => text.includes('claude (anthropic) finishes this turn')))
   await gateway.waitForLog({ event: 'model.fallback_unusable' })
-  // The next turn begins with the configured model.
+  await gateway.say('and now?')
+  await gateway.waitForReply('The other one: and now?')
+  assert.equal(gateway.model.requests.length, 1)
+  assert.equal(gateway.replies().filter((text) => text.includes('claude (anthropic) answers meanwhile')).length, 1)
+  // As `hermes auth reset` does.
+  const { authFile } = gateway.home
+  writeFileSync(
+    authFile,
+    readFileSync(authFile, 'utf8').replaceAll(/"(cooldown_until|last_error_reset_at)": [\d.]+/g, '"$1": 0'),
+  )
+  await gateway.say('and later?')
+  await gateway.waitForReply('The first one again')
+})
+
+test('a provider that fails for another reason is asked again with the next message', async (t) => {
+  const { gateway } = await startWithFallback(t, (call) =>
+    call === 1 ? { error: { status: 500 } } : { text: 'The first one again' },
+  )
+  await gateway.say('hello')
+  await gateway.waitForReply('The other one: hello')
+  assert.ok(gateway.replies().some((text) => text.includes('claude (anthropic) finishes this turn')))
   await gateway.say('and now?')
   await gateway.waitForReply('The first one again')
 })
@@ -63,4 +83,32 @@ test('a model that the provider does not have is replaced', async (t) => {
   const { gateway } = await startWithFallback(t, () => ({ error: { status: 404 } }))
   await gateway.say('hello')
   await gateway.waitForReply('The other one: hello')
+})
+
+test('the other model finishes the work of a sub-agent, and the turn keeps its own', async (t) => {
+  const { gateway, fallback } = await startWithFallback(t, (call, { lastUserText }) => {
+    if (lastUserText === 'the part') return { error: { status: 500 } }
+    return call === 1
+      ? { toolCalls: [{ name: 'delegate_task', arguments: { goal: 'the part' } }] }
+      : { text: 'The whole' }
+  })
+  await gateway.say('hello')
+  await gateway.waitForReply('The whole')
+  assert.deepEqual(
+    fallback.requests.map(({ lastUserText }) => lastUserText),
+    ['the part'],
+  )
+  assert.match(JSON.stringify(gateway.model.requests.at(-1)?.body['messages']), /The other one: the part/)
+})
+
+test('a sub-agent begins with the model that the turn has changed to', async (t) => {
+  const { gateway, fallback } = await startWithFallback(t, () => ({ error: { status: 500 } }))
+  fallback.enqueue({ toolCalls: [{ name: 'delegate_task', arguments: { goal: 'the part' } }] })
+  await gateway.say('hello')
+  await gateway.waitForReply('The other one')
+  assert.deepEqual(
+    fallback.requests.map(({ lastUserText }) => lastUserText),
+    ['hello', 'the part', 'hello'],
+  )
+  assert.equal(gateway.model.requests.length, 1)
 })

@@ -4,9 +4,9 @@
 import type { ToolCall, Usage } from '../../message/transcript.ts'
 import type { SubagentInfo, TurnInfo } from '../agent-hooks.ts'
 import type { Auxiliary } from '../models/auxiliary.ts'
-import type { JsonObject, Provider } from '../models/provider.ts'
+import type { JsonObject, ModelError, Provider } from '../models/provider.ts'
 import type { SubagentResult, SubagentRole, SubagentTask, ToolContext } from '../tools/tool.ts'
-import type { LoopDeps, LoopInput, LoopResult } from './loop.ts'
+import type { FallbackModel, LoopDeps, LoopInput, LoopResult } from './loop.ts'
 
 export interface AgentDeps extends LoopDeps {
   /** Summarises the work of sub-agents. */
@@ -29,6 +29,12 @@ export interface AgentTurnInput extends LoopInput {
    */
   readonly startInBackground?:
     | ((call: ToolCall, planned: readonly PlannedSubagent[]) => Promise<readonly string[]>)
+    | undefined
+  /** The model of the turn now, which another one may have replaced. Default: `provider` with the model of `turn`. */
+  currentModel?(): FallbackModel
+  /** Another model for a sub-agent whose own has failed; null when there is none. Must not reject. */
+  readonly fallBackSubagent?:
+    | ((failed: FallbackModel, failure: ModelError) => Promise<FallbackModel | null>)
     | undefined
   /** How many sub-agents the turn has started; shared with the sub-agents of all depths. Absent in a turn of a conversation. */
   readonly startedSubagents?: { count: number }

@@ -88,7 +88,7 @@ export interface LoopInput {
    */
   compress?(tokens: number | undefined, messages: readonly ChatMessage[]): Promise<readonly ChatMessage[] | null>
   /** Another model for the rest of the turn, after this one has failed; null when there is none. Must not reject. */
-  fallBack?(failure: ModelError): Promise<FallbackModel | null>
+  readonly fallBack?: ((failure: ModelError) => Promise<FallbackModel | null>) | undefined
   /** The provider has counted a request. Must neither throw nor block. */
   counted?(request: RequestSize): void
   /** The tokens of the next request, if they are so many that the conversation is to be compressed; otherwise null. */
@@ -99,6 +99,8 @@ export interface FallbackModel {
   readonly model: string
   readonly provider: Provider
   readonly sender?: Provider
+  /** The size of its window in tokens, unless it is `context_length`. */
+  readonly contextLength?: number | undefined
 }
 
 /** A request as the provider counted it. */

@@ -8,13 +8,12 @@ import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '
 import type { TurnInfo } from '../agent-hooks.ts'
 import { excessTokens, ratioOfRequest } from '../compression/context-size.ts'
 import { createSummaryCooldown } from '../compression/cooldown.ts'
-import type { Provider } from '../models/provider.ts'
 import { contextFilesIn } from '../system-prompt.ts'
 import { mapWithConcurrency } from '../tools/parallel.ts'
 import { DelegationRefused, type SubagentResult, type SubagentTask, type ToolContext } from '../tools/tool.ts'
 import type { AgentDeps, AgentTurnInput, AttachSubagents, PlannedSubagent, RunAgentTurn } from './agent-turn.ts'
 import type { Journal, ProgressListener } from './journal.ts'
-import type { LoopInput } from './loop.ts'
+import type { FallbackModel, LoopInput } from './loop.ts'
 import { createOutputCheck, schemaRequest } from './output-schema.ts'
 import { onlyTools, toolNamesFor } from './subagent-tools.ts'
 import type { ApproveTool } from './tool-approval.ts'
@@ -146,10 +145,8 @@ async function checkImages(images: readonly string[], attachments: ToolContext['
     )
 }
 
-type ModelChoice = { readonly provider: Provider; readonly model: string }
-
-async function modelOf(deps: AgentDeps, { provider, turn }: AgentTurnInput): Promise<ModelChoice> {
-  return (await deps.subagentModel?.()) ?? { provider, model: turn.model }
+async function modelOf(deps: AgentDeps, { provider, turn, currentModel }: AgentTurnInput): Promise<FallbackModel> {
+  return (await deps.subagentModel?.()) ?? currentModel?.() ?? { provider, model: turn.model }
 }
 
 interface SubagentRequest {
@@ -157,7 +154,7 @@ interface SubagentRequest {
   readonly plan: PlannedSubagent
   readonly index: number
   readonly signal: AbortSignal
-  readonly model: ModelChoice
+  readonly model: FallbackModel
   /** By the turn, at all depths. */
   readonly started: { count: number }
 }
@@ -174,9 +171,12 @@ interface Subagent {
 function createSubagent(
   parentDeps: AgentDeps,
   parent: AgentTurnInput,
-  { call, plan, index, signal, started, model: { provider, model } }: SubagentRequest,
+  { call, plan, index, signal, started, model }: SubagentRequest,
   attach: AttachSubagents,
 ): Subagent {
+  // Work at the same time needs other keys of the same provider.
+  const provider = model.provider.withOwnKey?.() ?? model.provider
+  let chosen: FallbackModel = { ...model, provider, model: plan.task.model ?? model.model }
   const now = parentDeps.clock()
   const sessionId = sessionIdAt(now)
   const { task, role, depth } = plan
@@ -198,7 +198,7 @@ function createSubagent(
     taskId: turn.taskId === turn.sessionId ? sessionId : turn.taskId,
     parentSessionId: turn.sessionId,
     subagent: { sessionId, subagentId, role, goal: task.goal, depth },
-    ...{ model: task.model ?? model, provider: provider.name, baseUrl: provider.baseUrl, apiMode: provider.apiMode },
+    ...{ model: chosen.model, provider: provider.name, baseUrl: provider.baseUrl, apiMode: provider.apiMode },
   }
   const prompt = subagentPrompt(task)
   const system = subagentSystemPrompt(toolContextFor(call).environment.cwd, parent.system)
@@ -210,7 +210,16 @@ function createSubagent(
     system,
     transcript: [{ role: 'user', content: prompt }],
     turnStart: 0,
-    ...keepWithinWindow(deps, { turn: childTurn, provider, system, signal, recordUsage }),
+    ...keepWithinWindow(deps, { turn: childTurn, model: () => chosen, system, signal, recordUsage }),
+    currentModel: () => chosen,
+    ...(parent.fallBackSubagent && {
+      fallBackSubagent: parent.fallBackSubagent,
+      async fallBack(failure) {
+        const next = (await parent.fallBackSubagent?.(chosen, failure)) ?? null
+        chosen = next ?? chosen
+        return next
+      },
+    }),
     maxIterations: deps.settings().delegation.max_iterations,
     isUnattended: parent.isUnattended ?? false,
     journal: createInMemoryJournal(recordUsage),
@@ -248,7 +257,8 @@ function createSubagent(
 
 interface WorkInMemory {
   readonly turn: TurnInfo
-  readonly provider: Provider
+  /** The one that works now. */
+  model(): FallbackModel
   readonly system: string
   readonly signal: AbortSignal
   recordUsage(usage: Usage): void
@@ -257,9 +267,12 @@ interface WorkInMemory {
 /** A long conversation of a sub-agent is compressed as that of a turn is, but only in memory. */
 function keepWithinWindow(
   deps: AgentDeps,
-  { recordUsage, ...work }: WorkInMemory,
+  { turn, model, system, signal, recordUsage }: WorkInMemory,
 ): Required<Pick<LoopInput, 'compress' | 'counted' | 'excess'>> {
-  const { system } = work
+  const settings = () => {
+    const { contextLength } = model()
+    return contextLength === undefined ? deps.settings() : { ...deps.settings(), context_length: contextLength }
+  }
   const cooldown = createSummaryCooldown()
   const summaries = new WeakSet<ChatMessage>()
   let ratio = 1
@@ -267,11 +280,13 @@ function keepWithinWindow(
     counted(request) {
       ratio = ratioOfRequest(request) ?? ratio
     },
-    excess: (messages, counted) => excessTokens(deps.settings(), { messages, system, counted, ratio }),
+    excess: (messages, counted) => excessTokens(settings(), { messages, system, counted, ratio }),
     async compress(tokens, messages) {
       if (!deps.settings().compression.enabled) return null
       const { compressInMemory } = await import('../compression/compress-in-memory.ts')
-      return await compressInMemory({ ...deps, cooldown }, { ...work, messages, tokens, ratio, summaries }, recordUsage)
+      const { provider, model: name } = model()
+      const work = { turn: { ...turn, model: name }, provider, signal, messages, tokens, ratio, summaries }
+      return await compressInMemory({ ...deps, settings, cooldown }, work, recordUsage)
     },
   }
 }

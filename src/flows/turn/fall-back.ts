@@ -14,19 +14,25 @@ export interface FallBackDeps {
   readonly log: Logger
 }
 
-/** Null when no other model can help. Never rejects. */
+/**
+ * Null when no other model can help. Never rejects.
+ * @param failure absent when all keys of the model rest
+ */
 export async function fallBack(
   { models, notices, log }: FallBackDeps,
   turn: Turn,
   failed: ChosenModel,
-  failure: ModelError,
+  failure?: ModelError,
 ): Promise<ChosenModel | null> {
   const next = await models.fallback(failed, failure)
   if (next === null) return null
-  const fields = { turn: turn.id, failed: nameOf(failed), next: nameOf(next), err: failure }
-  log.warn({ event: 'model.fallback', ...fields }, 'another model finishes the turn')
+  const restsUntil = failed.provider.restsUntil?.() ?? 0
+  const fields = { turn: turn.id, failed: nameOf(failed), next: nameOf(next) }
+  if (failure === undefined)
+    log.info({ event: 'model.rests', ...fields, restsUntil }, 'another model answers while the keys rest')
+  else log.warn({ event: 'model.fallback', ...fields, err: failure }, 'another model finishes the turn')
   try {
-    await notices.fellBack(turn.event, turn.id, nameOf(failed), nameOf(next))
+    await notices.fellBack(turn.event, turn.id, { failed: nameOf(failed), next: nameOf(next), restsUntil })
   } catch (error) {
     log.warn({ event: 'model.fallback_notice_failed', turn: turn.id, err: error }, 'the notice could not be stored')
   }

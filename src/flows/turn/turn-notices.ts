@@ -13,13 +13,21 @@ export interface TurnNoticesDeps {
   readonly clock: () => number
 }
 
+/** The names are for people. */
+export interface ModelChange {
+  readonly failed: string
+  readonly next: string
+  /** When `failed` accepts a key again, ms; 0 if the failure does not concern its keys. */
+  readonly restsUntil: number
+}
+
 export interface TurnNotices {
   /** The turn continues later, after crashes of the gateway. Rejects `store/…`. */
   postponed(event: MessageEvent, turnId: string, until: number): Promise<void>
   /** The turn waits for the provider of the model. `reason` is for people. Rejects `store/…`. */
   waitingForModel(event: MessageEvent, turnId: string, reason: string): Promise<void>
-  /** Another model finishes the turn. `failed` and `next` are names for people. Rejects `store/…`. */
-  fellBack(event: MessageEvent, turnId: string, failed: string, next: string): Promise<void>
+  /** Another model finishes the turn. Rejects `store/…`. */
+  fellBack(event: MessageEvent, turnId: string, change: ModelChange): Promise<void>
   /** The message waits until the agent goes on. `key` names the pause and the conversation. Rejects `store/…`. */
   paused(event: MessageEvent, key: string, reason: string): Promise<void>
   /** The owner learns once that the agent works without a sandbox. `owner` names the owner. Rejects `store/…`. */
@@ -67,8 +75,15 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
       notify(event, `turn:${turnId}:resumed`, '♻️ The gateway was restarted. I go on with your message.'),
     waitingForModel: (event, turnId, reason) =>
       notify(event, `turn:${turnId}:outage`, `⏳ ${reason} Your message waits. Send /stop to cancel.`),
-    fellBack: (event, turnId, failed, next) =>
-      notify(event, `turn:${turnId}:fallback`, `⚠️ ${failed} does not answer. ${next} finishes this turn.`),
+    fellBack(event, turnId, { failed, next, restsUntil }) {
+      if (restsUntil === 0)
+        return notify(event, `turn:${turnId}:fallback`, `⚠️ ${failed} does not answer. ${next} finishes this turn.`)
+      const { platform, account, chatId, threadId = '' } = event.source
+      // Once for each rest, not for each of its turns.
+      const key = `rest:${failed}:${restsUntil}:${platform}:${account}:${chatId}:${threadId}`
+      const rest = formatDuration(inWholeMinutes(restsUntil - clock()))
+      return notify(event, key, `⚠️ ${failed} accepts no key for ${rest}. ${next} answers meanwhile.`)
+    },
     paused: (event, key, reason) =>
       notify(
         event,
