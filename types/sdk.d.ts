@@ -196,6 +196,8 @@ declare module 'hermes-gateway:agent/models/provider' {
         readonly messages: readonly ChatMessage[];
         readonly tools: readonly ToolSchema[];
         readonly reasoningEffort?: ReasoningEffort;
+        /** Asks for the reasoning as text, where it must be asked for. */
+        readonly showsReasoning?: boolean;
         readonly maxOutputTokens?: number;
     }
     /** Text that a chunk adds, for the live view. */
@@ -2458,12 +2460,16 @@ declare module 'hermes-gateway:message/transcript' {
         readonly toolCalls?: readonly ToolCall[];
         /**
          * Data that the provider requires unchanged in the next request (reasoning items, signed thinking blocks).
-         * Sent only to the API mode that created it.
+         * Sent only to the model that created it.
          */
-        readonly providerData?: {
-            readonly apiMode: string;
-            readonly items: readonly unknown[];
-        };
+        readonly providerData?: ProviderData;
+    }
+    export interface ProviderData {
+        readonly apiMode: string;
+        /** The address of the API. Absent in messages of earlier versions, as is the model. */
+        readonly baseUrl?: string;
+        readonly model?: string;
+        readonly items: readonly unknown[];
     }
     export interface ToolMessage {
         readonly role: 'tool';

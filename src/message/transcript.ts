@@ -42,9 +42,17 @@ export interface AssistantMessage {
   readonly toolCalls?: readonly ToolCall[]
   /**
    * Data that the provider requires unchanged in the next request (reasoning items, signed thinking blocks).
-   * Sent only to the API mode that created it.
+   * Sent only to the model that created it.
    */
-  readonly providerData?: { readonly apiMode: string; readonly items: readonly unknown[] }
+  readonly providerData?: ProviderData
+}
+
+export interface ProviderData {
+  readonly apiMode: string
+  /** The address of the API. Absent in messages of earlier versions, as is the model. */
+  readonly baseUrl?: string
+  readonly model?: string
+  readonly items: readonly unknown[]
 }
 
 export interface ToolMessage {

@@ -7,6 +7,7 @@ import {
   type ChatMessage,
   type ImagePart,
   noUsage,
+  type ProviderData,
   type ToolCall,
   type Usage,
 } from '../message/transcript.ts'
@@ -221,9 +222,7 @@ function toChatMessage(line: MessageRow): ChatMessage {
         role: 'assistant',
         content,
         ...(line.tool_calls === null ? {} : { toolCalls: parseStoredJson<ToolCall[]>(line.tool_calls) }),
-        ...(line.provider_data === null
-          ? {}
-          : { providerData: parseStoredJson<{ apiMode: string; items: unknown[] }>(line.provider_data) }),
+        ...(line.provider_data === null ? {} : { providerData: parseStoredJson<ProviderData>(line.provider_data) }),
       }
   }
 }

@@ -15,6 +15,7 @@ import {
 } from '../../message/transcript.ts'
 import type { TurnInfo } from '../agent-hooks.ts'
 import type { AgentConfig } from '../config.ts'
+import { withoutItems } from '../models/normalize-messages.ts'
 import { ModelError, type ModelOutput, type Provider, type RequestInput } from '../models/provider.ts'
 import { type RequestModelDeps, type RequestModelResult, requestModel } from '../models/request-model.ts'
 import { retryRulesOf, unattendedLocalRefusalWindowMs } from '../models/retry-policy.ts'
@@ -209,7 +210,7 @@ async function runIteration(
   const usage = addUsage(response.usage, input.takeSubagentUsage?.() ?? noUsage)
   countTokens(state, usage)
   const toolCalls = withUniqueIds(output.toolCalls, state)
-  const message = toAssistantMessage({ ...output, toolCalls }, input.provider.apiMode, isFinal)
+  const message = toAssistantMessage({ ...output, toolCalls }, input, isFinal)
   if (message.toolCalls === undefined) {
     const text = message.content.trim() === '' ? state.lastText : message.content
     const finishReason = isFinal ? 'max_iterations' : output.finishReason
@@ -320,6 +321,7 @@ async function requestIteration(
     // The last request has the tools too, because their absence would change the cached beginning of the prompt.
     tools: input.tools.schemas(),
     ...(reasoningEffort === undefined ? {} : { reasoningEffort }),
+    ...(input.showsThinking === true ? { showsReasoning: true } : {}),
     ...(settings.max_output_tokens === undefined ? {} : { maxOutputTokens: settings.max_output_tokens }),
   }
   const result = await requestModel(deps, {
@@ -337,6 +339,8 @@ async function requestIteration(
     outageSince: state.outageSince,
     // After a text, a model may have nothing to add.
     acceptsEmpty: state.lastText !== '',
+    // For the rest of the turn.
+    onItemsRejected: () => state.messages.splice(0, state.messages.length, ...withoutItems(state.messages)),
     onTrouble: () => listener.onModelTrouble(),
     onText: (text, isProvisional) =>
       listener.onText(text.includes('<') ? stripPartialThinking(text) : text, isProvisional),
@@ -398,13 +402,17 @@ async function retryCompressed(
 }
 
 /** `isFinal`: the iteration limit is reached, so tool calls in the response are dropped. */
-function toAssistantMessage(output: ModelOutput, apiMode: string, isFinal: boolean): AssistantMessage {
+function toAssistantMessage(
+  output: ModelOutput,
+  { provider: { apiMode, baseUrl }, turn: { model } }: LoopInput,
+  isFinal: boolean,
+): AssistantMessage {
   return {
     role: 'assistant',
     content: output.text.includes('<') ? stripThinking(output.text) : output.text,
     ...(output.toolCalls.length === 0 || isFinal ? {} : { toolCalls: output.toolCalls }),
     ...(output.providerItems === undefined || isFinal
       ? {}
-      : { providerData: { apiMode, items: output.providerItems } }),
+      : { providerData: { apiMode, baseUrl, model, items: output.providerItems } }),
   }
 }

@@ -5,7 +5,7 @@
 
 import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
 import type { AssistantMessage, ChatMessage, ToolMessage } from '../../message/transcript.ts'
-import type { ApiMode, JsonObject } from './provider.ts'
+import type { ApiMode, JsonObject, RequestInput } from './provider.ts'
 
 export interface NormalizedToolCall {
   readonly id: string
@@ -54,6 +54,31 @@ export function normalizeMessages(messages: readonly ChatMessage[], apiMode: Api
     if (message.role === 'assistant') addAssistant(normalized, message, resultsAfter(messages, position), apiMode, ids)
   }
   return normalized
+}
+
+/**
+ * Removes the items that another model has created, or another server: they are signed or encrypted for their own, and what one
+ * vendor wrote is no matter of another.
+ */
+export function withoutForeignItems(input: RequestInput, baseUrl: string): RequestInput {
+  const isForeign = (message: ChatMessage) =>
+    message.role === 'assistant' &&
+    message.providerData !== undefined &&
+    ((message.providerData.baseUrl ?? baseUrl) !== baseUrl ||
+      (message.providerData.model ?? input.model) !== input.model)
+  return input.messages.some(isForeign) ? { ...input, messages: withoutItems(input.messages, isForeign) } : input
+}
+
+/** The messages as their text and their calls alone. */
+export function withoutItems(
+  messages: readonly ChatMessage[],
+  isMeant: (message: AssistantMessage) => boolean = () => true,
+): readonly ChatMessage[] {
+  return messages.map((message): ChatMessage => {
+    if (message.role !== 'assistant' || message.providerData === undefined || !isMeant(message)) return message
+    const { providerData: _items, ...plain } = message
+    return plain
+  })
 }
 
 /** The results between this message and the next assistant message; the first one for each call. */

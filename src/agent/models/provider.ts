@@ -41,6 +41,8 @@ export interface RequestInput {
   readonly messages: readonly ChatMessage[]
   readonly tools: readonly ToolSchema[]
   readonly reasoningEffort?: ReasoningEffort
+  /** Asks for the reasoning as text, where it must be asked for. */
+  readonly showsReasoning?: boolean
   readonly maxOutputTokens?: number
 }
 

@@ -6,8 +6,9 @@ import { messageOf } from '../../lib/errors.ts'
 import { uuid7 } from '../../lib/ids.ts'
 import { isRecord } from '../../lib/json.ts'
 import type { Logger } from '../../lib/log.ts'
-import { addUsage, noUsage, type Usage } from '../../message/transcript.ts'
+import { addUsage, type ChatMessage, noUsage, type Usage } from '../../message/transcript.ts'
 import type { AgentHooks, RequestInfo, TurnInfo } from '../agent-hooks.ts'
+import { withoutItems } from './normalize-messages.ts'
 import {
   type JsonObject,
   ModelError,
@@ -54,6 +55,8 @@ export interface RequestModelOptions {
   readonly outageSince: number | null
   /** A response without text and tool calls is accepted. Otherwise it is retried. */
   readonly acceptsEmpty: boolean
+  /** The vendor has rejected what `AssistantMessage.providerData` holds. The request is repeated without it. */
+  onItemsRejected?(): void
   /** Called at the first failure of a request. */
   onTrouble?(): ModelTrouble
   /**
@@ -132,7 +135,8 @@ async function runWithRetries(
   reissue?: ModelRequest,
 ): Promise<RetriedCallResult> {
   const { provider, turn, iteration, signal } = options
-  const built = reissue ?? provider.buildRequest(options.input)
+  let built = reissue ?? provider.buildRequest(options.input)
+  let sendsItems = reissue === undefined && options.input.messages.some(hasItems)
   const failures = createFailures(deps, options)
   let usage = noUsage
   let showsText = false
@@ -161,6 +165,12 @@ async function runWithRetries(
         signal.throwIfAborted()
         if (!(error instanceof ModelError)) throw error
         if (error instanceof EmptyResponseError) usage = addUsage(usage, error.usage)
+        if (sendsItems && rejectsItems(error)) {
+          sendsItems = false
+          options.onItemsRejected?.()
+          built = provider.buildRequest({ ...options.input, messages: withoutItems(options.input.messages) })
+          continue
+        }
         // Another key is not the one that failed, so it is tried at once and its failures are its own.
         const waitMs = provider.rotate?.(error) === true ? 0 : failures.waitAfter(error)
         onText('', false)
@@ -170,6 +180,18 @@ async function runWithRetries(
   } finally {
     failures.recovered()
   }
+}
+
+function hasItems(message: ChatMessage): boolean {
+  return message.role === 'assistant' && message.providerData !== undefined
+}
+
+/**
+ * Whether a vendor does not accept its own reasoning any more: some bind it to all that preceded it, which a summary changes, or to
+ * an account. A conversation goes on without it.
+ */
+function rejectsItems({ kind, message }: ModelError): boolean {
+  return kind === 'invalid-request' && /thinking|signature|encrypted|reasoning/i.test(message)
 }
 
 /** Counts the failures of one request and decides what follows each of them. */

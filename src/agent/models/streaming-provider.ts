@@ -14,6 +14,7 @@ import {
   parseChunkFailure,
   parseProviderFailure,
 } from './map-provider-error.ts'
+import { withoutForeignItems } from './normalize-messages.ts'
 import { type JsonObject, ModelError, type ModelRequest, type Provider } from './provider.ts'
 import { type ProviderOptions, providerErrorContext, type StreamLimits } from './provider-options.ts'
 import { type ModelTransport, toWireRequest, type WireRequest } from './sdk-transport.ts'
@@ -28,7 +29,7 @@ export function createStreamingProvider(format: WireFormat, send: ModelTransport
     name,
     baseUrl,
     apiMode: format.apiMode,
-    buildRequest: format.buildRequest,
+    buildRequest: (input) => format.buildRequest(withoutForeignItems(input, baseUrl)),
     stream: (request, signal) =>
       streamResponse({
         send,

@@ -177,7 +177,7 @@ test('tool call ids that a server repeats in every response are made unique', as
   ])
 })
 
-test('items that the vendor needs again are stored with the response and its API mode', async () => {
+test('items that the vendor needs again are stored with the response and the model that created them', async () => {
   const { result, journal } = runTestAgent(
     [
       { calls: [call('a', 'look')], providerItems: [{ sealed: 1 }] },
@@ -186,12 +186,13 @@ test('items that the vendor needs again are stored with the response and its API
     { look: async () => 'seen' },
   )
   const { message } = await result
+  const origin = { apiMode: 'chat_completions', baseUrl: 'http://127.0.0.1', model: 'm' }
   const [first] = journal.messages
   assert.deepEqual(first?.role === 'assistant' && first.providerData, {
-    apiMode: 'chat_completions',
+    ...origin,
     items: [{ sealed: 1 }],
   })
-  assert.deepEqual(message.providerData, { apiMode: 'chat_completions', items: [{ sealed: 2 }] })
+  assert.deepEqual(message.providerData, { ...origin, items: [{ sealed: 2 }] })
 })
 
 test('the final answer is the text before the last tool calls if the last response has none', async () => {

@@ -234,6 +234,21 @@ test('the effort is a token budget for models up to 4.5 and a level for later on
   assert.deepEqual(fields('claude-sonnet-5-5', undefined), none)
 })
 
+test('reasoning that is shown is asked for where the vendor gives it only on demand', () => {
+  const claude = (model: string, more: Partial<RequestInput>) =>
+    buildAnthropicRequest({ ...input, model, messages, ...more })['thinking']
+  const shown = { showsReasoning: true }
+  const summarized = { type: 'adaptive', display: 'summarized' }
+  assert.deepEqual(claude('claude-sonnet-5', shown), summarized)
+  assert.deepEqual(claude('claude-opus-4-7', { ...shown, reasoningEffort: 'high' }), summarized)
+  assert.deepEqual(claude('claude-opus-4-6', { ...shown, reasoningEffort: 'high' }), { type: 'adaptive' })
+  assert.equal(claude('claude-opus-4-7', shown), undefined)
+  const gpt = (more: Partial<RequestInput>) => buildResponsesRequest({ ...input, messages, ...more })['reasoning']
+  assert.deepEqual(gpt({ ...shown, reasoningEffort: 'high' }), { effort: 'high', summary: 'auto' })
+  assert.deepEqual(gpt(shown), { summary: 'auto' })
+  assert.deepEqual(gpt({ ...shown, reasoningEffort: 'none' }), { effort: 'none' })
+})
+
 test('manual thinking stays off during tool calls that began without it', () => {
   const request = buildAnthropicRequest({
     ...input,

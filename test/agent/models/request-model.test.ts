@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ModelError, type ModelErrorKind, ModelOutage, type Provider } from '../../../src/agent/models/provider.ts'
 import { type RequestModelDeps, requestModel } from '../../../src/agent/models/request-model.ts'
+import type { ChatMessage } from '../../../src/message/transcript.ts'
 import { type ScriptStep, scriptedProvider, usagePerCall } from '../../kit/scripted-provider.ts'
 import { agentDeps, question, turnInfo } from '../run-test-agent.ts'
 
 const yes: ScriptStep = { chunks: ['y', 'es'] }
 
 interface Options extends Partial<RequestModelDeps> {
+  readonly messages?: readonly ChatMessage[]
   readonly wrapped?: Provider
   readonly maxRetries?: number
   readonly outageSince?: number
@@ -15,12 +17,12 @@ interface Options extends Partial<RequestModelDeps> {
 }
 
 function modelCall(script: readonly ScriptStep[], options: Options = {}, stop = new AbortController()) {
-  const { wrapped, maxRetries, outageSince = null, acceptsEmpty = false, ...overrides } = options
+  const { messages = [question], wrapped, maxRetries, outageSince = null, acceptsEmpty = false, ...overrides } = options
   const provider = scriptedProvider(script)
   const texts: string[] = []
   const trouble: string[] = []
   const { pauses, ...deps } = agentDeps()
-  const input = { model: 'm', system: '', messages: [question], tools: [] }
+  const input = { model: 'm', system: '', messages, tools: [] }
   const result = requestModel(
     { ...deps, ...overrides },
     {
@@ -248,4 +250,29 @@ test('an aborted turn makes no model call', async () => {
   const { output, provider } = modelCall([yes], {}, stop)
   await assert.rejects(output, (error) => error === stop.signal.reason)
   assert.equal(provider.calls(), 0)
+})
+
+const withItems: readonly ChatMessage[] = [
+  question,
+  { role: 'assistant', content: 'ok', providerData: { apiMode: 'anthropic_messages', items: [{ sealed: 1 }] } },
+  { role: 'user', content: 'go on' },
+]
+const boundElsewhere = new ModelError(
+  'invalid-request',
+  'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.',
+)
+
+test('reasoning that its vendor no longer accepts is left out, and the request is repeated at once', async () => {
+  const { output, provider, pauses } = modelCall([boundElsewhere, yes], { messages: withItems })
+  assert.equal((await output).text, 'yes')
+  assert.deepEqual(pauses, [])
+  assert.match(JSON.stringify(provider.requests[0]), /sealed/)
+  assert.doesNotMatch(JSON.stringify(provider.requests[1]), /sealed/)
+})
+
+test('the request is repeated once only, and not where there is no reasoning', async () => {
+  await assert.rejects(modelCall([boundElsewhere, boundElsewhere], { messages: withItems }).output, boundElsewhere)
+  await assert.rejects(modelCall([boundElsewhere]).output, boundElsewhere)
+  const other = new ModelError('invalid-request', 'tools.0.name: too long')
+  await assert.rejects(modelCall([other], { messages: withItems }).output, other)
 })

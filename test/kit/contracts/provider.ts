@@ -171,7 +171,7 @@ function responseRequirements({ build, server: serverOf }: ProviderTest, reasoni
     const { output, deltas } = await callOnce(provider)
     assert.equal(textOf(deltas, 'reasoning'), 'first look')
     assert.ok(output.providerItems !== undefined)
-    const next = (apiMode: string) =>
+    const next = (apiMode: string, origin: { readonly baseUrl?: string; readonly model?: string } = {}) =>
       JSON.stringify(
         provider.buildRequest({
           ...contractInput,
@@ -181,14 +181,18 @@ function responseRequirements({ build, server: serverOf }: ProviderTest, reasoni
               role: 'assistant',
               content: output.text,
               toolCalls: output.toolCalls,
-              providerData: { apiMode, items: structuredClone(output.providerItems ?? []) },
+              providerData: { apiMode, ...origin, items: structuredClone(output.providerItems ?? []) },
             },
             { role: 'tool', toolCallId: 'a1', name: 'terminal', content: 'README.md' },
           ],
         }),
       )
     assert.ok(next(provider.apiMode).includes(reasoningMark))
+    const { apiMode, baseUrl } = provider
+    assert.ok(next(apiMode, { baseUrl, model: contractInput.model }).includes(reasoningMark))
     assert.ok(!next('another_api').includes(reasoningMark), 'not sent to another API')
+    assert.ok(!next(apiMode, { baseUrl: 'https://other.example/v1' }).includes(reasoningMark), 'nor to another server')
+    assert.ok(!next(apiMode, { baseUrl, model: 'another' }).includes(reasoningMark), 'nor to another model')
   })
 
   it('reports the token counts of the vendor', async () => {

@@ -25,7 +25,7 @@ export function buildAnthropicRequest(input: RequestInput): ModelRequest {
   const readable = input.tools.length === 0 ? normalized.map(toolCallsAsText) : normalized
   const messages = mergeSameRole(readable.map(toAnthropicMessage))
   const maxTokens = input.maxOutputTokens ?? DEFAULT_MAX_TOKENS
-  const reasoning = buildReasoningSettings(input.model, input.reasoningEffort, maxTokens, canUseThinking(messages))
+  const reasoning = buildReasoningSettings(input, maxTokens, canUseThinking(messages))
   return {
     model: input.model,
     max_tokens: reasoning.maxTokens,
@@ -184,6 +184,12 @@ const MANUAL_THINKING_MODELS = /claude-(?:instant|[123]\b|(?:opus|sonnet|haiku)-
 const FIRST_ADAPTIVE_MODELS = /claude-(?:opus|sonnet)-4-6/
 const DEFAULT_THINKING_MODELS = /claude-(?!(?:opus|sonnet|haiku)-4)/
 
+/** Models from 4.7 on send their thinking only on demand. */
+function hidesThinking(model: string): boolean {
+  return !MANUAL_THINKING_MODELS.test(model) && !FIRST_ADAPTIVE_MODELS.test(model)
+}
+const summarized = { display: 'summarized' } as const
+
 interface ReasoningSettings {
   readonly fields: JsonObject
   readonly maxTokens: number
@@ -195,12 +201,15 @@ interface ReasoningSettings {
  * @param canUseThinking false omits manual thinking from this request
  */
 function buildReasoningSettings(
-  model: string,
-  effort: Effort | undefined,
+  { model, reasoningEffort: effort, showsReasoning }: RequestInput,
   maxTokens: number,
   canUseThinking: boolean,
 ): ReasoningSettings {
-  if (effort === undefined) return { fields: {}, maxTokens }
+  const thinking = { type: 'adaptive', ...(showsReasoning === true && hidesThinking(model) ? summarized : {}) }
+  if (effort === undefined) {
+    const thinksAnyway = DEFAULT_THINKING_MODELS.test(model) && showsReasoning === true
+    return { fields: thinksAnyway ? { thinking } : {}, maxTokens }
+  }
   if (MANUAL_THINKING_MODELS.test(model)) {
     if (effort === 'none' || !canUseThinking) return { fields: {}, maxTokens }
     const budget = THINKING_BUDGETS[effort]
@@ -211,7 +220,7 @@ function buildReasoningSettings(
     return { fields: DEFAULT_THINKING_MODELS.test(model) ? { output_config: { effort: 'low' } } : {}, maxTokens }
   }
   return {
-    fields: { thinking: { type: 'adaptive' }, output_config: { effort: toAdaptiveEffort(model, effort) } },
+    fields: { thinking, output_config: { effort: toAdaptiveEffort(model, effort) } },
     maxTokens,
   }
 }

@@ -33,12 +33,19 @@ function buildResponsesRequest(input: RequestInput): ModelRequest {
     ...(input.system === '' ? {} : { instructions: input.system.toWellFormed() }),
     input: normalizeMessages(input.messages, 'codex_responses').flatMap(toInputItems),
     ...(input.tools.length === 0 ? {} : { tools: input.tools.map(toResponsesTool) }),
-    ...(input.reasoningEffort === undefined ? {} : { reasoning: { effort: input.reasoningEffort } }),
+    ...reasoningSettings(input),
     ...(input.maxOutputTokens === undefined ? {} : { max_output_tokens: input.maxOutputTokens }),
     store: false,
     include: ['reasoning.encrypted_content'],
     stream: true,
   }
+}
+
+/** The vendor gives a summary of the reasoning only on demand. */
+function reasoningSettings({ reasoningEffort: effort, showsReasoning }: RequestInput): JsonObject {
+  const shown = showsReasoning === true && effort !== 'none' ? { summary: 'auto' } : {}
+  const fields = { ...(effort === undefined ? {} : { effort }), ...shown }
+  return Object.keys(fields).length === 0 ? {} : { reasoning: fields }
 }
 
 function toResponsesTool({ name, description, parameters }: RequestInput['tools'][number]): JsonObject {
