@@ -235,6 +235,10 @@ declare module 'hermes-gateway:agent/models/provider' {
          * with one key.
          */
         rotate?(failure: ModelError): boolean;
+        /** The same provider for other work at the same time, which chooses a key of its own. Absent for a provider with one key. */
+        withOwnKey?(): Provider;
+        /** When the provider accepts a key again, ms; 0 when it accepts one now. Absent for a provider with one key. */
+        restsUntil?(): number;
         /** Aggregates chunks that plugins have changed into the final JSON. Throws `ModelError` (`bad-response`). */
         createCollector(): ChunkCollector<JsonObject, JsonObject>;
         /** The text in a chunk; null for chunks without text. Pure. */
@@ -433,6 +437,7 @@ declare module 'hermes-gateway:agent/models/wire-types' {
         readonly thinking?: {
             readonly type: 'enabled' | 'adaptive';
             readonly budget_tokens?: number;
+            readonly display?: 'summarized' | 'omitted';
         };
         readonly output_config?: {
             readonly effort?: string;
@@ -548,6 +553,7 @@ declare module 'hermes-gateway:agent/models/wire-types' {
         }[];
         readonly reasoning?: {
             readonly effort?: string;
+            readonly summary?: 'auto' | 'concise' | 'detailed';
         };
         readonly max_output_tokens?: number;
         readonly store: boolean;
@@ -2051,6 +2057,8 @@ declare module 'hermes-gateway:message/event' {
     export function withResetTrigger(event: MessageEvent, triggers: readonly string[]): MessageEvent;
     /** The text that the model receives for a message. In a `shared` session it starts with the name of the author. */
     export function formatUserText(event: MessageEvent, shared: boolean): string;
+    /** The pictures of a message that the model is shown. */
+    export function shownImages({ attachments }: Pick<MessageEvent, 'attachments'>): readonly ImagePart[];
 }
 
 declare module 'hermes-gateway:message/hook-events' {

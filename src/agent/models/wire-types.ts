@@ -113,7 +113,11 @@ export type AnthropicRequest = TransportKeys & {
   readonly system?: readonly AnthropicText[]
   readonly messages: readonly AnthropicMessage[]
   readonly tools?: readonly { readonly name: string; readonly description: string; readonly input_schema: Json }[]
-  readonly thinking?: { readonly type: 'enabled' | 'adaptive'; readonly budget_tokens?: number }
+  readonly thinking?: {
+    readonly type: 'enabled' | 'adaptive'
+    readonly budget_tokens?: number
+    readonly display?: 'summarized' | 'omitted'
+  }
   readonly output_config?: { readonly effort?: string }
   readonly stream: true
 }
@@ -195,7 +199,7 @@ export type ResponsesRequest = TransportKeys & {
     readonly parameters: Json
     readonly strict: boolean
   }[]
-  readonly reasoning?: { readonly effort?: string }
+  readonly reasoning?: { readonly effort?: string; readonly summary?: 'auto' | 'concise' | 'detailed' }
   readonly max_output_tokens?: number
   readonly store: boolean
   readonly include?: readonly string[]
