@@ -61,8 +61,8 @@ export interface TurnDeps extends TurnProgressDeps {
   readonly prepareMessage: PrepareMessage
   /** Completes a turn that the gateway itself answers. */
   readonly completeWithoutModel: CompleteWithoutModel
-  /** The configured model and its provider. Rejects `config/…` when it cannot be used. */
-  model(): Promise<ChosenModel>
+  /** The model of the conversation and its provider. Rejects `config/…` when it cannot be used. */
+  model(turn: Turn): Promise<ChosenModel>
   /** The model that finishes a turn after a failure of its own, or because all its keys rest; null when there is none. Never rejects. */
   fallback(turn: Turn, failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null>
   tools(turn: Turn): Promise<AgentTools>

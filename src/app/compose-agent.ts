@@ -350,6 +350,14 @@ function composeAgentServices(
       failpoint: context.failpoint,
     },
     openModelKeys: (selection) => openModelKeys(context, selection),
+    async choiceUnusable({ event, sessionId }, { provider, model, problem }, instead) {
+      const chosen = provider === '' ? model : `${model} (${provider})`
+      log.warn(
+        { event: 'model.choice_unusable', session: sessionId, provider, model, err: problem },
+        'a model is left out',
+      )
+      await turnNotices.modelUnusable(event, `${sessionId}:${provider}:${model}`, chosen, problem.message, instead)
+    },
     ...(isDaemon
       ? { chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId) }
       : {}),

@@ -11,10 +11,13 @@ import { resolveProvider, serversOf } from '../agent/models/resolve-provider.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
+import type { SessionSource } from '../message/source.ts'
+import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { AuxiliaryCallDeps } from './auxiliary-model.ts'
+import type { ConversationFacts, ConversationModel } from './conversation-model.ts'
 import type { ModelKeys } from './model-keys.ts'
 import type { ToolRuntimeDeps } from './tool-runtime.ts'
-import type { ChosenModel } from './turn/claim.ts'
+import type { ChosenModel, Turn } from './turn/claim.ts'
 
 export interface AgentModelsDeps extends Pick<ToolRuntimeDeps, 'environment'> {
   readonly home: Pick<HomeLayout, 'authFile'>
@@ -24,12 +27,23 @@ export interface AgentModelsDeps extends Pick<ToolRuntimeDeps, 'environment'> {
   openModelKeys?(selection: () => ProviderSettings): Promise<ModelKeys>
   /** The parts of the calls of auxiliary models. */
   readonly auxiliaryCalls: AuxiliaryCallDeps
+  /** Absent: platforms and chats have no models of their own. */
+  policyOf?(source: SessionSource): Pick<AccountPolicy, 'models'>
+  /** The model that was chosen for a conversation cannot be used any more; `instead` answers. */
+  choiceUnusable?(turn: ModelTurn, choice: NonNullable<ConversationModel['unusable']>, instead: string): Promise<void>
   readonly log: Logger
 }
 
+/** The turn that a model is for. */
+export type ModelTurn = Pick<Turn, 'sessionId' | 'event' | 'settings'>
+
 export interface AgentModels {
-  /** For one turn. Rejects `config/…` when it cannot be used. */
-  model(): Promise<ChosenModel>
+  /** For one turn; the configured model without one. Rejects `config/…` when it cannot be used. */
+  model(turn?: ModelTurn): Promise<ChosenModel>
+  /** The model of a conversation, and where it is named. Rejects `config/…` when the configured model cannot be used. */
+  conversationModel(facts: ConversationFacts): Promise<ConversationModel>
+  /** The settings of the configured model. */
+  selection(): ProviderSettings
   /**
    * The model of `fallback_providers` for the rest of a turn, after a failure or because all keys rest; null when none can help.
    * Never rejects.
@@ -74,7 +88,24 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
 
   const createWithKeys = async (settings: ProviderSettings) => withKeys(await create(settings), settings)
 
-  async function model(): Promise<ChosenModel> {
+  const conversationModel = async (facts: ConversationFacts) => {
+    const { resolveConversationModel } = await import('./conversation-model.ts')
+    return await resolveConversationModel({ ...deps, selection, create: createWithKeys }, facts)
+  }
+
+  const hasOwnModel = ({ settings, event }: ModelTurn) =>
+    settings.model !== undefined || deps.policyOf?.(event.source).models !== undefined
+
+  async function model(turn?: ModelTurn): Promise<ChosenModel> {
+    if (turn === undefined || !hasOwnModel(turn)) return await configuredModel()
+    const { chosen, unusable } = await conversationModel({ source: turn.event.source, settings: turn.settings })
+    const answering = chosen ?? (await configuredModel())
+    if (unusable !== undefined)
+      await deps.choiceUnusable?.(turn, unusable, `${answering.model} (${answering.provider.name})`)
+    return answering
+  }
+
+  async function configuredModel(): Promise<ChosenModel> {
     configured ??= create(selection())
     try {
       return await withKeys(await configured, selection())
@@ -94,6 +125,8 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
 
   return {
     model,
+    conversationModel,
+    selection,
     fallback,
     auxiliary: (task) => ({
       async isConfigured() {
@@ -104,7 +137,7 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
         const { callAuxiliaryModel } = await import('./auxiliary-model.ts')
         const { settings, auxiliaryCalls, log } = deps
         return await callAuxiliaryModel(
-          { ...auxiliaryCalls, settings, log, selection, create: createWithKeys, main: model, fallback },
+          { ...auxiliaryCalls, settings, log, selection, create: createWithKeys, main: configuredModel, fallback },
           task,
           request,
         )

@@ -47,7 +47,7 @@ export interface AgentServicesDeps
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
   /** Absent: there are no texts for chats. */
-  policyOf?(source: SessionSource): Pick<AccountPolicy, 'channelPrompts'>
+  policyOf?(source: SessionSource): Pick<AccountPolicy, 'channelPrompts' | 'models'>
   /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
   /** Messages to other chats, for the tool `send_message`. Without it, it sends nothing. */
@@ -269,13 +269,15 @@ function createEphemeralText({
   let problem = ''
   async function ephemeralPrompt(source: SessionSource): Promise<EphemeralPrompt | undefined> {
     const { agent, prefill_messages_file: prefillFile } = settings()
-    const channelPrompts = policyOf?.(source).channelPrompts
-    if (agent.system_prompt === '' && prefillFile === '' && channelPrompts === undefined) {
+    const { channelPrompts, models } = policyOf?.(source) ?? {}
+    const channels = models?.channels
+    if (agent.system_prompt === '' && prefillFile === '' && channelPrompts === undefined && channels === undefined) {
       problem = ''
       return undefined
     }
     const { readEphemeralPrompt } = await import('./ephemeral-prompt.ts')
-    const configured = { systemPrompt: agent.system_prompt, prefillFile, channelPrompts: channelPrompts ?? {} }
+    const texts = { channelPrompts: channelPrompts ?? {}, channelOverrides: channels ?? {} }
+    const configured = { systemPrompt: agent.system_prompt, prefillFile, ...texts }
     const userHome = environment().values['HOME'] ?? home.root
     const found = readEphemeralPrompt(configured, source, { home: home.root, userHome })
     if (found.problem !== '' && found.problem !== problem)

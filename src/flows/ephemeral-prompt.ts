@@ -1,5 +1,5 @@
 /**
- * Reads what `agent.system_prompt`, `prefill_messages_file` and `channel_prompts` add to each request of a turn. Loaded only
+ * Reads what `agent.system_prompt`, `prefill_messages_file`, `channel_prompts` and `channel_overrides` add to each request of a turn. Loaded only
  * where one of them is configured.
  */
 import { isAbsolute, join } from 'node:path'
@@ -16,6 +16,7 @@ export interface EphemeralSettings {
   readonly prefillFile: string
   /** Of the platform, by the id of a chat or of a thread. */
   readonly channelPrompts: Readonly<Record<string, string>>
+  readonly channelOverrides: Readonly<Record<string, { readonly system_prompt?: string | undefined }>>
 }
 
 export interface EphemeralResult {
@@ -29,12 +30,13 @@ const maxPrefillBytes = 65_536
 
 /** Reads the file again with each call, so that an edit counts for the next turn. Never throws. */
 export function readEphemeralPrompt(
-  { systemPrompt, prefillFile, channelPrompts }: EphemeralSettings,
+  { systemPrompt, prefillFile, channelPrompts, channelOverrides }: EphemeralSettings,
   source: Pick<SessionSource, 'chatId' | 'threadId' | 'parentChatId'> | undefined,
   directories: { readonly home: string; readonly userHome: string },
 ): EphemeralResult {
   const prefill = prefillFile === '' ? emptyPrefill : readPrefill(prefillFile, directories)
-  const texts = [systemPrompt, channelPromptOf(channelPrompts, source), prefill.system]
+  const override = entryOf(channelOverrides, source)?.system_prompt ?? ''
+  const texts = [systemPrompt, entryOf(channelPrompts, source) ?? '', override, prefill.system]
   const system = texts
     .map((text) => text.trim())
     .filter((text) => text !== '')
@@ -44,13 +46,13 @@ export function readEphemeralPrompt(
 }
 
 /** The most specific id counts. */
-function channelPromptOf(
-  prompts: EphemeralSettings['channelPrompts'],
+function entryOf<T>(
+  entries: Readonly<Record<string, T>>,
   source: Pick<SessionSource, 'chatId' | 'threadId' | 'parentChatId'> | undefined,
-): string {
+): T | undefined {
   const ids = [source?.threadId, source?.chatId, source?.parentChatId]
-  const id = ids.find((one) => one !== undefined && Object.hasOwn(prompts, one))
-  return id === undefined ? '' : (prompts[id] ?? '')
+  const id = ids.find((one) => one !== undefined && Object.hasOwn(entries, one))
+  return id === undefined ? undefined : entries[id]
 }
 
 interface Prefill {

@@ -45,7 +45,7 @@ export async function flushTurnMemory(
   const tools = await deps.tools(turn)
   if (tools.schemas().every(({ name }) => name !== 'memory')) return noUsage
   let usage = noUsage
-  const chosen = await deps.model()
+  const chosen = await deps.model(turn)
   await flushMemory({
     messages,
     blocks: await ownMemory.prompt({

@@ -52,6 +52,8 @@ export type SessionSetting =
   | 'reasoning_effort'
   | 'show_reasoning'
   | 'personality'
+  /** JSON: `{provider, model, context_length}` (flows/conversation-model.ts). */
+  | 'model'
   /** Not a choice: the tip about `/busy` was given. */
   | 'busy_tip'
 

@@ -72,7 +72,7 @@ for (const [what, content, expected] of brokenFiles)
   test(`a file of messages ${what} is left out, and the problem says why`, (t) => {
     const home = tempHome(t)
     if (content !== undefined) writeFileSync(join(home, 'prefill.json'), content)
-    const settings = { systemPrompt: 'Be kind.', prefillFile: 'prefill.json', channelPrompts: {} }
+    const settings = { systemPrompt: 'Be kind.', prefillFile: 'prefill.json', channelPrompts: {}, channelOverrides: {} }
     const directories = { home, userHome: home }
     const { prompt, problem } = readEphemeralPrompt(settings, undefined, directories)
     assert.match(problem, expected)
@@ -84,7 +84,7 @@ test('a thread has its own text, or else that of its chat, or else that of the c
   const directories = { home, userHome: home }
   const textFor = (channelPrompts: Readonly<Record<string, string>>) =>
     readEphemeralPrompt(
-      { systemPrompt: '', prefillFile: '', channelPrompts },
+      { systemPrompt: '', prefillFile: '', channelPrompts, channelOverrides: {} },
       { chatId: 'chat', threadId: 'thread', parentChatId: 'channel' },
       directories,
     ).prompt?.system

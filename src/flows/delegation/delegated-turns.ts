@@ -7,10 +7,14 @@ import type { SubagentWork } from '../../agent/loop/agent-turn.ts'
 import { onlyTools } from '../../agent/loop/subagent-tools.ts'
 import { subagentSystemPrompt } from '../../agent/loop/subagents.ts'
 import { messageOf } from '../../lib/errors.ts'
+import { brand } from '../../lib/ids.ts'
 import type { BackgroundDelegation } from '../../message/event.ts'
+import type { SessionId } from '../../message/ids.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
+import { readSessionSettings } from '../../sessions/session-state.ts'
 import { freezePrompt, readFrozenPrompt } from '../../sessions/transcript.ts'
 import type { Store } from '../../store/store.ts'
+import type { ModelTurn } from '../agent-models.ts'
 import type { AgentServices } from '../agent-services.ts'
 import type { ChosenModel, Turn } from '../turn/claim.ts'
 import type { TurnRunResult } from '../turn/output.ts'
@@ -36,6 +40,14 @@ export interface DelegatedTurns {
 
 export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
   const { store, agentServices, log } = deps
+
+  /** The conversation that waits for the result decides about the model. */
+  async function parentTurn(turn: Turn): Promise<ModelTurn> {
+    const { sessionKey, sessionId, source } = delegationIn(turn)
+    const settings = await store.run(() => readSessionSettings(sessionKey))
+    return { settings, sessionId: brand<SessionId>(sessionId), event: { ...turn.event, source } }
+  }
+
   return {
     work(turn, info) {
       const delegation = delegationIn(turn)
@@ -44,7 +56,7 @@ export function createDelegatedTurns(deps: DelegatedTurnsDeps): DelegatedTurns {
       return { id, parent: parentOf(info, delegation), ...(outputSchema === undefined ? {} : { outputSchema }) }
     },
     async model(turn) {
-      const chosen = (await agentServices.subagentModel()) ?? (await agentServices.model())
+      const chosen = (await agentServices.subagentModel()) ?? (await agentServices.model(await parentTurn(turn)))
       return { ...chosen, model: delegationIn(turn).model ?? chosen.model }
     },
     tools: async (turn) => onlyTools(new Set(delegationIn(turn).tools), await agentServices.tools(turn)),

@@ -28,6 +28,8 @@ export interface TurnNotices {
   waitingForModel(event: MessageEvent, turnId: string, reason: string): Promise<void>
   /** Another model finishes the turn. Rejects `store/…`. */
   fellBack(event: MessageEvent, turnId: string, change: ModelChange): Promise<void>
+  /** The model that people chose for the conversation cannot be used. All three are for people. Rejects `store/…`. */
+  modelUnusable(event: MessageEvent, key: string, chosen: string, why: string, instead: string): Promise<void>
   /** The message waits until the agent goes on. `key` names the pause and the conversation. Rejects `store/…`. */
   paused(event: MessageEvent, key: string, reason: string): Promise<void>
   /** The owner learns once that the agent works without a sandbox. `owner` names the owner. Rejects `store/…`. */
@@ -84,6 +86,12 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
       const rest = formatDuration(inWholeMinutes(restsUntil - clock()))
       return notify(event, key, `⚠️ ${failed} accepts no key for ${rest}. ${next} answers meanwhile.`)
     },
+    modelUnusable: (event, key, chosen, why, instead) =>
+      notify(
+        event,
+        `model:${key}`,
+        `⚠️ ${chosen}, the model of this conversation, cannot be used: ${why} ${instead} answers instead. \`/model\` chooses another one.`,
+      ),
     paused: (event, key, reason) =>
       notify(
         event,

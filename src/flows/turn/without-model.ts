@@ -12,8 +12,8 @@ import { interruptedResult, stoppedResult } from './without-answer.ts'
 export interface WithoutModelDeps {
   /** Resolves with the text for the user. */
   compressOnRequest(turn: Turn, focus: string, choose: () => Promise<ChosenModel>, signal: AbortSignal): Promise<string>
-  /** The configured model. Rejects `config/…` when it cannot be used. */
-  model(): Promise<ChosenModel>
+  /** The model of the conversation. Rejects `config/…` when it cannot be used. */
+  model(turn: Turn): Promise<ChosenModel>
 }
 
 export type CompleteWithoutModel = (claim: TurnWithoutModel, signal: AbortSignal) => Promise<TurnRunResult>
@@ -53,7 +53,7 @@ async function compressSession(
   signal: AbortSignal,
 ): Promise<TurnRunResult> {
   try {
-    const text = await compressOnRequest(turn, focus, model, signal)
+    const text = await compressOnRequest(turn, focus, () => model(turn), signal)
     return { ...emptyResult, state: 'done', text, announced: false }
   } catch (error) {
     if (signal.reason instanceof StopRequested) return { ...emptyResult, ...stoppedResult(turn, ''), announced: false }
