@@ -86,6 +86,49 @@ export function parseRetryAfterMs(headers: ResponseHeaders, nowMs: number): numb
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs)
 }
 
+/** The limits of OpenAI, Anthropic, OpenRouter and of the draft of the IETF. Each has a header for the rest and one for the reset. */
+const limitHeaders = [
+  ...['requests', 'tokens', 'input-tokens', 'output-tokens', 'unified'].map((limit) => [
+    `anthropic-ratelimit-${limit}-remaining`,
+    `anthropic-ratelimit-${limit}-reset`,
+  ]),
+  ...['-requests', '-tokens', ''].map((limit) => [`x-ratelimit-remaining${limit}`, `x-ratelimit-reset${limit}`]),
+  ['ratelimit-remaining', 'ratelimit-reset'],
+] as const
+
+/**
+ * When a used-up limit is reset, ms from now: from the headers, or from the body as Codex (`resets_at`, `resets_in_seconds`),
+ * Gemini (`details[].retryDelay`) and OpenRouter (`metadata.headers`) send it. Undefined when nothing future is named.
+ */
+export function parseResetMs(headers: ResponseHeaders | undefined, body: unknown, nowMs: number): number | undefined {
+  const outer = asRecord(Array.isArray(body) ? body[0] : body)
+  const error = isRecord(outer['error']) ? outer['error'] : outer
+  const upstream = Object.entries(asRecord(asRecord(error['metadata'])['headers']))
+  const named = new Map(upstream.map(([name, value]) => [name.toLowerCase(), String(value)]))
+  const read = (name: string) => headers?.get(name) ?? named.get(name) ?? ''
+  const details = Array.isArray(error['details']) ? error['details'] : []
+  const texts = [
+    // A limit that is not used up is not the cause.
+    ...limitHeaders.flatMap(([rest = '', reset = '']) => (/^0*$/.test(read(rest)) ? [read(reset)] : [])),
+    ...[error['resets_at'], error['resets_in_seconds'], ...details.map((one) => asRecord(one)['retryDelay'])],
+  ]
+  const known = texts.map((text) => parseMomentMs(String(text ?? ''), nowMs)).filter((ms) => ms > 0)
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
+/** `6m0s`, `20ms`, `34.5s`, seconds, a time since 1970 in seconds or milliseconds, or a date. NaN for anything else. */
+function parseMomentMs(text: string, nowMs: number): number {
+  if (/^\d+(?:\.\d+)?$/.test(text)) {
+    const value = Number(text)
+    if (value > 1e11) return value - nowMs
+    return value > 1e9 ? value * 1_000 - nowMs : Math.ceil(value * 1_000)
+  }
+  const parts = /^(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?$/.exec(text)
+  if (text === '' || parts === null) return Date.parse(text) - nowMs
+  const [hours = 0, minutes = 0, seconds = 0, ms = 0] = parts.slice(1).map((part) => Number(part ?? 0))
+  return Math.ceil(((hours * 60 + minutes) * 60 + seconds) * 1_000 + ms)
+}
+
 export interface ProviderErrorContext {
   /** The server, for the message: `api.openai.com`. */
   readonly host: string
@@ -112,7 +155,8 @@ export function mapProviderError(thrown: unknown, context: ProviderErrorContext)
   const { status, headers, error } = readSdkError(thrown)
   if (status !== undefined) {
     if (status < 400) return failureToModelError(redirectFailure(status, headers), context)
-    const retryAfter = headers === undefined ? undefined : parseRetryAfterMs(headers, context.now())
+    const requested = headers === undefined ? undefined : parseRetryAfterMs(headers, context.now())
+    const retryAfter = requested ?? (status === 429 ? parseResetMs(headers, error, context.now()) : undefined)
     return failureToModelError(parseProviderFailure(error, status), context, retryAfter)
   }
   const root = findRootCause(thrown)

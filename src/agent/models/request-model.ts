@@ -136,7 +136,7 @@ async function runWithRetries(
 ): Promise<RetriedCallResult> {
   const { provider, turn, iteration, signal } = options
   let built = reissue ?? provider.buildRequest(options.input)
-  let sendsItems = reissue === undefined && options.input.messages.some(hasItems)
+  let { input } = options
   const failures = createFailures(deps, options)
   let usage = noUsage
   let showsText = false
@@ -165,10 +165,10 @@ async function runWithRetries(
         signal.throwIfAborted()
         if (!(error instanceof ModelError)) throw error
         if (error instanceof EmptyResponseError) usage = addUsage(usage, error.usage)
-        if (sendsItems && rejectsItems(error)) {
-          sendsItems = false
-          options.onItemsRejected?.()
-          built = provider.buildRequest({ ...options.input, messages: withoutItems(options.input.messages) })
+        const reduced = withoutRefused(deps, options, { input, reissue }, error)
+        if (reduced !== undefined) {
+          input = reduced
+          built = provider.buildRequest(input)
           continue
         }
         // Another key is not the one that failed, so it is tried at once and its failures are its own.
@@ -182,6 +182,26 @@ async function runWithRetries(
   }
 }
 
+/** The input without the part that the model does not accept; undefined for any other failure. */
+function withoutRefused(
+  { log }: RequestModelDeps,
+  { provider, turn, onItemsRejected }: RequestModelOptions,
+  { input, reissue }: { readonly input: RequestInput; readonly reissue: ModelRequest | undefined },
+  failure: ModelError,
+): RequestInput | undefined {
+  if (reissue !== undefined) return undefined
+  if (rejectsItems(failure) && input.messages.some(hasItems)) {
+    onItemsRejected?.()
+    return { ...input, messages: withoutItems(input.messages) }
+  }
+  if (input.tools.length === 0 || !refusedTools.test(failure.message)) return undefined
+  log.warn(
+    { event: 'model.tools_refused', turn: turn.turnId, provider: provider.name, model: input.model, err: failure },
+    'the model cannot use tools; it answers without them',
+  )
+  return { ...input, tools: [] }
+}
+
 function hasItems(message: ChatMessage): boolean {
   return message.role === 'assistant' && message.providerData !== undefined
 }
@@ -193,6 +213,10 @@ function hasItems(message: ChatMessage): boolean {
 function rejectsItems({ kind, message }: ModelError): boolean {
   return kind === 'invalid-request' && /thinking|signature|encrypted|reasoning/i.test(message)
 }
+
+/** Of Ollama, vLLM, llama.cpp, OpenRouter and Gemini. */
+const refusedTools =
+  /does not support (?:tools|functions?)|tools?(?: use| calling)? (?:is|are) not supported|endpoints found that support tool use|tool choice requires|tools param requires|function calling is not (?:enabled|supported)/i
 
 /** Counts the failures of one request and decides what follows each of them. */
 function createFailures(deps: RequestModelDeps, options: RequestModelOptions) {

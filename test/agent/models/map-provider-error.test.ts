@@ -6,6 +6,7 @@ import {
   mapProviderError,
   parseChunkFailure,
   parseProviderFailure,
+  parseResetMs,
   parseRetryAfterMs,
   redactKeys,
 } from '../../../src/agent/models/map-provider-error.ts'
@@ -83,6 +84,38 @@ test('neither known keys nor text that looks like a key appear in a message', ()
   assert.equal(redactKeys('a top-secret-value b', ['top-secret-value']), 'a [key] b')
   assert.equal(redactKeys('key sk-proj-abcdef123456 and Bearer abc.def', []), 'key [key] and [key]')
   assert.equal(redactKeys('nothing to hide', ['', 'hi']), 'nothing to hide')
+})
+
+test('the reset of the limit that is used up is read from the headers of each vendor', () => {
+  const now = 1_700_000_000_000
+  const after = (headers: Record<string, string>, body: unknown = {}) => parseResetMs(new Headers(headers), body, now)
+  const openai = { 'x-ratelimit-remaining-requests': '59', 'x-ratelimit-reset-requests': '6m0s' }
+  assert.equal(after({ ...openai, 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1.5s' }), 1_500)
+  assert.equal(after({ 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '1h2m3s' }), 3_723_000)
+  assert.equal(after({ 'x-ratelimit-reset-requests': '20ms' }), 20)
+  assert.equal(after({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(now + 90_000) }), 90_000)
+  assert.equal(after({ 'x-ratelimit-reset': String(now / 1_000 + 60) }), 60_000)
+  assert.equal(after({ 'ratelimit-remaining': '0', 'ratelimit-reset': '30' }), 30_000)
+  const anthropic = { 'anthropic-ratelimit-requests-remaining': '10', 'anthropic-ratelimit-requests-reset': 'never' }
+  const at = new Date(now + 7_000).toISOString()
+  const tokens = { 'anthropic-ratelimit-input-tokens-remaining': '0', 'anthropic-ratelimit-input-tokens-reset': at }
+  assert.equal(after({ ...anthropic, ...tokens }), 7_000)
+  assert.equal(after({ 'anthropic-ratelimit-unified-reset': String(now / 1_000 + 18_000) }), 18_000_000)
+  assert.equal(after({ 'x-ratelimit-reset': String(now - 5_000) }), undefined)
+  assert.equal(after({ 'x-ratelimit-reset': 'soon' }), undefined)
+  assert.equal(after(openai), undefined)
+})
+
+test('the reset of a limit is read from the body where a vendor sends it there', () => {
+  const now = 1_700_000_000_000
+  const after = (body: unknown) => parseResetMs(undefined, body, now)
+  assert.equal(after({ error: { type: 'usage_limit_reached', resets_at: now / 1_000 + 600 } }), 600_000)
+  assert.equal(after({ error: { resets_in_seconds: 45 } }), 45_000)
+  assert.equal(after([{ error: { code: 429, details: [{ '@type': 'RetryInfo', retryDelay: '34.5s' }] } }]), 34_500)
+  const openrouter = { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': String(now + 2_000) }
+  assert.equal(after({ error: { code: 429, metadata: { headers: openrouter } } }), 2_000)
+  for (const body of ['text', null, {}, [], { error: { details: 7, metadata: 'x', resets_at: {} } }])
+    assert.equal(after(body), undefined)
 })
 
 test('a network error names the host and the code, has no cause and is retryable', () => {
