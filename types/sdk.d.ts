@@ -986,6 +986,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'The configuration file cannot be read or is not valid YAML.';
             readonly hint: 'Open the file at the line named, correct it and run `hermes config check`.';
         };
+        readonly 'config/unwritable': {
+            readonly meaning: 'The configuration file cannot be changed.';
+            readonly hint: 'Make config.yaml writable for your user, or change the value there by hand.';
+        };
         readonly 'config/invalid': {
             readonly meaning: 'The configuration contains invalid values.';
             readonly hint: 'Each line names the file, line and column. Correct the values and run `hermes config check`.';

@@ -136,6 +136,13 @@ function composeCommandServices(
   const { stopTurn, resetSession, sessionStatus } = sessionServices
   let requestedTasks: ReturnType<CommandServices['tasks']> | undefined
   let gatewayAdmin: GatewayAdmin | undefined
+  let modelServices: ReturnType<CommandServices['models']> | undefined
+  const models: CommandServices['models'] = () => {
+    modelServices ??= import('../flows/model-commands.ts').then(({ createModelServices }) =>
+      createModelServices({ store, models: agentServices, home: options.home, settings }),
+    )
+    return modelServices
+  }
   return {
     stopTurn(key, { source, authority }) {
       const ownOnly = authority.role === 'guest' && accountDirectory.isShared(source)
@@ -222,6 +229,13 @@ function composeCommandServices(
     version: options.version,
     commands: commands.list,
     skillCommands: skills.readMenu,
+    models,
+    async modelOf({ sessionKey, source }) {
+      const chosen = await store.run(() => readSessionSettings(sessionKey))
+      if (chosen.model === undefined && accountDirectory.policyOf(source).models === undefined)
+        return agentServices.describe()
+      return await (await models()).current({ sessionKey, source })
+    },
     gatewayStatus() {
       const { model, provider } = agentServices.describe()
       return {

@@ -5,6 +5,7 @@ import { type MessageEvent, parseCommand } from '../message/event.ts'
 import {
   branchCommand,
   insightsCommand,
+  modelCommand,
   personalityCommand,
   reasoningCommand,
   resumeCommand,
@@ -75,6 +76,7 @@ const builtInCommands: readonly CommandDefinition[] = [
   backgroundCommand,
   agentsCommand,
   compressCommand,
+  modelCommand,
   reasoningCommand,
   personalityCommand,
   usageCommand,

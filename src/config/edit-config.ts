@@ -1,7 +1,7 @@
 /**
  * Edits lists and single values of config.yaml and keeps the rest, including comments.
  */
-import { realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, lstatSync, realpathSync, statSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
@@ -29,6 +29,26 @@ export function setConfigValue(home: ConfigFile, path: YamlPath, value: string |
   editConfig(home, [path], (text) => editYamlValues(text, edits).text)
 }
 
+export interface ConfigEdits {
+  readonly set: readonly { readonly path: YamlPath; readonly value: string | number }[]
+  readonly remove: readonly YamlPath[]
+}
+
+/** Throws `config/unreadable` as `editConfigLists`, and `config/unwritable`. */
+export function editConfigValues(home: ConfigFile, { set, remove }: ConfigEdits): void {
+  const isRemoved = (found: readonly string[]) => remove.some((path) => isDeepStrictEqual(found, path))
+  editConfig(
+    home,
+    [...set.map(({ path }) => path), ...remove],
+    (text) => editYamlValues(text, { set, remove: isRemoved }).text,
+  )
+}
+
+/** The values of config.yaml as they are written there. Throws `config/unreadable`. */
+export function readConfigTree({ configFile }: Pick<HomeLayout, 'configFile'>): unknown {
+  return parseYaml(readConfigText(configFile), 'config.yaml').value
+}
+
 function editConfig(
   { root, configFile }: ConfigFile,
   paths: readonly YamlPath[],
@@ -48,10 +68,27 @@ function editConfig(
       hint: `Edit ${names} by hand.`,
     })
   }
-  ensureDirectory(root)
+  try {
+    ensureDirectory(root)
+    writeConfigText(configFile, after)
+  } catch (error) {
+    throw new HermesError('config/unwritable', `${configFile}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** Writes the target of a symbolic link and keeps the link. Throws for a file that its owner has made read-only. */
+function writeConfigText(configFile: string, text: string): void {
   const stats = statSync(configFile, { throwIfNoEntry: false })
-  // Writes the target of a symbolic link and keeps the link.
-  writeFileAtomic(stats === undefined ? configFile : realpathSync(configFile), after, (stats?.mode ?? 0o600) & 0o777)
+  if (stats === undefined) {
+    if (lstatSync(configFile, { throwIfNoEntry: false }) !== undefined)
+      throw new Error('it is a link to a file that does not exist')
+    writeFileAtomic(configFile, text, 0o600)
+    return
+  }
+  accessSync(configFile, constants.W_OK)
+  // The superuser may write it nevertheless.
+  if ((stats.mode & 0o222) === 0) throw new Error('it is read-only')
+  writeFileAtomic(realpathSync(configFile), text, stats.mode & 0o777)
 }
 
 function readConfigText(configFile: string): string {

@@ -44,6 +44,8 @@ export interface AgentModels {
   conversationModel(facts: ConversationFacts): Promise<ConversationModel>
   /** The settings of the configured model. */
   selection(): ProviderSettings
+  /** The settings with a stored key where the configuration and the environment have none. */
+  withKey(settings: ProviderSettings): Promise<ProviderSettings>
   /**
    * The model of `fallback_providers` for the rest of a turn, after a failure or because all keys rest; null when none can help.
    * Never rejects.
@@ -127,6 +129,7 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
     model,
     conversationModel,
     selection,
+    withKey: async (settings) => (await openKeys(settings))?.withKey(settings) ?? settings,
     fallback,
     auxiliary: (task) => ({
       async isConfigured() {

@@ -18,6 +18,10 @@ export const errorCatalogue = {
     meaning: 'The configuration file cannot be read or is not valid YAML.',
     hint: 'Open the file at the line named, correct it and run `hermes config check`.',
   },
+  'config/unwritable': {
+    meaning: 'The configuration file cannot be changed.',
+    hint: 'Make config.yaml writable for your user, or change the value there by hand.',
+  },
   'config/invalid': {
     meaning: 'The configuration contains invalid values.',
     hint: 'Each line names the file, line and column. Correct the values and run `hermes config check`.',

@@ -73,6 +73,8 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     runQuickCommand: () => assert.fail('unexpected use'),
     compressSession: () => assert.fail('unexpected compression'),
     gatewayStatus: () => gateway,
+    models: () => assert.fail('unexpected use of models'),
+    modelOf: async () => gateway,
     answerQuestion: () => assert.fail('unexpected answer'),
     pendingQuestion: async () => undefined,
     toggleYolo: async () => true,
@@ -301,7 +303,8 @@ test('/status lists background tasks', async () => {
 })
 
 test('/status works before the first message and without a model', async () => {
-  const given = services({ gatewayStatus: () => ({ ...gateway, model: '', provider: 'demo', platforms: {} }) })
+  const none = { ...gateway, model: '', provider: 'demo', platforms: {} }
+  const given = services({ gatewayStatus: () => none, modelOf: async () => none })
   const text = await say('/status', given)
   assert.match(text, /\*\* demo\b/)
   assert.doesNotMatch(text, /undefined|null|``/)

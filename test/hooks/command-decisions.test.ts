@@ -60,6 +60,8 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       commands: failIfCalled,
       skillCommands: failIfCalled,
       gatewayStatus: failIfCalled,
+      models: failIfCalled,
+      modelOf: failIfCalled,
       accessReason: failIfCalled,
       permissionsOf: failIfCalled,
       gatewayAdmin: failIfCalled,

@@ -2,9 +2,11 @@
  * Conversations, chats and platforms have models of their own.
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { startAnthropicServer } from '../kit/servers/anthropic-server.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
-import { at } from './support.ts'
+import { at, rowsIn, runCommand } from './support.ts'
 
 async function modelFor(gateway: TestGateway, text: string, options = {}): Promise<unknown> {
   await gateway.say(text, options)
@@ -40,4 +42,97 @@ test('a provider that was removed leaves the conversation to the next level, and
   const notices = gateway.replies('news').filter((text) => text.includes('custom:gone'))
   assert.equal(notices.length, 1)
   await gateway.waitForLog({ event: 'model.choice_unusable', provider: 'custom:gone' })
+})
+
+const labServer = (base_url: string) => ({ base_url, api_mode: 'anthropic_messages', api_key: 'lab-secret-key' })
+
+async function startWithTwoProviders(t: TestContext) {
+  const other = await startAnthropicServer({
+    defaultReply: ({ lastUserText }) => ({ text: `You said: ${lastUserText}` }),
+    models: () => [{ id: 'claude-large', max_input_tokens: 300_000 }, { id: 'claude-small' }],
+  })
+  t.after(other.stop)
+  const gateway = await startTestGateway(t, { config: { providers: { lab: labServer(other.baseUrl) } } })
+  return { gateway, other }
+}
+
+test('/model changes the model of one conversation from the next turn on, also after a restart', async (t) => {
+  const { gateway, other } = await startWithTwoProviders(t)
+  const ask = async (text: string, options = {}) => {
+    await gateway.say(text, options)
+    await gateway.waitForReply(`You said: ${text}`)
+  }
+  await ask('one')
+  assert.match(await runCommand(gateway, '/model lab:claude-large'), /claude-large \(lab\).*300,000/)
+  await ask('two')
+  const [first] = other.requests
+  assert.equal(first?.body['model'], 'claude-large')
+  assert.equal(first.headers['x-api-key'], 'lab-secret-key')
+  assert.match(JSON.stringify(first.body['messages']), /one/, 'the model sees the conversation')
+  await ask('elsewhere', { chat: 'other', user: 'bob' })
+  assert.equal(gateway.model.requests.at(-1)?.body['model'], 'test-model')
+  // The system prompt stays byte for byte what it was.
+  const system = at(gateway.model.requests[0]?.body, 'messages', 0, 'content')
+  assert.equal(at(first.body, 'system', 0, 'text'), system)
+  const [stored] = rowsIn(gateway.home, 'select settings from session_settings')
+  assert.doesNotMatch(String(stored?.['settings']), /lab-secret-key|http/)
+
+  await gateway.stop()
+  await gateway.start()
+  await ask('three')
+  assert.equal(other.requests.at(-1)?.body['model'], 'claude-large')
+  assert.match(await runCommand(gateway, '/status'), /claude-large \(lab\)/)
+  assert.match(await runCommand(gateway, '/model reset'), /test-model \(openai\)/)
+  await ask('four')
+  assert.equal(gateway.model.requests.at(-1)?.body['model'], 'test-model')
+})
+
+test('/model names what is wrong with a request, and changes nothing then', async (t) => {
+  const { gateway } = await startWithTwoProviders(t)
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ['/model lab:claude-lrge', /claude-large/],
+    ['/model lab:claude', /lab:claude-large.*lab:claude-small/],
+    ['/model lab:gpt', /does not have this model/],
+    ['/model --provider nobody x', /no provider `nobody`/],
+    ['/model deepseek:chat', /DEEPSEEK|key of deepseek/],
+    ['/model lab:claude-large --fast', /--provider/],
+    ['/model a b', /no spaces/],
+    ['/model lab:claude-large --global', /owners/],
+    ['/model list', /claude-large/],
+    ['/model list nobody', /no such provider/],
+  ]
+  for (const [command, expected] of cases) assert.match(await runCommand(gateway, command), expected, command)
+  assert.deepEqual(rowsIn(gateway.home, 'select settings from session_settings'), [])
+  assert.match(await runCommand(gateway, '/model CLAUDE-SMALL'), /claude-small \(lab\)/)
+})
+
+test('a provider that leaves the configuration leaves its conversations to the configured model', async (t) => {
+  const { gateway } = await startWithTwoProviders(t)
+  await runCommand(gateway, '/model lab:claude-large')
+  gateway.configure({ providers: {} })
+  await gateway.waitForLog({ event: 'config.reloaded' })
+  assert.equal(await modelFor(gateway, 'one'), 'test-model')
+  assert.ok(gateway.replies().some((text) => text.includes('claude-large (lab)')))
+  assert.match(await runCommand(gateway, '/model'), /test-model.*configured[\s\S]*claude-large/)
+})
+
+test('a guest may not change the model of a conversation that several people share', async (t) => {
+  const { gateway } = await startWithTwoProviders(t)
+  gateway.configure({ group_sessions_per_user: false })
+  await gateway.waitForLog({ event: 'config.reloaded' })
+  const shared = { chat: 'room', chatType: 'group', user: 'eve' } as const
+  await gateway.say('/model lab:claude-large', shared)
+  await gateway.waitForReply('for members', 'room')
+})
+
+test('an owner changes the model of all conversations with --global', async (t) => {
+  const { gateway, other } = await startWithTwoProviders(t)
+  gateway.configure({ roles: { owners: ['fake:user'] }, providers: { lab: labServer(other.baseUrl) } })
+  await gateway.waitForLog({ event: 'config.reloaded' })
+  assert.match(await runCommand(gateway, '/model lab:claude-small --global'), /all conversations/)
+  await gateway.waitForLogLine(2, { event: 'config.reloaded' })
+  assert.equal(await modelFor(gateway, 'one', { chat: 'other', user: 'bob' }), undefined)
+  assert.equal(other.requests.at(-1)?.body['model'], 'claude-small')
+  // The key of the former provider stays, with its address.
+  assert.match(readFileSync(gateway.home.configFile, 'utf8'), /"?custom"?: ?\{[^}]*test-key/)
 })

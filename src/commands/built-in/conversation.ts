@@ -1,6 +1,6 @@
 /**
  * The built-in commands for conversations: `/title`, `/sessions`, `/resume`, `/retry`, `/undo`, `/branch`, `/usage`,
- * `/insights`, `/reasoning` and `/personality`. Their code is loaded with the first of them.
+ * `/insights`, `/model`, `/reasoning` and `/personality`. Their code is loaded with the first of them.
  */
 import { reasoningEfforts } from '../../message/conversation-choices.ts'
 import type { CommandContext, CommandDefinition, CommandReply, CommandServices } from '../command.ts'
@@ -90,6 +90,16 @@ export const insightsCommand: CommandDefinition = {
   argsHint: '[days]',
   queue: 'control',
   run: lazily('insights'),
+}
+
+export const modelCommand: CommandDefinition = {
+  name: 'model',
+  aliases: ['provider'],
+  description: 'Show or change the model of this conversation',
+  argsHint: '[model|provider:model|list|reset]',
+  queue: 'control',
+  changesForAll: true,
+  run: async (context, services) => (await import('./model-actions.ts')).model(context, services),
 }
 
 const reasoningChoices = [...reasoningEfforts, 'reset', 'show', 'hide']

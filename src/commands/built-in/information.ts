@@ -15,8 +15,8 @@ export const startCommand: CommandDefinition = {
   description: 'Show what I am',
   argsHint: '',
   queue: 'control',
-  async run({ source }, services) {
-    const { model } = services.gatewayStatus()
+  async run({ source, sessionKey }, services) {
+    const { model } = await services.modelOf({ source, sessionKey })
     const name = source.userName === undefined ? '' : `, ${toMarkdownLabel(source.userName)}`
     const agent = model === '' ? 'an AI agent' : `an AI agent that uses the model ${model}`
     return `👋 Hello${name}! I am Hermes, ${agent}. Ask me a question or give me a task in plain words.\n\n\`/help\` lists my commands, \`/stop\` stops what I am doing, and \`/new\` starts a fresh conversation.`
@@ -68,6 +68,7 @@ export const statusCommand: CommandDefinition = {
     const waiting = await services.pendingQuestion(sessionKey)
     const yolo = session.sessionId !== null && (await services.isYolo(session.sessionId))
     const gateway = services.gatewayStatus()
+    const { model, provider } = await services.modelOf({ sessionKey, source })
     const platforms = Object.entries(gateway.platforms).map(
       ([name, health]) => `${name} (${formatPlatformState(health)})`,
     )
@@ -80,7 +81,7 @@ export const statusCommand: CommandDefinition = {
       ...(waiting === undefined ? [] : [`**Waits for your answer** ${firstLine(services.withhold(waiting.text))}`]),
       ...(yolo ? ['⚠️ **Runs commands of owners without asking** (`/yolo` ends it)'] : []),
       `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out`,
-      `**Model** ${gateway.model === '' ? gateway.provider : `${gateway.model} (${gateway.provider})`}`,
+      `**Model** ${model === '' ? provider : `${model} (${provider})`}`,
       `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${formatDuration(gateway.uptimeMs)}`,
       ...(homes.length === 0 ? [] : [`**Home channels** ${homes.map(formatHome).join(', ')}`]),
       ...(gateway.background.length === 0

@@ -35,6 +35,8 @@ export interface ModelServer {
 export interface ModelServerOptions {
   readonly replies?: readonly ModelReply[]
   readonly defaultReply?: (request: RecordedRequest) => ModelReply
+  /** The list of models, read for each request. Absent: the server has no list. Not recorded. */
+  readonly models?: () => readonly JsonObject[]
   /** False keeps nothing, for long runs. */
   readonly record?: boolean
 }
@@ -51,6 +53,12 @@ export async function startModelServer(format: WireFormat, options: ModelServerO
     const url = new URL(incoming.url ?? '/', 'http://localhost')
     if (incoming.method === 'GET' && url.pathname === '/_requests') {
       response.end(JSON.stringify({ count, requests: requests.map(({ closed: _closed, ...plain }) => plain) }))
+      return
+    }
+    if (incoming.method === 'GET' && url.pathname.endsWith('/models')) {
+      const list = options.models?.()
+      response.writeHead(list === undefined ? 404 : 200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ object: 'list', data: list }))
       return
     }
     const { request, close } = toRecordedRequest(incoming, url, parseObject(await readBody(incoming)))
