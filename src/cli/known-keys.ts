@@ -6,7 +6,12 @@ import type { Credential } from '../agent/credentials/credential.ts'
 import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
 import { createCredentialState } from '../agent/credentials/state.ts'
 import { catalogue, findProvider } from '../agent/models/catalogue.ts'
-import { type ProviderSelection, resolveProvider, selectionOfName, serversOf } from '../agent/models/resolve-provider.ts'
+import {
+  type ProviderSelection,
+  resolveProvider,
+  selectionOfName,
+  serversOf,
+} from '../agent/models/resolve-provider.ts'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { HermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
@@ -17,6 +22,8 @@ export interface KnownKeys {
   /** The name of a provider, of whose names this is one. Throws `cli/not-found`. */
   nameOf(provider: string): string
   list(provider: string): readonly Credential[]
+  /** Whether the provider is a vendor, and not a server of one's own that may need no key. */
+  needsKey(provider: string): boolean
   /** Providers with a key, the configured one first. */
   names(): readonly string[]
   /** By id, label or number in the list. Throws `cli/not-found`. */
@@ -51,6 +58,7 @@ export function openKeys(settings: Settings, path: string): KnownKeys {
   return {
     nameOf,
     list: state.list,
+    needsKey: (provider) => resolveProvider(selectionOf(settings, provider))?.isOfficial ?? true,
     update: file.update,
     names(): readonly string[] {
       const current = resolveProvider(selectionOf(settings, undefined))?.name

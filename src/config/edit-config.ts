@@ -7,7 +7,7 @@ import { HermesError, messageOf } from '../lib/errors.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../lib/files.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import { parseYaml } from '../lib/yaml.ts'
-import { editLists, editYamlValues, type ListEdit, type YamlPath } from '../lib/yaml-edit.ts'
+import { editItems, editLists, editYamlValues, type ItemEdit, type ListEdit, type YamlPath } from '../lib/yaml-edit.ts'
 
 export type { ListEdit }
 
@@ -20,6 +20,11 @@ export function editConfigLists(home: ConfigFile, edits: readonly ListEdit[]): v
     edits.map(({ path }) => path),
     (text) => editLists(text, edits),
   )
+}
+
+/** Throws `config/unreadable` as `editConfigLists`, and `config/unwritable`. */
+export function editConfigItems(home: ConfigFile, path: YamlPath, edit: ItemEdit): void {
+  editConfig(home, [path], (text) => editItems(text, path, edit))
 }
 
 /** Undefined removes the key. Throws `config/unreadable` as `editConfigLists`. */

@@ -9,6 +9,8 @@ import { isTree, valueAt, withoutKey, withValue } from './tree.ts'
 export interface KeyAlias {
   readonly from: string
   readonly to: string
+  /** The value, one item or a list of them, is added to the list of the other key. */
+  readonly isItem?: true
 }
 
 interface ShadowedKey {
@@ -30,11 +32,14 @@ export interface AliasedTree {
 interface Move {
   readonly from: readonly string[]
   readonly to: readonly string[]
+  readonly isItem: boolean
 }
 
 /** The main spelling takes precedence, then the first alias. */
 export function applyKeyAliases(root: unknown, aliases: readonly KeyAlias[]): AliasedTree {
-  const moves = aliases.map(({ from, to }): Move => ({ from: from.split('.'), to: to.split('.') }))
+  const moves = aliases.map(
+    ({ from, to, isItem }): Move => ({ from: from.split('.'), to: to.split('.'), isItem: isItem ?? false }),
+  )
   const present = moves.filter(({ from }) => valueAt(root, from) !== undefined)
   const moved: { readonly from: readonly PathPart[]; readonly to: readonly PathPart[] }[] = []
   const shadowed: ShadowedKey[] = []
@@ -67,7 +72,18 @@ export function applyKeyAliases(root: unknown, aliases: readonly KeyAlias[]): Al
       moved.push({ from, to })
     } else shadowed.push({ path: from, by: to })
   }
-  for (const { from, to } of present) merge(valueAt(root, from), from, to)
+  const append = (value: unknown, from: readonly PathPart[], to: readonly PathPart[]): void => {
+    const list = valueAt(tree, to) ?? []
+    const isEmpty = value === null || (isTree(value) && Object.keys(value).length === 0)
+    if (isEmpty) return
+    // Neither a list nor empty: the file is wrong there, and validation says so.
+    if (!Array.isArray(list)) return void shadowed.push({ path: from, by: to })
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value]
+    tree = withValue(tree, to, [...list, ...items])
+    for (const index of items.keys())
+      moved.push({ from: Array.isArray(value) ? [...from, index] : from, to: [...to, list.length + index] })
+  }
+  for (const { from, to, isItem } of present) (isItem ? append : merge)(valueAt(root, from), from, to)
 
   const sourceOf = (path: readonly PropertyKey[]): readonly PropertyKey[] => {
     const fitting = moved.filter(({ to }) => startsWith(path, to))

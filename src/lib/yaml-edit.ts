@@ -105,6 +105,35 @@ function dropComments(document: Document): void {
   visit(document, { Node: (_key, node) => drop(node) })
 }
 
+export interface ItemEdit {
+  /** Appended to the list. */
+  readonly add?: Readonly<Record<string, string | number>>
+  /** The place of the item to remove. */
+  readonly removeAt?: number
+}
+
+/**
+ * Changes a list of mappings. The other items keep their comments. A single mapping counts as a list with one item. Throws as
+ * `editLists`.
+ */
+export function editItems(text: string, path: YamlPath, { add, removeAt }: ItemEdit): string {
+  const document = parse(text)
+  const found = document.getIn(path)
+  if (removeAt !== undefined) {
+    if (isSeq(found)) found.items.splice(removeAt, 1)
+    if (!isSeq(found) || found.items.length === 0) document.deleteIn(path)
+  }
+  if (add !== undefined) {
+    const item = document.createNode(add)
+    if (isSeq(found)) found.add(item)
+    else {
+      ensureParents(document, path)
+      document.setIn(path, document.createNode(isMap(found) ? [found, item] : [item]))
+    }
+  }
+  return print(document)
+}
+
 type Ancestors = Parameters<Extract<NonNullable<Parameters<typeof visit>[1]>, (...args: never[]) => unknown>>[2]
 
 /** The keys of the pairs on the way. */

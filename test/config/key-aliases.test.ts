@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { applyKeyAliases } from '../../src/config/key-aliases.ts'
 import { createTestHome } from './support.ts'
 
 const keyAliases = [
@@ -32,6 +33,19 @@ describe('another spelling', () => {
     assert.deepEqual(platforms.chat, { token: 'one', allow_from: ['7'] })
     const { problems, warnings, notes, degraded } = config.state()
     assert.deepEqual([problems, warnings, notes, degraded], [[], [], [], []])
+  })
+
+  it('of one item is added to the list, and is named where the file has it', () => {
+    const aliases = [...keyAliases, { from: 'legacy', to: 'hooks', isItem: true } as const]
+    assert.deepEqual(applyKeyAliases({ legacy: { on: 'b' }, hooks: [{ on: 'a' }] }, aliases).tree, {
+      hooks: [{ on: 'a' }, { on: 'b' }],
+    })
+    const aliased = applyKeyAliases({ legacy: { on: 'b' }, hooks: [{ on: 'a' }] }, aliases)
+    assert.deepEqual(aliased.sourceOf(['hooks', 1, 'on']), ['legacy', 'on'])
+    assert.deepEqual(aliased.sourceOf(['hooks', 0, 'on']), ['hooks', 0, 'on'])
+    for (const empty of [null, {}]) assert.deepEqual(applyKeyAliases({ legacy: empty }, aliases).tree, {})
+    assert.deepEqual(applyKeyAliases({ legacy: [1, 2] }, aliases).tree, { hooks: [1, 2] })
+    assert.equal(applyKeyAliases({ legacy: 1, hooks: 'text' }, aliases).shadowed.length, 1)
   })
 
   it('of a key is read inside another spelling of its mapping', (t) => {

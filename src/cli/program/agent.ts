@@ -3,6 +3,7 @@
  */
 import type { Command } from 'commander'
 import type { CliContext } from '../context.ts'
+import type { FallbackOptions } from '../fallback.ts'
 import { createGroup } from '../help.ts'
 import { type JsonOption, json } from './options.ts'
 
@@ -79,6 +80,36 @@ export function addAuthCommands(root: Command, context: CliContext): void {
     .command('reset <provider> [key]')
     .description('use keys again that rest after a failure')
     .action(async (provider: string, key: string | undefined) => (await load()).authReset(context, provider, key))
+}
+
+export function addFallbackCommands(root: Command, context: CliContext): void {
+  const fallback = createGroup(root, 'fallback', 'the models that finish a turn when the configured one fails')
+  const load = () => import('../fallback.ts')
+  fallback
+    .command('list')
+    .description('list the models in the order in which they are tried, and whether each has a key')
+    .option(...json)
+    .action(async (options: JsonOption) => (await load()).fallbackList(context, options))
+  fallback
+    .command('add <provider> <model>')
+    .summary('add a model at the end; edits config.yaml')
+    .description(
+      'Adds a model at the end of `fallback_providers` in config.yaml. It finishes a turn at once when the key or the configured model is refused, and after three tries when the provider is busy or does not answer.',
+    )
+    .option('--base-url <url>', 'the address of the API, if it is not that of the provider')
+    .option('--key-env <variable>', 'the environment variable that holds its key, if it is not that of the provider')
+    .option('--context-length <tokens>', 'the size of its window, if it is not `context_length`')
+    .action(async (provider: string, model: string, options: FallbackOptions) =>
+      (await load()).fallbackAdd(context, provider, model, options),
+    )
+  fallback
+    .command('remove <entry>')
+    .description('remove a model, by its number in the list or its name; edits config.yaml')
+    .action(async (entry: string) => (await load()).fallbackRemove(context, entry))
+  fallback
+    .command('clear')
+    .description('remove all models; edits config.yaml')
+    .action(async () => (await load()).fallbackClear(context))
 }
 
 export function addMemoryCommands(root: Command, context: CliContext): void {

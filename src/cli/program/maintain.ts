@@ -4,7 +4,14 @@
 import type { Command } from 'commander'
 import type { CliContext } from '../context.ts'
 import { createGroup } from '../help.ts'
-import { addAuthCommands, addMemoryCommands, addPromptCommand, addSkillCommands, addToolCommands } from './agent.ts'
+import {
+  addAuthCommands,
+  addFallbackCommands,
+  addMemoryCommands,
+  addPromptCommand,
+  addSkillCommands,
+  addToolCommands,
+} from './agent.ts'
 import { addHookCommands, addPlatformCommand, addPluginCommands } from './extensions.ts'
 import { addStatusCommand } from './gateway.ts'
 import { type JsonOption, json, type ListOptions, limit, parseNumber } from './options.ts'
@@ -60,6 +67,7 @@ export function addMaintainCommands(root: Command, context: CliContext): void {
   addConfigCommands(root, context)
   addProfileCommands(root, context)
   addAuthCommands(root, context)
+  addFallbackCommands(root, context)
   addToolCommands(root, context)
   addMemoryCommands(root, context)
   addApprovalCommands(root, context)
