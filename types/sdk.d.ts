@@ -217,11 +217,26 @@ declare module 'hermes-gateway:agent/models/provider' {
         /** Sent back unchanged with the next request; see `AssistantMessage.providerData`. */
         readonly providerItems?: readonly unknown[];
     }
+    /** US dollars per million tokens. */
+    export interface ModelPrice {
+        readonly input: number;
+        readonly cachedInput: number;
+        readonly cacheWrite: number;
+        readonly output: number;
+        /** Factors of a request whose input has more tokens. */
+        readonly longPrompt?: {
+            readonly above: number;
+            readonly input: number;
+            readonly output: number;
+        };
+    }
     export interface Provider {
         /** `openai`, `openai-responses`, `anthropic`, `demo`. */
         readonly name: string;
         readonly apiMode: ApiMode;
         readonly baseUrl: string;
+        /** The known prices by name of the model, without a date at its end; `*` is any other model. */
+        readonly prices?: Readonly<Record<string, ModelPrice>>;
         /** Pure: same input, same bytes (prompt caches depend on it). */
         buildRequest(input: RequestInput): ModelRequest;
         /**
@@ -2498,7 +2513,13 @@ declare module 'hermes-gateway:message/transcript' {
         readonly outputTokens: number;
         readonly cachedInputTokens: number;
         readonly cacheWriteTokens: number;
+        /** US dollars, of the tokens whose price is known. Absent when none is. */
+        readonly cost?: number;
+        /** Tokens in a sum with a `cost` whose price is not known; absent for none. */
+        readonly unpricedTokens?: number;
     }
+    /** The tokens whose price is not known. */
+    export function unpricedTokens({ inputTokens, outputTokens, cost, unpricedTokens: unpriced }: Usage): number;
     export const noUsage: Usage;
     export function addUsage(a: Usage, b: Usage): Usage;
 }
@@ -4446,6 +4467,11 @@ declare module 'hermes-gateway:store/schema' {
             end_reason: string | null;
             input_tokens: Generated<number>;
             output_tokens: Generated<number>;
+            /** US dollars. */
+            cost: Generated<number>;
+            priced_tokens: Generated<number>;
+            /** 1: a title was asked for. */
+            title_tried: Generated<number>;
         };
         inbox: {
             seq: Generated<number>;
@@ -4568,6 +4594,17 @@ declare module 'hermes-gateway:store/schema' {
             scope: string;
             rule: string;
             granted_by: string;
+            created_at: number;
+        };
+        auxiliary_calls: {
+            id: Generated<number>;
+            session_id: string;
+            turn_id: string | null;
+            task: string;
+            provider: string;
+            model: string;
+            /** `Usage`, JSON. */
+            usage: string;
             created_at: number;
         };
         outbox: {

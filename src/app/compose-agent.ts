@@ -348,6 +348,10 @@ function composeAgentServices(
       clock: context.clock,
       random: context.random,
       failpoint: context.failpoint,
+      async record(call) {
+        const { recordAuxiliaryCall } = await import('../sessions/auxiliary-calls.ts')
+        await context.store.run(() => recordAuxiliaryCall(call, context.clock()))
+      },
     },
     openModelKeys: (selection) => openModelKeys(context, selection),
     async choiceUnusable({ event, sessionId }, { provider, model, problem }, instead) {

@@ -70,6 +70,8 @@ export interface JudgedCommand {
   readonly command: string
   readonly place: string
   readonly reason: string
+  /** The turn that calls it. */
+  readonly turn: { readonly sessionId: string; readonly turnId: string }
 }
 
 type ApprovalDecision = 'allow' | { readonly deny: string }
@@ -176,32 +178,27 @@ async function requestJudged(
   for (;;) {
     const state = await requestApproval(deps, id, request, verdict)
     if (state !== 'unjudged') return state
-    verdict = command === undefined ? 'unclear' : await judge(deps, command, request.info.turn.turnId, signal)
+    verdict = command === undefined ? 'unclear' : await judge(deps, command, signal)
   }
 }
 
 /** Undefined where no model judges. */
 function commandToJudge(
   { settings }: Pick<ToolApprovalDeps, 'settings'>,
-  { needs, approvedArgs }: ToolApprovalRequest,
+  { needs, approvedArgs, info: { turn } }: ToolApprovalRequest,
 ): JudgedCommand | undefined {
   const [need, ...more] = needs
   // Changed arguments may contain secrets, which no model may read.
   if (settings().approvals.mode !== 'smart' || approvedArgs !== undefined) return undefined
   if (need?.source !== 'policy' || need.remember === 'call' || more.length > 0) return undefined
   const { command = '', place, reason } = need
-  return { command, place, reason }
+  return { command, place, reason, turn }
 }
 
-async function judge(
-  deps: ToolApprovalDeps,
-  command: JudgedCommand,
-  turn: string,
-  signal: AbortSignal,
-): Promise<Verdict> {
+async function judge(deps: ToolApprovalDeps, command: JudgedCommand, signal: AbortSignal): Promise<Verdict> {
   try {
     const verdict = await deps.judge(command, signal)
-    deps.log.info({ event: 'approval.judged', turn, verdict }, 'a model judged a command')
+    deps.log.info({ event: 'approval.judged', turn: command.turn.turnId, verdict }, 'a model judged a command')
     return verdict
   } catch (error) {
     signal.throwIfAborted()

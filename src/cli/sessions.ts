@@ -2,9 +2,16 @@
  * `hermes sessions`: lists, shows and searches stored conversations.
  */
 import { HermesError } from '../lib/errors.ts'
+import { formatCost } from '../lib/format-cost.ts'
 import { shorten } from '../lib/shorten.ts'
 import { ownWords } from '../message/own-words.ts'
-import { messagesOfSession, recentSessions, sessionById, sessionByKey } from '../sessions/session-queries.ts'
+import {
+  messagesOfSession,
+  recentSessions,
+  sessionById,
+  sessionByKey,
+  spentInSession,
+} from '../sessions/session-queries.ts'
 import { query } from '../store/query.ts'
 import type { StoreReader } from '../store/sqlite/reader.ts'
 import { stripControlCharacters } from './chat-printer.ts'
@@ -98,6 +105,7 @@ function showSession(display: Display, session: Session, messages: readonly Stor
     ['Started', display.formatTime(created_at)],
     ...ended,
     ['Tokens', `${input_tokens} in, ${output_tokens} out`],
+    ['Cost', formatCost(spentInSession(session))],
   ])
   for (const message of messages) showMessage(display, message)
 }

@@ -1,6 +1,7 @@
 /**
  * The contract of a slash command, which the gateway handles without the model.
  */
+import type { Spent } from '../lib/format-cost.ts'
 import type { Authority, Role } from '../message/authority.ts'
 import type { ToolProgressMode } from '../message/conversation-choices.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
@@ -210,6 +211,7 @@ export interface SessionStatus {
   readonly queued: number
   readonly inputTokens: number
   readonly outputTokens: number
+  readonly spent: Spent
 }
 
 export interface GatewayStatus {

@@ -2,6 +2,7 @@
  * What the commands for conversations need of the gateway: list them, open one, take messages back. Loaded with the first of
  * these commands.
  */
+import type { Spent } from '../lib/format-cost.ts'
 import type { Authority } from '../message/authority.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
@@ -84,6 +85,7 @@ export type BranchResult =
 export interface ConversationUsage {
   readonly inputTokens: number
   readonly outputTokens: number
+  readonly spent: Spent
   readonly messages: number
   /** Tokens of the latest request and its response; undefined before the first response. */
   readonly contextTokens: number | undefined
@@ -98,8 +100,12 @@ export interface Insights {
   readonly messages: number
   readonly inputTokens: number
   readonly outputTokens: number
+  readonly cost: number
+  readonly unpricedTokens: number
   /** Local days, the oldest first; days without activity are left out. */
-  readonly days: readonly { readonly day: string; readonly sessions: number; readonly tokens: number }[]
+  readonly days: readonly (Spent & { readonly day: string; readonly sessions: number })[]
+  /** The models with the most tokens. */
+  readonly models: readonly (Spent & { readonly model: string })[]
   /** The most used tools. */
   readonly tools: readonly { readonly name: string; readonly calls: number }[]
   readonly isWholeGateway: boolean

@@ -176,5 +176,15 @@ function providerSettings({ settings, environment }: AgentModelsDeps): ProviderS
   const providers = serversOf(settings())
   const timeouts = { idleTimeoutMs: agent.model_timeout * 1_000, totalTimeoutMs: agent.model_call_timeout * 1_000 }
   const { values: variables } = environment()
-  return { provider, providers, model, baseUrl, apiKey, apiMode, variables, ...timeouts }
+  const modelPrices = pricesOf(settings())
+  return { provider, providers, model, baseUrl, apiKey, apiMode, variables, modelPrices, ...timeouts }
+}
+
+function pricesOf({ model_prices: prices }: AgentConfig): NonNullable<ProviderSettings['modelPrices']> {
+  return Object.fromEntries(
+    Object.entries(prices).map(([model, { input, cached_input, cache_write, output }]) => [
+      model,
+      { input, cachedInput: cached_input ?? input, cacheWrite: cache_write ?? input, output },
+    ]),
+  )
 }

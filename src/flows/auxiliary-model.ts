@@ -8,12 +8,14 @@ import { type CompletionDeps, complete } from '../agent/models/completion.ts'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import { ModelError, type ModelOutput } from '../agent/models/provider.ts'
 import { retryRulesOf } from '../agent/models/retry-policy.ts'
+import { withCost } from '../agent/models/run-model-call.ts'
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import { linkAbortSignal } from '../lib/timers.ts'
+import type { AuxiliaryCall } from '../sessions/auxiliary-calls.ts'
 import { auxiliarySettings, isOwnModel, otherModelSettings } from './other-model.ts'
 
 /** The parts of a managed call. */
-export type AuxiliaryCallDeps = Omit<CompletionDeps, 'retry' | 'log'>
+export type AuxiliaryCallDeps = Omit<CompletionDeps, 'retry' | 'log'> & Pick<AuxiliaryModelDeps, 'record'>
 
 export interface AuxiliaryModelDeps extends Omit<CompletionDeps, 'retry'> {
   readonly settings: () => AgentConfig
@@ -25,6 +27,8 @@ export interface AuxiliaryModelDeps extends Omit<CompletionDeps, 'retry'> {
   main(): Promise<MainModel>
   /** The model of `fallback_providers` after this failure; null when none can help. Never rejects. */
   fallback(failed: MainModel, failure: ModelError): Promise<MainModel | null>
+  /** Stores what a call has used. Rejects `store/…`. */
+  record(call: AuxiliaryCall): Promise<void>
 }
 
 /** Rejects as `AuxiliaryModel.complete`. */
@@ -42,7 +46,9 @@ export async function callAuxiliaryModel(
   )
   const timer = setTimeout(() => own.abort(timeout), seconds * 1_000)
   try {
-    return await callWithFallback(deps, task, { ...request, signal: own.signal })
+    const response = await callWithFallback(deps, task, { ...request, signal: own.signal })
+    if (request.storesUsage !== true) await record(deps, task, request, response)
+    return response
   } catch (error) {
     request.signal.throwIfAborted()
     // A provider may report the end of the time in its own words.
@@ -50,6 +56,21 @@ export async function callAuxiliaryModel(
   } finally {
     clearTimeout(timer)
     own.release()
+  }
+}
+
+/** A response is not lost because it cannot be counted. */
+async function record(
+  { record: store, log }: AuxiliaryModelDeps,
+  task: AuxiliaryTask,
+  { turn, countedFor = turn }: AuxiliaryRequest,
+  { usage, provider, model }: AuxiliaryResponse,
+): Promise<void> {
+  const { sessionId = '', turnId = null } = countedFor ?? {}
+  try {
+    await store({ sessionId, turnId, task, provider: provider.name, model, usage })
+  } catch (error) {
+    log.warn({ event: 'model.usage_not_stored', task, err: error }, 'the tokens of a call could not be stored')
   }
 }
 
@@ -137,7 +158,9 @@ async function callOnce(
       const stream = provider.stream(provider.buildRequest(input), signal)
       for (;;) {
         const { done, value } = await stream.next()
-        if (done === true) return provider.parseResponse(value)
+        if (done !== true) continue
+        const output = provider.parseResponse(value)
+        return { ...output, usage: withCost(output.usage, provider, input.model) }
       }
     } catch (error) {
       if (signal.aborted || !(error instanceof ModelError) || provider.rotate?.(error) !== true) throw error

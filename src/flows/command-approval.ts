@@ -38,7 +38,7 @@ const judgePrompt = `You decide whether a shell command of an AI assistant may r
 /** Only a clear yes is a yes, and only a clear no is a no. */
 async function judgeCommand(
   auxiliary: Auxiliary,
-  { command, place, reason }: JudgedCommand,
+  { command, place, reason, turn }: JudgedCommand,
   signal: AbortSignal,
 ): Promise<Verdict> {
   const content = JSON.stringify({ command, folder: place, flagged_because: reason })
@@ -49,7 +49,7 @@ async function judgeCommand(
     maxOutputTokens: 1_000,
   }
   // Without a turn no plugin reads or changes it.
-  const { text } = await auxiliary('approval').complete({ input, signal })
+  const { text } = await auxiliary('approval').complete({ input, countedFor: turn, signal })
   const word = /^\W*(yes|no)\W*$/i.exec(text)?.[1]?.toLowerCase()
   return word === 'yes' || word === 'no' ? word : 'unclear'
 }

@@ -21,10 +21,9 @@ import { linkAbortSignal, raceAbort } from '../lib/timers.ts'
 import type { HookEventListener } from '../message/hook-events.ts'
 import type { SessionId } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import { type ChatMessage, noUsage, type Usage } from '../message/transcript.ts'
+import { type ChatMessage, noUsage } from '../message/transcript.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { rotateSession } from '../sessions/session-rotation.ts'
-import { addSessionUsage } from '../sessions/session-state.ts'
 import type { TranscriptEntry } from '../sessions/transcript.ts'
 import { applyCompression, type CompressionEdits } from '../sessions/transcript-compression.ts'
 import type { Store } from '../store/store.ts'
@@ -51,9 +50,9 @@ export interface SessionCompressionDeps {
   readonly memory: Pick<PluginMemory, 'beforeCompression'>
   /**
    * Saves to memory what these messages would otherwise lose, before a summary replaces them. It is given a few seconds; a
-   * failure is logged and changes nothing. Resolves with the tokens that it used.
+   * failure is logged and changes nothing.
    */
-  flushMemory?(turn: Turn, messages: readonly ChatMessage[], signal: AbortSignal): Promise<Usage>
+  flushMemory?(turn: Turn, messages: readonly ChatMessage[], signal: AbortSignal): Promise<void>
 }
 
 export interface CompressionRequest {
@@ -282,7 +281,7 @@ async function prepareMemory(
 
 /** What takes too long is ended, so that it writes nothing when the turn goes on. Rejects with the reason of the signal only. */
 async function flushInTime(
-  { flushMemory, store, log, clock }: CompressSessionDeps,
+  { flushMemory, log }: CompressSessionDeps,
   turn: Turn,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
@@ -291,9 +290,7 @@ async function flushInTime(
   const own = linkAbortSignal(signal)
   const timer = setTimeout(() => own.abort(new Error(`it took longer than ${maxFlushMs / 1_000} s`)), maxFlushMs)
   try {
-    const { inputTokens, outputTokens } = await raceAbort(flushMemory(turn, messages, own.signal), own.signal)
-    if (inputTokens + outputTokens > 0)
-      await store.run(() => addSessionUsage(turn.sessionId, inputTokens, outputTokens, clock()))
+    await raceAbort(flushMemory(turn, messages, own.signal), own.signal)
   } catch (error) {
     signal.throwIfAborted()
     log.warn({ event: 'session.memory_flush_failed', session: turn.sessionKey, err: error }, 'memory was not saved')

@@ -25,7 +25,7 @@ import {
   turnPresence,
   withdrawFrom,
 } from '../sessions/conversation-edits.ts'
-import { countMessages, sessionById } from '../sessions/session-queries.ts'
+import { countMessages, sessionById, spentInSession } from '../sessions/session-queries.ts'
 import { type EpochOptions, findSessionState } from '../sessions/session-state.ts'
 import { readTranscript, type TranscriptEntry } from '../sessions/transcript.ts'
 import { row, type Transaction } from '../store/query.ts'
@@ -159,6 +159,7 @@ function* readUsage({ contextLength }: ConversationDeps, key: SessionKey) {
   return {
     inputTokens: session.input_tokens,
     outputTokens: session.output_tokens,
+    spent: spentInSession(session),
     messages: (yield* row(countMessages, { session_id: session.id }))?.count ?? 0,
     contextTokens: latest === undefined ? undefined : latest.inputTokens + latest.outputTokens,
     cachedTokens: latest?.cachedInputTokens ?? 0,

@@ -6,7 +6,7 @@ import type { AgentConfig } from '../agent/config.ts'
 import { flushMemory } from '../agent/memory/flush.ts'
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import type { Logger } from '../lib/log.ts'
-import { type ChatMessage, noUsage, type Usage } from '../message/transcript.ts'
+import type { ChatMessage } from '../message/transcript.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import type { AgentServices } from './agent-services.ts'
 import type { OwnMemory } from './own-memory.ts'
@@ -25,26 +25,25 @@ export interface MemoryFlushDeps {
 
 /**
  * Does nothing in a group, where another person could have it saved what is then said to come from the owner, and where each
- * change needs a question, nor where the turn has no tool `memory`. Resolves with the tokens of the model call. Rejects with
- * what the model call rejects.
+ * change needs a question, nor where the turn has no tool `memory`. Rejects with what the model call
+ * rejects.
  */
 export async function flushTurnMemory(
   deps: MemoryFlushDeps,
   turn: Turn,
   messages: readonly ChatMessage[],
   signal: AbortSignal,
-): Promise<Usage> {
+): Promise<void> {
   const { ownMemory, log } = deps
   const { memory, context_length: contextLength } = deps.settings()
   const { sessionId, authority, event } = turn
   const userMessages = messages.filter(({ role }) => role === 'user').length
   const isPrivate = authority.chatType === 'dm' && !deps.isShared(event.source) && event.task === undefined
-  if (!isPrivate || authority.role === 'guest' || memory.write_approval) return noUsage
-  if (!memory.memory_enabled && !memory.user_profile_enabled) return noUsage
-  if (memory.flush_min_turns === 0 || userMessages < memory.flush_min_turns) return noUsage
+  if (!isPrivate || authority.role === 'guest' || memory.write_approval) return
+  if (!memory.memory_enabled && !memory.user_profile_enabled) return
+  if (memory.flush_min_turns === 0 || userMessages < memory.flush_min_turns) return
   const tools = await deps.tools(turn)
-  if (tools.schemas().every(({ name }) => name !== 'memory')) return noUsage
-  let usage = noUsage
+  if (tools.schemas().every(({ name }) => name !== 'memory')) return
   const chosen = await deps.model(turn)
   await flushMemory({
     messages,
@@ -63,12 +62,9 @@ export async function flushTurnMemory(
     contextLength,
     async complete(input) {
       const info = deps.turnInfoOf(turn, chosen)
-      const output = await deps.auxiliary('compression').complete({ input, main: chosen, turn: info, signal })
-      usage = output.usage
-      return output
+      return await deps.auxiliary('compression').complete({ input, main: chosen, turn: info, signal })
     },
     signal,
     log,
   })
-  return usage
 }

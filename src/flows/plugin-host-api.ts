@@ -16,7 +16,7 @@ import type { Authority } from '../message/authority.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { EventKey, SessionId, TurnId } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
-import type { ChatMessage } from '../message/transcript.ts'
+import type { ChatMessage, Usage } from '../message/transcript.ts'
 import type { Fields } from '../middleware/contract.ts'
 import type { PluginConfigEntry } from '../plugins/config.ts'
 import type { PluginServices } from '../plugins/context.ts'
@@ -87,6 +87,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
           turn: turnInfoOf(owner, uuid7(clock()), { ...chosen, model }),
           signal: AbortSignal.any([signal, stopping, deps.currentTurn()?.signal].filter((one) => one !== undefined)),
         })
+        await countCompletion(deps, owner, { ...chosen, model, usage: answer.usage })
         const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens } = answer.usage
         const usage = {
           input_tokens: inputTokens,
@@ -195,6 +196,27 @@ function turnInfoOf(owner: string, turnId: string, chosen: ChosenModel | undefin
 }
 
 /** What a tool stores with its result. A call of a plugin stores no result. Rejects `store/…`. */
+/** A completion is not lost because it cannot be counted. */
+async function countCompletion(
+  { store, clock, currentTurn, log }: PluginHostApiDeps,
+  owner: string,
+  { provider, model, usage }: ChosenModel & { readonly usage: Usage },
+): Promise<void> {
+  const turn = currentTurn()?.turn
+  const { recordAuxiliaryCall } = await import('../sessions/auxiliary-calls.ts')
+  const call = { task: `plugin:${owner}`, provider: provider.name, model, usage }
+  try {
+    await store.run(() =>
+      recordAuxiliaryCall({ ...call, sessionId: turn?.sessionId ?? '', turnId: turn?.turnId ?? null }, clock()),
+    )
+  } catch (error) {
+    log.warn(
+      { event: 'model.usage_not_stored', task: call.task, err: error },
+      'the tokens of a call could not be stored',
+    )
+  }
+}
+
 async function storeWrite({ store, clock }: PluginHostApiDeps, part: ResultWrite): Promise<void> {
   try {
     await store.run(() => part.write(clock()))

@@ -19,7 +19,7 @@ import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import type { RunningTurns } from '../sessions/running-turns.ts'
-import { countMessages, sessionById } from '../sessions/session-queries.ts'
+import { countMessages, sessionById, spentInSession } from '../sessions/session-queries.ts'
 import { findSessionState, revokeEpoch, startNewSession } from '../sessions/session-state.ts'
 import { endTurn, findOpenTurn, type OpenTurn, requestTurnStop } from '../sessions/turns.ts'
 import { row, type Transaction } from '../store/query.ts'
@@ -266,5 +266,6 @@ function* sessionStatusOf(key: SessionKey, isRunning: boolean): Transaction<Sess
     queued,
     inputTokens: session?.input_tokens ?? 0,
     outputTokens: session?.output_tokens ?? 0,
+    spent: session === undefined ? { tokens: 0, unpricedTokens: 0, cost: 0 } : spentInSession(session),
   }
 }

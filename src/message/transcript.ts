@@ -72,6 +72,15 @@ export interface Usage {
   readonly outputTokens: number
   readonly cachedInputTokens: number
   readonly cacheWriteTokens: number
+  /** US dollars, of the tokens whose price is known. Absent when none is. */
+  readonly cost?: number
+  /** Tokens in a sum with a `cost` whose price is not known; absent for none. */
+  readonly unpricedTokens?: number
+}
+
+/** The tokens whose price is not known. */
+export function unpricedTokens({ inputTokens, outputTokens, cost, unpricedTokens: unpriced = 0 }: Usage): number {
+  return cost === undefined ? inputTokens + outputTokens : unpriced
 }
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 }
@@ -82,5 +91,12 @@ export function addUsage(a: Usage, b: Usage): Usage {
     outputTokens: a.outputTokens + b.outputTokens,
     cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+    ...addCost(a, b),
   }
+}
+
+function addCost(a: Usage, b: Usage): Pick<Usage, 'cost' | 'unpricedTokens'> {
+  if (a.cost === undefined && b.cost === undefined) return {}
+  const unpriced = unpricedTokens(a) + unpricedTokens(b)
+  return { cost: (a.cost ?? 0) + (b.cost ?? 0), ...(unpriced === 0 ? {} : { unpricedTokens: unpriced }) }
 }

@@ -1,6 +1,7 @@
 /**
  * Queries that show sessions: lists and single sessions. The command line runs them on a read-only connection.
  */
+import type { Spent } from '../lib/format-cost.ts'
 import { query } from '../store/query.ts'
 
 export const recentSessions = query((db, p: { limit: number }) =>
@@ -18,6 +19,8 @@ export const recentSessions = query((db, p: { limit: number }) =>
       'end_reason',
       'input_tokens',
       'output_tokens',
+      'cost',
+      'priced_tokens',
     ])
     .orderBy('updated_at', 'desc')
     .limit(p.limit),
@@ -59,3 +62,16 @@ export const countMessages = query((db, p: { session_id: string }) =>
     .select((count) => count.fn.countAll<number>().as('count'))
     .where('session_id', '=', p.session_id),
 )
+
+interface SessionTotals {
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cost: number
+  readonly priced_tokens: number
+}
+
+/** What a session has cost. The prices of sessions of earlier versions are not known. */
+export function spentInSession({ input_tokens, output_tokens, cost, priced_tokens }: SessionTotals): Spent {
+  const tokens = input_tokens + output_tokens
+  return { tokens, unpricedTokens: tokens - priced_tokens, cost }
+}

@@ -5,6 +5,7 @@
  */
 import { HermesError } from '../lib/errors.ts'
 import type { SessionSource } from '../message/source.ts'
+import { type Usage, unpricedTokens } from '../message/transcript.ts'
 import { exec, query, row, type Transaction } from '../store/query.ts'
 
 export interface SessionState {
@@ -207,18 +208,23 @@ export function* revokeEpoch({ sessionKey, epoch }: Fence): Transaction<void> {
   yield* exec(advanceEpoch, { key: sessionKey, epoch, next: epoch + 1 })
 }
 
-const updateSessionUsage = query((db, p: { id: string; input: number; output: number; now: number }) =>
+type SessionUsage = Readonly<Record<'input' | 'output' | 'cost' | 'priced', number>>
+
+const updateSessionUsage = query((db, p: SessionUsage & { id: string; now: number }) =>
   db
     .updateTable('sessions')
     .set((column) => ({
       input_tokens: column('input_tokens', '+', p.input),
       output_tokens: column('output_tokens', '+', p.output),
+      cost: column('cost', '+', p.cost),
+      priced_tokens: column('priced_tokens', '+', p.priced),
       updated_at: p.now,
     }))
     .where('id', '=', p.id),
 )
 
-/** Adds the tokens of a turn to its session. */
-export function* addSessionUsage(id: string, input: number, output: number, now: number): Transaction<void> {
-  yield* exec(updateSessionUsage, { id, input, output, now })
+/** Adds the tokens and the cost of a turn, or of other work, to its session. */
+export function* addSessionUsage(id: string, usage: Usage, now: number): Transaction<void> {
+  const { inputTokens: input, outputTokens: output, cost = 0 } = usage
+  yield* exec(updateSessionUsage, { id, input, output, cost, priced: input + output - unpricedTokens(usage), now })
 }

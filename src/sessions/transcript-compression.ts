@@ -60,7 +60,7 @@ export function* applyCompression(
     yield* appendMessage({ sessionId, turnId, ord, message: summary.message, usage, isSummary: true }, now)
   }
   // The end of the turn adds the usage of its rows.
-  if (turnId === null) yield* addSessionUsage(sessionId, usage.inputTokens, usage.outputTokens, now)
+  if (turnId === null) yield* addSessionUsage(sessionId, usage, now)
   return { count: number, lines: yield* readTranscript(sessionId) }
 }
 

@@ -37,6 +37,11 @@ export interface Database {
     end_reason: string | null
     input_tokens: Generated<number>
     output_tokens: Generated<number>
+    /** US dollars. */
+    cost: Generated<number>
+    priced_tokens: Generated<number>
+    /** 1: a title was asked for. */
+    title_tried: Generated<number>
   }
   inbox: {
     seq: Generated<number>
@@ -141,6 +146,17 @@ export interface Database {
     ended_at: number | null
   }
   grants: { id: Generated<number>; scope: string; rule: string; granted_by: string; created_at: number }
+  auxiliary_calls: {
+    id: Generated<number>
+    session_id: string
+    turn_id: string | null
+    task: string
+    provider: string
+    model: string
+    /** `Usage`, JSON. */
+    usage: string
+    created_at: number
+  }
   outbox: {
     id: Generated<number>
     /** `<turn>:<part>` or another key that is never used twice. */

@@ -70,6 +70,7 @@ export function agentDeps() {
     pause: (_turn: TurnInfo, ms: number, signal: AbortSignal) => clock.sleep(ms, signal),
     pauses: clock.pendingSleeps,
     failpoint: () => undefined,
+    record: async () => undefined,
   }
 }
 

@@ -49,6 +49,7 @@ const unused: SessionStatus = {
   queued: 0,
   inputTokens: 0,
   outputTokens: 0,
+  spent: { tokens: 0, unpricedTokens: 0, cost: 0 },
 }
 
 function services(more: Partial<CommandServices> = {}): CommandServices {

@@ -12,6 +12,7 @@ import { createAgentModels } from '../../src/flows/agent-models.ts'
 import { createModelKeys } from '../../src/flows/model-keys.ts'
 import { createHomeLayout } from '../../src/lib/home.ts'
 import { silentLog } from '../../src/lib/log.ts'
+import type { AuxiliaryCall } from '../../src/sessions/auxiliary-calls.ts'
 import { settingsWith } from '../agent/in-memory-deps.ts'
 import { agentDeps, turnInfo } from '../agent/run-test-agent.ts'
 import { startAnthropicServer } from '../kit/servers/anthropic-server.ts'
@@ -29,12 +30,14 @@ async function startModels(
     other: otherReply,
     settings,
     stored,
+    failsToRecord = false,
   }: {
     readonly main?: ModelReply
     readonly other?: ModelReply | ((key: string) => ModelReply)
     settings?(urls: { readonly main: string; readonly other: string }): Settings
     /** The keys of anthropic in auth.json. */
     readonly stored?: readonly string[]
+    readonly failsToRecord?: boolean
   },
 ) {
   const main = await startOpenAiServer({ defaultReply: () => mainReply ?? { text: 'from main' } })
@@ -54,6 +57,7 @@ async function startModels(
     agent: { max_retries: 0 },
     ...settings?.({ main: main.baseUrl, other: other.baseUrl }),
   })
+  const recorded: AuxiliaryCall[] = []
   const home = createHomeLayout(tempHome(t))
   const entries = stored?.map((access_token) => ({ id: access_token, label: '', source: 'manual', access_token }))
   if (entries !== undefined)
@@ -73,7 +77,13 @@ async function startModels(
       warnings: [],
     }),
     modelCalls,
-    auxiliaryCalls: agentDeps(),
+    auxiliaryCalls: {
+      ...agentDeps(),
+      async record(call) {
+        recorded.push(call)
+        if (failsToRecord) throw new Error('the disk is full')
+      },
+    },
     openModelKeys: async (selection) =>
       createModelKeys({
         path: home.authFile,
@@ -94,7 +104,7 @@ async function startModels(
       signal: more.signal ?? new AbortController().signal,
       ...(more.isManaged === false ? {} : { turn: turnInfo }),
     })
-  return { models, ask, main, other }
+  return { models, ask, main, other, recorded }
 }
 
 const otherServer = (task: AuxiliaryTask, more: Settings = {}) => ({
@@ -198,4 +208,18 @@ test('a turn that is stopped stops the call with its own reason', async (t) => {
   await other.request(0)
   stop.abort(new Error('stopped'))
   await assert.rejects(call, /^Error: stopped$/)
+})
+
+test('the tokens of a call are stored once, with the model that answered, and a failure to store them loses no answer', async (t) => {
+  const { ask, recorded } = await startModels(t, {
+    other: { text: 'ok', usage: { input: 7, output: 2 } },
+    failsToRecord: true,
+    ...otherServer('title_generation'),
+  })
+  assert.equal((await ask('title_generation')).text, 'ok')
+  assert.equal(recorded.length, 1)
+  const { sessionId, turnId } = turnInfo
+  const { usage, ...call } = recorded[0] ?? assert.fail()
+  assert.deepEqual(call, { sessionId, turnId, task: 'title_generation', provider: 'anthropic', model: 'small' })
+  assert.deepEqual([usage.inputTokens, usage.outputTokens], [7, 2])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isHermesError } from '../../src/lib/errors.ts'
-import type { ChatMessage } from '../../src/message/transcript.ts'
+import { type ChatMessage, noUsage } from '../../src/message/transcript.ts'
 import { recentSessions, sessionById, sessionByKey } from '../../src/sessions/session-queries.ts'
 import {
   addSessionUsage,
@@ -63,8 +63,8 @@ test('a reset ends the session and starts another one under the same key, with a
   const visit: EpochOptions = { key: 'k', source: '{}', platform: 'web', userId: 'u', newSessionId: 'one', now: 10 }
   assert.deepEqual(await store.run(() => beginEpoch(visit)), { session_id: 'one', epoch: 1, fresh: 1 })
   assert.deepEqual(await store.run(() => beginEpoch(visit)), { session_id: 'one', epoch: 2, fresh: 0 })
-  await store.run(() => addSessionUsage('one', 100, 7, 11))
-  await store.run(() => addSessionUsage('one', 1, 1, 12))
+  await store.run(() => addSessionUsage('one', { ...noUsage, inputTokens: 100, outputTokens: 7, cost: 0.5 }, 11))
+  await store.run(() => addSessionUsage('one', { ...noUsage, inputTokens: 1, outputTokens: 1 }, 12))
   assert.deepEqual(await store.run(() => startNewSession({ ...visit, newSessionId: 'two', now: 20 }, 'Taxes')), {
     ended: 'one',
   })

@@ -63,6 +63,7 @@ export function createSummaryRequest(
       input: { system, messages, tools: [], ...length },
       turn,
       main,
+      storesUsage: true,
       signal,
     })
   }

@@ -22,6 +22,10 @@ export interface AuxiliaryRequest {
    * Without it, no plugin sees or changes the call.
    */
   readonly turn?: TurnInfo
+  /** The turn that pays for a call without `turn`. */
+  readonly countedFor?: Pick<TurnInfo, 'sessionId' | 'turnId'>
+  /** The caller stores the usage with what the model answered. Otherwise the client stores it. */
+  readonly storesUsage?: boolean
   readonly signal: AbortSignal
   /** Whether a model can do this work at all. Absent: every model can. */
   canUse?(model: MainModel): boolean

@@ -144,6 +144,20 @@ export const modelConfig = {
     .describe(
       'Models that finish a turn when the configured one fails, in this order: `{provider, model, base_url, key_env, context_length}`. At once when the key or the model is refused, after three tries when the provider is busy or does not answer. One change per turn; the next turn begins with the configured model again.',
     ),
+  model_prices: z
+    .record(
+      z.string().min(1),
+      z.object({
+        input: z.number().min(0),
+        cached_input: z.number().min(0).optional().describe('The default is the price of the input.'),
+        cache_write: z.number().min(0).optional().describe('The default is the price of the input.'),
+        output: z.number().min(0),
+      }),
+    )
+    .default({})
+    .describe(
+      'Prices by name of the model, in US dollars per million tokens: `{input, cached_input, cache_write, output}`. They replace the known prices. `"*"` is any other model. What the provider reports as the cost of a request counts first.',
+    ),
   auxiliary: z
     .object({
       vision: z

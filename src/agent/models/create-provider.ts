@@ -10,13 +10,16 @@ import { createDemoProvider, DEMO_MODEL, type DemoDeps } from './demo/demo-provi
 import type { FetchFunction } from './http-fetch.ts'
 import type { ModelCallMonitor } from './model-call-monitor.ts'
 import { createOpenAiChatProvider, createOpenAiResponsesProvider } from './openai/openai-providers.ts'
-import type { Provider } from './provider.ts'
+import { pricesAt } from './prices.ts'
+import type { ModelPrice, Provider } from './provider.ts'
 import { createProviderOptions, type StreamLimits } from './provider-options.ts'
 import { type ProviderChoice, type ProviderSelection, resolveProvider } from './resolve-provider.ts'
 
 export interface ProviderSettings extends ProviderSelection, Partial<StreamLimits> {
   /** The key, or that there is none, belongs to this use of the provider. No other key is sent instead. */
   readonly hasOwnKey?: boolean
+  /** Of `model_prices`; they take precedence. */
+  readonly modelPrices?: Readonly<Record<string, ModelPrice>>
 }
 
 export interface ProviderDeps extends DemoDeps {
@@ -43,9 +46,9 @@ export function createProvider(settings: ProviderSettings, deps: ProviderDeps = 
 
 /** A provider that sends this key. The choice has been checked. */
 function createProviderWithKey(
-  { name, apiMode, baseUrl, quirks }: ProviderChoice,
+  { name, apiMode, baseUrl, quirks, isOfficial }: ProviderChoice,
   apiKey: string,
-  { idleTimeoutMs, totalTimeoutMs, maxChars }: Partial<StreamLimits>,
+  { idleTimeoutMs, totalTimeoutMs, maxChars, modelPrices }: ProviderSettings,
   { fetch, now, monitor }: ProviderDeps,
 ): Provider {
   const limits = { idleTimeoutMs, totalTimeoutMs, maxChars }
@@ -55,7 +58,7 @@ function createProviderWithKey(
     codex_responses: createOpenAiResponsesProvider,
     anthropic_messages: createAnthropicProvider,
   }[apiMode]
-  return create(options)
+  return { ...create(options), prices: pricesAt({ name, baseUrl, isOfficial }, modelPrices) }
 }
 
 function unknownProvider({ provider = '', providers = {} }: ProviderSettings): HermesError {

@@ -62,11 +62,23 @@ export interface ModelOutput {
   readonly providerItems?: readonly unknown[]
 }
 
+/** US dollars per million tokens. */
+export interface ModelPrice {
+  readonly input: number
+  readonly cachedInput: number
+  readonly cacheWrite: number
+  readonly output: number
+  /** Factors of a request whose input has more tokens. */
+  readonly longPrompt?: { readonly above: number; readonly input: number; readonly output: number }
+}
+
 export interface Provider {
   /** `openai`, `openai-responses`, `anthropic`, `demo`. */
   readonly name: string
   readonly apiMode: ApiMode
   readonly baseUrl: string
+  /** The known prices by name of the model, without a date at its end; `*` is any other model. */
+  readonly prices?: Readonly<Record<string, ModelPrice>>
   /** Pure: same input, same bytes (prompt caches depend on it). */
   buildRequest(input: RequestInput): ModelRequest
   /**

@@ -133,7 +133,15 @@ export function extractUsage(json: unknown): Usage | undefined {
     // `prompt_cache_hit_tokens` is DeepSeek's name.
     cachedInputTokens: read || tokenCount(details['cached_tokens']) || tokenCount(found['prompt_cache_hit_tokens']),
     cacheWriteTokens: written || tokenCount(details['cache_write_tokens']),
+    ...reportedCost(found),
   }
+}
+
+/** OpenRouter reports what it bills, and what the vendor bills to the owner of the key. */
+function reportedCost({ cost, is_byok: usesOwnKey, cost_details: details }: JsonObject): { cost?: number } {
+  if (typeof cost !== 'number' || !(cost >= 0)) return {}
+  const upstream = usesOwnKey === true ? tokenCount(asRecord(details)['upstream_inference_cost']) : 0
+  return { cost: cost + upstream }
 }
 
 function tokenCount(value: unknown): number {

@@ -108,7 +108,8 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
     signal.throwIfAborted()
     if (started === undefined) throw new Error('the model call ended without a request')
     const { request, trace, visibility, text } = started
-    const { output, json } = parseModelResponse(provider, response, mayChange)
+    const { output: parsed, json } = parseModelResponse(provider, response, mayChange)
+    const output = { ...parsed, usage: withCost(parsed.usage, provider, started.info.turn.model) }
     if (isEmpty(output) && !options.acceptsEmpty()) throw new EmptyResponseError(provider, output.usage)
     // A plugin may have returned another response, also against its declaration.
     if (visibility !== 'final' || (mayChange && output.text !== text)) options.onText(output.text, false)
@@ -124,6 +125,21 @@ export async function runModelCall(deps: ModelCallDeps, options: RunModelCallOpt
     }
     throw error
   }
+}
+
+/** The cost that the provider reports counts; else it is computed where the price is known. */
+export function withCost(usage: Usage, { prices = {} }: Provider, model: string): Usage {
+  if (usage.cost !== undefined) return usage
+  const name = model.replace(/[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest)$/, '')
+  const price = prices[model] ?? prices[name] ?? prices['*']
+  if (price === undefined) return usage
+  const { inputTokens, outputTokens, cachedInputTokens: cached, cacheWriteTokens: written } = usage
+  const { above = Number.POSITIVE_INFINITY, input = 1, output = 1 } = price.longPrompt ?? {}
+  const isLong = inputTokens > above
+  const inputCost =
+    Math.max(0, inputTokens - cached - written) * price.input + cached * price.cachedInput + written * price.cacheWrite
+  const cost = inputCost * (isLong ? input : 1) + outputTokens * price.output * (isLong ? output : 1)
+  return { ...usage, cost: cost / 1_000_000 }
 }
 
 function publishDelta(

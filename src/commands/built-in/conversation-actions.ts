@@ -1,10 +1,11 @@
 /**
  * What the commands for conversations do and reply.
  */
+import { formatCost } from '../../lib/format-cost.ts'
 import { toShortLine } from '../../lib/redact.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { CommandContext, CommandReply, CommandServices } from '../command.ts'
-import type { ConversationEntry, RetryResult, UndoResult } from '../conversation.ts'
+import type { ConversationEntry, Insights, RetryResult, UndoResult } from '../conversation.ts'
 import { toTitle } from './title.ts'
 
 type Reply = Promise<string | CommandReply>
@@ -136,10 +137,11 @@ export async function usage({ sessionKey }: CommandContext, services: CommandSer
   const conversations = await services.conversations()
   const used = await conversations.usage(sessionKey)
   if (used === undefined) return notBegun
-  const { inputTokens, outputTokens, messages, contextTokens, cachedTokens, contextLength, startedAt } = used
+  const { inputTokens, outputTokens, spent, messages, contextTokens, cachedTokens, contextLength, startedAt } = used
   const share = contextTokens === undefined ? 0 : Math.round((contextTokens / contextLength) * 100)
   const lines = [
     `**Tokens** ${count(inputTokens)} in, ${count(outputTokens)} out`,
+    `**Cost** ${formatCost(spent)}`,
     ...(contextTokens === undefined
       ? []
       : [
@@ -167,14 +169,21 @@ export async function insights(context: CommandContext, services: CommandService
     `**Last ${days} days**, ${whose}`,
     `**Conversations** ${found.sessions} · **messages** ${found.messages}`,
     `**Tokens** ${count(found.inputTokens)} in, ${count(found.outputTokens)} out`,
+    `**Cost** ${formatCost({ ...found, tokens: found.inputTokens + found.outputTokens })}`,
+    ...(found.models.length === 0 ? [] : [`**Models** ${found.models.map(modelLine).join(', ')}`]),
     ...(found.tools.length === 0
       ? []
       : [`**Tools** ${found.tools.map(({ name, calls }) => `${name} ${calls}×`).join(', ')}`]),
   ]
-  const perDay = found.days.slice(-14).map(({ day, sessions: open, tokens }) => {
-    return `- ${day}: ${open} ${open === 1 ? 'conversation' : 'conversations'}, ${count(tokens)} tokens`
+  const perDay = found.days.slice(-14).map(({ day, sessions: open, ...spent }) => {
+    const cost = formatCost(spent)
+    return `- ${day}: ${open} ${open === 1 ? 'conversation' : 'conversations'}, ${count(spent.tokens)} tokens${cost === 'unknown' ? '' : `, ${cost}`}`
   })
   return `${lines.join('  \n')}\n\n${perDay.join('\n')}`
+}
+
+function modelLine({ model, ...spent }: Insights['models'][number]): string {
+  return `${toMarkdownLabel(model)} ${count(spent.tokens)} tokens (${formatCost(spent)})`
 }
 
 function labelsFor(services: CommandServices): (entry: ConversationEntry) => string {

@@ -77,7 +77,7 @@ export const branchCommand: CommandDefinition = {
 export const usageCommand: CommandDefinition = {
   name: 'usage',
   aliases: [],
-  description: 'Show the tokens of this conversation',
+  description: 'Show the tokens and the cost of this conversation',
   argsHint: '',
   queue: 'control',
   run: lazily('usage'),

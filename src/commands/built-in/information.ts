@@ -3,6 +3,7 @@
  * `/update` and `/debug`.
  */
 import { formatDuration } from '../../lib/duration.ts'
+import { formatCost } from '../../lib/format-cost.ts'
 import type { Target } from '../../message/source.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { CommandDefinition, GatewayStatus } from '../command.ts'
@@ -80,7 +81,7 @@ export const statusCommand: CommandDefinition = {
       `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
       ...(waiting === undefined ? [] : [`**Waits for your answer** ${firstLine(services.withhold(waiting.text))}`]),
       ...(yolo ? ['⚠️ **Runs commands of owners without asking** (`/yolo` ends it)'] : []),
-      `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out`,
+      `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out · **cost** ${formatCost(session.spent)}`,
       `**Model** ${model === '' ? provider : `${model} (${provider})`}`,
       `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${formatDuration(gateway.uptimeMs)}`,
       ...(homes.length === 0 ? [] : [`**Home channels** ${homes.map(formatHome).join(', ')}`]),

@@ -6,7 +6,7 @@ import type { ConfigOf } from '../../config/section.ts'
 import { busyInputModes, type ToolProgressMode, toolProgressModes } from '../../message/conversation-choices.ts'
 import type { SessionSettings } from '../../sessions/session-state.ts'
 
-const footerFields = ['model', 'tokens', 'duration', 'context_pct'] as const
+const footerFields = ['model', 'tokens', 'cost', 'duration', 'context_pct'] as const
 export type FooterField = (typeof footerFields)[number]
 
 /** The keys that may differ by platform, without their defaults. */
@@ -110,7 +110,7 @@ export const displayConfig = {
             .default(false)
             .describe('Adds a line to each answer. `/footer` changes it for one conversation.'),
           fields: footer.fields
-            .default([...footerFields])
+            .default(['model', 'tokens', 'duration', 'context_pct'])
             .describe(
               'The parts of the line: the model, the tokens and the duration of the turn, and the share of the context length in use.',
             ),

@@ -3,7 +3,8 @@
  * conversations that show it.
  */
 import { formatDuration } from '../../lib/duration.ts'
-import { addUsage, type Usage } from '../../message/transcript.ts'
+import { formatCost } from '../../lib/format-cost.ts'
+import { addUsage, type Usage, unpricedTokens } from '../../message/transcript.ts'
 import type { FooterField } from './config.ts'
 
 export interface FooterFacts {
@@ -29,6 +30,12 @@ const formatters: Readonly<Record<FooterField, (facts: FooterFacts) => string>> 
   tokens({ usage, earlierUsage }) {
     const { inputTokens, outputTokens } = addUsage(usage, earlierUsage)
     return `${inputTokens.toLocaleString('en')} + ${outputTokens.toLocaleString('en')} tokens`
+  },
+  cost({ usage, earlierUsage }) {
+    const sum = addUsage(usage, earlierUsage)
+    const tokens = sum.inputTokens + sum.outputTokens
+    const cost = formatCost({ tokens, unpricedTokens: unpricedTokens(sum), cost: sum.cost ?? 0 })
+    return tokens === 0 ? '' : cost === 'unknown' ? 'cost unknown' : cost
   },
   duration: ({ duration }) => (duration < 10_000 ? `${(duration / 1_000).toFixed(1)} s` : formatDuration(duration)),
   context_pct({ usage: { inputTokens, outputTokens }, contextLength }) {

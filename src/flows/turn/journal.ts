@@ -315,7 +315,7 @@ function* finishTurn(turn: Turn, completion: TurnCompletion, now: number): Trans
   if (completion.deadLetter === true) yield* markEventDead(turn.seq, reason ?? '', result)
   if (completion.deadLetter === true || completion.leavesTranscript === true)
     yield* supersedeTurn(turn.sessionId, turn.id)
-  yield* addSessionUsage(turn.sessionId, usage.inputTokens, usage.outputTokens, now)
+  yield* addSessionUsage(turn.sessionId, usage, now)
   yield* completion.writeReply(now)
   return { result, seqs }
 }

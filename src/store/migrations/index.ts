@@ -16,6 +16,7 @@ import { sessionSettings } from './010-session-settings.ts'
 import { busyModes } from './011-busy-modes.ts'
 import { delivery } from './012-delivery.ts'
 import { sessionTools } from './015-session-tools.ts'
+import { usage } from './016-usage.ts'
 import { messageImages } from './017-message-images.ts'
 
 export const migrations: readonly string[] = [
@@ -33,4 +34,5 @@ export const migrations: readonly string[] = [
   delivery,
   sessionTools,
   messageImages,
+  usage,
 ]

@@ -22,15 +22,29 @@ const countedMessages = `from messages m join sessions s on s.id = m.session_id
   where s.updated_at >= :since and m.created_at >= :since and m.created_at >= s.created_at
   and (:all or s.session_key in (${visibleKeys}))`
 
-const tokensOf = (kind: string) => `coalesce(sum(json_extract(m.usage, '$.${kind}')), 0)`
+/** Each with `usage`, JSON: the responses, and the calls of models beside them. */
+const used = `select m.session_id, m.created_at, m.usage, coalesce(t.model, '') as model
+  ${countedMessages.replace(' where', ' left join turns t on t.id = m.turn_id where')} and m.usage is not null
+  union all select a.session_id, a.created_at, a.usage, a.model
+  from auxiliary_calls a left join sessions s on s.id = a.session_id
+  where a.created_at >= :since and (:all or s.session_key in (${visibleKeys}))`
+
+const sumOf = (kind: string) => `coalesce(sum(json_extract(usage, '$.${kind}')), 0)`
+const tokens = `${sumOf('inputTokens')} + ${sumOf('outputTokens')}`
+const spent = `${sumOf('cost')} as cost, coalesce(sum(case when json_extract(usage, '$.cost') is null
+  then json_extract(usage, '$.inputTokens') + json_extract(usage, '$.outputTokens')
+  else json_extract(usage, '$.unpricedTokens') end), 0) as unpricedTokens`
 
 const countTotals = `select count(distinct m.session_id) as sessions,
-  coalesce(sum(m.role in ('user', 'assistant')), 0) as messages,
-  ${tokensOf('inputTokens')} as inputTokens, ${tokensOf('outputTokens')} as outputTokens ${countedMessages}`
+  coalesce(sum(m.role in ('user', 'assistant')), 0) as messages ${countedMessages}`
 
-const countDays = `select date(m.created_at / 1000, 'unixepoch', 'localtime') as day,
-  count(distinct m.session_id) as sessions, ${tokensOf('inputTokens')} + ${tokensOf('outputTokens')} as tokens
-  ${countedMessages} group by day order by day`
+const countTokens = `select ${sumOf('inputTokens')} as inputTokens, ${sumOf('outputTokens')} as outputTokens, ${spent} from (${used})`
+
+const countDays = `select date(created_at / 1000, 'unixepoch', 'localtime') as day,
+  count(distinct session_id) as sessions, ${tokens} as tokens, ${spent} from (${used}) group by day order by day`
+
+const countModels = `select model, ${tokens} as tokens, ${spent} from (${used})
+  where model <> '' group by model order by tokens desc, model limit 5`
 
 const countTools = `select m.tool_name as name, count(*) as calls ${countedMessages} and m.role = 'tool'
   group by name order by calls desc, name limit 10`
@@ -45,7 +59,9 @@ function read(request: ThreadRequest): unknown {
       const counted = { ...keys, since: request.since, all: request.scope === null ? 1 : 0 }
       return {
         ...db.prepare(countTotals).get(counted),
+        ...db.prepare(countTokens).get(counted),
         days: db.prepare(countDays).all(counted),
+        models: db.prepare(countModels).all(counted),
         tools: db.prepare(countTools).all(counted),
       }
     }

@@ -41,12 +41,17 @@ const rowsShape = z.array(rowShape)
 /** `role` is '' and `text` is the title or the first message for a session; for a message it is an excerpt. */
 export type VisibleRow = z.output<typeof rowShape>
 
+const spent = { tokens: z.number(), cost: z.number(), unpricedTokens: z.number() }
+
 const insightsShape = z.object({
   sessions: z.number(),
   messages: z.number(),
   inputTokens: z.number(),
   outputTokens: z.number(),
-  days: z.array(z.object({ day: z.string(), sessions: z.number(), tokens: z.number() })),
+  cost: z.number(),
+  unpricedTokens: z.number(),
+  days: z.array(z.object({ day: z.string(), sessions: z.number(), ...spent })),
+  models: z.array(z.object({ model: z.string(), ...spent })),
   tools: z.array(z.object({ name: z.string(), calls: z.number() })),
 })
 

@@ -19,7 +19,13 @@ export interface ModelReply {
   readonly toolCalls?: readonly ScriptedCall[]
   /** The vendor's word; usually left to the server. */
   readonly finishReason?: string
-  readonly usage?: { readonly input: number; readonly output: number; readonly cached?: number }
+  readonly usage?: {
+    readonly input: number
+    readonly output: number
+    readonly cached?: number
+    /** US dollars, as OpenRouter reports them; only in Chat Completions. */
+    readonly cost?: number
+  }
   /** Laid over the top of the response; for fields no documentation names. */
   readonly extra?: JsonObject
   /** Headers of the answer. */

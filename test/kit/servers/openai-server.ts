@@ -60,6 +60,7 @@ function chatFrames(reply: ModelReply, request: RecordedRequest): string[] {
         completion_tokens: usage.output,
         total_tokens: usage.input + usage.output,
         prompt_tokens_details: { cached_tokens: usage.cached },
+        ...(reply.usage?.cost === undefined ? {} : { cost: reply.usage.cost }),
       },
     }),
     'data: [DONE]\n\n',

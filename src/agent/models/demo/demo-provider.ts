@@ -29,6 +29,7 @@ export function createDemoProvider(deps: DemoDeps = {}): Provider {
     name: 'demo',
     apiMode: format.apiMode,
     baseUrl: '',
+    prices: { '*': { input: 0, cachedInput: 0, cacheWrite: 0, output: 0 } },
     buildRequest: (input) => format.buildRequest({ ...input, model: input.model || DEMO_MODEL }),
     stream: (request, signal) => streamDemoReply(request, signal, deps),
     createCollector: () => createChunkCollector(createAggregator()),

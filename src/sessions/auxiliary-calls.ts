@@ -1,0 +1,35 @@
+/**
+ * Counts the calls of models beside the conversation: titles, pictures, the judgement of commands, what plugins ask.
+ */
+import type { Usage } from '../message/transcript.ts'
+import { exec, query, type Transaction } from '../store/query.ts'
+import { addSessionUsage } from './session-state.ts'
+
+export interface AuxiliaryCall {
+  /** '' for a call outside of conversations. */
+  readonly sessionId: string
+  readonly turnId: string | null
+  /** `title_generation`, `plugin:<name>` … */
+  readonly task: string
+  readonly provider: string
+  readonly model: string
+  readonly usage: Usage
+}
+
+const insertCall = query((db, p: Omit<AuxiliaryCall, 'usage'> & { usage: string; now: number }) =>
+  db.insertInto('auxiliary_calls').values({
+    session_id: p.sessionId,
+    turn_id: p.turnId,
+    task: p.task,
+    provider: p.provider,
+    model: p.model,
+    usage: p.usage,
+    created_at: p.now,
+  }),
+)
+
+/** Adds the tokens to those of the session, too. */
+export function* recordAuxiliaryCall({ usage, ...call }: AuxiliaryCall, now: number): Transaction<void> {
+  yield* exec(insertCall, { ...call, usage: JSON.stringify(usage), now })
+  yield* addSessionUsage(call.sessionId, usage, now)
+}
