@@ -4,8 +4,16 @@
  * A closed page needs no delivery, because it reads the history when it is opened. Sending therefore only notifies the open
  * pages, which read the stored reply. It always succeeds and can be repeated.
  */
-import { definePlatform, type OutboundMessage, type PlatformAdapter, type PlatformContext } from '#sdk'
+import {
+  definePlatform,
+  isHermesError,
+  messageOf,
+  type OutboundMessage,
+  type PlatformAdapter,
+  type PlatformContext,
+} from '#sdk'
 import { createAssets } from './assets.ts'
+import { createPageFiles, toWireEntry } from './files.ts'
 import { createHub } from './hub.ts'
 import { createRoutes } from './routes.ts'
 
@@ -16,10 +24,11 @@ const draftIntervalMs = 60
 
 export function createAdapter(context: PlatformContext): PlatformAdapter {
   const hub = createHub({
-    history: (chatId, query) => context.history(chatId, query),
+    history: async (chatId, query) => (await context.history(chatId, query)).map(toWireEntry),
     info: () => context.info(),
     log: context.log,
   })
+  const files = createPageFiles(context)
   const closing = new AbortController()
 
   return {
@@ -28,17 +37,26 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
     idempotentSends: true,
     drawsCursor: true,
     showsButtons: true,
+    sendsAttachments: true,
 
     async connect() {
-      const routes = createRoutes({ context, hub, assets: createAssets(), closing: closing.signal })
+      const routes = createRoutes({ context, hub, assets: createAssets(), files, closing: closing.signal })
       for (const route of routes) context.route(route)
     },
     async disconnect() {
       closing.abort()
       hub.close()
     },
-    async send(message) {
+    async send(message, signal) {
       const { chatId } = message.target
+      if (message.attachment !== undefined) {
+        try {
+          await files.keep(message.deliveryId, message.attachment, signal)
+        } catch (error) {
+          const problem = isHermesError(error) && error.code.startsWith('media/') ? 'rejected' : 'temporary'
+          return { success: false, problem, error: messageOf(error) }
+        }
+      }
       if (message.kind === 'draft') showDraft(chatId, message.deliveryId, message)
       else hub.wake(chatId)
       return { success: true, messageId: message.deliveryId }

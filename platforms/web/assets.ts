@@ -7,13 +7,17 @@ import { fileURLToPath } from 'node:url'
 import { systemCode } from '#sdk'
 import { notFoundResponse } from './responses.ts'
 
-/** The page may load only its own files: no inline code, no other origin, no HTML from strings. */
+/**
+ * The page may load only its own files: no inline code, no other origin, no HTML from strings. What it has fetched with the token
+ * it shows as a blob.
+ */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
-  "img-src 'self' data:",
+  "img-src 'self' data: blob:",
+  'media-src blob:',
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

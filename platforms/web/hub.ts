@@ -1,9 +1,9 @@
 /**
  * Manages the open pages: the live state and the subscribers of each active chat.
  */
-import type { ChatEntry, Logger } from '#sdk'
+import type { Logger } from '#sdk'
 import { createLiveChat, type LiveChat } from './live-chat.ts'
-import type { LiveEvent, WireInfo } from './protocol.ts'
+import type { LiveEvent, WireEntry, WireInfo } from './protocol.ts'
 import { createSubscriber, type Subscriber } from './subscriber.ts'
 
 const maxSubscribersPerChat = 20
@@ -27,7 +27,7 @@ export interface Hub {
 }
 
 export interface HubOptions {
-  readonly history: (chatId: string, query: { after?: string; limit: number }) => Promise<ChatEntry[]>
+  readonly history: (chatId: string, query: { after?: string; limit: number }) => Promise<WireEntry[]>
   readonly info: () => WireInfo
   readonly log: Logger
   /** The interval of heartbeats, ms. A page that misses several of them reconnects. */

@@ -7,12 +7,19 @@ import { HermesError, isRecord, isTooComplex } from '#sdk'
 export interface SentMessage {
   readonly chat: string
   readonly id: string
+  /** '' only with files. */
   readonly text: string
+  /** The ids of uploads, in order. */
+  readonly files: readonly string[]
 }
+
+/** Files of one message. */
+const maxFiles = 10
 
 const chatIdPattern = /^[A-Za-z0-9_-]{1,64}$/
 const messageIdPattern = /^[A-Za-z0-9_-]{8,64}$/
 const buttonIdPattern = /^[A-Za-z0-9:_-]{1,64}$/
+const uploadIdPattern = /^[A-Za-z0-9_-]{16,64}$/
 const entryIdPattern = /^[\x21-\x7e]{1,200}$/
 
 /** The chat id of a URL. Throws `http/bad-request`. */
@@ -34,8 +41,16 @@ export async function parseSentMessage(request: Request): Promise<SentMessage> {
   if (typeof text !== 'string') throw unexpectedValue('text', 'a string', text)
   // Lone surrogates cannot be stored as UTF-8.
   const clean = text.toWellFormed().trim()
-  if (clean === '') throw unexpectedValue('text', 'at least one character', text)
-  return { chat, id, text: clean }
+  const files = parseFiles(body.get('files') ?? [])
+  if (clean === '' && files.length === 0) throw unexpectedValue('text', 'at least one character', text)
+  return { chat, id, text: clean, files }
+}
+
+function parseFiles(value: unknown): string[] {
+  if (!Array.isArray(value)) throw unexpectedValue('files', 'a list of uploads', value)
+  if (value.length > maxFiles)
+    throw new HermesError('media/too-many', `It has ${value.length}; the limit is ${maxFiles}.`)
+  return value.map((id, index) => requireMatch(`files[${index}]`, id, uploadIdPattern, 'the id of an upload'))
 }
 
 /** A pressed button of a question. */

@@ -14,6 +14,41 @@ export interface WireEntry {
   /** The id that the page created for the message. */
   readonly messageId?: string
   readonly question?: WireQuestion
+  readonly files?: readonly WireFile[]
+}
+
+/** A file of a message. */
+export interface WireFile {
+  readonly kind: 'photo' | 'image' | 'animation' | 'sticker' | 'video' | 'audio' | 'voice' | 'document'
+  /** '' when the sender gave none. */
+  readonly fileName: string
+  readonly mimeType?: string
+  readonly bytes?: number
+  /** Behind `/web/files/`. Absent when the gateway does not have the file. */
+  readonly path?: string
+  /** Of a file of the agent, or ''. */
+  readonly caption?: string
+}
+
+/** The answer of `GET /api/uploads`. */
+export interface WireUploadLimits {
+  readonly max_bytes: number
+  readonly max_files: number
+  readonly piece_bytes: number
+}
+
+/** The state of an upload. */
+export interface WireUpload {
+  readonly id: string
+  readonly bytes: number
+  readonly received: number
+  /** Present once it is complete. */
+  readonly file?: {
+    readonly kind: WireFile['kind']
+    readonly mimeType: string
+    /** Why models cannot look at the picture. */
+    readonly problem?: string
+  }
 }
 
 /** A question, as it is now. A later entry with the same `id` is its result, which replaces it. */

@@ -34,11 +34,14 @@ export function notFoundResponse(path: string): Response {
 function statusOf({ code }: HermesError): number {
   switch (code) {
     case 'http/bad-request':
+    case 'media/too-many':
       return 400
     case 'inbox/refused':
       return 403
     case 'http/not-found':
       return 404
+    case 'media/upload-gone':
+      return 410
     case 'inbox/too-large':
     case 'http/too-large':
       return 413

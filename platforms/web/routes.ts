@@ -2,11 +2,22 @@
  * The HTTP routes of the page. Routes that read or change a chat require the gateway's token. The files of the page contain
  * no secret and are public.
  */
-import type { ChatEntry, EventKey, HistoryQuery, HttpRoute, MessageEvent, PlatformContext, SessionSource } from '#sdk'
+import type {
+  Attachment,
+  ChatEntry,
+  EventKey,
+  HistoryQuery,
+  HttpRoute,
+  MessageEvent,
+  PlatformContext,
+  SessionSource,
+} from '#sdk'
 import { brand, HermesError, parseCommand } from '#sdk'
 import type { Assets } from './assets.ts'
+import { type PageFiles, toWireEntry } from './files.ts'
 import type { Hub } from './hub.ts'
 import { parseChatId, parseChatIdBody, parseEntryId, parsePress, parseSentMessage } from './parse-request.ts'
+import type { WireEntry } from './protocol.ts'
 import { jsonResponse, withErrorResponse } from './responses.ts'
 
 /** Entries in one answer of the history. */
@@ -16,11 +27,12 @@ export interface RouteDeps {
   readonly context: PlatformContext
   readonly hub: Hub
   readonly assets: Assets
+  readonly files: PageFiles
   /** Aborts when the adapter disconnects. */
   readonly closing: AbortSignal
 }
 
-export function createRoutes({ context, hub, assets, closing }: RouteDeps): HttpRoute[] {
+export function createRoutes({ context, hub, assets, files, closing }: RouteDeps): HttpRoute[] {
   const whileOpen = (handle: (request: Request) => Promise<Response> | Response) => (request: Request) =>
     withErrorResponse(() => {
       if (closing.aborted) throw new HermesError('http/starting')
@@ -33,6 +45,7 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
     { method: 'GET', path: '/web/stream', access: 'token', handle: whileOpen(stream) },
     { method: 'GET', path: '/web/commands', access: 'token', handle: whileOpen(commands) },
     { method: 'GET', path: '/web/history', access: 'token', handle: whileOpen(history) },
+    { method: 'GET', path: '/web/files/*', access: 'token', handle: whileOpen(files.serve) },
     { method: 'POST', path: '/web/messages', access: 'token', handle: whileOpen(send) },
     { method: 'POST', path: '/web/press', access: 'token', handle: whileOpen(press) },
     { method: 'POST', path: '/web/stop', access: 'token', handle: whileOpen(stop) },
@@ -70,8 +83,11 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
   }
 
   async function send(request: Request): Promise<Response> {
-    const { chat, id, text } = await parseSentMessage(request)
-    const accepted = await context.accept(eventOf(chat, text, id), [brand<EventKey>(`web:${chat}:${id}`)])
+    const { chat, id, text, files: uploads } = await parseSentMessage(request)
+    const attachments: Attachment[] = []
+    for (const upload of uploads) attachments.push(await context.files.upload(upload))
+    const event = withFiles(eventOf(chat, text, id), attachments)
+    const accepted = await context.accept(event, [brand<EventKey>(`web:${chat}:${id}`)])
     if (accepted.status === 'refused') throw new HermesError('inbox/refused', accepted.reason)
     const { seq } = accepted
     if (accepted.status === 'duplicate') return jsonResponse(202, { seq, duplicate: true })
@@ -132,11 +148,18 @@ export function createRoutes({ context, hub, assets, closing }: RouteDeps): Http
   }
 }
 
+function withFiles(event: MessageEvent, attachments: readonly Attachment[]): MessageEvent {
+  const [first] = attachments
+  if (first === undefined) return event
+  const messageType = event.messageType === 'command' ? 'command' : first.kind
+  return { ...event, messageType, attachments }
+}
+
 /** The entries before `before`, or the newest ones, in ascending order. `more`: older entries exist. */
 async function readHistoryPage(
   history: (query: HistoryQuery) => Promise<ChatEntry[]>,
   before: string | undefined,
-): Promise<{ entries: ChatEntry[]; more: boolean }> {
+): Promise<{ entries: WireEntry[]; more: boolean }> {
   const entries = await history({ ...(before === undefined ? {} : { before }), limit: pageSize + 1 })
-  return { entries: entries.slice(-pageSize), more: entries.length > pageSize }
+  return { entries: entries.slice(-pageSize).map(toWireEntry), more: entries.length > pageSize }
 }

@@ -4,8 +4,8 @@
  * The history is the only source of entries. A new entry only notifies the subscriber, which then continues to read the
  * history. Every entry is therefore sent once, with the id under which it is stored.
  */
-import type { ChatEntry, Logger } from '#sdk'
-import type { LiveEvent } from './protocol.ts'
+import type { Logger } from '#sdk'
+import type { LiveEvent, WireEntry } from './protocol.ts'
 
 /** The size of the first read of missed entries. Larger reads follow when it is not sufficient. */
 const initialBatch = 200
@@ -29,7 +29,7 @@ export interface Subscriber {
 }
 
 export interface SubscriberOptions {
-  readonly history: (query: { after?: string; limit: number }) => Promise<ChatEntry[]>
+  readonly history: (query: { after?: string; limit: number }) => Promise<WireEntry[]>
   /** The last entry that the page has. Without it the newest `initialEntries` are sent. */
   readonly after: string | undefined
   readonly initialEntries: number
@@ -115,7 +115,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
     }
   }
 
-  async function writeEntries(entries: readonly ChatEntry[]): Promise<void> {
+  async function writeEntries(entries: readonly WireEntry[]): Promise<void> {
     for (const entry of entries) {
       if (known.includes(entry.id)) continue
       known.push(entry.id)

@@ -2,9 +2,9 @@
  * A `PlatformContext` for tests of adapters. It records ingested events and is controlled by the test.
  */
 
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFileServices } from '../../src/flows/platform-files.ts'
+import { handleUploadRequest } from '../../src/flows/upload-routes.ts'
 import { createLog } from '../../src/lib/log.ts'
 import type { AcceptResult, ReadCursor } from '../../src/message/accept-result.ts'
 import type { ButtonPress, MessageChange } from '../../src/message/change.ts'
@@ -22,6 +22,8 @@ export interface IngestedEvent {
 
 export interface RecordingContext {
   readonly context: PlatformContext
+  /** Answers requests below `/api/uploads`, as the gateway does. */
+  upload(request: Request): Promise<Response>
   /** Events that were accepted, refused or known, in order. */
   readonly ingestedEvents: readonly IngestedEvent[]
   /** Number of calls of `accept`, including those that threw. */
@@ -75,6 +77,9 @@ export interface RecordingOptions {
   readonly catchUpLimit?: number
 }
 
+/** `media.max_mb`. */
+const maxFileBytes = 20_971_520
+
 export function createRecordingContext(options: RecordingOptions = {}): RecordingContext {
   const ingestedEvents: IngestedEvent[] = []
   const seqs = new Map<string, number>()
@@ -87,7 +92,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   const listeners: ((record: IngestedEvent) => void)[] = []
   const logLines: string[] = []
   const changeListeners = new Set<() => void>()
-  const mediaFolder = options.mediaFolder ?? join(tmpdir(), `hermes-media-${process.pid}`)
+  const mediaFolder = options.mediaFolder ?? '/set/mediaFolder/of/the/recording/context'
   const record = <T>(list: T[], item: T) => {
     list.push(item)
     notifyChange()
@@ -114,6 +119,13 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
   let failure: Error | undefined
   let refusal: string | undefined
   let attempts = 0
+
+  const files = createFileServices({
+    folder: mediaFolder,
+    pictures: join(mediaFolder, 'pictures'),
+    clock: Date.now,
+    maxBytes: () => maxFileBytes,
+  })
 
   const context: PlatformContext = {
     platform: options.platform ?? 'fake',
@@ -167,12 +179,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     commands: () => commands,
     commandsComplete: async () => undefined,
     rateLimited: (_target, signal, call) => call(signal),
-    files: createFileServices({
-      folder: mediaFolder,
-      pictures: join(mediaFolder, 'pictures'),
-      clock: Date.now,
-      maxBytes: () => 20_971_520,
-    }),
+    files,
     route: (route) => void routes.push(route),
     received() {
       received += 1
@@ -188,6 +195,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
 
   return {
     context,
+    upload: (request) => handleUploadRequest(request, { uploads: files.uploads, maxBytes: maxFileBytes }),
     ingestedEvents,
     attempts: () => attempts,
     nextEvent: () => new Promise((resolve) => listeners.push(resolve)),

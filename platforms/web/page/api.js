@@ -29,7 +29,14 @@ export class ApiError extends Error {
 
 /**
  * @typedef {object} Api
- * @property {(id: string, text: string) => Promise<void>} send resolves when the message is on disk; repeating it is harmless
+ * @property {(id: string, text: string, files: readonly string[]) => Promise<void>} send
+ *   resolves when the message is on disk; repeating it is harmless. `files`: ids of complete uploads
+ * @property {() => Promise<import('../protocol.ts').WireUploadLimits>} uploadLimits
+ * @property {(file: { id: string, name: string, type: string, bytes: number }) => Promise<import('../protocol.ts').WireUpload>} beginUpload
+ *   repeating it is harmless
+ * @property {(id: string, from: number, piece: Blob, signal: AbortSignal) => Promise<import('../protocol.ts').WireUpload>} sendPiece
+ * @property {(id: string) => Promise<void>} removeUpload
+ * @property {(path: string, isNew: boolean) => Promise<Blob>} file a file of the history. `isNew`: it may not be there yet
  * @property {() => Promise<void>} stop
  * @property {(button: string, entry: string) => Promise<import('../protocol.ts').WirePressResult>} press
  *   resolves when the answer is on disk; a second press of a question changes nothing
@@ -52,8 +59,27 @@ export class ApiError extends Error {
  */
 export function createApi({ token, chat, fetch }) {
   return {
-    async send(id, text) {
-      await call('/web/messages', { body: { chat, id, text } })
+    async send(id, text, files) {
+      await call('/web/messages', { body: { chat, id, text, ...(files.length === 0 ? {} : { files }) } })
+    },
+    async uploadLimits() {
+      const response = await call('/api/uploads', {})
+      return response.json()
+    },
+    async beginUpload({ id, name, type, bytes }) {
+      const response = await call('/api/uploads', { body: { id, name, type, bytes } })
+      return response.json()
+    },
+    async sendPiece(id, from, piece, signal) {
+      const response = await call(`/api/uploads/${id}?from=${from}`, { body: piece, signal })
+      return response.json()
+    },
+    async removeUpload(id) {
+      await call(`/api/uploads/${id}`, { method: 'DELETE' })
+    },
+    async file(path, isNew) {
+      const response = await call(`/web/files/${path}${isNew ? '?new' : ''}`, { cache: 'default' })
+      return response.blob()
     },
     async stop() {
       await call('/web/stop', { body: { chat } })
@@ -105,16 +131,17 @@ export function createApi({ token, chat, fetch }) {
 
   /**
    * @param {string} path
-   * @param {{ body?: unknown, signal?: AbortSignal }} options
+   * @param {{ body?: unknown, signal?: AbortSignal, method?: string, cache?: RequestCache }} options a blob is sent as it is
    */
-  async function call(path, { body, signal }) {
+  async function call(path, { body, signal, method = 'GET', cache = 'no-store' }) {
     /** @type {RequestInit} */
-    const request = { headers: { authorization: `Bearer ${token}` }, cache: 'no-store', credentials: 'omit' }
+    const request = { method, headers: { authorization: `Bearer ${token}` }, cache, credentials: 'omit' }
     if (signal !== undefined) request.signal = signal
     if (body !== undefined) {
+      const isBlob = body instanceof Blob
       request.method = 'POST'
-      request.headers = { ...request.headers, 'content-type': 'application/json' }
-      request.body = JSON.stringify(body)
+      request.headers = { ...request.headers, 'content-type': isBlob ? 'application/octet-stream' : 'application/json' }
+      request.body = isBlob ? body : JSON.stringify(body)
     }
     const response = await fetch(path, request)
     if (response.ok) return response

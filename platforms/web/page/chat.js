@@ -2,11 +2,15 @@
  * The chat: connects the stream of the gateway, the user's input and the views.
  */
 import { createApi } from './api.js'
+import { createBlobs } from './blobs.js'
 import { createConnection } from './connection.js'
 import { byId } from './dom.js'
+import { createFiles } from './files.js'
 import { createOutbox } from './outbox.js'
 import { createStore, typingMs } from './store.js'
+import { createUploads } from './uploads.js'
 import { createAnnouncer } from './view/announcer.js'
+import { createAttach } from './view/attach.js'
 import { createAttempts } from './view/attempts.js'
 import { createBanners } from './view/banners.js'
 import { createComposer } from './view/composer.js'
@@ -44,8 +48,15 @@ export function openChat({ token, storage, onLeave }) {
   const banners = createBanners(storage)
   const working = createWorkingIndicator({ now })
   const store = createStore({ now, onChange: schedule, onReply: noteReply, onStored: (key) => outbox.confirm(key) })
+  const uploads = createUploads({
+    api,
+    blobs: createBlobs({ now }),
+    onProgress: (id, sent) => attach.progress(id, sent),
+  })
+  const files = createFiles({ fetchFile: api.file, localFile: uploads.blob, now })
   const outbox = createOutbox({
     send: api.send,
+    uploads,
     store,
     storage,
     storageKey: `unsent.${chat}`,
@@ -56,26 +67,14 @@ export function openChat({ token, storage, onLeave }) {
   const log = createLog({
     list: byId('log', HTMLElement),
     now,
-    actions: { onRetry: outbox.retry, onDiscard: outbox.discard, onPress: api.press, onWrite: () => composer.focus() },
+    actions: { ...actionsOf(outbox, api), files, onWrite: () => composer.focus() },
   })
   const scroller = scrollerOf(app)
-  const composer = createComposer({
-    form: byId('composer', HTMLFormElement),
-    field: byId('message', HTMLTextAreaElement),
-    sendButton: byId('send', HTMLButtonElement),
-    hintList: byId('hints', HTMLElement),
-    storage,
-    storageKey: `draft.${chat}`,
-    touch: matchMedia('(pointer: coarse)').matches,
-    onSend: send,
-    loadCommands: api.commands,
-  })
+  const attach = createAttach({ uploads, storage, storageKey: `files.${chat}`, newId: createId })
+  const kept = { storage, storageKey: `draft.${chat}` }
+  const composer = composerOf({ ...kept, attach, onSend: send, loadCommands: api.commands })
   const empty = createEmptyState(composer.fill)
-  const status = createStatus({
-    onForget: () => leave(''),
-    onRemembered: async () => (await import('./view/remembered.js')).showRemembered(api),
-    onPairing: async () => (await import('./view/pairing.js')).showPairing(api),
-  })
+  const status = statusOf(api, () => leave(''))
   const connection = createConnection({
     stream: api.stream,
     after: store.resumeId,
@@ -95,6 +94,7 @@ export function openChat({ token, storage, onLeave }) {
       if (state === 'waiting') reveal()
       status.setState(state, reason)
       outbox.reachable(state === 'open')
+      if (state === 'open') attach.reachable()
     },
   })
 
@@ -127,9 +127,9 @@ export function openChat({ token, storage, onLeave }) {
     onLeave(why)
   }
 
-  /** @param {string} text */
-  function send(text) {
-    outbox.add(text)
+  /** @param {string} text @param {readonly import('./uploads.js').LocalFile[]} [sent] */
+  function send(text, sent = []) {
+    outbox.add(text, sent)
     scroller.toEnd()
   }
 
@@ -170,6 +170,32 @@ export function openChat({ token, storage, onLeave }) {
     frame = 0
     draw({ store, now, log, empty, working, olderButton, stopButton })
   }
+}
+
+/** @param {ReturnType<typeof createOutbox>} outbox @param {import('./api.js').Api} api */
+function actionsOf(outbox, api) {
+  return { onRetry: outbox.retry, onDiscard: outbox.discard, onPress: api.press }
+}
+
+/** @param {import('./api.js').Api} api @param {() => void} onForget */
+function statusOf(api, onForget) {
+  return createStatus({
+    onForget,
+    onRemembered: async () => (await import('./view/remembered.js')).showRemembered(api),
+    onPairing: async () => (await import('./view/pairing.js')).showPairing(api),
+  })
+}
+
+/** @param {Pick<Parameters<typeof createComposer>[0], 'attach' | 'storage' | 'storageKey' | 'onSend' | 'loadCommands'>} options */
+function composerOf(options) {
+  return createComposer({
+    ...options,
+    form: byId('composer', HTMLFormElement),
+    field: byId('message', HTMLTextAreaElement),
+    sendButton: byId('send', HTMLButtonElement),
+    hintList: byId('hints', HTMLElement),
+    touch: matchMedia('(pointer: coarse)').matches,
+  })
 }
 
 /** @param {HTMLElement} frame */

@@ -14,7 +14,7 @@ export function createDrafts({ items, now }) {
       draft.text = draft.text.slice(0, at) + rest
       drafts.set(id, draft)
       if (draft.key === null || draft.text.trim() === '') return
-      items.put({ kind: 'agent', key: draft.key, text: draft.text, at: now(), turnId, live: true })
+      items.put({ kind: 'agent', key: draft.key, text: draft.text, at: now(), turnId, live: true, files: [] })
     },
     /** @param {string} id */
     drop(id) {

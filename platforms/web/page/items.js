@@ -11,6 +11,17 @@
  * @typedef {'sending' | 'waiting' | 'queued' | 'sent' | 'failed'} SendState
  */
 /**
+ * A file of a message. `local`: the id of a file that this page has sent, which needs no download.
+ *
+ * @typedef {object} ShownFile
+ * @property {boolean} isPicture
+ * @property {'audio' | 'video' | 'document'} otherwise what it is if it is no picture
+ * @property {string} name
+ * @property {number | undefined} bytes
+ * @property {string | undefined} path behind `/web/files/`
+ * @property {string | undefined} local
+ */
+/**
  * @typedef {object} UserItem
  * @property {'user'} kind
  * @property {string} key
@@ -19,6 +30,7 @@
  * @property {string} turnId '' until the history knows it
  * @property {SendState} state
  * @property {string} problem why it failed
+ * @property {readonly ShownFile[]} files
  * @property {string} [entryId] once the history has it
  */
 /**
@@ -29,6 +41,7 @@
  * @property {number} at
  * @property {string} turnId
  * @property {boolean} live still being written
+ * @property {readonly ShownFile[]} files
  * @property {string} [entryId] once the history has it
  */
 /**
@@ -58,12 +71,46 @@
  * @param {WireEntry} entry
  * @returns {UserItem | AgentItem | QuestionItem}
  */
-export function itemOf({ id, from, kind, text, at, turnId = '', question }) {
-  const common = { key: `entry:${id}`, text, at, turnId, entryId: id }
+export function itemOf({ id, from, kind, text: written, at, turnId = '', question, files: sent = [] }) {
+  // A file of the agent is a message of its own, whose text names the file.
+  const text = from === 'agent' && sent[0] !== undefined ? (sent[0].caption ?? '') : written
+  const files = sent.map(shownFile)
+  const common = { key: `entry:${id}`, text, at, turnId, entryId: id, files }
   if (from === 'user') return { kind: 'user', ...common, state: 'sent', problem: '' }
   // The result of a question has its key and replaces it.
   if (question !== undefined) return { kind: 'question', ...common, key: `question:${question.id}`, question }
   return { kind: kind === 'notice' ? 'notice' : 'agent', ...common, live: false }
+}
+
+/**
+ * @param {import('../protocol.ts').WireFile | import('./uploads.js').LocalFile} file
+ * @returns {ShownFile}
+ */
+export function shownFile(file) {
+  const isLocal = 'id' in file
+  const type = (isLocal ? file.type : file.mimeType) ?? ''
+  const isPicture = /^image\/(?:png|jpeg|gif|webp|avif|bmp)$/.test(type)
+  const group = type.split('/', 1)[0]
+  return {
+    isPicture,
+    otherwise: group === 'audio' || group === 'video' ? group : 'document',
+    name: (isLocal ? file.name : file.fileName) || (isPicture ? 'Picture' : 'File'),
+    bytes: file.bytes,
+    path: isLocal ? undefined : file.path,
+    local: isLocal ? file.id : undefined,
+  }
+}
+
+/**
+ * The files of a message of this page, once the history has them.
+ *
+ * @param {readonly ShownFile[]} own
+ * @param {readonly ShownFile[]} stored
+ * @returns {readonly ShownFile[]}
+ */
+export function withPaths(own, stored) {
+  if (own.length !== stored.length) return stored
+  return own.map((file, index) => ({ ...file, path: stored[index]?.path }))
 }
 
 /** @param {Item} item @param {SendState} state @param {string} problem @returns {Item} */

@@ -5,7 +5,8 @@
  */
 import { ApiError } from './api.js'
 
-/** @typedef {{ id: string, text: string, at: number }} Unsent */
+/** @typedef {import('./uploads.js').LocalFile} LocalFile */
+/** @typedef {{ id: string, text: string, at: number, files?: readonly LocalFile[] }} Unsent */
 
 /** An older message from an earlier visit is not sent automatically. */
 const expectedMs = 60 * 60_000
@@ -13,6 +14,7 @@ const expectedMs = 60 * 60_000
 /**
  * @param {object} options
  * @param {import('./api.js').Api['send']} options.send
+ * @param {Pick<ReturnType<typeof import('./uploads.js').createUploads>, 'ensure' | 'again' | 'discard' | 'finish'>} options.uploads
  * @param {Pick<ReturnType<typeof import('./store.js').createStore>, 'addOwn' | 'setSendState' | 'drop' | 'workingSince'>} options.store
  * @param {import('./storage.js').Store} options.storage
  * @param {string} options.storageKey
@@ -20,7 +22,7 @@ const expectedMs = 60 * 60_000
  * @param {() => string} options.newId
  * @param {() => void} options.onUnauthorised
  */
-export function createOutbox({ send, store, storage, storageKey, now, newId, onUnauthorised }) {
+export function createOutbox({ send, uploads, store, storage, storageKey, now, newId, onUnauthorised }) {
   /** @type {Unsent[]} */
   let unsent = read()
   /** Messages that only the user can send again: refused or old ones. */
@@ -28,20 +30,20 @@ export function createOutbox({ send, store, storage, storageKey, now, newId, onU
   let sending = false
   let connected = false
 
-  for (const { id, text, at } of unsent) {
+  for (const { id, text, at, files = [] } of unsent) {
     const old = now() - at > expectedMs
     if (old) held.add(id)
-    store.addOwn(id, text, at, old ? 'failed' : 'waiting')
+    store.addOwn(id, text, at, old ? 'failed' : 'waiting', files)
     if (old) store.setSendState(id, 'failed', 'Not sent.')
   }
 
   return {
-    /** @param {string} text */
-    add(text) {
-      const message = { id: newId(), text, at: now() }
+    /** @param {string} text @param {readonly LocalFile[]} [files] already known to the uploads */
+    add(text, files = []) {
+      const message = { id: newId(), text, at: now(), ...(files.length === 0 ? {} : { files }) }
       unsent = [...unsent, message]
       write()
-      store.addOwn(message.id, text, message.at, 'sending')
+      store.addOwn(message.id, text, message.at, 'sending', files)
       void work()
     },
     /** @param {string} id */
@@ -52,11 +54,12 @@ export function createOutbox({ send, store, storage, storageKey, now, newId, onU
     },
     /** @param {string} id */
     discard(id) {
+      for (const file of filesOf(id)) uploads.discard(file.id)
       forget(id)
       store.drop(id)
     },
     /** The history contains this message. */
-    confirm: forget,
+    confirm: finish,
     /** The gateway can be reached, or not. @param {boolean} reachable */
     reachable(reachable) {
       connected = reachable
@@ -82,15 +85,37 @@ export function createOutbox({ send, store, storage, storageKey, now, newId, onU
    *
    * @param {Unsent} message
    */
-  async function attempt({ id, text }) {
+  async function attempt({ id, text, files = [] }) {
     store.setSendState(id, 'sending')
     try {
-      await send(id, text)
-      forget(id)
+      for (const file of files) await uploads.ensure(file)
+      await sendWithFiles(id, text, files)
+      finish(id)
       store.setSendState(id, store.workingSince() === null ? 'sent' : 'queued')
       return true
     } catch (error) {
       return failed(id, error)
+    }
+  }
+
+  /**
+   * An upload that has waited too long is gone; the file is still here.
+   *
+   * @param {string} id
+   * @param {string} text
+   * @param {readonly LocalFile[]} files
+   */
+  async function sendWithFiles(id, text, files) {
+    const ids = files.map((file) => file.id)
+    try {
+      await send(id, text, ids)
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 410)) throw error
+      for (const file of files) {
+        uploads.again(file)
+        await uploads.ensure(file)
+      }
+      await send(id, text, ids)
     }
   }
 
@@ -110,6 +135,17 @@ export function createOutbox({ send, store, storage, storageKey, now, newId, onU
     // The stream may not have detected the outage yet, so it would not trigger a retry.
     if (connected) setTimeout(() => connected && void work(), 2_000)
     return false
+  }
+
+  /** The message is on disk. @param {string} id */
+  function finish(id) {
+    for (const file of filesOf(id)) uploads.finish(file.id)
+    forget(id)
+  }
+
+  /** @param {string} id */
+  function filesOf(id) {
+    return unsent.find((message) => message.id === id)?.files ?? []
   }
 
   /** @param {string} id */

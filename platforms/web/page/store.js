@@ -3,7 +3,7 @@
  */
 import { createDrafts } from './drafts.js'
 import { createItemList } from './item-list.js'
-import { itemOf, withSendState, withTool } from './items.js'
+import { itemOf, shownFile, withPaths, withSendState, withTool } from './items.js'
 
 /** @typedef {import('../protocol.ts').LiveEvent} LiveEvent */
 /** @typedef {import('../protocol.ts').WireEntry} WireEntry */
@@ -44,9 +44,15 @@ export function createStore({ now, onChange, onReply, onStored }) {
       more = evenOlder
       onChange()
     },
-    /** @param {string} key @param {string} text @param {number} at @param {SendState} state */
-    addOwn(key, text, at, state) {
-      items.append({ kind: 'user', key, text, at, turnId: '', state, problem: '' })
+    /**
+     * @param {string} key
+     * @param {string} text
+     * @param {number} at
+     * @param {SendState} state
+     * @param {readonly import('./uploads.js').LocalFile[]} files
+     */
+    addOwn(key, text, at, state, files) {
+      items.append({ kind: 'user', key, text, at, turnId: '', state, problem: '', files: files.map(shownFile) })
       onChange()
     },
     /** @param {string} key @param {SendState} state @param {string} [problem] */
@@ -110,6 +116,8 @@ export function createStore({ now, onChange, onReply, onStored }) {
       const own = items.all().find(({ kind, key }) => kind === 'user' && key === entry.messageId)
       items.put({
         ...item,
+        // The page has these files already.
+        files: own?.kind === 'user' ? withPaths(own.files, item.files) : item.files,
         key: own?.key ?? item.key,
         state: own?.kind === 'user' && own.state === 'queued' ? 'queued' : 'sent',
       })

@@ -1,7 +1,8 @@
 /**
  * Opens the page in a real browser: finds one, starts it once, and watches every page for anything that went wrong.
  */
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { type Gateway, startGateway, startTestServer, type TestServer, token } from './support.ts'
@@ -47,6 +48,7 @@ export interface Tab extends AsyncDisposable {
 }
 
 export async function createTab(browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> {
+  const mediaFolder = mkdtempSync(join(tmpdir(), 'hermes-page-'))
   const served = await startTestServer(await startGateway())
   const context = await browser.newContext({ viewport: { width: 900, height: 700 }, ...options })
   context.setDefaultTimeout(5_000)
@@ -61,7 +63,7 @@ export async function createTab(browser: Browser, options: BrowserContextOptions
 
   return {
     async open({ prepare, hash = `#token=${token}` } = {}) {
-      const gateway = await startGateway()
+      const gateway = await startGateway({ mediaFolder })
       prepare?.(gateway)
       served.use(gateway)
       problems = []
@@ -82,6 +84,7 @@ export async function createTab(browser: Browser, options: BrowserContextOptions
     async [Symbol.asyncDispose]() {
       await context.close()
       await served.close()
+      rmSync(mediaFolder, { recursive: true, force: true })
     },
   }
 }

@@ -18,8 +18,10 @@ import type {
   TurnResult,
 } from '#sdk'
 import { createAdapter } from '../../../platforms/web/adapter.ts'
+import { statusOf } from '../../../src/http/json-response.ts'
+import { isHermesError } from '../../../src/lib/errors.ts'
 import { silentLog } from '../../../src/lib/log.ts'
-import { createRecordingContext } from '../../kit/recording-context.ts'
+import { createRecordingContext, type RecordingContext } from '../../kit/recording-context.ts'
 
 export const token = 'test-token-0123456789'
 export const target = { platform: 'web', account: 'default', chatId: 'main' }
@@ -48,6 +50,8 @@ export interface Gateway {
   insert(index: number, text: string): void
   /** Thrown by the next `history`. */
   failHistory: Error | undefined
+  /** Stores a file of the agent and sends it, as the outbox does. */
+  sendFile(fileName: string, mimeType: string, content: Uint8Array<ArrayBuffer>, caption?: string): Promise<void>
   /** Stores a reply and sends it, as the outbox does. */
   reply(text: string, turnId?: string): Promise<void>
   /** Stores a question and sends it, as the outbox does. Its buttons are `appr:<id>:<answer>`. */
@@ -73,14 +77,14 @@ export interface Gateway {
   request(path: string, init?: RequestInit): Promise<Response>
 }
 
-export async function startGateway(): Promise<Gateway> {
+export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> {
   const routes: HttpRoute[] = []
   const history: ChatEntry[] = []
   const seqs = new Map<string, number>()
   const outcomes = new Map<number, Pick<PromiseWithResolvers<TurnResult>, 'promise' | 'resolve'>>()
   const waiting: ((event: MessageEvent) => void)[] = []
 
-  const recording = createRecordingContext()
+  const recording = createRecordingContext({ mediaFolder })
   const context: PlatformContext = {
     ...recording.context,
     platform: 'web',
@@ -100,7 +104,15 @@ export async function startGateway(): Promise<Gateway> {
       const seq = seqs.size + 1
       seqs.set(keys[0], seq)
       gateway.accepted.push(event)
-      gateway.store('user', event.text, event.messageId === undefined ? {} : { messageId: event.messageId })
+      const files = (event.attachments ?? []).map(({ kind, path = '', fileName = '', mimeType = '', bytes = 0 }) => {
+        const name = path.split('/').slice(-2).join('/')
+        return { kind, fileName, mimeType, bytes, name }
+      })
+      const more = files.length === 0 ? {} : { files }
+      gateway.store('user', event.text, {
+        ...(event.messageId === undefined ? {} : { messageId: event.messageId }),
+        ...more,
+      })
       for (const resolve of waiting.splice(0)) resolve(event)
       return { status: 'accepted', seq }
     },
@@ -151,6 +163,15 @@ export async function startGateway(): Promise<Gateway> {
       const entry = gateway.store('agent', text, { turnId })
       await adapter.send({ deliveryId: entry.id, target, text, kind: 'reply', turnId }, AbortSignal.timeout(1_000))
     },
+    async sendFile(fileName, mimeType, content, caption = '') {
+      const deliveryId = `file-${history.length}`
+      const file = { kind: 'image' as const, fileName, mimeType }
+      gateway.store('agent', `🖼️ Image: ${fileName}`, { turnId: 't1', files: [{ ...file, caption, deliveryId }] })
+      const source = { kind: 'file' as const, bytes: content.length, open: async () => new Blob([content]) }
+      const attachment = { ...file, source }
+      const message = { deliveryId, target, text: caption, kind: 'reply' as const, turnId: 't1', attachment }
+      await adapter.send(message, AbortSignal.timeout(1_000))
+    },
     presses: [],
     onPress: () => ({ status: 'taken', text: 'Allowed, this once.' }),
     remembered: [],
@@ -199,8 +220,24 @@ export async function startGateway(): Promise<Gateway> {
     },
   }
   await adapter.connect(AbortSignal.timeout(1_000))
-  routes.push(...approvalRoutes(gateway))
+  routes.push(...approvalRoutes(gateway), ...uploadRoutes(recording.upload))
   return gateway
+}
+
+function uploadRoutes(upload: RecordingContext['upload']): HttpRoute[] {
+  const handle = async (request: Request) => {
+    try {
+      return await upload(request)
+    } catch (error) {
+      if (!isHermesError(error)) throw error
+      const { code, message, hint } = error
+      return Response.json({ error: { code, message, hint } }, { status: statusOf(code) })
+    }
+  }
+  const methods = ['GET', 'POST', 'DELETE'] as const
+  return ['/api/uploads', '/api/uploads/*'].flatMap((path) =>
+    methods.map((method): HttpRoute => ({ method, path, access: 'token', handle })),
+  )
 }
 
 /** As the admin API serves them. */
@@ -369,7 +406,7 @@ async function handleNodeRequest(gateway: Gateway, incoming: IncomingMessage, ou
   outgoing.on('close', () => hangup.abort())
   const headers = new Headers()
   for (const [name, value] of Object.entries(incoming.headers)) if (typeof value === 'string') headers.set(name, value)
-  const body = chunks.length === 0 ? null : Buffer.concat(chunks).toString()
+  const body = chunks.length === 0 ? null : new Uint8Array(Buffer.concat(chunks))
   const init = { method: incoming.method ?? 'GET', headers, body, signal: hangup.signal }
   const response = await gateway.request(incoming.url ?? '/', init)
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))

@@ -1,5 +1,5 @@
 /**
- * The message field. Enter sends the message; on touch screens it starts a new line.
+ * The message field and the files of the message. Enter sends the message; on touch screens it starts a new line.
  */
 import { createHints } from './hints.js'
 
@@ -12,7 +12,8 @@ import { createHints } from './hints.js'
  * @param {import('../storage.js').Store} options.storage
  * @param {string} options.storageKey where an unfinished message is kept
  * @param {boolean} options.touch
- * @param {(text: string) => void} options.onSend
+ * @param {ReturnType<typeof import('./attach.js').createAttach>} options.attach
+ * @param {(text: string, files: readonly import('../uploads.js').LocalFile[]) => void} options.onSend
  * @param {Parameters<typeof createHints>[0]['load']} options.loadCommands
  */
 export function createComposer({
@@ -23,6 +24,7 @@ export function createComposer({
   storage,
   storageKey,
   touch,
+  attach,
   onSend,
   loadCommands,
 }) {
@@ -49,6 +51,7 @@ export function createComposer({
     submit()
   })
   window.addEventListener('resize', fit)
+  attach.onChange(fit)
 
   return {
     focus: () => field.focus(),
@@ -63,12 +66,13 @@ export function createComposer({
 
   function submit() {
     const text = field.value.trim()
-    if (text === '') return
+    if (isEmpty()) return
+    const files = attach.take()
     field.value = ''
     keep()
     fit()
     hints.close()
-    onSend(text)
+    onSend(text, files)
   }
 
   /** @param {string} command */
@@ -77,14 +81,19 @@ export function createComposer({
     submit()
   }
 
+  /** A file that is being prepared belongs to the message. */
+  function isEmpty() {
+    return attach.isPreparing() || (field.value.trim() === '' && attach.count() === 0)
+  }
+
   function keep() {
-    sendButton.disabled = field.value.trim() === ''
+    sendButton.disabled = isEmpty()
     if (field.value === '') storage.remove(storageKey)
     else storage.set(storageKey, field.value)
   }
 
   function fit() {
-    sendButton.disabled = field.value.trim() === ''
+    sendButton.disabled = isEmpty()
     field.style.height = 'auto'
     field.style.height = `${field.scrollHeight}px`
   }

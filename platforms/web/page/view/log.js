@@ -14,7 +14,7 @@ import { createQuestionView } from './question.js'
  * @param {object} options
  * @param {HTMLElement} options.list
  * @param {() => number} options.now
- * @param {{ onRetry: (key: string) => void, onDiscard: (key: string) => void } & import('./question.js').QuestionActions} options.actions
+ * @param {{ onRetry: (key: string) => void, onDiscard: (key: string) => void, files: import('../files.js').Files } & import('./question.js').QuestionActions} options.actions
  * @returns {{ render: (items: readonly Item[]) => void }}
  */
 export function createLog({ list, now, actions }) {
@@ -69,7 +69,7 @@ export function createLog({ list, now, actions }) {
   /** @param {Item} item @returns {Shown} */
   function create(item) {
     if (item.kind === 'user') return adapt(createUserView(actions), isUser, item)
-    if (item.kind === 'agent') return adapt(createAgentView(), isAgent, item)
+    if (item.kind === 'agent') return adapt(createAgentView(actions), isAgent, item)
     if (item.kind === 'notice') return adapt(createNoticeView(), isAgent, item)
     if (item.kind === 'question') return adapt(createQuestionView(actions), isQuestion, item)
     return adapt(createActivityView(), isActivity, item)

@@ -6,6 +6,7 @@ import { icon } from '../icons.js'
 import { createProse } from '../prose.js'
 import { clockTime } from '../time.js'
 import { copyText } from './copy-button.js'
+import { createFilesView } from './files.js'
 
 /** @typedef {import('../items.js').UserItem} UserItem */
 /** @typedef {import('../items.js').AgentItem} AgentItem */
@@ -26,20 +27,24 @@ const sendStates = {
 }
 
 /**
- * @param {{ onRetry: (key: string) => void, onDiscard: (key: string) => void }} actions
+ * @param {{ onRetry: (key: string) => void, onDiscard: (key: string) => void, files: import('../files.js').Files }} actions
  * @returns {View<UserItem>}
  */
-export function createUserView({ onRetry, onDiscard }) {
+export function createUserView({ onRetry, onDiscard, files }) {
   const time = h('time')
   const slip = h('div', { class: 'slip', dir: 'auto' })
   const state = h('div', { class: 'sending' })
-  const node = h('li', { class: 'entry user' }, h('h2', { class: 'who' }, 'You ', time), slip, state)
+  const place = h('div', { class: 'files' })
+  const sent = createFilesView(place, { files })
+  const node = h('li', { class: 'entry user' }, h('h2', { class: 'who' }, 'You ', time), place, slip, state)
 
   return {
     node,
     update(item) {
       showTime(time, item.at)
       setText(slip, item.text)
+      slip.hidden = item.text === ''
+      sent.update(item.files, item.at)
       if (node.dataset['state'] === item.state && state.title === item.problem) return
       node.dataset['state'] = item.state
       state.title = item.problem
@@ -53,15 +58,17 @@ export function createUserView({ onRetry, onDiscard }) {
   }
 }
 
-/** @returns {View<AgentItem>} */
-export function createAgentView() {
+/** @param {{ files: import('../files.js').Files }} options @returns {View<AgentItem>} */
+export function createAgentView({ files }) {
   let text = ''
   const time = h('time')
   const body = h('div', { class: 'prose', dir: 'auto' })
   const copy = h('button', { class: 'small', type: 'button' }, icon('copy'), h('span', {}, 'Copy'))
   copy.addEventListener('click', () => void copyText(copy, text, body))
   const tools = h('div', { class: 'entry-tools' }, copy)
-  const node = h('li', { class: 'entry agent' }, h('h2', { class: 'who' }, 'Hermes ', time), body, tools)
+  const place = h('div', { class: 'files' })
+  const sent = createFilesView(place, { files })
+  const node = h('li', { class: 'entry agent' }, h('h2', { class: 'who' }, 'Hermes ', time), place, body, tools)
   const prose = createProse(body)
 
   return {
@@ -70,7 +77,8 @@ export function createAgentView() {
       text = item.text
       showTime(time, item.at)
       node.classList.toggle('live', item.live)
-      tools.hidden = item.live
+      tools.hidden = item.live || item.text === ''
+      sent.update(item.files, item.at)
       prose.update(item.text, !item.live)
     },
   }
