@@ -706,11 +706,34 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly recall?: SessionRecall;
         /** The memory for all later conversations; absent outside of sessions. */
         readonly memory?: () => Promise<MemoryAccess>;
+        /** The web; absent where there is none. */
+        readonly web?: () => Promise<WebAccess>;
         /**
          * Stores something in the transaction that stores the result of this call, so that both are stored or neither. The last
          * write of a call counts, and none of a call that fails.
          */
         writeWithResult?(write: ResultWrite): void;
+    }
+    /** Searches the web and reads its pages. Both reject with an `Error` whose message is for the model, or the signal's reason. */
+    export interface WebAccess {
+        search(query: string, limit: number, signal: AbortSignal): Promise<readonly {
+            readonly title: string;
+            readonly url: string;
+            readonly description: string;
+        }[]>;
+        /** One result for each address. */
+        read(urls: readonly string[], signal: AbortSignal): Promise<readonly WebPage[]>;
+    }
+    export interface WebPage {
+        readonly url: string;
+        /** '' for none. */
+        readonly title: string;
+        /** Markdown; '' if the page could not be read. */
+        readonly content: string;
+        /** Why there is no content. */
+        readonly error?: string;
+        /** What the content is, if it is not the whole page. */
+        readonly note?: string;
     }
     /** A part of the transaction that stores the result of a call. */
     export interface ResultWrite {

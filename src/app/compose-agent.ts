@@ -353,6 +353,7 @@ function composeAgentServices(
         await context.store.run(() => recordAuxiliaryCall(call, context.clock()))
       },
     },
+    turnInfoOf: core.turnInfoOf,
     openModelKeys: (selection) => openModelKeys(context, selection),
     async choiceUnusable({ event, sessionId }, { provider, model, problem }, instead) {
       const chosen = provider === '' ? model : `${model} (${provider})`

@@ -104,7 +104,7 @@ const plannedKeys = [
   'trust_env',
   'tts',
   'voice',
-  'web',
+  'web.use_gateway',
   'write_sessions_json',
 ]
 

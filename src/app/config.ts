@@ -19,6 +19,7 @@ import { platformConfig, platformVariables } from '../platforms/config.ts'
 import type { PlatformManifest } from '../platforms/manifest.ts'
 import { pluginsConfig } from '../plugins/config.ts'
 import { sessionsConfig } from '../sessions/config.ts'
+import { webConfig } from '../web/config.ts'
 import { keyAliases, unusedKeys } from './config-compatibility.ts'
 
 /** The sections of all modules and of the installed platforms. */
@@ -37,6 +38,7 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
     ...sessionsConfig,
     ...outboxConfig,
     ...logConfig,
+    ...webConfig,
     ...platformConfig(platforms),
   } as const
 }

@@ -1,12 +1,12 @@
 /**
  * Sets the runtime up before the first TypeScript file is loaded: the V8 flags, the compile cache and the resolver.
  */
-import { enableCompileCache, registerHooks } from 'node:module'
+import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { runtimeSetup } from '../config/runtime-setup.mjs'
-import { bundledPackageUrls, compileCacheDirectory } from '../packages/bundled-packages.mjs'
+import { compileCacheDirectory } from '../packages/bundled-packages.mjs'
 import { missingPackageAdvice } from '../packages/missing-package.mjs'
-import { createResolver } from '../packages/resolver.mjs'
+import { registerResolver } from '../packages/register-resolver.mjs'
 
 /** @param {NodeJS.Process} process */
 export async function launch(process) {
@@ -17,7 +17,7 @@ export async function launch(process) {
   process.on('SIGUSR1', () => undefined)
   if (setup.compileCache !== undefined) enableCompileCache(setup.compileCache)
 
-  registerHooks({ resolve: createResolver({ source: new URL('../', import.meta.url), packed: bundledPackageUrls() }) })
+  registerResolver()
 
   try {
     const { main } = await import('./main.ts')

@@ -13,7 +13,7 @@ import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
-import type { ChatMessages, ToolContext } from '../agent/tools/tool.ts'
+import type { ChatMessages, ToolContext, WebAccess } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import type { Authority } from '../message/authority.ts'
@@ -28,7 +28,7 @@ import type { SendingTurn } from './delivery/chat-messages.ts'
 import { createSandboxSockets } from './sandbox-sockets.ts'
 import type { SessionRecallService } from './session-recall.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
-import type { Turn } from './turn/claim.ts'
+import type { Turn, TurnInfoFactory } from './turn/claim.ts'
 import type { TurnAccessDeps } from './turn-access.ts'
 import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutTool } from './turn-tools.ts'
 
@@ -50,6 +50,8 @@ export interface AgentServicesDeps
   policyOf?(source: SessionSource): Pick<AccountPolicy, 'channelPrompts' | 'models'>
   /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
+  /** For calls of models that a tool makes. Without it, plugins do not see them. */
+  readonly turnInfoOf?: TurnInfoFactory
   /** Messages to other chats, for the tool `send_message`. Without it, it sends nothing. */
   chatMessages?(turn: SendingTurn, callId: string): ChatMessages
   /** Opens the search of earlier conversations, for the tool `session_search`. */
@@ -116,9 +118,8 @@ interface OpenTools extends Pick<LoadedTools, 'resolve'> {
 }
 
 export function createAgentServices(deps: AgentServicesDeps): AgentServices {
-  const { log, settings, isShared, memory: memoryOf } = deps
+  const { log, settings, isShared } = deps
   let runtime: ToolRuntime | undefined
-  const recall = openRecallLazily(deps)
   let isSandboxMissing = false
   const sockets = createSandboxSockets(deps)
   const snapshotTools = createSessionToolSnapshots()
@@ -131,6 +132,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const cwd = () => workingDirectory(deps)
   const environmentFor = createEnvironments(deps, async (turn) => sockets.variablesOf(turn, await sandbox.get()))
   const models = createAgentModels(deps)
+  const accessOf = createToolAccess(deps, models)
 
   /** Opened with the first command or file. A later change of the configuration opens another one. */
   const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
@@ -180,11 +182,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       },
       log: log.child({ turn: turnId, tool: call.name }),
       limits: { maxResultChars: settings().agent.max_tool_result_chars },
-      ...(call.name === 'send_message' && deps.chatMessages !== undefined
-        ? { chatMessages: deps.chatMessages(turn, call.id) }
-        : {}),
-      ...(call.name === 'session_search' ? recall.contextOf(turn) : {}),
-      ...(call.name === 'memory' && memoryOf !== undefined ? { memory: () => memoryOf(turn) } : {}),
+      ...accessOf(call, turn),
     }
   }
 
@@ -254,6 +252,47 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     toolsChanged: () => agentTools.reset(),
     async close() {
       await Promise.all([resources.close(), sockets.close(), models.close()])
+    },
+  }
+}
+
+type ToolAccess = Pick<ToolContext, 'chatMessages' | 'recall' | 'memory' | 'web'>
+
+/** What single tools reach beyond their arguments. */
+function createToolAccess(
+  deps: AgentServicesDeps,
+  models: Pick<AgentModels, 'auxiliary' | 'model'>,
+): (call: ToolCall, turn: CallingTurn) => ToolAccess {
+  const recall = openRecallLazily(deps)
+  const web = openWebLazily(deps, models)
+  return (call, turn) => {
+    switch (call.name) {
+      case 'send_message':
+        return deps.chatMessages === undefined ? {} : { chatMessages: deps.chatMessages(turn, call.id) }
+      case 'session_search':
+        return recall.contextOf(turn)
+      case 'memory': {
+        const { memory } = deps
+        return memory === undefined ? {} : { memory: () => memory(turn) }
+      }
+      case 'web_search':
+      case 'web_extract':
+        return { web: () => web.forTurn(turn) }
+      default:
+        return {}
+    }
+  }
+}
+
+/** The web tools are loaded with their first call. `model` is the configured one. */
+function openWebLazily(deps: AgentServicesDeps, { auxiliary, model }: Pick<AgentModels, 'auxiliary' | 'model'>) {
+  return {
+    async forTurn({ event, sessionKey, ...turn }: CallingTurn): Promise<WebAccess> {
+      const { createWebAccess } = await import('./web-access.ts')
+      const { turnInfoOf } = deps
+      const isTurn = event !== undefined && sessionKey !== undefined && turnInfoOf !== undefined
+      const info = isTurn ? turnInfoOf({ ...turn, event, sessionKey }, await model()) : undefined
+      return createWebAccess({ ...deps, variables: () => deps.environment().values, auxiliary }, info)
     },
   }
 }

@@ -19,11 +19,13 @@ import type { Environment } from '../config/environment.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import type { PluginToolEntry } from '../plugins/plugin-tools.ts'
+import { chooseSearchService } from '../web/choose-service.ts'
+import type { WebConfig } from '../web/config.ts'
 
 export interface ToolRuntimeDeps {
   readonly home: HomeLayout
   readonly log: Logger
-  readonly settings: () => AgentConfig & ApprovalsConfig
+  readonly settings: () => AgentConfig & ApprovalsConfig & WebConfig
   readonly environment: () => Environment
   /** The command line that runs this program, for the `hermes` that commands of the agent find. */
   readonly commandLine: readonly string[]
@@ -68,6 +70,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       searchPath: values['PATH'] ?? '',
       sandbox: deps.sandbox,
       ...(deps.skills === undefined ? {} : { skills: deps.skills }),
+      canSearchWeb: () => isSearchConfigured(deps.settings().web, values),
       maxChildren: delegation.max_concurrent_children,
       terminal: {
         timeoutMs: terminal.timeout * 1_000,
@@ -112,6 +115,12 @@ async function registerPluginTool(
 /** Commands that are to run elsewhere (`terminal.backend`) must not run on this machine. */
 function toolsetsNotAvailable(backend: string): readonly string[] {
   return backend === 'local' ? [] : ['terminal', 'file']
+}
+
+/** A service whose key is missing is reported by `config check`; its tool would only fail. */
+function isSearchConfigured(web: WebConfig['web'], variables: Environment['values']): boolean {
+  const choice = chooseSearchService(web, variables)
+  return choice !== undefined && !('missing' in choice)
 }
 
 function toolsetsOff(memory: AgentConfig['memory']): readonly string[] {

@@ -46,7 +46,7 @@ interface ResolvedAddress {
 const maxRedirects = 5
 
 /**
- * Passes the received bytes to `onChunk`. Resolves with the declared content type ('' if absent).
+ * Passes the received bytes to `onChunk`. Resolves with the declared content type ('' if absent) and the URL after redirects.
  * Rejects with a `MediaError`, with the error of `onChunk`, or with the reason of the signal.
  */
 export async function safeFetch(
@@ -54,7 +54,7 @@ export async function safeFetch(
   onChunk: (bytes: Uint8Array) => Promise<void>,
   signal: AbortSignal,
   deps: SafeFetchOptions,
-): Promise<{ contentType: string }> {
+): Promise<{ contentType: string; url: string }> {
   const timeoutController = new AbortController()
   const onTimeout = () => timeoutController.abort(new MediaError('timeout', 'it did not arrive in time'))
   const total = setTimeout(onTimeout, deps.totalTimeoutMs)
@@ -62,7 +62,7 @@ export async function safeFetch(
   const combinedSignal = AbortSignal.any([signal, timeoutController.signal])
   let inCallback = false
   try {
-    const response = await followRedirects(request, combinedSignal, deps, idle)
+    const { response, url } = await followRedirects(request, combinedSignal, deps, idle)
     const contentType = response.headers['content-type'] ?? ''
     if (hasContentType(contentType, request.refusedType)) throw credentialsRejectedError()
     const checkSize = createSizeLimit(request.maxBytes)
@@ -74,7 +74,7 @@ export async function safeFetch(
       await onChunk(bytes)
       inCallback = false
     }
-    return { contentType }
+    return { contentType, url }
   } catch (error) {
     if (inCallback) throw error
     signal.throwIfAborted()
@@ -116,7 +116,7 @@ async function followRedirects(
   signal: AbortSignal,
   deps: SafeFetchOptions,
   idle: NodeJS.Timeout,
-): Promise<IncomingMessage> {
+): Promise<{ response: IncomingMessage; url: string }> {
   let currentUrl = parseHttpUrl(url)
   let currentHeaders = headers ?? {}
   let isTrusted = isTrustedOrigin(currentUrl, trusted)
@@ -125,7 +125,7 @@ async function followRedirects(
     const response = await sendRequest(currentUrl, currentHeaders, pinnedLookup, signal)
     idle.refresh()
     const { statusCode = 0 } = response
-    if (statusCode === 200) return response
+    if (statusCode === 200) return { response, url: currentUrl.href }
     response.destroy()
     const { location } = response.headers
     if (![301, 302, 303, 307, 308].includes(statusCode) || location === undefined) {
@@ -147,6 +147,14 @@ function parseHttpUrl(text: string, base?: string): URL {
     throw addressNotAllowedError('only http and https are supported')
   if (url.username !== '' || url.password !== '') throw addressNotAllowedError('it contains credentials')
   return url
+}
+
+/** Checks what is known of an address without looking up its name. Throws a `MediaError`. */
+export function checkAddress(url: string, isAllowed = isPublicAddress): void {
+  const { hostname } = parseHttpUrl(url)
+  const name = hostname.replace(/^\[|\]$/g, '')
+  const isLocalName = name === 'localhost' || /\.(?:localhost|local|internal)$/.test(name)
+  if (isLocalName || (isIP(name) !== 0 && !isAllowed(name))) throw addressNotAllowedError('its host is not public')
 }
 
 function addressNotAllowedError(reason: string): MediaError {

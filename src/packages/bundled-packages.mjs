@@ -26,6 +26,8 @@ export const bundledPackages = [
   'file-type',
   'ipaddr.js',
   'semver',
+  '@mdream/js',
+  'unpdf',
 ]
 
 export const bundleDirectory = new URL('../../node_modules/.hermes/', import.meta.url)

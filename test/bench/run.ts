@@ -30,6 +30,7 @@ import { store } from './figures/store.ts'
 import { stream } from './figures/stream.ts'
 import { turn } from './figures/turn.ts'
 import { version } from './figures/version.ts'
+import { web } from './figures/web.ts'
 import { window } from './figures/window.ts'
 import { jsonOf, tableOf } from './report.ts'
 
@@ -54,6 +55,7 @@ const figures: readonly Figure[] = [
   provider,
   request,
   recall,
+  web,
   window,
   files,
   memory,

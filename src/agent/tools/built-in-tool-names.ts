@@ -16,5 +16,7 @@ export const builtInToolNames: ReadonlySet<string> = new Set([
   'skills_list',
   'terminal',
   'todo',
+  'web_extract',
+  'web_search',
   'write_file',
 ])

@@ -20,6 +20,8 @@ export interface BuiltInToolDeps {
   readonly terminal: TerminalLimits
   /** Loads the skills. Absent where there are none. */
   skills?(): Promise<Skills>
+  /** Whether a search service is configured. Absent: none is. */
+  canSearchWeb?(): boolean
   /** Maximum number of concurrent sub-agents of a turn. */
   readonly maxChildren: number
 }

@@ -423,7 +423,10 @@ export interface ChosenModel {
   readonly contextLength?: number | undefined
 }
 
-export type TurnInfoFactory = (turn: Turn, chosen: ChosenModel) => TurnInfo
+export type TurnInfoFactory = (
+  turn: Pick<Turn, 'id' | 'sessionId' | 'sessionKey' | 'event' | 'authority'>,
+  chosen: ChosenModel,
+) => TurnInfo
 
 /** @param routeOf `<platform>_<chat_type>`, or the route of a background task; '' on the command line. */
 export function createTurnInfoFactory(routeOf: (event: MessageEvent) => string): TurnInfoFactory {

@@ -175,7 +175,7 @@ test('a server of `providers` and of `custom_providers` is found by its name, al
   assert.equal(resolved('custom:lab'), 'custom:lab chat_completions http://127.0.0.1:4')
   assert.equal(resolved('custom:my-server'), 'custom:my-server anthropic_messages http://127.0.0.1:2/anthropic')
   assert.equal(resolved('my-server'), 'custom:my-server anthropic_messages http://127.0.0.1:2/anthropic')
-  assert.equal(resolved('custom:nobody'), undefined)
+  assert.equal(resolved('custom:absent'), undefined)
   assert.equal(providers['lab']?.model, 'own')
   assert.deepEqual(providers['custom:my-server']?.models, { a: {}, b: {} })
 })

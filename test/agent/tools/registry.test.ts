@@ -54,6 +54,7 @@ test('the tools of the directory are discovered and sorted by name', async () =>
       'session_search',
       'terminal',
       'todo',
+      'web_extract',
       'write_file',
     ],
   )
@@ -77,7 +78,7 @@ test('a disabled toolset is neither listed nor callable', async () => {
   const loaded = await setup.registry.load()
   assert.deepEqual(
     loaded.schemas().map((schema) => schema.name),
-    ['memory', 'patch', 'read_file', 'search_files', 'send_message', 'session_search', 'write_file'],
+    ['memory', 'patch', 'read_file', 'search_files', 'send_message', 'session_search', 'web_extract', 'write_file'],
   )
   const parsed = loaded.parse('terminal', '{"command":"ls"}')
   assert.ok(!parsed.ok)
