@@ -31,6 +31,7 @@ import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
 import type { Turn, TurnInfoFactory } from './turn/claim.ts'
 import type { TurnAccessDeps } from './turn-access.ts'
 import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutTool } from './turn-tools.ts'
+import type { AuxiliaryCaller } from './web-access.ts'
 
 export interface AgentServicesDeps
   extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings'>,
@@ -64,7 +65,7 @@ export interface AgentServicesDeps
 
 /** The turn of a tool call. A plugin outside of turns has neither an event nor a chat. */
 type CallingTurn = Pick<Turn, 'sessionId' | 'id' | 'transcript' | 'authority'> &
-  Partial<Pick<Turn, 'seq' | 'sessionKey' | 'event'>>
+  Partial<Pick<Turn, 'seq' | 'sessionKey' | 'event' | 'settings'>>
 
 /** A turn, or what a plugin does outside of turns. */
 export interface ToolTurn {
@@ -284,17 +285,26 @@ function createToolAccess(
   }
 }
 
-/** The web tools are loaded with their first call. `model` is the configured one. */
-function openWebLazily(deps: AgentServicesDeps, { auxiliary, model }: Pick<AgentModels, 'auxiliary' | 'model'>) {
+/** The web tools are loaded with their first call. */
+function openWebLazily(deps: AgentServicesDeps, models: Pick<AgentModels, 'auxiliary' | 'model'>) {
   return {
-    async forTurn({ event, sessionKey, ...turn }: CallingTurn): Promise<WebAccess> {
+    async forTurn(turn: CallingTurn): Promise<WebAccess> {
       const { createWebAccess } = await import('./web-access.ts')
-      const { turnInfoOf } = deps
-      const isTurn = event !== undefined && sessionKey !== undefined && turnInfoOf !== undefined
-      const info = isTurn ? turnInfoOf({ ...turn, event, sessionKey }, await model()) : undefined
-      return createWebAccess({ ...deps, variables: () => deps.environment().values, auxiliary }, info)
+      const variables = () => deps.environment().values
+      return createWebAccess({ ...deps, variables, auxiliary: models.auxiliary }, await callerOf(deps, models, turn))
     },
   }
+}
+
+/** For whom a tool calls a model. Empty outside of turns. */
+async function callerOf(
+  { turnInfoOf }: AgentServicesDeps,
+  { model }: Pick<AgentModels, 'model'>,
+  { event, sessionKey, settings, ...turn }: CallingTurn,
+): Promise<AuxiliaryCaller> {
+  if (event === undefined || sessionKey === undefined || settings === undefined || turnInfoOf === undefined) return {}
+  const main = await model({ ...turn, event, settings })
+  return { main, turn: turnInfoOf({ ...turn, event, sessionKey }, main) }
 }
 
 /** Text that is added to requests and stored nowhere. Its code is loaded where some is configured. */

@@ -2,8 +2,7 @@
  * What the web tools do: search by a service, and read pages (contract S9). Pages are fetched through the one safe fetch, and
  * long ones are summarised by the model of `auxiliary.web_extract`. Loaded with the first call.
  */
-import type { TurnInfo } from '../agent/agent-hooks.ts'
-import type { Auxiliary } from '../agent/models/auxiliary.ts'
+import type { Auxiliary, AuxiliaryRequest } from '../agent/models/auxiliary.ts'
 import type { WebAccess, WebPage } from '../agent/tools/tool.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
@@ -37,8 +36,10 @@ const maxPageChars = 5_000
 /** Of a long page, the model is shown the beginning. */
 const maxSummarisedChars = 200_000
 
-/** `turn`: whose call it is; absent outside of turns. */
-export function createWebAccess(deps: WebAccessDeps, turn: TurnInfo | undefined): WebAccess {
+/** For whom a tool calls a model. */
+export type AuxiliaryCaller = Pick<AuxiliaryRequest, 'main' | 'turn'>
+
+export function createWebAccess(deps: WebAccessDeps, caller: AuxiliaryCaller): WebAccess {
   const { settings, variables } = deps
   return {
     async search(query, limit, signal) {
@@ -50,7 +51,7 @@ export function createWebAccess(deps: WebAccessDeps, turn: TurnInfo | undefined)
       const choice = chooseExtractService(settings().web, variables())
       const pages =
         choice === undefined ? await readHere(deps, urls, signal) : await readThere(deps, choice, urls, signal)
-      return await Promise.all(pages.map((page) => shorten(deps, turn, page, signal)))
+      return await Promise.all(pages.map((page) => shorten(deps, caller, page, signal)))
     },
   }
 }
@@ -129,7 +130,7 @@ async function readThere(
 
 async function shorten(
   { auxiliary, log }: WebAccessDeps,
-  turn: TurnInfo | undefined,
+  caller: AuxiliaryCaller,
   page: ExtractedPage,
   signal: AbortSignal,
 ): Promise<WebPage> {
@@ -142,7 +143,7 @@ async function shorten(
         messages: [{ role: 'user', content: `${page.url}\n${page.title}\n\n${content.slice(0, maxSummarisedChars)}` }],
         tools: [],
       },
-      ...(turn === undefined ? {} : { turn }),
+      ...caller,
       signal,
     })
     if (text.trim() === '') throw new WebError('no_summary', 'The model wrote no summary.')

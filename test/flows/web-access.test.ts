@@ -34,7 +34,7 @@ function open(deps: Partial<WebAccessDeps> = {}, summary?: string) {
       log: silentLog,
       ...deps,
     },
-    undefined,
+    {},
   )
   return { web, asked }
 }
