@@ -53,7 +53,7 @@ function valuesAt(document: Document, path: YamlPath): string[] {
 export interface YamlValueEdits {
   /** Whether to remove the value at this path, and its key. Items of lists have their index in the path. */
   readonly remove?: (path: readonly string[], value: unknown) => boolean
-  readonly set?: readonly { readonly path: YamlPath; readonly value: string | number | boolean }[]
+  readonly set?: readonly { readonly path: YamlPath; readonly value: unknown }[]
   /** A comment may hold a value that was removed. */
   readonly removesComments?: boolean
 }
@@ -89,7 +89,7 @@ export function editYamlValues(
   })
   for (const { path, value } of set) {
     ensureParents(document, path)
-    document.setIn(path, value)
+    document.setIn(path, document.createNode(value))
   }
   if (removesComments) dropComments(document)
   else if (removed.length === 0 && set.length === 0) return { text, removed }

@@ -14,6 +14,7 @@ import {
 } from './agent.ts'
 import { addHookCommands, addPlatformCommand, addPluginCommands } from './extensions.ts'
 import { addStatusCommand } from './gateway.ts'
+import { addImportCommand } from './import.ts'
 import { type JsonOption, json, type ListOptions, limit, parseNumber } from './options.ts'
 import { addApprovalCommands, addPairingCommands, addProfileCommands } from './people.ts'
 
@@ -65,6 +66,7 @@ export function addInspectCommands(root: Command, context: CliContext): void {
 export function addMaintainCommands(root: Command, context: CliContext): void {
   root.commandsGroup('Maintain:')
   addConfigCommands(root, context)
+  addImportCommand(root, context)
   addProfileCommands(root, context)
   addAuthCommands(root, context)
   addFallbackCommands(root, context)

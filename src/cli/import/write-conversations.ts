@@ -1,0 +1,64 @@
+/**
+ * Stores the conversations of an import in the database of this home. A conversation that is here already is never changed.
+ */
+import { existsSync } from 'node:fs'
+import { messageOf } from '../../lib/errors.ts'
+import { hasSession, type ImportedSession, storeImportedSession } from '../../sessions/imported-sessions.ts'
+import { openReader } from '../../store/sqlite/reader.ts'
+import { createSqliteStore } from '../../store/sqlite/store.ts'
+import type { ConversationReader, ImportEntry, ImportResult } from './contract.ts'
+import { failed } from './source-home.ts'
+import type { WriteOptions } from './write-files.ts'
+
+/** Single conversations are only named when something is wrong with them. */
+const maxFailures = 20
+
+export async function writeConversations(reader: ConversationReader, options: WriteOptions): Promise<ImportEntry[]> {
+  const counts = { taken: 0, same: 0, failed: 0 }
+  const failures: ImportEntry[] = []
+  const add = (result: ImportResult, reason = '', name = '') => {
+    if (result === 'taken' || result === 'same') counts[result] += 1
+    else counts.failed += 1
+    if (result === 'failed' && failures.length < maxFailures) failures.push(failed('conversations', name, reason))
+  }
+  try {
+    const target = openTarget(options)
+    try {
+      for (const found of reader.all()) {
+        if ('result' in found) add(found.result, found.reason, found.name)
+        else add((await target.store(found)) ? 'taken' : 'same')
+      }
+    } finally {
+      await target.close()
+    }
+  } catch (error) {
+    failures.push(failed('conversations', 'state.db', messageOf(error)))
+  } finally {
+    reader.close()
+  }
+  const summary = (result: 'taken' | 'same'): ImportEntry[] =>
+    counts[result] === 0 ? [] : [{ area: 'conversations', name: String(counts[result]), result, reason: '' }]
+  const more = counts.failed - maxFailures
+  return [
+    ...summary('taken'),
+    ...summary('same'),
+    ...failures,
+    ...(more > 0 ? [failed('conversations', `${more} more`, 'they could not be read')] : []),
+  ]
+}
+
+interface ConversationTarget {
+  /** False for one that is here already. */
+  store(found: ImportedSession): Promise<boolean>
+  close(): Promise<void>
+}
+
+function openTarget({ home, dryRun }: WriteOptions): ConversationTarget {
+  if (!dryRun) {
+    const store = createSqliteStore({ path: home.databaseFile })
+    return { store: (found) => store.run(() => storeImportedSession(found)), close: () => store.close() }
+  }
+  if (!existsSync(home.databaseFile)) return { store: async () => true, close: async () => undefined }
+  const reader = openReader(home.databaseFile)
+  return { store: async ({ id }) => !reader.run(() => hasSession(id)), close: async () => reader.close() }
+}

@@ -1,0 +1,124 @@
+/**
+ * Stores conversations of another program. Each session is stored with all of its messages, or not at all.
+ */
+import type { ChatMessage } from '../message/transcript.ts'
+import { exec, query, row, type Transaction } from '../store/query.ts'
+import { appendMessage } from './transcript.ts'
+
+export interface ImportedMessage {
+  readonly message: ChatMessage
+  /** ms since 1970. */
+  readonly at: number
+  readonly isSummary: boolean
+  /** A summary has replaced it, so no model receives it. */
+  readonly isReplaced: boolean
+}
+
+export interface ImportedSession {
+  readonly id: string
+  readonly sessionKey: string
+  readonly platform: string
+  readonly userId: string
+  readonly title: string
+  readonly parentId: string | null
+  /** ms since 1970. */
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly endReason: string
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly messages: readonly ImportedMessage[]
+  /** `SessionSource`, JSON: the session is the current one of its key, unless the key has another one. '' for an ended session. */
+  readonly currentSource: string
+}
+
+const selectSession = query((db, p: { id: string }) => db.selectFrom('sessions').select('id').where('id', '=', p.id))
+
+const selectState = query((db, p: { key: string }) =>
+  db.selectFrom('lanes').select('session_id').where('session_key', '=', p.key),
+)
+
+const insertSession = query(
+  (
+    db,
+    p: {
+      id: string
+      key: string
+      platform: string
+      user_id: string
+      title: string
+      parent_id: string | null
+      started: number
+      updated: number
+      ended: number | null
+      reason: string | null
+      input: number
+      output: number
+    },
+  ) =>
+    db.insertInto('sessions').values({
+      id: p.id,
+      session_key: p.key,
+      platform: p.platform,
+      user_id: p.user_id,
+      title: p.title,
+      parent_id: p.parent_id,
+      created_at: p.started,
+      updated_at: p.updated,
+      ended_at: p.ended,
+      end_reason: p.reason,
+      input_tokens: p.input,
+      output_tokens: p.output,
+    }),
+)
+
+const insertState = query((db, p: { key: string; session_id: string; source: string; now: number }) =>
+  db.insertInto('lanes').values({
+    session_key: p.key,
+    session_id: p.session_id,
+    epoch: 0,
+    fresh: 0,
+    source: p.source,
+    updated_at: p.now,
+  }),
+)
+
+const markReplaced = query((db, p: { session_id: string; ord: number }) =>
+  db
+    .updateTable('messages')
+    .set({ superseded: 1 })
+    .where('session_id', '=', p.session_id)
+    .where('ord', '=', p.ord)
+    .where('superseded', '=', 0),
+)
+
+export function* hasSession(id: string): Transaction<boolean> {
+  return (yield* row(selectSession, { id })) !== undefined
+}
+
+/** False when a session with this id exists; nothing is changed then. */
+export function* storeImportedSession(session: ImportedSession): Transaction<boolean> {
+  const { id, sessionKey: key, endedAt, currentSource } = session
+  if (yield* hasSession(id)) return false
+  const isCurrent = currentSource !== '' && (yield* row(selectState, { key })) === undefined
+  yield* exec(insertSession, {
+    id,
+    key,
+    platform: session.platform,
+    user_id: session.userId,
+    title: session.title,
+    parent_id: session.parentId,
+    started: session.startedAt,
+    updated: endedAt,
+    ended: isCurrent ? null : endedAt,
+    reason: isCurrent ? null : session.endReason,
+    input: session.inputTokens,
+    output: session.outputTokens,
+  })
+  for (const [ord, { message, at, isSummary, isReplaced }] of session.messages.entries()) {
+    yield* appendMessage({ sessionId: id, turnId: null, ord, message, isSummary }, at)
+    if (isReplaced) yield* exec(markReplaced, { session_id: id, ord })
+  }
+  if (isCurrent) yield* exec(insertState, { key, session_id: id, source: currentSource, now: endedAt })
+  return true
+}

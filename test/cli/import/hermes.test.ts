@@ -1,0 +1,82 @@
+/**
+ * `hermes import hermes` takes over homes of Hermes Agent as they are found in the field.
+ */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { valueAt } from '../../../src/config/tree.ts'
+import { parseYaml } from '../../../src/lib/yaml.ts'
+import { hermesHomes } from './hermes-homes.ts'
+import { contentOf, homesWith, modeOf, namesOf, problemsOf, runImport, snapshot } from './support.ts'
+
+function settingsIn(target: string): unknown {
+  return existsSync(join(target, 'config.yaml')) ? parseYaml(contentOf(target, 'config.yaml'), '').value : {}
+}
+
+/** A key of a provider may contain dots. */
+function readKey(settings: unknown, key: string): unknown {
+  const parts = key.split('.')
+  const [first = '', second = ''] = parts
+  return (
+    valueAt(settings, parts) ??
+    valueAt(settings, [first, parts.slice(1).join('.')]) ??
+    valueAt(settings, [first, second])
+  )
+}
+
+describe('a home of Hermes is imported', () => {
+  assert.equal(hermesHomes.length, 20)
+  for (const { name, files, expected, left = [] } of hermesHomes) {
+    test(name, async (t) => {
+      const homes = homesWith(t, files)
+      const before = snapshot(homes.source)
+      const first = await runImport(homes, 'hermes')
+      const settings = settingsIn(homes.target)
+      for (const [key, value] of Object.entries(expected)) assert.deepEqual(readKey(settings, key), value, key)
+      for (const one of left) assert.ok(namesOf(first, 'left').includes(one), `${one} is not reported: ${first.text}`)
+      assert.deepEqual(namesOf(first, 'conflict'), [])
+      assert.deepEqual(await problemsOf(homes.target), [])
+
+      const second = await runImport(homes, 'hermes')
+      assert.deepEqual(namesOf(second, 'taken', 'changed', 'conflict'), [])
+      assert.deepEqual(namesOf(second, 'left', 'failed'), namesOf(first, 'left', 'failed'))
+      assert.deepEqual(snapshot(homes.source), before)
+      assert.equal(/\bk-\d+\b|xoxb-1|"1:a"/.test(first.text), false, 'the report contains a secret')
+    })
+  }
+})
+
+test('extensions, memories, people, keys and jobs arrive as they were', async (t) => {
+  const files = Object.assign({}, ...hermesHomes.map((home) => home.files))
+  const homes = homesWith(t, files)
+  const dry = await runImport(homes, 'hermes', '--dry-run')
+  assert.deepEqual(snapshot(homes.target), [])
+  const report = await runImport(homes, 'hermes')
+  assert.deepEqual(namesOf(dry, 'taken', 'changed'), namesOf(report, 'taken', 'changed'))
+  for (const path of [
+    'SOUL.md',
+    'memories/MEMORY.md',
+    'skills/research/papers/SKILL.md',
+    'hooks/log/handler.py',
+    'plugins/memory/mine/__init__.py',
+    'scripts/check.py',
+  ])
+    assert.equal(contentOf(homes.target, path), files[path], path)
+  assert.equal(existsSync(join(homes.target, 'hooks/draft')), false)
+  const approved = JSON.parse(contentOf(homes.target, 'platforms/pairing/telegram-approved.json'))
+  assert.deepEqual(Object.keys(approved).sort(), ['77', '78'])
+  const { credential_pool: pool } = JSON.parse(contentOf(homes.target, 'auth.json'))
+  assert.deepEqual(
+    pool.openrouter.map(({ access_token: key }: { access_token: string }) => key),
+    ['k-12'],
+  )
+  const { jobs } = JSON.parse(contentOf(homes.target, 'cron/jobs.json'))
+  assert.deepEqual(
+    jobs.map(({ id }: { id: string }) => id),
+    ['aabbccddeeff'],
+  )
+  for (const path of ['config.yaml', '.env', 'auth.json', 'SOUL.md'])
+    assert.equal(modeOf(join(homes.target, path)), 0o600, path)
+  assert.ok(namesOf(report, 'failed').some((name) => name.startsWith('cron/jobs.json, job 2')))
+})
