@@ -68,6 +68,6 @@ function nextSteps({ dryRun, entries, kind }: ImportReport): readonly string[] {
   if (taken + changed === 0) return ['Nothing has changed.']
   return [
     `Next: stop ${kind === 'hermes' ? 'Hermes Agent' : 'OpenClaw'}, because two programs cannot receive for one bot.`,
-    'Then: hermes config check && hermes doctor && hermes gateway start',
+    'Then: hermes config check && hermes doctor && hermes gateway run',
   ]
 }
