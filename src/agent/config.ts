@@ -92,6 +92,12 @@ export const agentConfig = {
         .max(1000)
         .optional()
         .describe('The former name of `max_iterations`; takes precedence when both are set.'),
+      image_input_mode: z
+        .enum(['auto', 'native', 'text'])
+        .default('auto')
+        .describe(
+          'Which models are shown the pictures that people send. `auto`: those that are known to read pictures, and those with `supports_vision`. `native`: all. `text`: none; each reads the path of the file, and has `vision_analyze` for it.',
+        ),
       model_timeout: seconds
         .default(600)
         .describe(

@@ -305,7 +305,19 @@ async function openModelKeys(context: AppContext, selection: () => ProviderSetti
   const { options, settings, secrets, modelCalls, clock, random, log, failpoint } = context
   const { createModelKeys } = await import('../flows/model-keys.ts')
   const path = options.home.authFile
-  return createModelKeys({ path, settings, selection, secrets, modelCalls, clock, random, log, failpoint })
+  const { pictures: picturesFolder } = options.home
+  return createModelKeys({
+    path,
+    picturesFolder,
+    settings,
+    selection,
+    secrets,
+    modelCalls,
+    clock,
+    random,
+    log,
+    failpoint,
+  })
 }
 
 const maxSuspiciousFiles = 20

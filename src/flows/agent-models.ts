@@ -20,7 +20,7 @@ import type { ToolRuntimeDeps } from './tool-runtime.ts'
 import type { ChosenModel, Turn } from './turn/claim.ts'
 
 export interface AgentModelsDeps extends Pick<ToolRuntimeDeps, 'environment'> {
-  readonly home: Pick<HomeLayout, 'authFile'>
+  readonly home: Pick<HomeLayout, 'authFile' | 'pictures'>
   readonly settings: () => AgentConfig
   readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
   /** Opens the pool of keys. Without it, the first key of the configuration and the environment is used. */
@@ -164,9 +164,9 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
   }
 }
 
-async function createModel({ modelCalls }: AgentModelsDeps, settings: ProviderSettings): Promise<ChosenModel> {
+async function createModel({ modelCalls, home }: AgentModelsDeps, settings: ProviderSettings): Promise<ChosenModel> {
   const { createProvider } = await import('../agent/models/create-provider.ts')
-  const choice = createProvider(settings, { sleep, monitor: modelCalls })
+  const choice = createProvider(settings, { sleep, monitor: modelCalls, picturesFolder: home.pictures })
   if ('problem' in choice) throw choice.problem
   return choice
 }
@@ -177,7 +177,8 @@ function providerSettings({ settings, environment }: AgentModelsDeps): ProviderS
   const timeouts = { idleTimeoutMs: agent.model_timeout * 1_000, totalTimeoutMs: agent.model_call_timeout * 1_000 }
   const { values: variables } = environment()
   const modelPrices = pricesOf(settings())
-  return { provider, providers, model, baseUrl, apiKey, apiMode, variables, modelPrices, ...timeouts }
+  const { image_input_mode: imageInputMode } = agent
+  return { provider, providers, model, baseUrl, apiKey, apiMode, variables, modelPrices, imageInputMode, ...timeouts }
 }
 
 function pricesOf({ model_prices: prices }: AgentConfig): NonNullable<ProviderSettings['modelPrices']> {

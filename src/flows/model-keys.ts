@@ -18,6 +18,8 @@ import type { SecretRegistry } from '../lib/redact.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
 
 export interface ModelKeysDeps {
+  /** The folder of pictures. */
+  readonly picturesFolder: string
   /** The path of `auth.json`. */
   readonly path: string
   readonly settings: () => Pick<ModelConfig, 'credential_pool_strategies'>
@@ -83,7 +85,7 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
     const id = JSON.stringify(scalars)
     const known = providers.get(id)
     if (known !== undefined) return known
-    const created = createProvider(withKey, { monitor: deps.modelCalls })
+    const created = createProvider(withKey, { monitor: deps.modelCalls, picturesFolder: deps.picturesFolder })
     if ('problem' in created) throw created.problem
     providers.set(id, created.provider)
     return created.provider

@@ -86,6 +86,7 @@ async function startModels(
     },
     openModelKeys: async (selection) =>
       createModelKeys({
+        picturesFolder: '',
         path: home.authFile,
         settings: () => parsed,
         selection,

@@ -150,6 +150,7 @@ function startModels(t: TestContext, { api, server, keys, fallback, limits }: Mo
     auxiliaryCalls: agentDeps(),
     openModelKeys: async (selection) =>
       createModelKeys({
+        picturesFolder: home.pictures,
         path: home.authFile,
         ...{ settings, selection, modelCalls, clock: Date.now, random: () => 0, log: silentLog },
         secrets: { set: () => undefined },

@@ -137,6 +137,32 @@ export const catalogue = {
   },
 } as const satisfies Record<string, ProviderEntry>
 
+/**
+ * The names of models that read pictures, as far as they are known: the same model has the same name at all providers, behind
+ * that of its maker. `supports_vision` of a server and `agent.image_input_mode` say it for any other.
+ */
+const seeingModels: readonly RegExp[] = [
+  /\bgpt-(?:4o|4\.\d|4-turbo|4-vision|[5-9])(?!.*(?:audio|realtime|transcribe|tts|search))/,
+  /\bchatgpt-4o|\bo[1-9](?:-pro)?(?:-\d{4}.*)?$|\bo4-mini/,
+  /\bclaude-(?!1|2|instant)/,
+  /\bgemini-(?!1\.0|embedding|.*(?:tts|live|audio))/,
+  /\bgemma-?3n?(?!.*(?:[:-](?:270m|1b)))|\bgemma-?[4-9]/,
+  /\bgrok-(?:[4-9]|.*vision)/,
+  /\bglm-\d(?:\.\d)?v/,
+  /\bkimi-(?:k2\.[5-9]|k[3-9]|latest|vl)/,
+  /\bqwen.*(?:vl|omni|3\.[5-9])|\bqvq/,
+  /\bllama-?4|\bllama-?3\.2.*(?:11b|90b)/,
+  /\bpixtral|\bmi(?:ni)?stral-(?:small-?3|small-2[5-9]|medium|large-(?:3|2[5-9]))|\bministral-3/,
+  /\bllava|\bbakllava|\bmoondream|\bminicpm-?v|\binternvl|\bmolmo|\bnova-(?:lite|pro|premier)|\bphi-?\d.*multimodal/,
+  /vision|\bvl\b|[-_]vl[-_\d]/,
+]
+
+/** Whether a model of this name is known to read pictures. */
+export function isSeeingModel(model: string): boolean {
+  const name = model.toLowerCase()
+  return seeingModels.some((pattern) => pattern.test(name))
+}
+
 export type CatalogueName = keyof typeof catalogue
 
 /** The names of Hermes for the same providers. */

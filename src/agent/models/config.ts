@@ -20,7 +20,10 @@ const window = z.int().min(1_000)
 const serverModels = z.union(
   [
     z.array(z.string().min(1)).transform((ids) => Object.fromEntries(ids.map((id) => [id, {}]))),
-    z.record(z.string().min(1), z.object({ context_length: window.optional() })),
+    z.record(
+      z.string().min(1),
+      z.object({ context_length: window.optional(), supports_vision: z.boolean().optional() }),
+    ),
   ],
   { error: 'expected a list of models, or models with their context_length' },
 )
@@ -43,9 +46,13 @@ const serverFields = {
   models: serverModels
     .optional()
     .describe(
-      'The models to choose from, as a list or as `{<model>: {context_length}}`, where the server does not list them.',
+      'The models to choose from, as a list or as `{<model>: {context_length, supports_vision}}`, where the server does not list them.',
     ),
   context_length: window.optional().describe('The size of the window of its models in tokens.'),
+  supports_vision: z
+    .boolean()
+    .optional()
+    .describe('Whether its models read pictures. When omitted, the name of the model decides.'),
 }
 
 const server = z.object(serverFields).transform(toServer)
@@ -67,6 +74,7 @@ function toServer(entry: z.output<z.ZodObject<typeof serverFields>>): NamedServe
     model: entry.model ?? entry.default_model,
     models: entry.models,
     context_length: entry.context_length,
+    supports_vision: entry.supports_vision,
   }
 }
 
@@ -118,7 +126,7 @@ export const modelConfig = {
     .record(name, server)
     .default({})
     .describe(
-      'Servers by name, for `provider`: `{base_url, api_key or key_env, api_mode, model, models, context_length}`. An entry with a name of the catalogue changes the address or the key of that provider.',
+      'Servers by name, for `provider`: `{base_url, api_key or key_env, api_mode, model, models, context_length, supports_vision}`. An entry with a name of the catalogue changes the address or the key of that provider.',
     ),
   custom_providers: z
     .array(customProvider)

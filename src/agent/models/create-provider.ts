@@ -5,7 +5,7 @@
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { HermesError } from '../../lib/errors.ts'
 import { createAnthropicProvider } from './anthropic/anthropic-provider.ts'
-import { catalogue } from './catalogue.ts'
+import { catalogue, isSeeingModel } from './catalogue.ts'
 import { createDemoProvider, DEMO_MODEL, type DemoDeps } from './demo/demo-provider.ts'
 import type { FetchFunction } from './http-fetch.ts'
 import type { ModelCallMonitor } from './model-call-monitor.ts'
@@ -13,19 +13,23 @@ import { createOpenAiChatProvider, createOpenAiResponsesProvider } from './opena
 import { pricesAt } from './prices.ts'
 import type { ModelPrice, Provider } from './provider.ts'
 import { createProviderOptions, type StreamLimits } from './provider-options.ts'
-import { type ProviderChoice, type ProviderSelection, resolveProvider } from './resolve-provider.ts'
+import { findServer, type ProviderChoice, type ProviderSelection, resolveProvider } from './resolve-provider.ts'
 
 export interface ProviderSettings extends ProviderSelection, Partial<StreamLimits> {
   /** The key, or that there is none, belongs to this use of the provider. No other key is sent instead. */
   readonly hasOwnKey?: boolean
   /** Of `model_prices`; they take precedence. */
   readonly modelPrices?: Readonly<Record<string, ModelPrice>>
+  /** Which models are shown pictures; `auto` when omitted. */
+  readonly imageInputMode?: 'auto' | 'native' | 'text'
 }
 
 export interface ProviderDeps extends DemoDeps {
   readonly fetch?: FetchFunction
   readonly now?: () => number
   readonly monitor?: Pick<ModelCallMonitor, 'begin'>
+  /** The folder of pictures. Without it, no model is shown any. */
+  readonly picturesFolder?: string
 }
 
 export type CreateProviderResult =
@@ -48,17 +52,25 @@ export function createProvider(settings: ProviderSettings, deps: ProviderDeps = 
 function createProviderWithKey(
   { name, apiMode, baseUrl, quirks, isOfficial }: ProviderChoice,
   apiKey: string,
-  { idleTimeoutMs, totalTimeoutMs, maxChars, modelPrices }: ProviderSettings,
-  { fetch, now, monitor }: ProviderDeps,
+  settings: ProviderSettings,
+  { fetch, now, monitor, picturesFolder: folder }: ProviderDeps,
 ): Provider {
+  const { idleTimeoutMs, totalTimeoutMs, maxChars, modelPrices } = settings
   const limits = { idleTimeoutMs, totalTimeoutMs, maxChars }
-  const options = createProviderOptions({ name, apiKey, baseUrl, quirks, ...limits, fetch, now, monitor })
+  const pictures = folder === undefined ? undefined : { folder, sees: (model: string) => sees(settings, name, model) }
+  const options = createProviderOptions({ name, apiKey, baseUrl, quirks, ...limits, fetch, now, monitor, pictures })
   const create = {
     chat_completions: createOpenAiChatProvider,
     codex_responses: createOpenAiResponsesProvider,
     anthropic_messages: createAnthropicProvider,
   }[apiMode]
   return { ...create(options), prices: pricesAt({ name, baseUrl, isOfficial }, modelPrices) }
+}
+
+function sees({ imageInputMode = 'auto', providers }: ProviderSettings, name: string, model: string): boolean {
+  if (imageInputMode !== 'auto') return imageInputMode === 'native'
+  const server = findServer(providers, name)?.server
+  return server?.models?.[model]?.supports_vision ?? server?.supports_vision ?? isSeeingModel(model)
 }
 
 function unknownProvider({ provider = '', providers = {} }: ProviderSettings): HermesError {

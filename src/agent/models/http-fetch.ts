@@ -5,6 +5,7 @@
  */
 import http from 'node:http'
 import https from 'node:https'
+import { pipeline } from 'node:stream/promises'
 
 export type FetchFunction = typeof globalThis.fetch
 
@@ -13,7 +14,9 @@ export const httpFetch: FetchFunction = (input, init) =>
   new Promise((resolve, reject) => {
     const url = new URL(input instanceof Request ? input.url : input)
     const body = init?.body ?? undefined
-    if (body !== undefined && typeof body !== 'string') throw new TypeError('only string bodies can be sent')
+    const isStream = body instanceof ReadableStream
+    if (body !== undefined && typeof body !== 'string' && !isStream)
+      throw new TypeError('only strings and streams can be sent')
     const signal = init?.signal ?? undefined
     const request = (url.protocol === 'https:' ? https : http).request(url, {
       method: init?.method ?? 'GET',
@@ -23,7 +26,8 @@ export const httpFetch: FetchFunction = (input, init) =>
     // Never removed: a socket may fail after its response has begun, and an error without a listener ends the process.
     request.on('error', reject)
     request.once('response', (message) => resolve(toResponse(message)))
-    request.end(body)
+    if (isStream) pipeline(body, request).catch(reject)
+    else request.end(body)
   })
 
 const NO_BODY_STATUSES = new Set([204, 205, 304])

@@ -4,7 +4,7 @@
  */
 
 import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
-import type { AssistantMessage, ChatMessage, ToolMessage } from '../../message/transcript.ts'
+import type { AssistantMessage, ChatMessage, ImagePart, ToolMessage } from '../../message/transcript.ts'
 import type { ApiMode, JsonObject, RequestInput } from './provider.ts'
 
 export interface NormalizedToolCall {
@@ -19,6 +19,7 @@ interface NormalizedToolResult {
   readonly id: string
   readonly name: string
   readonly text: string
+  readonly images?: readonly ImagePart[]
 }
 
 export interface NormalizedAssistantMessage {
@@ -35,6 +36,8 @@ export type NormalizedMessage =
       readonly role: 'user'
       /** One entry per stored message. */
       readonly texts: readonly string[]
+      /** The texts with the pictures that follow each; absent without pictures. */
+      readonly parts?: readonly (string | ImagePart)[]
     }
   | NormalizedAssistantMessage
   | { readonly role: 'results'; readonly results: readonly NormalizedToolResult[] }
@@ -44,13 +47,18 @@ export const MISSING_TOOL_RESULT = '{"error":"The result of this call is missing
 /**
  * Groups adjacent messages of the same role, adds a stub for calls without a result, and removes results without a call and
  * assistant messages without content. A user message between results moves after them. Lone surrogates, which vendors'
- * parsers reject, become U+FFFD.
+ * parsers reject, become U+FFFD. Results of Chat Completions have no pictures, so there a user message shows them.
  */
-export function normalizeMessages(messages: readonly ChatMessage[], apiMode: ApiMode): NormalizedMessage[] {
+export function normalizeMessages(
+  stored: readonly ChatMessage[],
+  apiMode: ApiMode,
+  showsPictures = false,
+): NormalizedMessage[] {
+  const messages = stored.some(hasPictures) ? selectPictures(stored, showsPictures) : stored
   const normalized: NormalizedMessage[] = []
   const ids = new Set<string>()
   for (const [position, message] of messages.entries()) {
-    if (message.role === 'user') addUser(normalized, message.content)
+    if (message.role === 'user') addUser(normalized, message.content, message.images)
     if (message.role === 'assistant') addAssistant(normalized, message, resultsAfter(messages, position), apiMode, ids)
   }
   return normalized
@@ -81,6 +89,56 @@ export function withoutItems(
   })
 }
 
+function hasPictures(message: ChatMessage): boolean {
+  return message.role !== 'assistant' && message.images !== undefined
+}
+
+/** Vendors accept more, but larger ones only up to so many. */
+const maxPictures = 20
+/** Of a request; in base64 a third more. */
+const maxPictureBytes = 20_000_000
+/** So many leave a request together, so that its beginning is in the vendor's cache until the next ones do. */
+const picturesPerStep = 5
+
+/** The newest pictures, or none. Their messages name the files of all. */
+function selectPictures(messages: readonly ChatMessage[], showsPictures: boolean): ChatMessage[] {
+  let hidden = showsPictures ? countHidden(messages.map(picturesOf)) : Number.POSITIVE_INFINITY
+  return messages.map((message) => {
+    if (message.role === 'assistant' || message.images === undefined) return message
+    const { images, ...rest } = message
+    const gone = Math.min(hidden, images.length)
+    hidden -= gone
+    if (gone === 0) return message
+    const note = showsPictures && message.role === 'user' ? olderPicturesNote(gone) : ''
+    const shown = images.slice(gone)
+    return { ...rest, content: rest.content + note, ...(shown.length === 0 ? {} : { images: shown }) }
+  })
+}
+
+function olderPicturesNote(count: number): string {
+  return `\n\n[${count === 1 ? 'The first picture' : `The first ${count} pictures`} of this message can no longer be seen: a request has room for ${maxPictures} pictures and ${maxPictureBytes / 1_000_000} MB.]`
+}
+
+function picturesOf(message: ChatMessage): readonly ImagePart[] {
+  return message.role === 'assistant' ? [] : (message.images ?? [])
+}
+
+/** How many of the oldest pictures do not fit. Those of the newest message stay as far as they fit. */
+function countHidden(byMessage: readonly (readonly ImagePart[])[]): number {
+  const all = byMessage.flat()
+  const newest = byMessage.findLast((images) => images.length > 0) ?? []
+  let bytes = 0
+  let shown = 0
+  for (const image of all.toReversed()) {
+    bytes += image.bytes
+    if (shown === maxPictures || bytes > maxPictureBytes) break
+    shown += 1
+  }
+  const hidden = all.length - shown
+  const inSteps = Math.ceil(hidden / picturesPerStep) * picturesPerStep
+  return Math.max(hidden, Math.min(inSteps, all.length - newest.length))
+}
+
 /** The results between this message and the next assistant message; the first one for each call. */
 function resultsAfter(messages: readonly ChatMessage[], position: number): ReadonlyMap<string, ToolMessage> {
   const results = new Map<string, ToolMessage>()
@@ -92,11 +150,18 @@ function resultsAfter(messages: readonly ChatMessage[], position: number): Reado
   return results
 }
 
-function addUser(normalized: NormalizedMessage[], content: string): void {
+function addUser(normalized: NormalizedMessage[], content: string, images: readonly ImagePart[] | undefined): void {
   const text = content.toWellFormed()
   const last = normalized.at(-1)
-  if (last?.role === 'user') normalized[normalized.length - 1] = { role: 'user', texts: [...last.texts, text] }
-  else normalized.push({ role: 'user', texts: [text] })
+  const former = last?.role === 'user' ? last : undefined
+  const parts = images ?? former?.parts
+  const message: NormalizedMessage = {
+    role: 'user',
+    texts: former === undefined ? [text] : [...former.texts, text],
+    ...(parts === undefined ? {} : { parts: [...(former?.parts ?? former?.texts ?? []), text, ...(images ?? [])] }),
+  }
+  if (former === undefined) normalized.push(message)
+  else normalized[normalized.length - 1] = message
 }
 
 function addAssistant(
@@ -113,11 +178,9 @@ function addAssistant(
     const id = uniqueId(call.id, ids)
     const name = sanitizeToolName(call.name)
     calls.push({ id, name, ...normalizeArguments(call.arguments) })
-    toolResults.push({
-      id,
-      name,
-      text: markAsData(results.get(call.id)?.content.toWellFormed() ?? MISSING_TOOL_RESULT),
-    })
+    const { content = MISSING_TOOL_RESULT, images } = results.get(call.id) ?? {}
+    const text = markAsData(content.toWellFormed())
+    toolResults.push({ id, name, text, ...(images === undefined ? {} : { images }) })
   }
   if (text.trim() === '' && calls.length === 0) return
   const last = normalized.at(-1)
@@ -128,7 +191,10 @@ function addAssistant(
   } else {
     normalized.push({ role: 'assistant', texts, calls, items })
   }
-  if (toolResults.length > 0) normalized.push({ role: 'results', results: toolResults })
+  if (toolResults.length === 0) return
+  normalized.push({ role: 'results', results: toolResults })
+  const shown = apiMode === 'chat_completions' ? toolResults.flatMap(({ images = [] }) => images) : []
+  if (shown.length > 0) addUser(normalized, '[The pictures of the results above, not sent by the user]', shown)
 }
 
 /**
@@ -146,6 +212,11 @@ function markAsData(result: string): string {
  */
 export function joinSeparateTexts(texts: readonly string[]): string {
   return texts.join('\n\n[Next message]\n\n')
+}
+
+/** Stands for the content of a picture in a request. It is replaced when the request is sent (`picture-body.ts`). */
+export function pictureAddress({ file }: ImagePart): string {
+  return `hermes-picture:${file}`
 }
 
 /** Vendors reject empty and repeated ids. A suffix makes those unique and leaves valid ids unchanged. */

@@ -35,6 +35,15 @@ export interface ProviderOptions {
   readonly now: () => number
   /** Undefined when nothing watches the calls. */
   readonly monitor: Pick<ModelCallMonitor, 'begin'> | undefined
+  /** Undefined: no model of it is shown any picture. */
+  readonly pictures: PictureOptions | undefined
+}
+
+export interface PictureOptions {
+  /** The folder of the files that `ImagePart.file` names. */
+  readonly folder: string
+  /** Whether this model reads pictures. */
+  sees(model: string): boolean
 }
 
 export interface ProviderOverrides {
@@ -48,6 +57,7 @@ export interface ProviderOverrides {
   readonly fetch?: FetchFunction | undefined
   readonly now?: (() => number) | undefined
   readonly monitor?: ProviderOptions['monitor']
+  readonly pictures?: PictureOptions | undefined
 }
 
 export function createProviderOptions({
@@ -61,8 +71,10 @@ export function createProviderOptions({
   fetch = httpFetch,
   now = Date.now,
   monitor,
+  pictures,
 }: ProviderOverrides): ProviderOptions {
-  return { name, quirks, apiKey, baseUrl, limits: { idleTimeoutMs, totalTimeoutMs, maxChars }, fetch, now, monitor }
+  const limits = { idleTimeoutMs, totalTimeoutMs, maxChars }
+  return { name, quirks, apiKey, baseUrl, limits, fetch, now, monitor, pictures }
 }
 
 export function providerErrorContext({ baseUrl, apiKey, now }: ProviderOptions): ProviderErrorContext {

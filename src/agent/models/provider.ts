@@ -44,6 +44,8 @@ export interface RequestInput {
   /** Asks for the reasoning as text, where it must be asked for. */
   readonly showsReasoning?: boolean
   readonly maxOutputTokens?: number
+  /** The model is shown the pictures of the messages. Providers set it for models that see, and callers for any other. */
+  readonly showsPictures?: boolean
 }
 
 /** Text that a chunk adds, for the live view. */
@@ -79,7 +81,12 @@ export interface Provider {
   readonly baseUrl: string
   /** The known prices by name of the model, without a date at its end; `*` is any other model. */
   readonly prices?: Readonly<Record<string, ModelPrice>>
-  /** Pure: same input, same bytes (prompt caches depend on it). */
+  /** Whether the model reads pictures. Absent: none does. */
+  sees?(model: string): boolean
+  /**
+   * Pure: same input, same bytes (prompt caches depend on it). A picture is in it as an address, `hermes-picture:<file>`, and only
+   * for models that see. Its content is read when the request is sent.
+   */
   buildRequest(input: RequestInput): ModelRequest
   /**
    * Calls the vendor once. Yields its chunks as they arrive and returns its final JSON, aggregated from the stream.

@@ -36,9 +36,15 @@ export interface NamedServer {
   /** Where the provider is named without a model. */
   readonly model?: string | undefined
   /** By name. */
-  readonly models?: Readonly<Record<string, { readonly context_length?: number | undefined }>> | undefined
+  readonly models?:
+    | Readonly<
+        Record<string, { readonly context_length?: number | undefined; readonly supports_vision?: boolean | undefined }>
+      >
+    | undefined
   /** Tokens. */
   readonly context_length?: number | undefined
+  /** Whether its models read pictures. */
+  readonly supports_vision?: boolean | undefined
 }
 
 /** The servers of both forms of the configuration. An entry of the list is `custom:<name>`; the first one of a name counts. */

@@ -4,6 +4,7 @@
  */
 import { isRecord } from '../../lib/json.ts'
 import { type JsonObject, ModelError, type ModelRequest } from './provider.ts'
+import type { SentContent } from './wire-format.ts'
 
 /** A `ModelRequest` split into the JSON body and the transport settings. */
 export interface WireRequest {
@@ -24,9 +25,7 @@ export type ModelTransport = (
 export interface SdkClient {
   post(
     path: string,
-    options: {
-      body: JsonObject
-      headers: Readonly<Record<string, string>>
+    options: SentContent & {
       query: Record<string, unknown>
       signal: AbortSignal
       timeout: number
@@ -35,18 +34,44 @@ export interface SdkClient {
   ): { asResponse(): Promise<Response> }
 }
 
-/** `loadClient` is called with the first request, because importing an SDK takes 0.3 s and about 30 MB. */
-export function createSdkTransport(path: string, loadClient: () => Promise<SdkClient>): ModelTransport {
+/**
+ * `loadClient` is called with the first request, because importing an SDK takes 0.3 s and about 30 MB. `folder` has the files of
+ * pictures.
+ */
+export function createSdkTransport(
+  path: string,
+  loadClient: () => Promise<SdkClient>,
+  folder: string | undefined,
+): ModelTransport {
   let client: Promise<SdkClient> | undefined
   return async ({ body, headers, query }, { signal, timeoutMs }) => {
     client ??= loadClient()
     const sdk = await client
     // `post` instead of the typed methods, which remove fields from the body and write warnings to the console.
     // Redirects are not followed: a redirect would turn the POST into a GET or send the key to another host.
-    return sdk
-      .post(path, { body, headers, query, signal, timeout: timeoutMs, fetchOptions: { redirect: 'manual' } })
-      .asResponse()
+    const options = { query, signal, timeout: timeoutMs, fetchOptions: { redirect: 'manual' } } as const
+    const send = (content: SentContent) => sdk.post(path, { ...content, ...options }).asResponse()
+    if (folder === undefined || !holdsPictures(body)) return send({ body, headers })
+    return (await import('./picture-body.ts')).sendWithPictures({ body, headers, folder }, send)
   }
+}
+
+/** Whether a message of a request has parts that may be pictures. */
+function holdsPictures({ messages, input }: JsonObject): boolean {
+  const list = messages ?? input
+  return (
+    Array.isArray(list) &&
+    list.some((one) => isRecord(one) && (hasPicture(one['content']) || hasPicture(one['output'])))
+  )
+}
+
+const pictureTypes: ReadonlySet<unknown> = new Set(['image', 'image_url', 'input_image'])
+
+function hasPicture(parts: unknown): boolean {
+  return (
+    Array.isArray(parts) &&
+    parts.some((part) => isRecord(part) && (pictureTypes.has(part['type']) || hasPicture(part['content'])))
+  )
 }
 
 const misnamedKeys = { headers: 'extra_headers', query: 'extra_query', body: 'extra_body' } as const

@@ -22,14 +22,18 @@ import { createSseReader, type SseReader } from './sse-reader.ts'
 import type { ResponseAggregator, WireFormat } from './wire-format.ts'
 
 export function createStreamingProvider(format: WireFormat, send: ModelTransport, options: ProviderOptions): Provider {
-  const { name, baseUrl, limits } = options
+  const { name, baseUrl, limits, pictures } = options
   const context = providerErrorContext(options)
   const createAggregator = () => format.createAggregator(limits.maxChars)
   return {
     name,
     baseUrl,
     apiMode: format.apiMode,
-    buildRequest: (input) => format.buildRequest(withoutForeignItems(input, baseUrl)),
+    ...(pictures === undefined ? {} : { sees: pictures.sees }),
+    buildRequest(input) {
+      const own = withoutForeignItems(input, baseUrl)
+      return format.buildRequest(pictures?.sees(input.model) === true ? { ...own, showsPictures: true } : own)
+    },
     stream: (request, signal) =>
       streamResponse({
         send,

@@ -31,3 +31,9 @@ export interface ResponseAggregator {
   /** The final JSON; null while the stream has not reported its end. */
   result(): JsonObject | null
 }
+
+/** What is sent of a request. A stream has its length and its type in the headers. */
+export interface SentContent {
+  readonly body: JsonObject | ReadableStream<Uint8Array>
+  readonly headers: Readonly<Record<string, string>>
+}

@@ -5,7 +5,13 @@
  */
 
 import { asRecord, asString, isRecord } from '../../../lib/json.ts'
-import { type NormalizedAssistantMessage, type NormalizedMessage, normalizeMessages } from '../normalize-messages.ts'
+import type { ImagePart } from '../../../message/transcript.ts'
+import {
+  type NormalizedAssistantMessage,
+  type NormalizedMessage,
+  normalizeMessages,
+  pictureAddress,
+} from '../normalize-messages.ts'
 import type { JsonObject, ModelRequest, RequestInput } from '../provider.ts'
 
 const DEFAULT_MAX_TOKENS = 8192
@@ -20,7 +26,7 @@ interface AnthropicMessage {
 }
 
 export function buildAnthropicRequest(input: RequestInput): ModelRequest {
-  const normalized = normalizeMessages(input.messages, 'anthropic_messages')
+  const normalized = normalizeMessages(input.messages, 'anthropic_messages', input.showsPictures)
   // The API rejects calls in the history when the request has no tools, so the calls become text.
   const readable = input.tools.length === 0 ? normalized.map(toolCallsAsText) : normalized
   const messages = mergeSameRole(readable.map(toAnthropicMessage))
@@ -46,14 +52,14 @@ function toAnthropicTool(tool: RequestInput['tools'][number]): JsonObject {
 function toAnthropicMessage(message: NormalizedMessage): AnthropicMessage {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: message.texts.map(textBlock) }
+      return { role: 'user', content: (message.parts ?? message.texts).map(contentBlock) }
     case 'results':
       return {
         role: 'user',
         content: message.results.map((result) => ({
           type: 'tool_result',
           tool_use_id: sanitizeId(result.id),
-          content: result.text,
+          content: result.images === undefined ? result.text : [result.text, ...result.images].map(contentBlock),
         })),
       }
     case 'assistant':
@@ -97,10 +103,9 @@ function visibleTexts({ texts }: NormalizedAssistantMessage): string[] {
 
 function toolCallsAsText(message: NormalizedMessage): NormalizedMessage {
   if (message.role === 'results') {
-    return {
-      role: 'user',
-      texts: message.results.map((result) => `[Result of ${result.name}]\n${result.text}`),
-    }
+    const texts = message.results.map((result) => `[Result of ${result.name}]\n${result.text}`)
+    const images = message.results.flatMap((result) => result.images ?? [])
+    return { role: 'user', texts, ...(images.length === 0 ? {} : { parts: [...texts, ...images] }) }
   }
   if (message.role === 'user' || message.calls.length === 0) return message
   const calls = message.calls.map((call) => `[Called ${call.name} with ${call.arguments}]`)
@@ -154,6 +159,12 @@ function withCacheBreakpoint(message: AnthropicMessage): AnthropicMessage {
 
 function withCacheControl(block: JsonObject): JsonObject {
   return { ...asRecord(block), cache_control: { type: 'ephemeral' } }
+}
+
+function contentBlock(part: string | ImagePart): JsonObject {
+  return typeof part === 'string'
+    ? textBlock(part)
+    : { type: 'image', source: { type: 'url', url: pictureAddress(part) } }
 }
 
 function textBlock(value: string): JsonObject {

@@ -2,13 +2,14 @@
  * The wire format of OpenAI's Chat Completions, which most other servers and the demonstration use too.
  */
 import { asArray, asRecord, asString, isRecord } from '../../../lib/json.ts'
-import { noUsage, type ToolCall } from '../../../message/transcript.ts'
+import { type ImagePart, noUsage, type ToolCall } from '../../../message/transcript.ts'
 import type { ProviderQuirks } from '../catalogue.ts'
 import {
   joinSeparateTexts,
   type NormalizedMessage,
   type NormalizedToolCall,
   normalizeMessages,
+  pictureAddress,
 } from '../normalize-messages.ts'
 import {
   type JsonObject,
@@ -45,7 +46,7 @@ export function createChatFormat(quirks: ProviderQuirks): WireFormat {
 
 function buildChatRequest(input: RequestInput, quirks: ProviderQuirks): ModelRequest {
   const system = input.system === '' ? [] : [{ role: 'system', content: input.system.toWellFormed() }]
-  const messages = normalizeMessages(input.messages, 'chat_completions')
+  const messages = normalizeMessages(input.messages, 'chat_completions', input.showsPictures)
   return {
     model: input.model,
     messages: [...system, ...messages.flatMap(toChatMessages)],
@@ -77,7 +78,7 @@ function toChatTool({ name, description, parameters }: RequestInput['tools'][num
 function toChatMessages(message: NormalizedMessage): JsonObject[] {
   switch (message.role) {
     case 'user':
-      return [{ role: 'user', content: joinSeparateTexts(message.texts) }]
+      return [{ role: 'user', content: message.parts?.map(toChatPart) ?? joinSeparateTexts(message.texts) }]
     case 'results':
       return message.results.map((result) => ({ role: 'tool', tool_call_id: result.id, content: result.text }))
     case 'assistant': {
@@ -94,6 +95,11 @@ function toChatMessages(message: NormalizedMessage): JsonObject[] {
       ]
     }
   }
+}
+
+function toChatPart(part: string | ImagePart, index: number): JsonObject {
+  if (typeof part !== 'string') return { type: 'image_url', image_url: { url: pictureAddress(part) } }
+  return { type: 'text', text: index === 0 ? part : joinSeparateTexts(['', part]).trimStart() }
 }
 
 function toChatToolCall(call: NormalizedToolCall, keptCalls: unknown): JsonObject {

@@ -2,9 +2,14 @@
  * The wire format of OpenAI's Responses API (the api mode `codex_responses`).
  */
 import { asArray, asNumber, asRecord, asString, isRecord } from '../../../lib/json.ts'
-import { noUsage, type ToolCall } from '../../../message/transcript.ts'
+import { type ImagePart, noUsage, type ToolCall } from '../../../message/transcript.ts'
 import { classifyFailure, parseProviderFailure } from '../map-provider-error.ts'
-import { type NormalizedAssistantMessage, type NormalizedMessage, normalizeMessages } from '../normalize-messages.ts'
+import {
+  type NormalizedAssistantMessage,
+  type NormalizedMessage,
+  normalizeMessages,
+  pictureAddress,
+} from '../normalize-messages.ts'
 import {
   type JsonObject,
   ModelError,
@@ -31,7 +36,7 @@ function buildResponsesRequest(input: RequestInput): ModelRequest {
   return {
     model: input.model,
     ...(input.system === '' ? {} : { instructions: input.system.toWellFormed() }),
-    input: normalizeMessages(input.messages, 'codex_responses').flatMap(toInputItems),
+    input: normalizeMessages(input.messages, 'codex_responses', input.showsPictures).flatMap(toInputItems),
     ...(input.tools.length === 0 ? {} : { tools: input.tools.map(toResponsesTool) }),
     ...reasoningSettings(input),
     ...(input.maxOutputTokens === undefined ? {} : { max_output_tokens: input.maxOutputTokens }),
@@ -56,9 +61,15 @@ function toResponsesTool({ name, description, parameters }: RequestInput['tools'
 function toInputItems(message: NormalizedMessage): readonly unknown[] {
   switch (message.role) {
     case 'user':
-      return message.texts.map((content) => ({ role: 'user', content }))
+      return message.parts === undefined
+        ? message.texts.map((content) => ({ role: 'user', content }))
+        : [{ role: 'user', content: message.parts.map(toInputPart) }]
     case 'results':
-      return message.results.map(({ id, text }) => ({ type: 'function_call_output', call_id: id, output: text }))
+      return message.results.map(({ id, text, images }) => ({
+        type: 'function_call_output',
+        call_id: id,
+        output: images === undefined ? text : [text, ...images].map(toInputPart),
+      }))
     case 'assistant': {
       if (matchesTranscript(message.items, message)) return message.items
       const texts = message.texts.map((content) => ({ role: 'assistant', content }))
@@ -71,6 +82,11 @@ function toInputItems(message: NormalizedMessage): readonly unknown[] {
       return [...texts, ...calls]
     }
   }
+}
+
+function toInputPart(part: string | ImagePart): JsonObject {
+  if (typeof part === 'string') return { type: 'input_text', text: part }
+  return { type: 'input_image', image_url: pictureAddress(part), detail: 'auto' }
 }
 
 /**
