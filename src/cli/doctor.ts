@@ -9,6 +9,7 @@ import { checkDaemon, checkDeadLetters, checkPort } from './checks/daemon.ts'
 import { checkPlatformConnections } from './checks/diagnose-platforms.ts'
 import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
+import { checkLocalServers } from './checks/local-servers.ts'
 import { checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
 import { checkMemory } from './checks/memory.ts'
 import { checkModel } from './checks/model.ts'
@@ -30,6 +31,7 @@ const checks: readonly Check[] = [
   checkToken,
   checkConfig,
   checkModel,
+  checkLocalServers,
   checkPlatforms,
   checkRoles,
   checkPairing,

@@ -83,6 +83,17 @@ export function openKeys(settings: Settings, path: string): KnownKeys {
   }
 }
 
+/** The first key in auth.json, where the configuration and the environment have none. `label` names it. */
+export function withStoredKey<Selection extends ProviderSelection>(
+  selection: Selection,
+  known: Pick<KnownKeys, 'list'>,
+): Selection & { readonly label?: string } {
+  const choice = resolveProvider(selection)
+  if (choice === undefined || choice.keys.length > 0) return selection
+  const [first] = known.list(choice.name)
+  return first === undefined ? selection : { ...selection, apiKey: first.secret, label: `${first.label} in auth.json` }
+}
+
 /** The settings of the configured provider, or of another one. */
 export function selectionOf({ config }: Settings, name: string | undefined): ProviderSelection {
   const { provider, model, base_url: baseUrl, api_key: apiKey, api_mode: apiMode } = config.current()

@@ -3,10 +3,11 @@
  */
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
+import { HermesError } from '../lib/errors.ts'
 import type { Input, Output } from './context.ts'
 
 export interface Questions {
-  /** Resolves with the line that was typed, without white space at its ends. */
+  /** Resolves with the line that was typed, without white space at its ends. Rejects `cli/failed` when the input ends. */
   ask(question: string, options?: { readonly isHidden: boolean }): Promise<string>
   close(): void
 }
@@ -21,11 +22,17 @@ export function openQuestions(input: Input, output: Output): Questions {
     },
   })
   const lines = createInterface({ input, output: screen, terminal: true })
+  const ended = new Promise<never>((_, reject) => {
+    lines.once('close', () => reject(new HermesError('cli/failed', 'The input has ended before the last answer.')))
+  })
+  // Nobody may be asking at that moment.
+  ended.catch(() => undefined)
   return {
     async ask(question, options) {
-      output.write(question)
       isHidden = options?.isHidden === true
-      const answer = (await lines.question('')).trim()
+      if (isHidden) output.write(question)
+      // Shown by the interface, which draws the line again while it is edited.
+      const answer = (await Promise.race([lines.question(isHidden ? '' : question), ended])).trim()
       if (isHidden) output.write('\n')
       isHidden = false
       return answer

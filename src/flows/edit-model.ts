@@ -92,7 +92,8 @@ function keptValue(tree: unknown, [first]: readonly YamlPath[], key: string): { 
 function formerName(name: string, { baseUrl }: ProviderSettings): string {
   const vendor = findProvider(name)?.entry
   const isVendor = vendor !== undefined && vendor.isLocal === undefined
-  return name === '' || (isVendor && baseUrl !== '') ? 'custom' : name
+  // The configured provider cannot be used as long as a variable of its key is not set.
+  return ['', 'none', 'demo'].includes(name) || (isVendor && baseUrl !== '') ? 'custom' : name
 }
 
 function freeName(tree: unknown, name: string): string {

@@ -168,7 +168,7 @@ export function createModelDirectory(deps: ModelDirectoryDeps): ModelDirectory {
 }
 
 /** Undefined when the words begin with no known provider: `qwen3:14b` is a model of Ollama. */
-function splitProvider(
+export function splitProvider(
   words: string,
   { providers }: ProviderSettings,
 ): { provider: string; model: string } | undefined {

@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
 import { type CliContext, createContext } from '../../src/cli/context.ts'
 import { setUpProvider } from '../../src/cli/memory-provider-setup.ts'
 import type { HermesError } from '../../src/lib/errors.ts'
@@ -41,7 +42,7 @@ function terminal(t: TestContext, source: string) {
   output.on('data', (chunk: Buffer) => {
     shown += chunk.toString()
     const [next] = waiting
-    if (next === undefined || !shown.endsWith(next.question)) return
+    if (next === undefined || !stripVTControlCharacters(shown).endsWith(next.question)) return
     waiting.shift()
     setImmediate(() => input.write(`${next.answer}\n`))
   })

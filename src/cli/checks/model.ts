@@ -3,11 +3,11 @@
  */
 import { createProvider } from '../../agent/models/create-provider.ts'
 import { ModelError, type Provider } from '../../agent/models/provider.ts'
-import { type ProviderSelection, resolveProvider } from '../../agent/models/resolve-provider.ts'
+import { resolveProvider } from '../../agent/models/resolve-provider.ts'
 import { formatDuration } from '../../lib/duration.ts'
 import type { ErrorCode } from '../../lib/error-catalogue.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
-import { type KnownKeys, openKeys, selectionOf } from '../known-keys.ts'
+import { type KnownKeys, openKeys, selectionOf, withStoredKey } from '../known-keys.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 /** The time that the provider has to answer, ms. */
@@ -23,7 +23,8 @@ export const checkModel: Check = async ({ context, settings, offline }) => {
     return [{ ...problem('Model', choice.problem.message, choice.problem.hint), code: choice.problem.code }]
   }
   if (choice.provider.name === 'demo') {
-    const advice = 'Add OPENAI_API_KEY or ANTHROPIC_API_KEY to .env and `model` to config.yaml.'
+    const advice =
+      'Choose a model with `hermes setup`, or add OPENAI_API_KEY or ANTHROPIC_API_KEY to .env and `model` to config.yaml.'
     return [
       {
         ...note('Model', 'no model is configured: the offline demonstration answers', advice),
@@ -37,17 +38,6 @@ export const checkModel: Check = async ({ context, settings, offline }) => {
     ? ok('Model', `${name}; ${key} was not tested`)
     : await tryModel(choice.provider, choice.model, name, key)
   return [tried, ...restingKeys(known)]
-}
-
-/** The first key in auth.json, where the configuration and the environment have none. `label` names it. */
-function withStoredKey(
-  selection: ProviderSelection,
-  known: KnownKeys,
-): ProviderSelection & { readonly label?: string } {
-  const choice = resolveProvider(selection)
-  if (choice === undefined || choice.keys.length > 0) return selection
-  const [first] = known.list(choice.name)
-  return first === undefined ? selection : { ...selection, apiKey: first.secret, label: `${first.label} in auth.json` }
 }
 
 function restingKeys(known: KnownKeys): CheckResult[] {
@@ -67,7 +57,7 @@ function restingKeys(known: KnownKeys): CheckResult[] {
 }
 
 /** Where the key is configured, without the key itself: `env:OPENAI_API_KEY`, `config:api_key`. */
-function keyName(source: string | undefined): string {
+export function keyName(source: string | undefined): string {
   if (source === undefined) return 'no key'
   const name = source.slice(source.indexOf(':') + 1)
   return source.startsWith('config:') ? `\`${name}\`` : name
@@ -77,7 +67,8 @@ function hostOf({ baseUrl }: Provider): string {
   return URL.parse(baseUrl)?.host ?? baseUrl
 }
 
-async function tryModel(provider: Provider, model: string, name: string, key: string): Promise<CheckResult> {
+/** Sends one small request. Never rejects. */
+export async function tryModel(provider: Provider, model: string, name: string, key: string): Promise<CheckResult> {
   const request = provider.buildRequest({
     model,
     system: '',

@@ -51,6 +51,59 @@ export function addToolCommands(root: Command, context: CliContext): void {
     )
 }
 
+export function addModelCommands(root: Command, context: CliContext): void {
+  root
+    .command('setup')
+    .summary('choose a model, the first step')
+    .description(
+      'Asks in a terminal for the provider, its key and the model, tries them, and writes them into config.yaml and .env. Model servers that run on this machine are offered with their models.',
+    )
+    .action(async () => (await import('../model-questions.ts')).setup(context))
+  const load = () => import('../model.ts')
+  const model = root
+    .command('model')
+    .summary('choose, list and try models')
+    .description(
+      'Without a command: chooses a model in a terminal, and shows the configured one elsewhere. The choice is written into config.yaml, in the form that the file has.',
+    )
+    .usage('[command] [options]')
+    .helpCommand(false)
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('../model-questions.ts')).modelChoose(context, options))
+  model
+    .command('list [provider]')
+    .summary('list the models of the providers with a key')
+    .description(
+      'Lists the providers with a key, the servers of config.yaml and the model servers that run on this machine, with their models. A provider has five seconds to answer.',
+    )
+    .option(...json)
+    .action(async (provider: string | undefined, options: JsonOption) =>
+      (await load()).modelList(context, provider, options),
+    )
+  model
+    .command('probe [model]')
+    .summary('try the key, the address and a model')
+    .description(
+      'Tries the configured model, `<provider>` or `<provider>:<model>`: the key, the list of models and one small request. Exit code 1 when something does not work.',
+    )
+    .option(...json)
+    .action(async (words: string | undefined, options: JsonOption) =>
+      (await load()).modelProbe(context, words, options),
+    )
+  model
+    .command('set <model>')
+    .summary('write another model into config.yaml')
+    .description(
+      'Writes `<model>` or `<provider>:<model>` into config.yaml after asking the provider whether it has the model. Comments stay. The address and the key of a former server move to `providers`.',
+    )
+    .option('--provider <name>', 'the provider of the model')
+    .option('--unchecked', 'do not ask the provider', false)
+    .option(...json)
+    .action(async (words: string, options: JsonOption & { provider?: string; unchecked: boolean }) =>
+      (await load()).modelSet(context, words, options),
+    )
+}
+
 export function addAuthCommands(root: Command, context: CliContext): void {
   const auth = createGroup(root, 'auth', 'the keys of model providers')
   const load = () => import('../auth.ts')

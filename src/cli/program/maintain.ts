@@ -8,6 +8,7 @@ import {
   addAuthCommands,
   addFallbackCommands,
   addMemoryCommands,
+  addModelCommands,
   addPromptCommand,
   addSkillCommands,
   addToolCommands,
@@ -68,6 +69,7 @@ export function addMaintainCommands(root: Command, context: CliContext): void {
   addConfigCommands(root, context)
   addImportCommand(root, context)
   addProfileCommands(root, context)
+  addModelCommands(root, context)
   addAuthCommands(root, context)
   addFallbackCommands(root, context)
   addToolCommands(root, context)
