@@ -117,7 +117,7 @@ function composeAgentCommands(
 }
 
 function composeCommandServices(
-  { options, settings, accountDirectory, platforms, store, redact, degraded, startedAt, clock, log }: AppContext,
+  context: AppContext,
   {
     sessionServices,
     outbox,
@@ -133,6 +133,7 @@ function composeCommandServices(
   { agentServices, compressSession, runningSubagents, delegatedTurns, skills }: Agent,
   visibleSessions: () => Promise<VisibleSessions>,
 ): CommandServices {
+  const { options, settings, accountDirectory, platforms, store, redact, degraded, startedAt, clock, log } = context
   const { stopTurn, resetSession, sessionStatus } = sessionServices
   let requestedTasks: ReturnType<CommandServices['tasks']> | undefined
   let gatewayAdmin: GatewayAdmin | undefined
@@ -192,6 +193,7 @@ function composeCommandServices(
     },
     homeChannels: async () =>
       (await import('../flows/delivery/home-channels.ts')).readHomeChannels({ store, accountDirectory }),
+    modelKeys: () => listKeys(context, agentServices),
     settings: (key) => store.run(() => readSessionSettings(key)),
     changeSetting: (key, name, value) => store.run(() => changeSessionSetting(key, name, value)),
     display(source, chosen) {
@@ -265,6 +267,13 @@ function composeCommandServices(
     pauseAgent: pause.pause,
     resumeAgent: pause.resume,
   }
+}
+
+async function listKeys({ options, settings, clock }: AppContext, { selection }: AgentServices): Promise<string[]> {
+  const { reportKeys } = await import('../flows/key-status.ts')
+  const { fallback_providers: fallbacks } = settings()
+  const facts = { path: options.home.authFile, selection: selection(), fallbacks, now: clock() }
+  return reportKeys(facts).lines.map(({ text }) => text)
 }
 
 /** Of a session or message that is listed for the agent. */

@@ -1,6 +1,7 @@
 /**
  * `hermes status`: the state of the daemon; without one, the state of the files of the home.
  */
+import type { KeyReport } from '../flows/key-status.ts'
 import { pauseWarnings } from '../flows/status.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { defaultProfile } from '../lib/profiles.ts'
@@ -12,6 +13,7 @@ import { type Daemon, type DaemonReport, findRunningDaemon, warnVersionMismatch 
 import { countDeadLetters, describeDeadLetters } from './dead-letter-counts.ts'
 import { type Cell, createDisplay, type Display, toSingleLine } from './display.ts'
 import { exitCodes } from './exit-codes.ts'
+import { selectionOf } from './known-keys.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 type Field = readonly [name: string, value: Cell]
@@ -25,9 +27,17 @@ export async function status(context: CliContext, { json }: { readonly json: boo
   const display = createDisplay(context.output, context.environment)
   if (daemon === undefined) context.exitCode = exitCodes.noDaemon
   else warnVersionMismatch(context, daemon)
+  const keys = await readKeys(context, settings)
   if (json) {
     const known = daemon === undefined ? homeStatus(context, settings) : daemonStatus(daemon, settings)
-    return display.json({ running: daemon !== undefined, profile: context.profile, ...known, waiting, access })
+    return display.json({
+      running: daemon !== undefined,
+      profile: context.profile,
+      ...known,
+      waiting,
+      access,
+      keys: keys.status,
+    })
   }
   const attention = [...describeDeadLetters(waiting), ...describeAccess(access).attention].map(
     (line): Field => ['Needs you', { text: line, tone: 'warn' }],
@@ -36,6 +46,9 @@ export async function status(context: CliContext, { json }: { readonly json: boo
   const fields: Field[] = [
     ...profileFields(context),
     ...(daemon === undefined ? homeFields(context) : daemonFields(daemon)),
+    ...keys.lines.map(
+      ({ text, isGood }): Field => ['Keys', { text: toSingleLine(text), tone: isGood ? 'dim' : 'warn' }],
+    ),
   ]
   const start: Field[] = daemon === undefined ? [['Start', 'npm start  (or hermes gateway run)']] : []
   const configuration = configFindings(settings, daemon).map(
@@ -45,6 +58,13 @@ export async function status(context: CliContext, { json }: { readonly json: boo
   display.fields(
     omitRepeatedNames([...fields, ...configuration, ...refused, ...start, ...attention], display.isTerminal),
   )
+}
+
+/** Of the files, which a running gateway keeps up to date. */
+async function readKeys({ home }: CliContext, settings: Settings): Promise<KeyReport> {
+  const { reportKeys } = await import('../flows/key-status.ts')
+  const { fallback_providers: fallbacks } = settings.config.current()
+  return reportKeys({ path: home.authFile, selection: selectionOf(settings, undefined), fallbacks, now: Date.now() })
 }
 
 const configTones = { problem: 'bad', warning: 'warn', degraded: 'warn', note: 'dim' } as const

@@ -49,6 +49,8 @@ export interface CommandServices {
   sessionStatus(key: SessionKey): Promise<SessionStatus>
   /** The chats for messages that belong to no other chat. Rejects `store/…`. */
   homeChannels(): Promise<readonly { readonly target: Target; readonly name?: string }[]>
+  /** One line for each provider: how many keys it has, and which rest. Without secrets. */
+  modelKeys(): Promise<readonly string[]>
   /** Loads what the commands for conversations need. */
   conversations(): Promise<ConversationServices>
   /** What people have chosen for this conversation. */

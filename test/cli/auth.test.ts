@@ -24,6 +24,8 @@ test('keys are added, listed without their value, reset and removed', async (t) 
   stored.credential_pool.openrouter[0].cooldown_until = Date.now() / 1_000 + 600
   writeFileSync(home.authFile, JSON.stringify(stored))
   assert.match((await runInProcess(home.root, ['auth', 'list'])).stdout, /work .* rests for/)
+  const status = await runInProcess(home.root, ['status', '--json'])
+  assert.match(status.stdout, /"resting": \[\s*\{\s*"label": "work"/)
   assert.equal((await runInProcess(home.root, ['auth', 'reset', 'openrouter', 'work'])).code, 0)
   assert.match((await runInProcess(home.root, ['auth', 'list'])).stdout, /work .* ok /)
 

@@ -69,7 +69,7 @@ test('doctor tries a key of auth.json, and names keys that rest', async (t) => {
   const { findings }: { findings: { subject: string; state: string; text: string }[] } = JSON.parse(stdout)
   const textOf = (subject: string) => findings.find((one) => one.subject === subject)?.text ?? ''
   assert.match(textOf('Model'), /work in auth\.json/)
-  assert.match(textOf('Keys'), /lab: spare .*429/)
+  assert.match(textOf('Keys'), /^lab: 2 keys, .*spare .*429/)
   assert.equal(server.requests[0]?.headers.authorization, `Bearer ${key}`)
   assert.ok(!stdout.includes(key))
 })

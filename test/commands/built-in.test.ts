@@ -61,6 +61,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     resetSession: async () => brand('s'),
     sessionStatus: async () => unused,
     homeChannels: async () => [],
+    modelKeys: async () => [],
     conversations: () => assert.fail('unexpected use of conversations'),
     tasks: () => assert.fail('unexpected use of tasks'),
     settings: () => assert.fail('unexpected use'),
@@ -294,6 +295,12 @@ test('/status shows whether a platform receives messages, if it reports this', a
   const text = await say('/status', services({ gatewayStatus: () => ({ ...gateway, platforms }) }))
   const expected = 'chat (connected, receiving), deaf (connected, not receiving), gone (failed), web (connected)'
   assert.ok(text.includes(expected), text)
+})
+
+test('/status shows the keys of providers to an owner in a direct message only', async () => {
+  const given = services({ modelKeys: async () => ['openai: 2 keys'] })
+  assert.match(await say('/status', given), /openai: 2 keys/)
+  assert.doesNotMatch(await say('/status', given, { ...source, chatType: 'group' }), /openai: 2 keys/)
 })
 
 test('/status lists background tasks', async () => {

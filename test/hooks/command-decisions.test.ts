@@ -71,6 +71,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       resetSession: failIfCalled,
       sessionStatus: failIfCalled,
       homeChannels: failIfCalled,
+      modelKeys: failIfCalled,
       conversations: failIfCalled,
       settings: failIfCalled,
       changeSetting: failIfCalled,

@@ -4,10 +4,10 @@
 import { createProvider } from '../../agent/models/create-provider.ts'
 import { ModelError, type Provider } from '../../agent/models/provider.ts'
 import { resolveProvider } from '../../agent/models/resolve-provider.ts'
-import { formatDuration } from '../../lib/duration.ts'
+import { reportKeys } from '../../flows/key-status.ts'
 import type { ErrorCode } from '../../lib/error-catalogue.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
-import { type KnownKeys, openKeys, selectionOf, withStoredKey } from '../known-keys.ts'
+import { openKeys, selectionOf, withStoredKey } from '../known-keys.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 /** The time that the provider has to answer, ms. */
@@ -15,7 +15,8 @@ const answerTimeoutMs = 20_000
 /** The smallest limit that every provider accepts. */
 const maxAnswerTokens = 16
 
-export const checkModel: Check = async ({ context, settings, offline }) => {
+export const checkModel: Check = async (facts) => {
+  const { context, settings, offline } = facts
   const known = openKeys(settings, context.home.authFile)
   const selection = withStoredKey(selectionOf(settings, undefined), known)
   const choice = createProvider({ ...selection, idleTimeoutMs: answerTimeoutMs })
@@ -37,23 +38,22 @@ export const checkModel: Check = async ({ context, settings, offline }) => {
   const tried = offline
     ? ok('Model', `${name}; ${key} was not tested`)
     : await tryModel(choice.provider, choice.model, name, key)
-  return [tried, ...restingKeys(known)]
+  return [tried, ...checkKeys(facts, choice.provider.name)]
 }
 
-function restingKeys(known: KnownKeys): CheckResult[] {
-  const now = Date.now()
-  return known.names().flatMap((provider) =>
-    known
-      .list(provider)
-      .filter(({ health }) => health.cooldownUntil > now)
-      .map(({ label, health }) =>
-        note(
-          'Keys',
-          `${provider}: ${label} rests for ${formatDuration(health.cooldownUntil - now)} after the answer ${health.errorCode}`,
-          `\`hermes auth reset ${provider}\` uses it again at once.`,
-        ),
-      ),
-  )
+/** A missing key of the configured model is a problem of the model. */
+function checkKeys({ context, settings }: Parameters<Check>[0], main: string): CheckResult[] {
+  const { fallback_providers: fallbacks } = settings.config.current()
+  const selection = selectionOf(settings, undefined)
+  const { status, lines } = reportKeys({ path: context.home.authFile, selection, fallbacks, now: Date.now() })
+  return status.flatMap(({ provider, resting, revoked, missing }, index) => {
+    const isFine = resting.length + revoked.length === 0 && (missing === undefined || provider === main)
+    const advice =
+      resting.length === 0
+        ? `\`hermes auth list ${provider}\` shows the keys.`
+        : `\`hermes auth reset ${provider}\` uses it again at once.`
+    return isFine ? [] : [note('Keys', lines[index]?.text ?? '', advice)]
+  })
 }
 
 /** Where the key is configured, without the key itself: `env:OPENAI_API_KEY`, `config:api_key`. */

@@ -73,9 +73,10 @@ export const statusCommand: CommandDefinition = {
     const platforms = Object.entries(gateway.platforms).map(
       ([name, health]) => `${name} (${formatPlatformState(health)})`,
     )
-    // Others in a group need not learn where the messages of the owner go.
-    const seesHomes = authority.role === 'owner' && source.chatType === 'dm'
-    const homes = seesHomes ? await services.homeChannels() : []
+    // Others in a group need not learn where the messages of the owner go, and what keys there are.
+    const seesAll = authority.role === 'owner' && source.chatType === 'dm'
+    const homes = seesAll ? await services.homeChannels() : []
+    const keys = seesAll ? await services.modelKeys() : []
     const lines = [
       `**Session** \`${session.sessionId ?? 'not begun'}\`${session.title === '' ? '' : ` · ${session.title}`}`,
       `**State** ${session.running ? 'working' : 'idle'}${session.queued > 0 ? `, ${session.queued} waiting` : ''}`,
@@ -83,6 +84,7 @@ export const statusCommand: CommandDefinition = {
       ...(yolo ? ['⚠️ **Runs commands of owners without asking** (`/yolo` ends it)'] : []),
       `**Messages** ${session.messages} · **tokens** ${session.inputTokens} in, ${session.outputTokens} out · **cost** ${formatCost(session.spent)}`,
       `**Model** ${model === '' ? provider : `${model} (${provider})`}`,
+      ...(keys.length === 0 ? [] : [`**Keys** ${keys.join(' · ')}`]),
       `**Platforms** ${platforms.length === 0 ? 'none' : platforms.join(', ')} · **up** ${formatDuration(gateway.uptimeMs)}`,
       ...(homes.length === 0 ? [] : [`**Home channels** ${homes.map(formatHome).join(', ')}`]),
       ...(gateway.background.length === 0
