@@ -10,6 +10,7 @@ import { ApiError, errorResponse, toApiError } from './errors.ts'
 import { type Completion, chatCompletion } from './format-response.ts'
 import { type ChatRequest, parseChatRequest } from './parse-request.ts'
 import type { PendingRequests } from './pending-requests.ts'
+import type { StoredPictures } from './store-pictures.ts'
 import { type InboundMessage, toInboundMessage } from './to-event.ts'
 
 export interface CompletionOptions {
@@ -60,6 +61,20 @@ export function createCompletions(
       throw new ApiError(429, text, { type: 'rate_limit_error', code: errorCode, retryAfterSeconds: 5 })
     if (providerOutages.has(errorCode)) throw providerOutage(text, errorCode)
     throw new ApiError(502, text === '' ? 'The turn was stopped.' : text, { type: 'agent_incomplete', code: errorCode })
+  }
+
+  /** Counts as a request that runs, so that downloads have the same limit. */
+  async function readPictures(chat: ChatRequest, signal: AbortSignal): Promise<StoredPictures> {
+    const history = chat.history.map(({ message }) => message)
+    if (chat.pictures.length === 0 && chat.history.every(({ pictures }) => pictures.length === 0))
+      return { attachments: [], history }
+    const { storePictures } = await import('./store-pictures.ts')
+    running++
+    try {
+      return await storePictures(context.files, chat, signal)
+    } finally {
+      running--
+    }
   }
 
   async function stop(seq: number): Promise<void> {
@@ -126,7 +141,8 @@ export function createCompletions(
       if (closing.signal.aborted) throw gatewayStopping()
       const chat = parseChatRequest(await request.bytes(), request.headers)
       if (running >= maxConcurrent) throw tooManyRequests(maxConcurrent)
-      return complete(chat, toInboundMessage(context, chat), request.signal)
+      const pictures = await readPictures(chat, request.signal)
+      return complete(chat, toInboundMessage(context, chat, pictures), request.signal)
     },
   }
 }

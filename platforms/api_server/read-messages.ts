@@ -1,24 +1,42 @@
 /**
  * Converts the `messages` of a request: the last user message is the input, the earlier ones are the transcript of a new
- * session, and system and developer messages are its instructions. Pure.
+ * session, and system and developer messages are its instructions. Pure: pictures are references to what the client sent.
  */
 import { type ChatMessage, isRecord, type ToolCall } from '#sdk'
-import { invalidParam } from './errors.ts'
+import { type ApiError, invalidParam } from './errors.ts'
 import { readString } from './payload.ts'
 
 export interface ParsedMessages {
   readonly input: string
-  readonly history: readonly ChatMessage[]
+  readonly pictures: readonly PictureReference[]
+  readonly history: readonly ParsedMessage[]
   /** '' without system and developer messages. */
   readonly instructions: string
 }
+
+/** A picture of a user message: a data URL, or an address. */
+export interface PictureReference {
+  /** The field, for errors. */
+  readonly at: string
+  readonly url: string
+}
+
+export interface ParsedMessage {
+  readonly message: ChatMessage
+  readonly pictures: readonly PictureReference[]
+}
+
+/** Of one message; a model is not shown more. */
+const maxPictures = 8
+/** Of all messages. */
+const maxPicturesOfRequest = 50
 
 /** Throws `ApiError` 400 with the name of the field. */
 export function readMessages(value: unknown): ParsedMessages {
   if (!Array.isArray(value) || value.length === 0)
     throw invalidParam('messages', 'expected a list with at least one message')
   const instructions: string[] = []
-  const spoken: ChatMessage[] = []
+  const spoken: ParsedMessage[] = []
   const openCalls = new Map<string, string>()
   value.forEach((message: unknown, index) => {
     const at = `messages[${index}]`
@@ -38,9 +56,22 @@ export function readMessages(value: unknown): ParsedMessages {
   })
   const last = spoken.pop()
   if (last === undefined) throw invalidParam('messages', 'expected a user message')
-  if (last.role !== 'user') throw invalidParam('messages', 'the last message must be a user message')
-  if (last.content.trim() === '') throw invalidParam('messages', 'the last user message is empty')
-  return { input: last.content, history: spoken, instructions: instructions.filter((text) => text !== '').join('\n\n') }
+  const { message, pictures } = last
+  if (message.role !== 'user') throw invalidParam('messages', 'the last message must be a user message')
+  if (message.content.trim() === '' && pictures.length === 0)
+    throw invalidParam('messages', 'the last user message is empty')
+  const all = spoken.reduce((sum, one) => sum + one.pictures.length, pictures.length)
+  if (all > maxPicturesOfRequest) throw tooManyPictures('messages', all, maxPicturesOfRequest)
+  return {
+    input: message.content,
+    pictures,
+    history: spoken,
+    instructions: instructions.filter((text) => text !== '').join('\n\n'),
+  }
+}
+
+function tooManyPictures(at: string, found: number, limit: number): ApiError {
+  return invalidParam(at, `expected at most ${limit} pictures, found ${found}`, 'too_many_images')
 }
 
 /** `openCalls` contains the tool calls without a result, with their tool names. It is updated. */
@@ -49,16 +80,18 @@ function readChatMessage(
   role: unknown,
   at: string,
   openCalls: Map<string, string>,
-): ChatMessage {
+): ParsedMessage {
   const content = message['content']
   switch (role) {
-    case 'user':
-      return { role, content: readText(content, `${at}.content`) }
+    case 'user': {
+      const pictures = readPictures(content, `${at}.content`)
+      return { message: { role, content: readText(content, `${at}.content`, true) }, pictures }
+    }
     case 'assistant': {
       const toolCalls = readToolCalls(message['tool_calls'], `${at}.tool_calls`)
       for (const call of toolCalls) openCalls.set(call.id, call.name)
       const text = content === null || content === undefined ? '' : readText(content, `${at}.content`)
-      return { role, content: text, ...(toolCalls.length === 0 ? {} : { toolCalls }) }
+      return { message: { role, content: text, ...(toolCalls.length === 0 ? {} : { toolCalls }) }, pictures: [] }
     }
     case 'tool': {
       const toolCallId = readString(message['tool_call_id'], `${at}.tool_call_id`)
@@ -66,7 +99,7 @@ function readChatMessage(
       if (name === undefined)
         throw invalidParam(`${at}.tool_call_id`, 'no earlier assistant message has this tool call open')
       openCalls.delete(toolCallId)
-      return { role, toolCallId, name, content: readText(content, `${at}.content`) }
+      return { message: { role, toolCallId, name, content: readText(content, `${at}.content`) }, pictures: [] }
     }
     default:
       throw invalidParam(
@@ -77,13 +110,16 @@ function readChatMessage(
 }
 
 /** Models expect alternating roles, so consecutive messages of one role are merged. */
-function appendMerged(spoken: ChatMessage[], message: ChatMessage): void {
+function appendMerged(spoken: ParsedMessage[], next: ParsedMessage): void {
   const before = spoken.at(-1)
-  if (before?.role === 'user' && message.role === 'user') {
-    spoken[spoken.length - 1] = { role: 'user', content: joinContent(before.content, message.content) }
-  } else if (before?.role === 'assistant' && message.role === 'assistant') {
-    spoken[spoken.length - 1] = { ...message, content: joinContent(before.content, message.content) }
-  } else spoken.push(message)
+  const { message } = next
+  if (before?.message.role === 'user' && message.role === 'user') {
+    const content = joinContent(before.message.content, message.content)
+    spoken[spoken.length - 1] = { message: { role: 'user', content }, pictures: [...before.pictures, ...next.pictures] }
+  } else if (before?.message.role === 'assistant' && message.role === 'assistant') {
+    const content = joinContent(before.message.content, message.content)
+    spoken[spoken.length - 1] = { message: { ...message, content }, pictures: [] }
+  } else spoken.push(next)
 }
 
 /** Appends instead of joining, because joining thousands of messages would take quadratic time. */
@@ -92,22 +128,45 @@ function joinContent(a: string, b: string): string {
 }
 
 /** A string, or a list of text parts. */
-function readText(content: unknown, at: string): string {
+function readText(content: unknown, at: string, withPictures = false): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) throw invalidParam(at, 'expected a string or a list of content parts')
-  return content.map((part: unknown, index) => readPart(part, `${at}[${index}]`)).join('')
+  return content.map((part: unknown, index) => readPart(part, `${at}[${index}]`, withPictures)).join('')
 }
 
-function readPart(part: unknown, at: string): string {
+function readPart(part: unknown, at: string, withPictures: boolean): string {
   const type = isRecord(part) ? part['type'] : undefined
   if (!isRecord(part) || typeof type !== 'string') throw invalidParam(at, 'expected a content part with a type')
   if (type === 'text') return readString(part['text'], `${at}.text`)
   if (type === 'refusal') return readString(part['refusal'], `${at}.refusal`)
+  if (type === 'image_url' && withPictures) return ''
   throw invalidParam(
     `${at}.type`,
-    `parts of type ${JSON.stringify(type)} are not supported yet, only text`,
+    `parts of type ${JSON.stringify(type)} are not supported here, only ${withPictures ? 'text and image_url' : 'text'}`,
     'unsupported_value',
   )
+}
+
+function readPictures(content: unknown, at: string): PictureReference[] {
+  if (!Array.isArray(content)) return []
+  const pictures = content.flatMap((part: unknown, index) =>
+    isRecord(part) && part['type'] === 'image_url' ? [readPicture(part, `${at}[${index}].image_url`)] : [],
+  )
+  if (pictures.length > maxPictures) throw tooManyPictures(at, pictures.length, maxPictures)
+  return pictures
+}
+
+/** `detail` is checked and has no effect: the vendor of the model chooses the resolution. */
+function readPicture(part: Record<string, unknown>, at: string): PictureReference {
+  const picture = part['image_url']
+  if (!isRecord(picture)) throw invalidParam(at, 'expected an object with a url')
+  const { url, detail = 'auto' } = picture
+  if (detail !== 'auto' && detail !== 'low' && detail !== 'high')
+    throw invalidParam(`${at}.detail`, 'expected auto, low or high')
+  const address = readString(url, `${at}.url`)
+  if (!/^(?:data:|https?:\/\/)/i.test(address))
+    throw invalidParam(`${at}.url`, 'expected a data: URL or an https address', 'invalid_image_url')
+  return { at: `${at}.url`, url: address }
 }
 
 function readToolCalls(value: unknown, at: string): ToolCall[] {

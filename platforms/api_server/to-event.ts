@@ -4,6 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { brand, type EventKey, type MessageEvent, type PlatformContext } from '#sdk'
 import type { ChatRequest } from './parse-request.ts'
+import type { StoredPictures } from './store-pictures.ts'
 
 export interface InboundMessage {
   readonly event: MessageEvent
@@ -16,9 +17,13 @@ export interface InboundMessage {
  * With a session id the key is valid only in that session, so that no session receives the reply of another. Neither value
  * can contain a space, so that the combination is unambiguous.
  */
-export function toInboundMessage(context: PlatformContext, chat: ChatRequest): InboundMessage {
+export function toInboundMessage(
+  context: PlatformContext,
+  chat: ChatRequest,
+  { attachments, history }: StoredPictures,
+): InboundMessage {
   const { platform, account } = context
-  const { input, history, instructions, idempotencyKey, sessionId } = chat
+  const { input, instructions, idempotencyKey, sessionId } = chat
   const name = idempotencyKey ?? randomUUID()
   const key = brand<EventKey>(sessionId === undefined ? `api:${name}` : `api:${name} ${sessionId}`)
   const fresh =
@@ -29,12 +34,13 @@ export function toInboundMessage(context: PlatformContext, chat: ChatRequest): I
     event: {
       source: { platform, account, chatId: sessionId ?? fresh, chatType: 'dm', userId: 'api' },
       text: input,
-      messageType: 'text',
+      messageType: attachments.length === 0 ? 'text' : 'photo',
       messageId: key,
       timestamp: context.clock(),
       // The clients are programs, so a text that starts with a slash is not a command.
       allowGatewayControl: false,
       metadata: { attended: 'no' },
+      ...(attachments.length === 0 ? {} : { attachments }),
       ...(hasSeed ? { seed: { messages: history, ...(instructions === '' ? {} : { instructions }) } } : {}),
     },
   }

@@ -13,8 +13,8 @@ export interface SentMessage {
   readonly files: readonly string[]
 }
 
-/** Files of one message. */
-const maxFiles = 10
+/** Files of one message, as `GET /api/uploads` tells. */
+const maxFiles = 8
 
 const chatIdPattern = /^[A-Za-z0-9_-]{1,64}$/
 const messageIdPattern = /^[A-Za-z0-9_-]{8,64}$/

@@ -14,16 +14,21 @@ export interface FileServices extends PlatformFiles {
 
 const fetchTimeouts = { idleTimeoutMs: 15_000, totalTimeoutMs: 60_000 }
 
-export function createFileServices(deps: FileStoreDeps): FileServices {
+export interface FileServicesDeps extends FileStoreDeps {
+  /** Whether files may be downloaded from an address; public addresses if omitted. */
+  readonly isAllowed?: (address: string) => boolean
+}
+
+export function createFileServices(deps: FileServicesDeps): FileServices {
   const uploads = createUploads(deps)
   return {
     uploads,
     upload: uploads.take,
     store: (source, about) =>
-      withContent(source, deps.maxBytes(), (content) => storeFile(content, named(source, about), deps)),
+      withContent(source, deps, deps.maxBytes(), (content) => storeFile(content, named(source, about), deps)),
     async picture(source) {
       try {
-        const image = await withContent(source, maxPictureBytes, (content) =>
+        const image = await withContent(source, deps, maxPictureBytes, (content) =>
           withFullDisk(() => storePicture(deps.pictures, content)),
         )
         return { image, path: picturePath(deps.pictures, image) }
@@ -37,16 +42,18 @@ export function createFileServices(deps: FileStoreDeps): FileServices {
 
 async function withContent<Result>(
   source: FileSource,
+  { isAllowed }: FileServicesDeps,
   maxBytes: number,
   use: (content: AsyncIterable<Uint8Array>) => Promise<Result>,
 ): Promise<Result> {
   if (!('url' in source)) return await use(source)
   const { safeFetch } = await import('../media/safe-fetch.ts')
   const { url, signal } = source
+  const options = { ...fetchTimeouts, ...(isAllowed === undefined ? {} : { isAllowed }) }
   const received = new TransformStream<Uint8Array, Uint8Array>()
   const writer = received.writable.getWriter()
   const onChunk = async (bytes: Uint8Array) => await writer.write(bytes)
-  const fetched = safeFetch({ url, maxBytes }, onChunk, signal, fetchTimeouts).then(
+  const fetched = safeFetch({ url, maxBytes }, onChunk, signal, options).then(
     () => writer.close(),
     (error: unknown) => writer.abort(toFetchError(error)),
   )

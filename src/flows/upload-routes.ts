@@ -4,6 +4,7 @@
 import { HermesError } from '../lib/errors.ts'
 import { asNumber, asRecord, asString } from '../lib/json.ts'
 import type { UploadRequest, Uploads } from '../media/uploads.ts'
+import { maxShownImages } from '../message/event.ts'
 
 export interface UploadRequestDeps {
   readonly uploads: Uploads
@@ -13,8 +14,6 @@ export interface UploadRequestDeps {
 
 /** Proxies accept bodies of one megabyte. */
 const pieceBytes = 1_000_000
-/** In one message. */
-export const maxFilesOfMessage = 10
 
 /** Answers a request below `/api/uploads`. Throws `http/bad-request`, `media/…`, `store/full`. */
 export async function handleUploadRequest(
@@ -24,7 +23,7 @@ export async function handleUploadRequest(
   const url = new URL(request.url)
   const id = url.pathname.slice('/api/uploads/'.length)
   if (id === '' && request.method === 'GET')
-    return Response.json({ max_bytes: maxBytes, max_files: maxFilesOfMessage, piece_bytes: pieceBytes })
+    return Response.json({ max_bytes: maxBytes, max_files: maxShownImages, piece_bytes: pieceBytes })
   if (id === '') return Response.json(await uploads.begin(await parseBegin(request)), { status: 201 })
   if (request.method === 'GET') return Response.json(await uploads.state(id))
   if (request.method === 'POST')

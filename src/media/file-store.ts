@@ -130,7 +130,15 @@ function toAttachment(
   path: string,
   bytes: number,
   { fileName }: DeclaredFile,
-  { kind, mimeType }: InspectedFile,
+  { kind, mimeType, picture, problem }: InspectedFile,
 ): Attachment {
-  return { kind, path, mimeType, bytes, ...(fileName === undefined ? {} : { fileName }) }
+  return {
+    kind,
+    path,
+    mimeType,
+    bytes,
+    ...(fileName === undefined ? {} : { fileName }),
+    ...(picture === undefined ? {} : { image: picture.image }),
+    ...(problem === undefined ? {} : { hidden: problem }),
+  }
 }

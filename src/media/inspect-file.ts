@@ -3,6 +3,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Attachment } from '../message/event.ts'
+import type { ImagePart } from '../message/transcript.ts'
 import { attachmentKindOf, detectFileType, inspectedBytes } from './detect-file-type.ts'
 import { PictureRefused, picturePath, storePictureFile } from './pictures.ts'
 
@@ -18,7 +19,7 @@ export interface InspectedFile {
   /** Without the dot. */
   readonly extension: string
   /** Present for a picture that models can look at. */
-  readonly picture?: { readonly path: string; readonly width: number; readonly height: number }
+  readonly picture?: { readonly image: ImagePart; readonly path: string }
   /** Why models cannot look at a picture, for people. It is a file like any other then. */
   readonly problem?: string
 }
@@ -31,11 +32,10 @@ export async function inspectFile(path: string, declared: DeclaredFile, pictures
     const kind = attachmentKindOf({ kind: 'document' }, mimeType)
     if (kind !== 'photo') return { kind, mimeType, extension }
     try {
-      const part = await storePictureFile(pictures, path)
-      const picture = { path: picturePath(pictures, part), width: part.width, height: part.height }
-      return { kind, mimeType, extension, picture }
+      const image = await storePictureFile(pictures, path)
+      return { kind, mimeType, extension, picture: { image, path: picturePath(pictures, image) } }
     } catch (error) {
-      if (error instanceof PictureRefused) return { kind: 'document', mimeType, extension, problem: error.message }
+      if (error instanceof PictureRefused) return { kind, mimeType, extension, problem: error.message }
       throw error
     }
   } finally {

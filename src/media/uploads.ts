@@ -132,7 +132,7 @@ export function createUploads(deps: FileStoreDeps): Uploads {
     const received = await sizeOf(contentOf(id))
     if (received < bytes) return { id, bytes, received }
     const { kind, mimeType, picture, problem } = await inspectFile(contentOf(id), declared, deps.pictures)
-    const size = picture === undefined ? {} : { width: picture.width, height: picture.height }
+    const size = picture === undefined ? {} : { width: picture.image.width, height: picture.image.height }
     return { id, bytes, received, file: { kind, mimeType, ...size, ...(problem === undefined ? {} : { problem }) } }
   }
 

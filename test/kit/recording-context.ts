@@ -73,6 +73,8 @@ export interface RecordingOptions {
   readonly home?: string
   /** Where files of messages are stored. Tests that store files set it. */
   readonly mediaFolder?: string
+  /** From which addresses files may be downloaded; public ones if omitted. */
+  readonly isAllowed?: (address: string) => boolean
   /** `catch_up.max`; 1,000 if omitted. */
   readonly catchUpLimit?: number
 }
@@ -125,6 +127,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     pictures: join(mediaFolder, 'pictures'),
     clock: Date.now,
     maxBytes: () => maxFileBytes,
+    ...(options.isAllowed === undefined ? {} : { isAllowed: options.isAllowed }),
   })
 
   const context: PlatformContext = {

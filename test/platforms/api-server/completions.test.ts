@@ -179,8 +179,8 @@ describe('errors', () => {
     const messages = [{ role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url: 'x' } }] }]
     await assert.rejects(api.client.chat.completions.create({ model: 'm', messages }), (error) => {
       assert.ok(error instanceof OpenAI.BadRequestError)
-      assert.equal(error.param, 'messages[0].content[0].type')
-      assert.equal(error.code, 'unsupported_value')
+      assert.equal(error.param, 'messages[0].content[0].image_url.url')
+      assert.equal(error.code, 'invalid_image_url')
       return true
     })
   })

@@ -7,7 +7,8 @@ import { ApiError } from '../../../platforms/api_server/errors.ts'
 import { parseChatRequest } from '../../../platforms/api_server/parse-request.ts'
 
 function parse(body: unknown, headers: Record<string, string> = {}) {
-  return parseChatRequest(Buffer.from(JSON.stringify(body)), new Headers(headers))
+  const chat = parseChatRequest(Buffer.from(JSON.stringify(body)), new Headers(headers))
+  return { ...chat, history: chat.history.map(({ message }) => message) }
 }
 
 const user = (content: unknown) => ({ role: 'user', content })
@@ -23,6 +24,7 @@ describe('a request', () => {
   it('with one message has this input and no history', () => {
     assert.deepEqual(parse({ messages: [user('hello')] }), {
       input: 'hello',
+      pictures: [],
       history: [],
       instructions: '',
       stream: false,
@@ -112,7 +114,8 @@ describe('a request', () => {
 
 describe('an invalid request is a 400 that names the field', () => {
   const ok = [user('x')]
-  const image = { type: 'image_url', image_url: { url: 'data:' } }
+  const image = (url: unknown, detail?: string) => ({ type: 'image_url', image_url: { url, detail } })
+  const png = 'data:image/png;base64,AAAA'
   const mistakes: [string, unknown, string | undefined][] = [
     ['a body that is no object', [1], undefined],
     ['no messages', {}, 'messages'],
@@ -129,7 +132,16 @@ describe('an invalid request is a 400 that names the field', () => {
       { messages: [user([{ type: 'text', text: 1 }])] },
       'messages[0].content[0].text',
     ],
-    ['an image', { messages: [user([{ type: 'text', text: 'x' }, image])] }, 'messages[0].content[1].type'],
+    ['a file as a picture', { messages: [user([image('file:///x')])] }, 'messages[0].content[0].image_url.url'],
+    ['a picture without address', { messages: [user([image(5)])] }, 'messages[0].content[0].image_url.url'],
+    ['an unknown detail', { messages: [user([image(png, 'ultra')])] }, 'messages[0].content[0].image_url.detail'],
+    ['too many pictures', { messages: [user(Array(9).fill(image(png)))] }, 'messages[0].content'],
+    [
+      'a picture of the system',
+      { messages: [{ role: 'system', content: [image(png)] }] },
+      'messages[0].content[0].type',
+    ],
+    ['sound', { messages: [user([{ type: 'input_audio', input_audio: {} }])] }, 'messages[0].content[0].type'],
     ['only instructions', { messages: [{ role: 'system', content: 'x' }] }, 'messages'],
     ['an answer as the last message', { messages: [...ok, assistant('y')] }, 'messages'],
     ['a tool result as the last message', { messages: [...ok, assistant(null, call('a')), result('a')] }, 'messages'],

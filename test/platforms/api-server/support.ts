@@ -13,7 +13,7 @@ import { targetOf } from '../../../src/message/source.ts'
 import type { TurnResult } from '../../../src/message/turn-result.ts'
 import type { PlatformAdapter, PlatformContext } from '../../../src/platforms/adapter.ts'
 import { recordingLog, runServer, secret } from '../../http/support.ts'
-import { createRecordingContext } from '../../kit/recording-context.ts'
+import { createRecordingContext, type RecordingOptions } from '../../kit/recording-context.ts'
 
 /** A turn that the gateway has accepted and the test now plays. */
 export interface TestTurn {
@@ -51,7 +51,10 @@ const done: TurnResult = {
   usage: { inputTokens: 12, outputTokens: 3 },
 }
 
-export async function startTestApi(t: TestContext, options: Partial<CompletionOptions> = {}): Promise<TestApi> {
+export async function startTestApi(
+  t: TestContext,
+  options: Partial<CompletionOptions> & Pick<RecordingOptions, 'mediaFolder' | 'isAllowed'> = {},
+): Promise<TestApi> {
   const { log, lines } = recordingLog()
   const { server, url } = await runServer(t, { log })
   const keys = new Map<string, number>()
@@ -62,7 +65,7 @@ export async function startTestApi(t: TestContext, options: Partial<CompletionOp
   let refusal: AcceptResult | Error | undefined
 
   const context: PlatformContext = {
-    ...createRecordingContext().context,
+    ...createRecordingContext(options).context,
     platform: 'api_server',
     account: 'default',
     options: {},

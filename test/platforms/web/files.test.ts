@@ -38,7 +38,8 @@ test('a message with a picture and no words is accepted, and other pages show th
   assert.equal((await send(['upload-0000000001'])).status, 202)
   const { messageType, attachments = [] } = gateway.accepted[0] ?? {}
   assert.equal(messageType, 'photo')
-  const { path: _, ...attachment } = fieldsOf(attachments[0])
+  const { path: _, image, ...attachment } = fieldsOf(attachments[0])
+  assert.equal(fieldsOf(image)['width'], 30)
   assert.deepEqual(attachment, { kind: 'photo', fileName: 'cat.png', mimeType: 'image/png', bytes: png.length })
   const [entry] = await history()
   const [shown] = entry.files
@@ -54,7 +55,7 @@ test('a message names why it cannot have its files', async (t) => {
   assert.equal((await send([], '')).status, 400)
   assert.equal(await codeOf(await send('cat.png')), 'http/bad-request')
   assert.equal(await codeOf(await send(['../../secret'])), 'http/bad-request')
-  assert.equal(await codeOf(await send(Array(11).fill('upload-0000000001'))), 'media/too-many')
+  assert.equal(await codeOf(await send(Array(9).fill('upload-0000000001'))), 'media/too-many')
   await upload('upload-0000000001', createPng())
   await gateway.request('/api/uploads/upload-0000000001', { method: 'DELETE', headers: withToken })
   const gone = await send(['upload-0000000001'])

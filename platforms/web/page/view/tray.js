@@ -11,7 +11,7 @@ import { shrink } from '../shrink.js'
 /** @typedef {{ node: HTMLLIElement, bar: HTMLProgressElement, address: string }} Tile */
 
 /** Until the gateway has told its limits. */
-const usualLimits = { max_bytes: 20_971_520, max_files: 10 }
+const usualLimits = { max_bytes: 20_971_520, max_files: 8 }
 
 /**
  * @param {object} options
