@@ -5,25 +5,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { valueAt } from '../../../src/config/tree.ts'
-import { parseYaml } from '../../../src/lib/yaml.ts'
 import { hermesHomes } from './hermes-homes.ts'
-import { contentOf, homesWith, modeOf, namesOf, problemsOf, runImport, snapshot } from './support.ts'
-
-function settingsIn(target: string): unknown {
-  return existsSync(join(target, 'config.yaml')) ? parseYaml(contentOf(target, 'config.yaml'), '').value : {}
-}
-
-/** A key of a provider may contain dots. */
-function readKey(settings: unknown, key: string): unknown {
-  const parts = key.split('.')
-  const [first = '', second = ''] = parts
-  return (
-    valueAt(settings, parts) ??
-    valueAt(settings, [first, parts.slice(1).join('.')]) ??
-    valueAt(settings, [first, second])
-  )
-}
+import { contentOf, homesWith, modeOf, namesOf, problemsOf, readSetting, runImport, snapshot } from './support.ts'
 
 describe('a home of Hermes is imported', () => {
   assert.equal(hermesHomes.length, 20)
@@ -32,8 +15,7 @@ describe('a home of Hermes is imported', () => {
       const homes = homesWith(t, files)
       const before = snapshot(homes.source)
       const first = await runImport(homes, 'hermes')
-      const settings = settingsIn(homes.target)
-      for (const [key, value] of Object.entries(expected)) assert.deepEqual(readKey(settings, key), value, key)
+      for (const [key, value] of Object.entries(expected)) assert.deepEqual(readSetting(homes.target, key), value, key)
       for (const one of left) assert.ok(namesOf(first, 'left').includes(one), `${one} is not reported: ${first.text}`)
       assert.deepEqual(namesOf(first, 'conflict'), [])
       assert.deepEqual(await problemsOf(homes.target), [])

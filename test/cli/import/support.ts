@@ -1,11 +1,22 @@
 /**
  * Writes homes of other programs into a temporary directory, and runs imports in this process.
  */
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import type { ImportEntry, ImportResult } from '../../../src/cli/import/contract.ts'
+import { valueAt } from '../../../src/config/tree.ts'
+import { parseYaml } from '../../../src/lib/yaml.ts'
 import { tempHome } from '../../kit/temp-home.ts'
 import { runInProcess } from '../support.ts'
 
@@ -79,6 +90,14 @@ export function snapshot(root: string): readonly string[] {
 
 export function contentOf(target: string, path: string): string {
   return readFileSync(join(target, path), 'utf8')
+}
+
+/** A value of config.yaml. The name of a provider may contain dots. */
+export function readSetting(target: string, key: string): unknown {
+  if (!existsSync(join(target, 'config.yaml'))) return undefined
+  const settings = parseYaml(contentOf(target, 'config.yaml'), '').value
+  const [first = '', ...rest] = key.split('.')
+  return valueAt(settings, [first, ...rest]) ?? valueAt(settings, [first, rest.join('.')])
 }
 
 export function modeOf(path: string): number {

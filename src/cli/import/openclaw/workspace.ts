@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { countChars, formatEntries, withoutDuplicates } from '../../../agent/memory/entries.ts'
 import type { ProcessEnvironment } from '../../../config/environment.ts'
-import { messageOf } from '../../../lib/errors.ts'
+import { messageOf, systemCode } from '../../../lib/errors.ts'
 import { asArray, asRecord, asString, type JsonObject } from '../../../lib/json.ts'
 import type { FoundFile, FoundFolder, ImportArea, ImportEntry } from '../contract.ts'
 import { findFile, findFolders } from '../folders.ts'
@@ -87,7 +87,9 @@ function openWorkspace(
     // A copy of a home has the workspace beside the configuration.
     const isHere = configured !== '' && source.kindOf('workspace') === 'folder'
     if (isHere) return openSourceHome(source.pathOf('workspace'))
-    if (configured !== '') collector.entries.push(failed('files', 'workspace', messageOf(error)))
+    if (systemCode(error) === 'ENOENT')
+      collector.leave('agents.defaults.workspace', 'the folder does not exist', 'files')
+    else collector.entries.push(failed('files', 'workspace', messageOf(error)))
     return undefined
   }
 }
