@@ -55,6 +55,8 @@ export interface AgentModels {
   readonly auxiliary: Auxiliary
   /** The model of `delegation`; undefined when it names none. Rejects `config/…`. */
   subagentModel(): Promise<ChosenModel | undefined>
+  /** The settings of the configured model, and the stored keys, for calls that are none of a model. */
+  servers(): Promise<{ readonly main: ProviderSettings; readonly keys: ModelKeys | undefined }>
   /** The configured names. Loads nothing. */
   describe(): { readonly model: string; readonly provider: string }
   /** The configuration has changed: the next turn reads it. */
@@ -154,6 +156,7 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
       const named = { provider: provider || 'main', model, base_url, api_key, api_mode }
       return await createWithKeys(otherModelSettings(selection(), named))
     },
+    servers: async () => ({ main: selection(), keys: await openKeys(selection()) }),
     describe: () => ({ model: deps.settings().model, provider: resolveProvider(selection())?.name ?? 'none' }),
     reconfigured() {
       configured = undefined

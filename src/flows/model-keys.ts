@@ -5,7 +5,7 @@
 import type { AuthFile } from '../agent/credentials/auth-file.ts'
 import type { Credential } from '../agent/credentials/credential.ts'
 import { createLeasedProvider } from '../agent/credentials/leased-provider.ts'
-import { createCredentialPool } from '../agent/credentials/pool.ts'
+import { type CredentialLease, createCredentialPool } from '../agent/credentials/pool.ts'
 import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
 import { createCredentialState, type ReferencedKey } from '../agent/credentials/state.ts'
 import type { ModelConfig } from '../agent/models/config.ts'
@@ -40,6 +40,10 @@ export interface ModelKeys {
   withKey(settings: ProviderSettings): ProviderSettings
   /** The provider for one turn. It chooses its key with the first call. */
   forTurn(provider: Provider, settings: ProviderSettings): Provider
+  /** Whether the provider of this name has a stored key. */
+  hasKey(provider: string): boolean
+  /** For a call that is none of a model; undefined when the provider has no key. */
+  lease(selection: ProviderSettings): CredentialLease | undefined
   /** Writes what is not written yet. Never rejects. */
   close(): Promise<void>
 }
@@ -107,6 +111,13 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
         providerWith: (credential) => providerWith(credential, selection, choice.name),
         restsUntil: () => pool.restsUntil(choice.name),
       })
+    },
+    hasKey: (name) => state.list(name).length > 0,
+    lease(selection) {
+      const choice = resolveProvider(selection)
+      if (choice === undefined || selection.hasOwnKey === true) return undefined
+      refreshReferenced(choice.name)
+      return pool.lease(choice.name)
     },
     close: () => state.flush(),
   }

@@ -257,7 +257,7 @@ interface FilterEnvironmentOptions {
  * Selects the variables that a command receives. The environment of the gateway contains keys and tokens, so only names
  * that are known to be harmless, or that the user has named, are passed on.
  */
-function filterEnvironment(options: FilterEnvironmentOptions): Record<string, string> {
+export function filterEnvironment(options: FilterEnvironmentOptions): Record<string, string> {
   const { env, binDir } = options
   const passthrough = new Set(options.passthrough)
   const blocked = new Set(options.blocked)
