@@ -33,6 +33,14 @@ const sessionAliases: readonly KeyAlias[] = [
   'reset_by_type',
 ].map((key) => ({ from: `gateway.${key}`, to: key }))
 
+const voiceAliases: readonly KeyAlias[] = [
+  { from: 'gateway.stt', to: 'stt' },
+  { from: 'gateway.stt_echo_transcripts', to: 'stt_echo_transcripts' },
+  { from: 'tts.openai.base_url', to: 'tts.base_url' },
+  { from: 'tts.openai.model', to: 'tts.model' },
+  { from: 'tts.openai.voice', to: 'tts.voice' },
+]
+
 /** A platform can be configured under `platforms`, under `gateway.platforms` and at the top level. */
 export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
   return [
@@ -42,6 +50,7 @@ export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
     ...platforms.map(({ name }): KeyAlias => ({ from: name, to: `platforms.${name}` })),
     ...tokenAliases,
     ...sessionAliases,
+    ...voiceAliases,
   ]
 }
 
@@ -85,8 +94,7 @@ const plannedKeys = [
   'skills.inline_shell_timeout',
   'skills.template_vars',
   'smart_model_routing',
-  'stt',
-  'stt_echo_transcripts',
+  'stt.*',
   'systemd_watchdog_seconds',
   'terminal.container_cpu',
   'terminal.container_disk',
@@ -102,8 +110,8 @@ const plannedKeys = [
   'terminal.persistent_shell',
   'terminal.singularity_image',
   'trust_env',
-  'tts',
-  'voice',
+  'tts.*',
+  'voice.*',
   'web.use_gateway',
   'write_sessions_json',
 ]

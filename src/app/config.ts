@@ -57,6 +57,8 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
     { variable: 'HERMES_PREFILL_MESSAGES_FILE', path: ['prefill_messages_file'] },
     { variable: 'HERMES_FILTER_SILENCE_NARRATION', path: ['filter_silence_narration'] },
     { variable: 'DELEGATION_MAX_CONCURRENT_CHILDREN', path: ['delegation', 'max_concurrent_children'] },
+    { variable: 'HERMES_LOCAL_STT_COMMAND', path: ['stt', 'command'] },
+    { variable: 'HERMES_LOCAL_STT_LANGUAGE', path: ['stt', 'language'] },
     { variable: 'TERMINAL_ENV', path: ['terminal', 'backend'] },
     { variable: 'TERMINAL_CWD', path: ['terminal', 'cwd'] },
     { variable: 'HERMES_GATEWAY_BUSY_INPUT_MODE', path: ['display', 'busy_input_mode'] },

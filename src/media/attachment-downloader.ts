@@ -146,7 +146,13 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
       const { mimeType, extension } = await detectFileType(head, file)
       if (mimeType === refusedType) throw credentialsRejectedError()
       const path = await target.commit(`${name}.${extension}`)
-      const stored = { kind: attachmentKindOf(file, mimeType), path, mimeType, bytes }
+      const kind = attachmentKindOf(file, mimeType)
+      const isRecording = (one: Attachment['kind']) => one === 'voice' || one === 'audio'
+      const lies = isRecording(file.kind) && !isRecording(kind)
+      const stored = {
+        ...{ kind, path, mimeType, bytes },
+        ...(lies ? { untranscribed: `it is no sound, but ${mimeType}` } : {}),
+      }
       return mimeType.startsWith('image/') ? { ...stored, ...(await storeAsPicture(path)) } : stored
     } finally {
       await target.discard()

@@ -41,7 +41,7 @@ export interface FakeUpdate {
 
 export interface FakeFile {
   readonly id: string
-  readonly kind: 'photo' | 'voice' | 'document'
+  readonly kind: 'photo' | 'voice' | 'audio' | 'document'
   readonly fileName: string
   readonly mimeType: string
   readonly bytes: number

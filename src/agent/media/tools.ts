@@ -1,0 +1,86 @@
+/**
+ * The tools that make sound and pictures (contract agent.md S9). They are offered where the configuration names who makes them, and
+ * loaded only then.
+ */
+import { z } from 'zod'
+import { toErrorJson } from '../tools/support/result-json.ts'
+import { defineTool, type ToolContext, type ToolDefinition } from '../tools/tool.ts'
+import { MediaFailure } from './media-failure.ts'
+import { toSpeech } from './speech-text.ts'
+
+export interface MediaMaker {
+  /** Whether it can be done here. */
+  makes(task: 'tts' | 'image'): Promise<boolean>
+  /** The longest text that is spoken, in UTF-16 units. */
+  maxSpeechChars(): number
+  /** Both resolve with the path of a file; they reject with `MediaFailure`, or with the reason of the signal. */
+  speak(text: string, signal: AbortSignal): Promise<{ readonly path: string }>
+  draw(
+    request: { readonly prompt: string; readonly shape: 'landscape' | 'square' | 'portrait' },
+    signal: AbortSignal,
+  ): Promise<{ readonly path: string }>
+}
+
+export function createMediaTools(maker: MediaMaker): readonly ToolDefinition[] {
+  return [textToSpeech(maker), imageGenerate(maker)]
+}
+
+function textToSpeech(maker: MediaMaker): ToolDefinition {
+  return defineTool({
+    name: 'text_to_speech',
+    toolset: 'tts',
+    description: 'Speak a text and send it to the user as a voice message.',
+    parameters: z.object({ text: z.string().min(1).max(50_000) }),
+    // The same text gives the same file, which is sent together with the result.
+    mode: 'idempotent',
+    check: () => maker.makes('tts'),
+    label: ({ text }) => text,
+    async run({ text }, context) {
+      const spoken = toSpeech(text, maker.maxSpeechChars())
+      if (spoken.text === '') return toErrorJson({ code: 'no_text', reason: 'There is nothing to speak.' })
+      const cut = spoken.isCut ? { note: 'The text was too long. Only its beginning is spoken.' } : {}
+      return await make(async () => {
+        const { path } = await maker.speak(spoken.text, context.signal)
+        return { ...(await shown(context, path, true)), ...cut }
+      })
+    },
+  })
+}
+
+function imageGenerate(maker: MediaMaker): ToolDefinition {
+  return defineTool({
+    name: 'image_generate',
+    toolset: 'image_gen',
+    description: 'Draw a picture and show it to the user.',
+    parameters: z.object({
+      prompt: z.string().trim().min(1).max(10_000),
+      aspect_ratio: z.enum(['landscape', 'square', 'portrait']).optional(),
+    }),
+    // Each picture costs money.
+    mode: 'effect',
+    check: () => maker.makes('image'),
+    label: ({ prompt }) => prompt,
+    run: ({ prompt, aspect_ratio: shape = 'landscape' }, context) =>
+      make(async () => {
+        const { path } = await maker.draw({ prompt, shape }, context.signal)
+        return await shown(context, path, false)
+      }),
+  })
+}
+
+/** Where no person waits for the file, the caller of the turn decides what happens to it. */
+async function shown({ showFile, writeWithResult }: ToolContext, path: string, isVoice: boolean) {
+  if (showFile === undefined || writeWithResult === undefined)
+    return { path, hint: `To send it, write ${isVoice ? '[[audio_as_voice]] ' : ''}MEDIA:${path}` }
+  writeWithResult(await showFile({ path, isVoice }))
+  return { path, shown_to_user: true }
+}
+
+async function make(work: () => Promise<object>): Promise<string> {
+  try {
+    return JSON.stringify({ success: true, ...(await work()) })
+  } catch (error) {
+    if (!(error instanceof MediaFailure)) throw error
+    return toErrorJson({ code: error.code, reason: error.message })
+  }
+}
