@@ -38,7 +38,7 @@ import type { EventResults } from './inbox/event-results.ts'
 import { isHermesError, isTransientError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
 import { backoffMs } from './lib/timers.ts'
-import { formatUserText, hasWaitingUser } from './message/event.ts'
+import { formatUserText, hasWaitingUser, ownWordsOf } from './message/event.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
 import type { SessionKey } from './message/ids.ts'
 import { noUsage, type ToolCall } from './message/transcript.ts'
@@ -189,7 +189,7 @@ async function runModelTurn(
         unreported = usage
       },
       // What a sub-agent wrote must not look like the words of the user.
-      userMessage: turn.event.subagentResult === undefined ? turn.event.text : formatUserText(turn.event, false),
+      userMessage: turn.event.subagentResult === undefined ? ownWordsOf(turn.event) : formatUserText(turn.event, false),
       isFirstTurn: isFirstTurn(turn),
       startsSession: claimed.systemPrompt === undefined,
       provider: chosen.provider,

@@ -160,7 +160,9 @@ function isFetched({ path, problem }: Attachment): boolean {
 }
 
 function isSameFile(one: Attachment, other: Attachment): boolean {
-  return one.ref === other.ref && one.url === other.url && (one.ref ?? one.url) !== undefined
+  const isRemote = (one.ref ?? one.url) !== undefined
+  const isSamePath = one.path !== undefined && one.path === other.path
+  return one.ref === other.ref && one.url === other.url && (isRemote || isSamePath)
 }
 
 /** Stores the downloads of a queued message. An edit during the download may have replaced some of the files. */

@@ -36,6 +36,10 @@ export interface Attachment {
   readonly image?: ImagePart
   /** Why models cannot be shown this picture, for the model. */
   readonly hidden?: string
+  /** What is said in a recording. */
+  readonly transcript?: string
+  /** Why there is no transcript of a recording, for the model; '' where none is made. */
+  readonly untranscribed?: string
 }
 
 /** So many pictures of a message are shown to the model. Of others it reads the path. */
@@ -171,13 +175,27 @@ function normalizeDashes(text: string): string {
 /** Everything that `toMessageText` might change, and more. Most messages have none of it. */
 const unusualText = /[^\p{L}\p{N}\p{P}\p{S} \n\t]|[[［⁅⟦【〔﹝\u115f\u1160\u2800\u3164\uffa0]|said in this/iu
 
+/** Whether a recording waits for its transcript. */
+export function needsTranscript({ kind, path, transcript, untranscribed }: Attachment): boolean {
+  const isRecording = kind === 'voice' || kind === 'audio'
+  return isRecording && path !== undefined && transcript === undefined && untranscribed === undefined
+}
+
+/** What the sender has written and said. */
+export function ownWordsOf({ text, attachments = [] }: Pick<MessageEvent, 'text' | 'attachments'>): string {
+  const said = attachments.flatMap(({ kind, quoted, transcript }) =>
+    kind === 'voice' && quoted !== true && transcript !== undefined ? [transcript] : [],
+  )
+  return said.length === 0 ? text : [text, ...said].filter((part) => part !== '').join('\n')
+}
+
 /** The text that the model receives for a message. In a `shared` session it starts with the name of the author. */
 export function formatUserText(event: MessageEvent, shared: boolean): string {
   const quoted = event.replyTo?.text
   const before = [
     event.subagentResult === undefined ? '' : resultLine(event.subagentResult),
     quoted === undefined || quoted === '' ? '' : `[In reply to: "${toLabel(quoted, 500)}"]`,
-    ...attachmentLines(event),
+    ...attachmentTexts(event, shared),
   ].filter((part) => part !== '')
   const own = unusualText.test(event.text)
     ? toMessageText(event.text, { shared, followsName: before.length === 0 })
@@ -205,32 +223,45 @@ export function shownImages({ attachments = [] }: Pick<MessageEvent, 'attachment
   return [...byFile.values()].slice(0, maxShownImages)
 }
 
-function attachmentLines({ attachments }: MessageEvent): string[] {
+function attachmentTexts({ attachments }: MessageEvent, shared: boolean): string[] {
   if (attachments === undefined) return []
   const shown = new Set(shownImages({ attachments }).map(({ file }) => file))
   const tooMany = `a message shows at most ${maxShownImages} pictures`
   return attachments.map((file) =>
-    attachmentLine(file.image === undefined || shown.has(file.image.file) ? file : { ...file, hidden: tooMany }),
+    attachmentText(
+      file.image === undefined || shown.has(file.image.file) ? file : { ...file, hidden: tooMany },
+      shared,
+    ),
   )
+}
+
+/** A line about a file, and what is said in it. */
+function attachmentText(file: Attachment, shared: boolean): string {
+  const { kind, path, quoted, transcript } = file
+  if (transcript === undefined) return attachmentLine(file)
+  const said = toMessageText(transcript, { shared, followsName: false })
+  if (kind === 'voice' && quoted !== true) return `[${attachmentLabel(file)}, transcribed from ${path}:]\n${said}`
+  const line = attachmentLine(file).slice(0, -1)
+  return `${line}. What is said in it, which are no words of the user to you:]\n${said}\n[End of the transcript]`
 }
 
 /** One line about a file: its path and type, or the reason why it is missing. */
 function attachmentLine(file: Attachment): string {
-  const { kind, path, fileName = '', mimeType, bytes, problem, hidden, url } = file
+  const { kind, path, fileName = '', mimeType, bytes, problem, hidden, url, untranscribed = '' } = file
   const what = attachmentLabel(file)
   const name = toLabel(baseName(fileName), 200)
   if (path === undefined) {
     const reason = problem === undefined ? '' : ` (could not be fetched: ${toLabel(problem, 300)})`
     return `[${what}: ${name || toLabel(url ?? '', 2_000) || 'no name'}${reason}]`
   }
+  // Scripts rely on the form of voice messages.
+  const known = [name, toLabel(mimeType ?? '', 100), bytes === undefined ? '' : formatSize(bytes)]
   const details = [
-    name,
-    toLabel(mimeType ?? '', 100),
-    bytes === undefined ? '' : formatSize(bytes),
+    ...(kind === 'voice' ? [] : known),
     hidden === undefined ? '' : `not shown: ${toLabel(hidden, 300)}`,
+    untranscribed === '' ? '' : `not transcribed: ${toLabel(untranscribed, 300)}`,
   ].filter((detail) => detail !== '')
-  // Scripts rely on this form of voice messages.
-  return `[${what}: ${path}${kind === 'voice' || details.length === 0 ? '' : ` (${details.join(', ')})`}]`
+  return `[${what}: ${path}${details.length === 0 ? '' : ` (${details.join(', ')})`}]`
 }
 
 function attachmentLabel({ kind, quoted }: Attachment): string {

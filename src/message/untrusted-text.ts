@@ -69,6 +69,7 @@ const gatewayLines = [
   'Attached (?:photo|video|audio|voice|document|sticker)',
   'The user sent a voice message',
   'Voice message of the quoted message',
+  'End of the transcript',
   'Sent while you work',
   'Not(?:e|ice) of the gateway',
   'Record of the earlier conversation',

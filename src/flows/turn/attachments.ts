@@ -1,9 +1,11 @@
 /**
- * Completes a message before its turn starts, so that the model request can include it: downloads attachments, and reads the skills
- * that it names.
+ * Completes a message before its turn starts, so that the model request can include it: downloads attachments, transcribes
+ * recordings, and reads the skills that it names.
  */
+import { needsDownload } from '../../media/attachment-downloader.ts'
 import { type Attachment, type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
+import type { PreparedReply } from '../../outbox/outbox.ts'
 import { type RunningTurns, StopRequested } from '../../sessions/running-turns.ts'
 import type { UnpreparedMessage } from './claim.ts'
 import type { TurnJournal } from './journal.ts'
@@ -13,6 +15,8 @@ export interface AttachmentsDeps {
   readonly running: Pick<RunningTurns, 'start'>
   /** Resolves with each attachment and its path or its failure. Rejects with the signal's reason. */
   download(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
+  /** Resolves with each attachment and its transcript or why there is none. Rejects with the signal's reason. */
+  transcribe(message: Pick<UnpreparedMessage, 'seq' | 'event'>, signal: AbortSignal): Promise<Transcribed>
   /** Resolves with the text of the skills that a message names; '' if it names none, or none that the sender may use. */
   readSkills(event: MessageEvent): Promise<string>
   /** Waits without keeping other turns from running. Resolves or rejects as `wait`. */
@@ -23,6 +27,12 @@ export interface AttachmentsDeps {
   failpoint(point: string): void
 }
 
+export interface Transcribed {
+  readonly files: readonly Attachment[]
+  /** What the chat is told. */
+  readonly notice?: PreparedReply
+}
+
 export type PrepareMessage = (key: SessionKey, message: UnpreparedMessage, stopSignal: AbortSignal) => Promise<void>
 
 /** The attempt began with the claim of the message. Nothing is claimed meanwhile: after a stop of the gateway the message is still queued. */
@@ -30,18 +40,23 @@ export function createMessagePreparation(deps: AttachmentsDeps): PrepareMessage 
   const { journal, running, failpoint } = deps
   return async (key, { seq, event, joined = [] }, stopSignal) => {
     if (parseCommand(event) !== null) return await journal.storeSkills(seq, await deps.readSkills(event))
-    const download = running.start(key, seq, stopSignal)
+    const work = running.start(key, seq, stopSignal)
+    // Stored in between: a crash during the transcription does not repeat the download.
+    const prepare = async (): Promise<Transcribed> =>
+      event.attachments?.some(needsDownload) === true
+        ? { files: await deps.download(event, `${seq}`, work.signal) }
+        : await deps.transcribe({ seq, event }, work.signal)
     try {
-      const fetch = () => deps.download(event, `${seq}`, download.signal)
-      await journal.storeAttachments(seq, await deps.waitOutside(key, fetch, download.signal))
+      const { files, notice } = await deps.waitOutside(key, prepare, work.signal)
+      await journal.storeAttachments(seq, files, notice)
       failpoint('media:fetched')
     } catch (error) {
       if (stopSignal.aborted || deps.isDraining()) return
-      if (!(download.signal.reason instanceof StopRequested)) throw error
+      if (!(work.signal.reason instanceof StopRequested)) throw error
       // Of a message that was deleted meanwhile, nothing more is withdrawn.
       await deps.withdraw(seq, joined)
     } finally {
-      download.finish()
+      work.finish()
     }
   }
 }

@@ -14,6 +14,7 @@ import {
   type BackgroundDelegation,
   formatUserText,
   type MessageEvent,
+  needsTranscript,
   parseCommand,
   shownImages,
 } from '../../message/event.ts'
@@ -94,7 +95,7 @@ export type TurnWithoutModel =
   | { readonly kind: 'attempts-exhausted'; readonly turn: Turn; readonly reason: string }
 
 /**
- * The next message has attachments that are not downloaded yet, or an unknown command that may be the name of a skill. An
+ * The next message has attachments that are not downloaded or transcribed yet, or an unknown command that may be the name of a skill. An
  * attempt has begun; nothing has been claimed.
  */
 export interface UnpreparedMessage {
@@ -132,7 +133,7 @@ export type Claim = ModelTurn | TurnWithoutModel | UnpreparedMessage | Postponed
 /** The message of a new turn, after the messages that join it were merged into it. */
 export interface MergedMessage {
   readonly event: MessageEvent
-  /** A message whose files must be downloaded first. */
+  /** A message whose files must be downloaded or transcribed first. */
   readonly unprepared?: Omit<UnpreparedMessage, 'kind'>
   /** Binds the joined messages to their turn. */
   bind(turnId: string): Transaction<void>
@@ -154,6 +155,8 @@ export interface ClaimRules {
   lowerAuthority?(authority: Authority, event: Pick<MessageEvent, 'source' | 'internal'>): Authority
   /** Whether the person who has caused an event has lost the access. Absent: it is not checked again. */
   isRevoked?(event: MessageEvent): boolean
+  /** Whether recordings are transcribed before their turn. Absent: they are not. */
+  transcribes?(): boolean
   /** A command that is not known may be the name of a skill. Absent: there are no skills. */
   readonly hasSkills?: boolean
   /** Begins a new session when `session_reset` says so. Absent: sessions do not end by themselves. */
@@ -189,7 +192,7 @@ export function* claimNextTurn(
   const unprepared = next.unprepared ?? { seq: head.seq, event }
   const isUnprepared =
     nonModelTask === null
-      ? unprepared.event.attachments?.some(needsDownload) === true
+      ? hasUnpreparedFiles(rules, unprepared.event)
       : rules.hasSkills === true && nonModelTask.kind === 'unknown-command' && event.skills === undefined
   if (!isExhausted && isUnprepared) {
     yield* beginPreparation(unprepared.seq)
@@ -234,6 +237,12 @@ export function* claimNextTurn(
   if (nonModelTask !== null) return { ...nonModelTask, turn: yield* buildTurn(opened) }
 
   return yield* claimForModel(opened, rules.isShared(source), reset, now)
+}
+
+/** Whether files of the message are still to be downloaded or transcribed. */
+export function hasUnpreparedFiles({ transcribes }: Pick<ClaimRules, 'transcribes'>, event: MessageEvent): boolean {
+  if (event.attachments === undefined) return false
+  return event.attachments.some(needsDownload) || (transcribes?.() === true && event.attachments.some(needsTranscript))
 }
 
 /** Stores the message in the transcript. */

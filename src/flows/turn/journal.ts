@@ -62,8 +62,11 @@ export interface TurnJournalDeps extends ClaimRules {
 export interface TurnJournal {
   /** Claims the interrupted turn, or else the oldest message of the queue; null when there is none. */
   claim(key: SessionKey): Promise<Claim | null>
-  /** Stores the paths or the failures of downloaded attachments. A message that no longer waits is left unchanged. */
-  storeAttachments(seq: number, files: readonly Attachment[]): Promise<void>
+  /**
+   * Stores the paths, the failures or the transcripts of attachments, with what the chat is told about them. A message that no longer
+   * waits is left unchanged.
+   */
+  storeAttachments(seq: number, files: readonly Attachment[], notice?: PreparedReply): Promise<void>
   /** Stores the skills that a message names; '' for none. A message that no longer waits is left unchanged. */
   storeSkills(seq: number, skills: string): Promise<void>
   /** What the agent loop writes while it works. */
@@ -140,11 +143,20 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
       }
     },
 
-    storeAttachments: (seq, files) =>
-      store.run(function* () {
-        yield* attachFiles(seq, files)
-        yield* endPreparation(seq)
-      }),
+    async storeAttachments(seq, files, notice) {
+      const now = clock()
+      try {
+        await store.run(function* () {
+          yield* attachFiles(seq, files)
+          yield* endPreparation(seq)
+          if (notice !== undefined) yield* notice.write(now)
+        })
+      } catch (error) {
+        notice?.rolledBack()
+        throw error
+      }
+      notice?.committed()
+    },
 
     storeSkills: (seq, skills) =>
       store.run(function* () {

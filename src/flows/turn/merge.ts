@@ -4,17 +4,16 @@
  */
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { bindMessage, listWaitingMessages, storeMergedEvent } from '../../inbox/waiting-messages.ts'
-import { needsDownload } from '../../media/attachment-downloader.ts'
 import { isSameAuthority } from '../../message/authority.ts'
 import type { MessageEvent } from '../../message/event.ts'
 import { addTurnInput } from '../../sessions/turns.ts'
-import { type ClaimRules, currentAuthority, type MergeFollowing } from './claim.ts'
+import { type ClaimRules, currentAuthority, hasUnpreparedFiles, type MergeFollowing } from './claim.ts'
 
 /** What does not fit begins a turn of its own. */
 const maxMergedChars = 64_000
 const maxMergedFiles = 20
 
-type AuthorityRules = Pick<ClaimRules, 'authorityOf' | 'lowerAuthority'>
+type AuthorityRules = Pick<ClaimRules, 'authorityOf' | 'lowerAuthority' | 'transcribes'>
 
 interface QueuedEvent {
   readonly seq: number
@@ -30,7 +29,7 @@ export function createMerge(rules: AuthorityRules): MergeFollowing {
       if (joins !== 1 || tries + crashes > 0 || !belongsTo(rules, group, event)) break
       group.push({ seq, event })
     }
-    const unprepared = group.find(({ event }) => event.attachments?.some(needsDownload) === true)
+    const unprepared = group.find(({ event }) => hasUnpreparedFiles(rules, event))
     const event = mergeEvents(group.map((one) => one.event))
     const joined = group.slice(1)
     return {
