@@ -30,7 +30,7 @@ import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
 import type { SessionKey } from '../message/ids.ts'
-import type { SessionSource } from '../message/source.ts'
+import { type SessionSource, targetOf } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { findImagesOfConversation, findMessages, usageOfTurn } from '../sessions/transcript.ts'
@@ -118,7 +118,8 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     redact: context.redact,
     clock,
     usageOf: ({ id, sessionId }) => store.run(() => usageOfTurn(sessionId, id, 0)),
-    prepareMessage: composeMessagePreparation(context, core, { journal, skills, toolListOf: agentServices.toolListOf }),
+    prepareMessage: composeMessagePreparation(context, core, { journal, skills, agentServices }),
+    speak: composeSpeech(context, core, agentServices),
     completeWithoutModel: createWithoutModel({
       compressOnRequest: compression.compressOnRequest,
       model: agentServices.model,
@@ -189,6 +190,7 @@ function composeTurnJournal(
     routeOf,
     authorityOf,
     lowerAuthority,
+    transcribes: () => settings().stt.enabled,
     hasSkills: true,
     isRevoked,
     endRevoked: endRevokedMessage,
@@ -378,6 +380,10 @@ function composeAgentServices(
     ...(isDaemon
       ? { chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId) }
       : {}),
+    async showFile(turn, callId, file) {
+      const { showFile } = await import('../flows/delivery/show-file.ts')
+      return showFile(core.outbox, turn, callId, file)
+    },
     async openRecall() {
       const { createSessionRecall } = await import('../flows/session-recall.ts')
       return createSessionRecall(options.home.databaseFile, context.store)
@@ -437,17 +443,32 @@ function composeCompression(
   })
 }
 
+/** Loaded with the first answer that is spoken. */
+function composeSpeech(
+  { settings, platforms, log }: AppContext,
+  { outbox }: Core,
+  { media }: Pick<AgentServices, 'media'>,
+): NonNullable<TurnDeps['speak']> {
+  return async (turn, text, signal) => {
+    if (platforms.adapter(targetOf(turn.event.source))?.sendsAttachments !== true) return {}
+    const { speakAnswer } = await import('../flows/turn/speak.ts')
+    const deps = { media: await media(), maxChars: settings().tts.max_chars, redact: outbox.withhold, log }
+    return await speakAnswer(deps, turn.id, text, signal)
+  }
+}
+
 function composeMessagePreparation(
   context: AppContext,
   core: Core,
   {
     journal,
     skills,
-    toolListOf,
-  }: { readonly journal: TurnJournal; readonly skills: SkillRuntime } & Pick<AgentServices, 'toolListOf'>,
+    agentServices: { toolListOf, media: openMedia },
+  }: { readonly journal: TurnJournal; readonly skills: SkillRuntime; readonly agentServices: AgentServices },
 ): PrepareMessage {
-  const { options, settings, accountDirectory, platforms, redact, stopping, isDraining, clock, log, failpoint } =
-    context
+  const { options, settings, accountDirectory, platforms, store, redact } = context
+  const { stopping, isDraining, clock, log, failpoint } = context
+  const { outbox } = core
   const media = createAttachmentDownloader({
     folder: options.home.media,
     pictures: options.home.pictures,
@@ -469,6 +490,12 @@ function composeMessagePreparation(
     },
     running: core.runningTurns,
     download: (event, name, signal) => media.fetchAttachments(event, name, AbortSignal.any([signal, stopping])),
+    async transcribe(message, signal) {
+      const [transcripts, services] = await Promise.all([import('../flows/turn/transcribe.ts'), openMedia()])
+      const echoes = () => settings().stt_echo_transcripts
+      const deps = { media: services, outbox, store, echoes, redact, clock, sleep, log }
+      return await transcripts.transcribeMessage(deps, message, AbortSignal.any([signal, stopping]))
+    },
     waitOutside: core.engine.waitOutside,
     withdraw: core.sessionServices.stopEvent,
     isDraining,

@@ -210,6 +210,11 @@ function composeCommandServices(
       }
     },
     choices: () => configuredChoices(settings(), agentServices.describe().provider),
+    async voices(source) {
+      const { describeVoices } = await import('../flows/voices.ts')
+      const sendsVoices = platforms.adapter(targetOf(source))?.sendsAttachments === true
+      return await describeVoices(await agentServices.media(), settings(), sendsVoices)
+    },
     installation: async () => (await import('../flows/installation.ts')).describeInstallation(options.home),
     runQuickCommand: composeQuickCommands(
       { store, log, redact },

@@ -63,6 +63,8 @@ export interface CommandServices {
   choices(): ConfiguredChoices
   /** What a conversation shows of a turn, with what people have chosen for it. */
   display(source: SessionSource, chosen: Readonly<Partial<Record<string, string>>>): ConversationDisplay
+  /** Who hears and speaks in a chat. */
+  voices(source: SessionSource): Promise<Voices>
   /** How this gateway was installed. */
   installation(): Promise<Installation>
   /** Runs the shell command of a quick command. `/stop` ends it. Resolves with the reply. */
@@ -142,7 +144,13 @@ export interface RequestedTask {
   }
 }
 
-export type ConversationChoice = 'reasoning_effort' | 'show_reasoning' | 'personality' | 'tool_progress' | 'footer'
+export type ConversationChoice =
+  | 'reasoning_effort'
+  | 'show_reasoning'
+  | 'personality'
+  | 'tool_progress'
+  | 'footer'
+  | 'voice'
 
 export interface ConfiguredChoices {
   /** Of `personalities`. */
@@ -163,6 +171,17 @@ export interface ConversationDisplay {
   /** Whether what the model thought is shown above its answer. */
   readonly showsThinking: boolean
   readonly hasFooter: boolean
+}
+
+export interface Voices {
+  /** `voice.auto_tts` */
+  readonly isDefault: boolean
+  /** Why voice messages are not transcribed, in a few words; '' if they are. */
+  readonly listens: string
+  /** Why answers are not spoken; '' if they can be. */
+  readonly speaks: string
+  /** Whether the platform takes files now. */
+  readonly sendsVoices: boolean
 }
 
 export interface Installation {

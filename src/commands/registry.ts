@@ -38,6 +38,7 @@ import {
   steerCommand,
   stopCommand,
   verboseCommand,
+  voiceCommand,
   yoloCommand,
 } from './built-in/session.ts'
 import { agentsCommand, backgroundCommand } from './built-in/task.ts'
@@ -83,6 +84,7 @@ const builtInCommands: readonly CommandDefinition[] = [
   insightsCommand,
   verboseCommand,
   footerCommand,
+  voiceCommand,
   statusCommand,
   sethomeCommand,
   restartCommand,

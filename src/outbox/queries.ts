@@ -41,6 +41,11 @@ export function isInterimKey(key: string): boolean {
   return /^turn:[^:]+:text:\d+:/.test(key)
 }
 
+/** The keys of the files that the tools of a turn have sent begin with it. */
+export function shownFileKey(turnId: string): string {
+  return `shown:${turnId}:`
+}
+
 /** A message to be delivered. */
 export interface OutboxRow {
   readonly id: number
@@ -111,6 +116,17 @@ const insert = query((db, p: InsertParams) =>
 /** Stores a row and returns its id, or `undefined` when a row with its key exists. */
 export function* insertRow(newRow: InsertableRow, now: number): Transaction<number | undefined> {
   return (yield* row(insert, { attachment: null, buttons: null, error: null, ...newRow, now }))?.id
+}
+
+const selectShownFiles = query((db, p: { from: string; to: string }) =>
+  db.selectFrom('outbox').select('attachment').where('key', '>=', p.from).where('key', '<', p.to),
+)
+
+/** The files that tools of the turn have sent, as stored. */
+export function* findShownFiles(turnId: string): Transaction<readonly string[]> {
+  const from = shownFileKey(turnId)
+  const found = yield* rows(selectShownFiles, { from, to: `${from.slice(0, -1)};` })
+  return found.flatMap(({ attachment }) => attachment ?? [])
 }
 
 type ChatParams = { platform: string; account: string; chat_id: string }

@@ -12,21 +12,24 @@ import { findDeadTarget } from './dead-targets.ts'
 import type { Delivery } from './delivery.ts'
 import type { DraftAddress, Drafts } from './draft.ts'
 import { extractMedia } from './extract-media.ts'
+import type { MediaItem } from './media-tags.ts'
 import { callWithTimeout } from './platform-calls.ts'
 import {
   type Chat,
   chatOf,
   deleteDraft,
   findHeadOfChat,
+  findShownFiles,
   insertRow,
   type NewOutboxRow,
   type OutboxRow,
+  shownFileKey,
 } from './queries.ts'
 import { splitReply } from './split-message.ts'
-import { formatAttachmentLine, serializeAttachment } from './stored-attachment.ts'
+import { formatAttachmentLine, parseAttachment, serializeAttachment } from './stored-attachment.ts'
 
 export interface Reply {
-  /** Never used twice: a second reply with the same key is ignored. Its messages are `<key>:1`, `<key>:2` … */
+  /** Never used twice: a second reply with the same key is ignored. Its messages are `<key>:1`, `<key>:2` … and `<key>:voice`. */
   readonly key: string
   readonly target: Target
   readonly sessionKey?: string
@@ -36,6 +39,8 @@ export interface Reply {
   readonly kind: 'reply' | 'notice'
   /** Markdown. The files that a `reply` names (contract §3.8) are sent after it. A blank text sends nothing. */
   readonly text: string
+  /** The spoken text: sent before it, or after it where the chat shows the text already. */
+  readonly voice?: Pick<MediaItem, 'fileName' | 'mimeType' | 'source'>
   /** Buttons below the last message of the text, on platforms that support them. */
   readonly buttons?: readonly Button[]
   /** The platform's id of the message that is answered. The account's settings decide which messages refer to it. */
@@ -91,7 +96,9 @@ function prepareRows(
         context.availableSender(chat) !== undefined &&
         context.rateLimiter.isAvailable(chat)
       let mayClaim = mayCall && !delivery.isBusy(chat) && (yield* findHeadOfChat(chat)) === undefined
+      const shown = yield* filesShownBefore(reply, rows)
       for (const row of rows) {
+        if (shown.has(addressOf(row) ?? '')) continue
         if (row.op === 'edit' && isAlreadyShown(context, reply, row)) {
           yield* insertRow({ ...row, state: 'sent', platform_id: row.target }, now)
           alreadyShown = row
@@ -119,6 +126,22 @@ function prepareRows(
     if (claimed !== undefined) delivery.release(claimed.id)
     claimed = undefined
   }
+}
+
+/** The addresses of files that the model names although a tool has sent them. */
+function* filesShownBefore(
+  { turnId, key }: Reply,
+  rows: readonly NewOutboxRow[],
+): Transaction<ReadonlySet<string | undefined>> {
+  const namesFiles = rows.some((row) => typeof row.attachment === 'string' && row.key !== `${key}:voice`)
+  if (turnId === undefined || !namesFiles || key.startsWith(shownFileKey(turnId))) return new Set()
+  return new Set((yield* findShownFiles(turnId)).map((attachment) => addressOf({ attachment })))
+}
+
+function addressOf({ attachment }: { readonly attachment?: string | null }): string | undefined {
+  if (typeof attachment !== 'string') return undefined
+  const { source } = parseAttachment(attachment)
+  return source.kind === 'file' ? source.path : source.url
 }
 
 /** Stores the rows as given up where the chat takes no messages any more. */
@@ -165,25 +188,35 @@ function toRows(context: OutboxContext, reply: Reply): NewOutboxRow[] {
   const { text, items } = reply.kind === 'reply' ? extractMedia(fullText) : { text: fullText, items: [] }
   const parts = toParts(text, context.limits(chat))
   const buttons = reply.buttons === undefined || reply.buttons.length === 0 ? null : JSON.stringify(reply.buttons)
+  const toFile = (item: MediaItem) => ({
+    text: formatAttachmentLine(item),
+    attachment: serializeAttachment(item, reply.authority),
+    buttons: null,
+  })
   const contents = [
     ...parts.map((part, index) => ({
       text: part,
       attachment: null,
       buttons: index === parts.length - 1 ? buttons : null,
     })),
-    ...items.map((item) => ({
-      text: formatAttachmentLine(item),
-      attachment: serializeAttachment(item, reply.authority),
-      buttons: null,
-    })),
+    ...items.map(toFile),
   ]
   const { replyTo } = context.replyPolicy(chat)
   const isFreshFinal = isSentAnew(context, chat, reply.draft)
-  return contents.map((content, index) => {
-    const refersToQuestion = replyTo === 'all' || (replyTo === 'first' && index === 0 && reply.isContinuation !== true)
+  const refers = (isFirst: boolean) =>
+    replyTo === 'all' || (replyTo === 'first' && isFirst && reply.isContinuation !== true) ? reply.replyTo : undefined
+  const speaksFirst = reply.voice !== undefined && (reply.draft === undefined || isFreshFinal)
+  const rows = contents.map((content, index) => {
     const draft = index === 0 && content.attachment === null && !isFreshFinal ? reply.draft : undefined
-    return toRow(reply, index, { ...content, draft, replyTo: refersToQuestion ? reply.replyTo : undefined })
+    const refersTo = refers(index === 0 && !speaksFirst)
+    return toRow(reply, `${index + 1}`, { ...content, draft, replyTo: refersTo })
   })
+  if (reply.voice === undefined || rows.length === 0) return rows
+  const spoken = toFile({ ...reply.voice, kind: 'voice', caption: '' })
+  // The text before tool calls may end the turn, but its voice belongs to the end.
+  const key = reply.turnId === undefined ? reply.key : `turn:${reply.turnId}`
+  const voice = toRow({ ...reply, key }, 'voice', { ...spoken, draft: undefined, replyTo: refers(speaksFirst) })
+  return speaksFirst ? [voice, ...rows] : [...rows, voice]
 }
 
 /** Whether the draft was shown for so long that the reply is sent as a new message, which the platform announces. */
@@ -202,11 +235,12 @@ interface RowContent extends Pick<NewOutboxRow, 'text' | 'attachment' | 'buttons
   readonly replyTo: string | undefined
 }
 
-function toRow(reply: Reply, index: number, { draft, replyTo, ...content }: RowContent): NewOutboxRow {
+/** @param part of the key: the number of the message, or `voice` */
+function toRow(reply: Reply, part: string, { draft, replyTo, ...content }: RowContent): NewOutboxRow {
   const { platform, account, chatId, threadId } = reply.target
   return {
     ...content,
-    key: `${reply.key}:${index + 1}`,
+    key: `${reply.key}:${part}`,
     platform,
     account,
     chat_id: chatId,

@@ -55,6 +55,7 @@ export type SessionSetting =
   | 'personality'
   /** JSON: `{provider, model, context_length}` (flows/conversation-model.ts). */
   | 'model'
+  | 'voice'
   /** Not a choice: the tip about `/busy` was given. */
   | 'busy_tip'
 

@@ -69,6 +69,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     choices: () => assert.fail('unexpected use'),
     display: () => assert.fail('unexpected use'),
     installation: () => assert.fail('unexpected use'),
+    voices: () => assert.fail('unexpected use'),
     redact: () => assert.fail('unexpected use'),
     withhold: (text) => text,
     busyModes: () => assert.fail('unexpected use of busyModes'),

@@ -78,6 +78,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       choices: failIfCalled,
       display: failIfCalled,
       installation: failIfCalled,
+      voices: failIfCalled,
       redact: failIfCalled,
       withhold: failIfCalled,
       busyModes: failIfCalled,

@@ -1,6 +1,6 @@
 /**
  * The built-in commands that act on a session: `/new`, `/stop`, `/compress`, `/queue`, `/steer`, `/approve`, `/deny`,
- * `/yolo`, the choices for a conversation (`/busy`, `/verbose`, `/footer`); and `/pause`.
+ * `/yolo`, the choices for a conversation (`/busy`, `/verbose`, `/footer`, `/voice`); and `/pause`.
  */
 import { busyInputModes, toolProgressModes } from '../../message/conversation-choices.ts'
 import type { CommandDefinition, StopOutcome } from '../command.ts'
@@ -178,4 +178,17 @@ export const footerCommand: CommandDefinition = {
   queue: 'control',
   changesForAll: true,
   run: async (context, services) => (await import('./display-actions.ts')).footer(context, services),
+}
+
+const voiceChoices = ['on', 'off', 'tts', 'status']
+
+export const voiceCommand: CommandDefinition = {
+  name: 'voice',
+  aliases: [],
+  description: 'Hear my answers as voice messages',
+  argsHint: `[${voiceChoices.join('|')}]`,
+  choices: voiceChoices,
+  queue: 'control',
+  changesForAll: true,
+  run: async (context, services) => (await import('./voice-actions.ts')).voice(context, services),
 }

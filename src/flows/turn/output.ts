@@ -11,6 +11,7 @@ import { HermesError } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { toShortLine } from '../../lib/redact.ts'
 import { linkAbortSignal } from '../../lib/timers.ts'
+import type { MediaToolsConfig } from '../../media/config.ts'
 import { type BackgroundTask, hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import type { HookEventListener } from '../../message/hook-events.ts'
 import type { SessionKey } from '../../message/ids.ts'
@@ -38,10 +39,13 @@ export interface TurnProgressDeps {
   emitsEvents(source: SessionSource): boolean
   readonly outages: Pick<ModelOutages, 'watch'>
   readonly settings: () => DisplayConfig & {
+    readonly voice: MediaToolsConfig['voice']
     readonly agent: Pick<AgentConfig['agent'], 'gateway_notify_interval'>
     /** In tokens. */
     readonly context_length: number
   }
+  /** Speaks an answer, on platforms that take files. Never rejects. Absent: no answers are spoken. */
+  speak?(turn: Turn, text: string, signal: AbortSignal): Promise<SpokenAnswer>
   /** Whether the turn waits for an answer of a person. */
   isWaitingForUser(key: SessionKey): boolean
   /** Takes secrets out of a text. */
@@ -89,6 +93,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
   const publish = (activity: TurnActivity) => publishActivity(deps, target, activity)
   const status = createStatus(deps, turn, target, typing.signal)
   let text = ''
+  let hasSpoken = turn.resumed && ownCalls(turn).includes('text_to_speech')
   const startedAt = deps.clock()
 
   outbox.showTyping(target, typing.signal, () => deps.isWaitingForUser(turn.sessionKey))
@@ -112,6 +117,7 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
         status.show((display) => display.toolStarted({ ...tool, label, arguments: call.arguments }))
       },
       onToolEnd(call, ok, summary) {
+        hasSpoken ||= ok && call.name === 'text_to_speech'
         const shown = toShortLine(summary, maxActivityChars, withhold)
         publish({ kind: 'tool-ended', turnId, callId: call.id, tool: call.name, ok, summary: shown })
         status.show((display) => display.toolEnded(call.id, ok, summary))
@@ -152,8 +158,9 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
         wasShown: draft?.wasShown() === true,
         filtersNarration: deps.settings().filter_silence_narration,
       })
+      const { voice, note = '' } = hasSpoken ? {} : await speakAnswer(deps, turn, result, signal)
       const footer = await footerOf(deps, turn, result, startedAt)
-      const reply = footer === '' ? built : { ...built, text: `${built.text}${footer}` }
+      const reply = { ...built, ...(voice && { voice }), text: `${built.text}${note}${footer}` }
       // The key of a text that was sent before tool calls, so that it is not sent again.
       const key = result.isEarlierText === true && lastOrd !== undefined ? interimReplyKey(turnId, lastOrd) : reply.key
       return outbox.prepare({ ...reply, key, isContinuation: part > 0 })
@@ -250,6 +257,38 @@ export function showsThinking(
   { show_reasoning: chosen }: SessionSettings,
 ): boolean {
   return chosen === undefined ? (platforms[platform]?.show_reasoning ?? configured) : chosen === 'yes'
+}
+
+/** A spoken answer, or a note that says why there is none. Both are absent where no one wants to hear it. */
+export interface SpokenAnswer {
+  readonly voice?: NonNullable<Reply['voice']>
+  readonly note?: string
+}
+
+async function speakAnswer(
+  { speak, settings }: TurnProgressDeps,
+  turn: Turn,
+  { state, notice, text }: TurnRunResult,
+  signal: AbortSignal,
+): Promise<SpokenAnswer> {
+  const isAnswer = state === 'done' && !notice && text.trim() !== '' && turn.event.task === undefined
+  if (!isAnswer || speak === undefined || !isSpokenTo(settings().voice, turn)) return {}
+  return await speak(turn, text, signal)
+}
+
+/** Whether the person wants to hear the answer (contract §3.8). */
+function isSpokenTo({ auto_tts: isDefault }: MediaToolsConfig['voice'], { event, settings }: Turn): boolean {
+  const { voice: chosen } = settings
+  if (chosen === 'tts' || chosen === 'off') return chosen === 'tts'
+  const isVoice = event.attachments?.some(({ kind, quoted }) => kind === 'voice' && quoted !== true) === true
+  return isVoice && (chosen === 'on' || isDefault)
+}
+
+/** The names of the tools that an interrupted turn has called. */
+function ownCalls({ id, transcript }: Turn): string[] {
+  return transcript.flatMap(({ turnId, message }) =>
+    turnId === id && message.role === 'assistant' ? (message.toolCalls ?? []).map(({ name }) => name) : [],
+  )
 }
 
 /** '' where none is shown. Never rejects. */

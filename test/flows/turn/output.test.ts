@@ -38,7 +38,13 @@ function turnFor(messageId?: string): Turn {
 }
 
 function settingsOf(display: object, gateway_notify_interval: number): ReturnType<TurnProgressDeps['settings']> {
-  return { ...z.object(displayConfig).parse({ display }), agent: { gateway_notify_interval }, context_length: 1_000 }
+  const voice = { auto_tts: false }
+  return {
+    ...z.object(displayConfig).parse({ display }),
+    voice,
+    agent: { gateway_notify_interval },
+    context_length: 1_000,
+  }
 }
 
 function depsFor(
