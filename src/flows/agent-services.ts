@@ -13,9 +13,10 @@ import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
-import type { ChatMessages, ToolContext, WebAccess } from '../agent/tools/tool.ts'
+import type { ChatMessages, ResultWrite, ToolContext, WebAccess } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
+import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
 import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
 import type { SessionSource } from '../message/source.ts'
@@ -25,6 +26,7 @@ import type { RoleSettings } from '../platforms/config.ts'
 import type { MessageFilter } from '../sessions/transcript.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
 import type { SendingTurn } from './delivery/chat-messages.ts'
+import type { MediaServices } from './media-services.ts'
 import { createSandboxSockets } from './sandbox-sockets.ts'
 import type { SessionRecallService } from './session-recall.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
@@ -34,7 +36,7 @@ import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutTool }
 import type { AuxiliaryCaller } from './web-access.ts'
 
 export interface AgentServicesDeps
-  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings'>,
+  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media'>,
     Omit<AgentModelsDeps, 'settings' | 'home'> {
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
   /** Paths of the downloaded files of the conversation to which the turn belongs. */
@@ -55,6 +57,8 @@ export interface AgentServicesDeps
   readonly turnInfoOf?: TurnInfoFactory
   /** Messages to other chats, for the tool `send_message`. Without it, it sends nothing. */
   chatMessages?(turn: SendingTurn, callId: string): ChatMessages
+  /** Sends a file that a tool has made to the chat of the turn. Without it, tools only name their files. */
+  showFile?: (turn: ShowingTurn, callId: string, file: ShownFile) => Promise<ResultWrite>
   /** Opens the search of earlier conversations, for the tool `session_search`. */
   openRecall?(): Promise<SessionRecallService>
   /** The memory of a turn, for the tool `memory`. Without it, there is none. */
@@ -97,6 +101,8 @@ export interface AgentServices extends AgentModels {
   openSubagentWorkspace(sessionId: string, turnId: string, turn: CallingTurn): SubagentWorkspace
   /** A shell outside of sessions, for a command of the operator. Rejects where commands do not run on this machine. */
   openShell(): Promise<Pick<ToolRuntime, 'commandPolicy'> & { readonly environment: Environment }>
+  /** Who transcribes, speaks and draws. Loaded with the first call. */
+  media(): Promise<MediaServices>
   /** Whether a command of the session runs in the background. */
   hasRunningCommand(sessionId: string): boolean
   /** The terminal and the commands of a session go on in the session that continues it. */
@@ -134,6 +140,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const environmentFor = createEnvironments(deps, async (turn) => sockets.variablesOf(turn, await sandbox.get()))
   const models = createAgentModels(deps)
   const accessOf = createToolAccess(deps, models)
+  const media = openLazily<MediaServices>(() => openMedia(deps, models))
 
   /** Opened with the first command or file. A later change of the configuration opens another one. */
   const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
@@ -149,7 +156,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const agentTools = openLazily<OpenTools>(async () => {
     const { openToolRuntime } = await import('./tool-runtime.ts')
     const where = { cwd, sandbox: sandbox.get }
-    runtime = await openToolRuntime({ ...deps, ...where })
+    runtime = await openToolRuntime({ ...deps, ...where, media: media.get })
     return { tools: createAgentTools(runtime.tools, deps, where), resolve: runtime.tools.resolve }
   })
 
@@ -201,18 +208,15 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       const { authority, event } = turn
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
       const { all, resolve } = await openSessionTools(turn)
-      const isAttended = event === undefined || (event.task === undefined && hasWaitingUser(event))
-      const attended = isAttended ? all : withoutTool(all, 'clarify', 'No user can be asked in this turn.')
+      const attended = event === undefined || isAttended(event) ? all : withoutUser(all)
       const offered =
         event?.task === undefined ? attended : withoutTool(attended, 'memory', 'A background task has no memory.')
-      const list = toolListOf(settings().roles, authority)
-      if (list.every((entry) => entry === '*') && list.length > 0) return offered
-      const { withCeiling } = await import('../agent/loop/role-ceiling.ts')
-      return withCeiling(offered, {
+      return await belowCeiling(offered, {
+        isShared,
         resolve,
         authority,
-        list,
-        filtersSchemas: event === undefined || !isShared(event.source),
+        event,
+        list: toolListOf(settings().roles, authority),
       })
     },
     async withToolsets(names) {
@@ -238,6 +242,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       const { commandPolicy, createEnvironment } = requireRuntime()
       return { commandPolicy, environment: createEnvironment() }
     },
+    media: media.get,
     hasRunningCommand: resources.hasRunningCommand,
     renameSession: resources.rename,
     cwd,
@@ -257,7 +262,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 }
 
-type ToolAccess = Pick<ToolContext, 'chatMessages' | 'recall' | 'memory' | 'web'>
+type ToolAccess = Pick<ToolContext, 'chatMessages' | 'recall' | 'memory' | 'showFile' | 'web'>
 
 /** What single tools reach beyond their arguments. */
 function createToolAccess(
@@ -276,6 +281,9 @@ function createToolAccess(
         const { memory } = deps
         return memory === undefined ? {} : { memory: () => memory(turn) }
       }
+      case 'text_to_speech':
+      case 'image_generate':
+        return showFileOf(deps, turn, call.id)
       case 'web_search':
       case 'web_extract':
         return { web: () => web.forTurn(turn) }
@@ -305,6 +313,52 @@ async function callerOf(
   if (event === undefined || sessionKey === undefined || settings === undefined || turnInfoOf === undefined) return {}
   const main = await model({ ...turn, event, settings })
   return { main, turn: turnInfoOf({ ...turn, event, sessionKey }, main) }
+}
+
+/** Without the tools that the role of the person may not use. */
+async function belowCeiling(
+  tools: AgentTools,
+  {
+    isShared,
+    resolve,
+    authority,
+    event,
+    list,
+  }: Pick<AgentServicesDeps, 'isShared'> &
+    Pick<OpenTools, 'resolve'> &
+    Pick<ToolTurn, 'authority'> & { readonly event: MessageEvent | undefined; readonly list: readonly string[] },
+): Promise<AgentTools> {
+  if (list.every((entry) => entry === '*') && list.length > 0) return tools
+  const { withCeiling } = await import('../agent/loop/role-ceiling.ts')
+  const filtersSchemas = event === undefined || !isShared(event.source)
+  return withCeiling(tools, { resolve, authority, list, filtersSchemas })
+}
+
+async function openMedia(deps: AgentServicesDeps, { servers }: AgentModels): Promise<MediaServices> {
+  const { createMediaServices } = await import('./media-services.ts')
+  return createMediaServices({ ...deps, servers, clock: Date.now, sleep })
+}
+
+type ShowingTurn = Pick<Turn, 'id' | 'sessionKey' | 'event' | 'authority'>
+type ShownFile = Parameters<NonNullable<ToolContext['showFile']>>[0]
+
+function showFileOf(
+  { showFile }: AgentServicesDeps,
+  { id, sessionKey, event, authority }: CallingTurn,
+  callId: string,
+): Pick<ToolContext, 'showFile'> {
+  if (showFile === undefined || event === undefined || sessionKey === undefined || !isAttended(event)) return {}
+  return { showFile: (file) => showFile({ id, sessionKey, event, authority }, callId, file) }
+}
+
+function withoutUser(tools: AgentTools): AgentTools {
+  const quiet = withoutTool(tools, 'text_to_speech', 'No user listens in this turn.')
+  return withoutTool(quiet, 'clarify', 'No user can be asked in this turn.')
+}
+
+/** Whether a person waits for the turn in a chat. */
+function isAttended(event: MessageEvent): boolean {
+  return event.task === undefined && hasWaitingUser(event)
 }
 
 /** Text that is added to requests and stored nowhere. Its code is loaded where some is configured. */

@@ -2,6 +2,7 @@
  * Loads the configured tools and creates their environments. Imported when the first turn needs it, so that an idle daemon
  * does not pay for it.
  */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { createFileGuard } from '../agent/command-policy/file-guard.ts'
@@ -13,19 +14,21 @@ import { createProcessTable, type SessionResourcesDeps } from '../agent/environm
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Skills } from '../agent/skills/skills.ts'
 import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../agent/tools/registry.ts'
-import type { TodoItem } from '../agent/tools/tool.ts'
+import type { TodoItem, ToolDefinition } from '../agent/tools/tool.ts'
 import type { ApprovalsConfig } from '../approvals/config.ts'
 import type { Environment } from '../config/environment.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
+import type { MediaConfig } from '../media/config.ts'
 import type { PluginToolEntry } from '../plugins/plugin-tools.ts'
 import { chooseSearchService } from '../web/choose-service.ts'
 import type { WebConfig } from '../web/config.ts'
+import type { MediaServices } from './media-services.ts'
 
 export interface ToolRuntimeDeps {
   readonly home: HomeLayout
   readonly log: Logger
-  readonly settings: () => AgentConfig & ApprovalsConfig & WebConfig
+  readonly settings: () => AgentConfig & ApprovalsConfig & MediaConfig & WebConfig
   readonly environment: () => Environment
   /** The command line that runs this program, for the `hermes` that commands of the agent find. */
   readonly commandLine: readonly string[]
@@ -37,6 +40,8 @@ export interface ToolRuntimeDeps {
   skills?(): Promise<Skills>
   /** The directory in which commands start. */
   cwd(): string
+  /** Who speaks and draws. */
+  media(): Promise<MediaServices>
   /** Opens the sandbox on the first call. Undefined when none is configured. */
   sandbox(): Promise<Sandbox | undefined>
 }
@@ -57,6 +62,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     directory: new URL('../agent/tools/', import.meta.url),
     disabledToolsets: [...agent.disabled_toolsets, ...toolsetsNotAvailable(terminal.backend), ...toolsetsOff(memory)],
     customToolsets,
+    definitions: await openMediaTools(deps),
     log,
     deps: {
       commandPolicy,
@@ -97,6 +103,30 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     createProcessTable: () => createProcessTable({ now: Date.now }),
     readTodos,
   }
+}
+
+const makerVariables = ['OPENAI_API_KEY', 'VOICE_TOOLS_OPENAI_KEY', 'FAL_KEY']
+
+/** Most installations that make nothing are told apart without loading anything. */
+async function openMediaTools({
+  home,
+  settings,
+  environment,
+  media,
+}: ToolRuntimeDeps): Promise<readonly ToolDefinition[]> {
+  const { tts, image_gen, api_key, base_url } = settings()
+  const isNamed =
+    tts.command.length > 0 || [tts, image_gen].some((one) => one.provider !== 'auto' || one.base_url !== '')
+  const { values } = environment()
+  const mayHaveKey =
+    (api_key !== '' && base_url === '') || makerVariables.some((name) => name in values) || existsSync(home.authFile)
+  if (!isNamed && !mayHaveKey) return []
+  const [{ createMediaTools }, maker] = await Promise.all([import('../agent/media/tools.ts'), media()])
+  return createMediaTools({
+    ...maker,
+    makes: async (task) => (await maker.endpoint(task)).kind !== 'none',
+    maxSpeechChars: () => settings().tts.max_chars,
+  })
 }
 
 /** A tool whose schema is invalid is left out; the others stay. */

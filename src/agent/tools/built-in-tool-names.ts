@@ -1,9 +1,11 @@
 /**
- * The names of the tools in this folder, for code that needs them before the tools are loaded. A test compares them.
+ * The names of the tools in this folder and in `../media/tools.ts`, for code that needs them before the tools are loaded. A test
+ * compares them.
  */
 export const builtInToolNames: ReadonlySet<string> = new Set([
   'clarify',
   'delegate_task',
+  'image_generate',
   'memory',
   'patch',
   'process',
@@ -15,6 +17,7 @@ export const builtInToolNames: ReadonlySet<string> = new Set([
   'skill_view',
   'skills_list',
   'terminal',
+  'text_to_speech',
   'todo',
   'web_extract',
   'web_search',

@@ -41,6 +41,8 @@ export interface ToolContext {
   readonly delegateInBackground?: DelegateInBackground
   /** Messages to other chats; absent where none can be sent. */
   readonly chatMessages?: ChatMessages
+  /** Sends a file that the tool has made to the person who waits for the turn; absent without one. */
+  readonly showFile?: (file: { readonly path: string; readonly isVoice: boolean }) => Promise<ResultWrite>
   /** Reads earlier conversations; absent where there are none. */
   readonly recall?: SessionRecall
   /** The memory for all later conversations; absent outside of sessions. */

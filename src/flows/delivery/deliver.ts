@@ -67,7 +67,7 @@ export function mediaProblem(path: string): string | undefined {
   return undefined
 }
 
-function mediaTag(path: string): string {
+export function mediaTag(path: string): string {
   const quote = ['"', "'", '`'].find((one) => !path.includes(one)) ?? '"'
   return `MEDIA:${quote}${path}${quote}`
 }
