@@ -199,6 +199,8 @@ declare module 'hermes-gateway:agent/models/provider' {
         /** Asks for the reasoning as text, where it must be asked for. */
         readonly showsReasoning?: boolean;
         readonly maxOutputTokens?: number;
+        /** The model is shown the pictures of the messages. Providers set it for models that see, and callers for any other. */
+        readonly showsPictures?: boolean;
     }
     /** Text that a chunk adds, for the live view. */
     export type TextDelta = {
@@ -237,7 +239,12 @@ declare module 'hermes-gateway:agent/models/provider' {
         readonly baseUrl: string;
         /** The known prices by name of the model, without a date at its end; `*` is any other model. */
         readonly prices?: Readonly<Record<string, ModelPrice>>;
-        /** Pure: same input, same bytes (prompt caches depend on it). */
+        /** Whether the model reads pictures. Absent: none does. */
+        sees?(model: string): boolean;
+        /**
+         * Pure: same input, same bytes (prompt caches depend on it). A picture is in it as an address, `hermes-picture:<file>`, and only
+         * for models that see. Its content is read when the request is sent.
+         */
         buildRequest(input: RequestInput): ModelRequest;
         /**
          * Calls the vendor once. Yields its chunks as they arrive and returns its final JSON, aggregated from the stream.
@@ -702,6 +709,11 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly delegateInBackground?: DelegateInBackground;
         /** Messages to other chats; absent where none can be sent. */
         readonly chatMessages?: ChatMessages;
+        /** Sends a file that the tool has made to the person who waits for the turn; absent without one. */
+        readonly showFile?: (file: {
+            readonly path: string;
+            readonly isVoice: boolean;
+        }) => Promise<ResultWrite>;
         /** Reads earlier conversations; absent where there are none. */
         readonly recall?: SessionRecall;
         /** The memory for all later conversations; absent outside of sessions. */
@@ -1993,6 +2005,10 @@ declare module 'hermes-gateway:message/event' {
         readonly image?: ImagePart;
         /** Why models cannot be shown this picture, for the model. */
         readonly hidden?: string;
+        /** What is said in a recording. */
+        readonly transcript?: string;
+        /** Why there is no transcript of a recording, for the model; '' where none is made. */
+        readonly untranscribed?: string;
     }
     /** So many pictures of a message are shown to the model. Of others it reads the path. */
     export const maxShownImages = 8;
@@ -2097,6 +2113,10 @@ declare module 'hermes-gateway:message/event' {
     export function parseCommand(event: Pick<MessageEvent, 'text' | 'allowGatewayControl'>): ParsedCommand | null;
     /** A message of a person that is one of these texts means `/new`. */
     export function withResetTrigger(event: MessageEvent, triggers: readonly string[]): MessageEvent;
+    /** Whether a recording waits for its transcript. */
+    export function needsTranscript({ kind, path, transcript, untranscribed }: Attachment): boolean;
+    /** What the sender has written and said. */
+    export function ownWordsOf({ text, attachments }: Pick<MessageEvent, 'text' | 'attachments'>): string;
     /** The text that the model receives for a message. In a `shared` session it starts with the name of the author. */
     export function formatUserText(event: MessageEvent, shared: boolean): string;
     /** The pictures of a message that the model is shown. */

@@ -31,7 +31,9 @@ export async function configCheck(context: CliContext, { json }: { readonly json
     })
     return
   }
-  const findings = configFindings(settings, undefined)
+  const { mediaProblems } = await import('./checks/media.ts')
+  const media = (await mediaProblems(context, settings)).map((text) => ({ kind: 'note' as const, text }))
+  const findings = [...configFindings(settings, undefined), ...media]
   for (const { kind, text } of findings)
     display.line(`${display.tone(kind === 'problem' ? 'bad' : 'warn', kind)}  ${toSingleLine(text)}`)
   if (findings.length > 0) return

@@ -11,6 +11,7 @@ import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
 import { checkLocalServers } from './checks/local-servers.ts'
 import { checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
+import { checkMedia } from './checks/media.ts'
 import { checkMemory } from './checks/memory.ts'
 import { checkModel } from './checks/model.ts'
 import { checkPairing } from './checks/pairing.ts'
@@ -32,6 +33,7 @@ const checks: readonly Check[] = [
   checkConfig,
   checkModel,
   checkLocalServers,
+  checkMedia,
   checkPlatforms,
   checkRoles,
   checkPairing,

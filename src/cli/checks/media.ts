@@ -1,0 +1,77 @@
+/**
+ * Checks who transcribes recordings, speaks answers and draws pictures. Nothing is sent to them.
+ */
+import { chooseEndpoint, type Endpoint, type MediaTask } from '../../agent/media/endpoint.ts'
+import { resolveProvider } from '../../agent/models/resolve-provider.ts'
+import { findProgram } from '../../lib/find-program.ts'
+import type { CliContext } from '../context.ts'
+import { openKeys, selectionOf } from '../known-keys.ts'
+import type { Settings } from '../settings.ts'
+import { type Check, type CheckResult, note, ok } from './check-result.ts'
+
+const tasks: readonly { readonly task: MediaTask; readonly work: string; readonly section: string }[] = [
+  { task: 'stt', work: 'voice messages are transcribed', section: 'stt' },
+  { task: 'tts', work: 'answers can be spoken', section: 'tts' },
+  { task: 'image', work: 'pictures can be drawn', section: 'image_gen' },
+]
+
+export const checkMedia: Check = ({ context, settings }) => {
+  const { stt } = settings.config.current()
+  return tasks.map(({ task, work, section }) => {
+    if (task === 'stt' && !stt.enabled) return ok(subjectOf(task), 'voice messages are not transcribed (stt.enabled)')
+    const found = endpointOf(context, settings, task)
+    const missing = missingProgram(found, context.environment['PATH'] ?? '')
+    const problem = found.kind === 'none' ? found.problem : missing
+    if (problem === undefined) return ok(subjectOf(task), `${work}: ${describe(found)}`)
+    const text = `nothing is set up so that ${work}: ${problem}`
+    const isExpected = found.kind !== 'none' || found.isWanted || isAsked(settings, task)
+    return isExpected ? note(subjectOf(task), text, `Correct \`${section}\` in config.yaml.`) : ok(subjectOf(task), text)
+  })
+}
+
+/** What is configured and cannot work, for `hermes config check`. */
+export async function mediaProblems(context: CliContext, settings: Settings): Promise<readonly string[]> {
+  const results: readonly CheckResult[] = await checkMedia({ context, settings, daemon: undefined, offline: true })
+  return results.filter(({ state }) => state !== 'ok').map(({ text, advice = '' }) => `${text}. ${advice}`)
+}
+
+function endpointOf({ home }: CliContext, settings: Settings, task: MediaTask): Endpoint {
+  const keys = openKeys(settings, home.authFile)
+  return chooseEndpoint({
+    task,
+    settings: settings.config.current(),
+    main: selectionOf(settings, undefined),
+    hasStoredKey: (provider) => keys.list(provider).length > 0,
+  })
+}
+
+function isAsked({ config }: Settings, task: MediaTask): boolean {
+  return task === 'tts' && config.current().voice.auto_tts
+}
+
+function missingProgram(found: Endpoint, searchPath: string): string | undefined {
+  const program = found.kind === 'command' ? (found.argv[0] ?? '') : undefined
+  if (program === undefined || program.includes('/')) return undefined
+  return findProgram(program, searchPath) === undefined ? `there is no program ${program} on the PATH` : undefined
+}
+
+function describe(found: Endpoint): string {
+  switch (found.kind) {
+    case 'command':
+      return found.argv[0] ?? ''
+    case 'fal':
+      return `${found.model} at ${hostOf(found.baseUrl)}`
+    case 'openai':
+      return `${found.model} at ${hostOf(resolveProvider(found.selection)?.baseUrl ?? '')}`
+    case 'none':
+      return found.problem
+  }
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? url
+}
+
+function subjectOf(task: MediaTask): string {
+  return task === 'stt' ? 'Hearing' : task === 'tts' ? 'Speech' : 'Drawing'
+}
