@@ -98,7 +98,7 @@ const refusals: readonly (readonly [string, VoiceOptions, Uint8Array, string, Re
     { reply: () => ({ status: 401, json: { error: { message: 'Incorrect API key: voice-key' } } }) },
     oggOpus(3),
     'failed',
-    /Incorrect API key: key/,
+    /Incorrect API key/,
   ],
 ]
 
