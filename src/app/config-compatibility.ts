@@ -4,6 +4,7 @@
 import type { KeyAlias } from '../config/key-aliases.ts'
 import type { UnusedKey } from '../config/unknown-keys.ts'
 import type { PlatformManifest } from '../platforms/manifest.ts'
+import { webConfig } from '../web/config.ts'
 
 const modelAliases: readonly KeyAlias[] = [
   { from: 'model.default', to: 'model' },
@@ -47,7 +48,10 @@ export function keyAliases(platforms: readonly PlatformManifest[]): KeyAlias[] {
     ...modelAliases,
     { from: 'gateway.platforms', to: 'platforms' },
     { from: 'unauthorized_dm_behavior', to: 'gateway.unauthorized_dm_behavior' },
-    ...platforms.map(({ name }): KeyAlias => ({ from: name, to: `platforms.${name}` })),
+    // In files of Hermes, `web` has the keys of the web tools.
+    ...platforms
+      .filter(({ name }) => !Object.hasOwn(webConfig, name))
+      .map(({ name }): KeyAlias => ({ from: name, to: `platforms.${name}` })),
     ...tokenAliases,
     ...sessionAliases,
     ...voiceAliases,
