@@ -8,6 +8,7 @@ import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
 import type { ModelError } from '../agent/models/provider.ts'
 import { resolveProvider, serversOf } from '../agent/models/resolve-provider.ts'
+import { isHermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
@@ -53,6 +54,8 @@ export interface AgentModels {
   fallback(failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null>
   /** The models of `auxiliary`. */
   readonly auxiliary: Auxiliary
+  /** Whether the configured model reads pictures, or the configuration names one for them. */
+  canSeePictures(): Promise<boolean>
   /** The model of `delegation`; undefined when it names none. Rejects `config/…`. */
   subagentModel(): Promise<ChosenModel | undefined>
   /** The settings of the configured model, and the stored keys, for calls that are none of a model. */
@@ -148,6 +151,18 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
         )
       },
     }),
+    async canSeePictures() {
+      const { provider, model: named, base_url } = deps.settings().auxiliary.vision
+      if (!['auto', 'main', ''].includes(provider) || named !== '' || base_url !== '') return true
+      try {
+        const main = await configuredModel()
+        return main.provider.sees?.(main.model) === true
+      } catch (error) {
+        // A turn reports it.
+        if (isHermesError(error)) return false
+        throw error
+      }
+    },
     async subagentModel() {
       const { model, provider, base_url, api_key, api_mode } = deps.settings().delegation
       const isUnset = [model, provider, base_url, api_key].every((value) => value === '')

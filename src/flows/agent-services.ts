@@ -13,7 +13,7 @@ import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
-import type { ChatMessages, ResultWrite, ToolContext, WebAccess } from '../agent/tools/tool.ts'
+import type { ChatMessages, ResultWrite, ToolContext, VisionAccess, WebAccess } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { sleep } from '../lib/timers.ts'
@@ -36,7 +36,7 @@ import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutTool }
 import type { AuxiliaryCaller } from './web-access.ts'
 
 export interface AgentServicesDeps
-  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media'>,
+  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media' | 'canSeePictures'>,
     Omit<AgentModelsDeps, 'settings' | 'home'> {
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
   /** Paths of the downloaded files of the conversation to which the turn belongs. */
@@ -156,7 +156,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const agentTools = openLazily<OpenTools>(async () => {
     const { openToolRuntime } = await import('./tool-runtime.ts')
     const where = { cwd, sandbox: sandbox.get }
-    runtime = await openToolRuntime({ ...deps, ...where, media: media.get })
+    const { canSeePictures } = models
+    runtime = await openToolRuntime({ ...deps, ...where, media: media.get, canSeePictures })
     return { tools: createAgentTools(runtime.tools, deps, where), resolve: runtime.tools.resolve }
   })
 
@@ -262,7 +263,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   }
 }
 
-type ToolAccess = Pick<ToolContext, 'chatMessages' | 'recall' | 'memory' | 'showFile' | 'web'>
+type ToolAccess = Pick<ToolContext, 'chatMessages' | 'recall' | 'memory' | 'showFile' | 'vision' | 'web'>
 
 /** What single tools reach beyond their arguments. */
 function createToolAccess(
@@ -287,6 +288,8 @@ function createToolAccess(
       case 'web_search':
       case 'web_extract':
         return { web: () => web.forTurn(turn) }
+      case 'vision_analyze':
+        return { vision: () => openVision(deps, models, turn) }
       default:
         return {}
     }
@@ -302,6 +305,18 @@ function openWebLazily(deps: AgentServicesDeps, models: Pick<AgentModels, 'auxil
       return createWebAccess({ ...deps, variables, auxiliary: models.auxiliary }, await callerOf(deps, models, turn))
     },
   }
+}
+
+/** Loaded with the first call. */
+async function openVision(
+  deps: AgentServicesDeps,
+  models: Pick<AgentModels, 'auxiliary' | 'model'>,
+  turn: CallingTurn,
+): Promise<VisionAccess> {
+  const { createVision } = await import('./vision.ts')
+  const { auxiliary } = models
+  const { pictures } = deps.home
+  return createVision({ pictures, auxiliary, redact: deps.redact }, await callerOf(deps, models, turn))
 }
 
 /** For whom a tool calls a model. Empty outside of turns. */

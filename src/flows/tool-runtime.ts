@@ -38,6 +38,8 @@ export interface ToolRuntimeDeps {
   pluginTools(): readonly PluginToolEntry[]
   /** Loads the skills. Absent where there are none. */
   skills?(): Promise<Skills>
+  /** Whether a model that reads pictures is configured. */
+  canSeePictures(): Promise<boolean>
   /** The directory in which commands start. */
   cwd(): string
   /** Who speaks and draws. */
@@ -77,6 +79,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       sandbox: deps.sandbox,
       ...(deps.skills === undefined ? {} : { skills: deps.skills }),
       canSearchWeb: () => isSearchConfigured(deps.settings().web, values),
+      canSeePictures: deps.canSeePictures,
       maxChildren: delegation.max_concurrent_children,
       terminal: {
         timeoutMs: terminal.timeout * 1_000,

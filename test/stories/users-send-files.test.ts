@@ -20,7 +20,7 @@ test('the model receives the path and the type of an attachment', async (t) => {
   const [path = ''] = filesIn(gateway)
   assert.match(path, /\/media\/\d{4}-\d\d-\d\d\/1-1-[0-9a-f]{8}\.png$/)
   assert.deepEqual(conversation(gateway.model.requests[0]), [
-    `user: [Attached photo: ${path} (cat.jpg, image/png, ${png.length} bytes)]`,
+    `user: [Attached photo: ${path} (cat.jpg, image/png, ${png.length} bytes, not shown: the picture is incomplete or damaged; send it again)]`,
   ])
   assert.deepEqual(readFileSync(path), png)
   assert.equal(gateway.platform.calls('GET /files'), 1)

@@ -19,6 +19,7 @@ export const builtInToolNames: ReadonlySet<string> = new Set([
   'terminal',
   'text_to_speech',
   'todo',
+  'vision_analyze',
   'web_extract',
   'web_search',
   'write_file',

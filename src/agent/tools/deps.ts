@@ -22,6 +22,8 @@ export interface BuiltInToolDeps {
   skills?(): Promise<Skills>
   /** Whether a search service is configured. Absent: none is. */
   canSearchWeb?(): boolean
+  /** Whether a model that reads pictures is configured. Absent: none is. */
+  canSeePictures?(): Promise<boolean>
   /** Maximum number of concurrent sub-agents of a turn. */
   readonly maxChildren: number
 }
