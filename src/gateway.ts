@@ -338,7 +338,7 @@ async function stop(parts: Parts, force?: AbortSignal, isRestart = false): Promi
   await hooks.waitUntilIdle(shutdownHooksTimeoutMs, force)
   await hooks.stop(0)
   await supervisor.stop()
-  await Promise.all([http.stop(), config.stop(), agentServices.close()])
+  await Promise.all([http.stop(), config.stop(), agentServices.close(), agentRuntime.titlesIdle()])
   await store.close()
   if (isDaemon) removePidFile(options.home, process.pid)
   lock.release()

@@ -81,6 +81,8 @@ export interface TurnDeps extends TurnProgressDeps {
   /** Builds the system prompt of a new session and stores it for all its turns. */
   freezePrompt(turn: Turn): Promise<string>
   readonly compression: Omit<SessionCompression, 'compressOnRequest' | 'compressSession'>
+  /** An answer was stored. Returns at once. */
+  answered(turn: Turn, text: string): void
   /** Work that is due when the next turn of a session ends. Empty for most sessions. */
   readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
   /** Stores why an attempt failed, and counts it unless the cause is outside of the turn. */
@@ -285,6 +287,7 @@ async function commitTurn(
     progress.publishEnd(result.state)
     reply.committed()
     deps.turnEndListeners.get(turn.sessionKey)?.()
+    if (result.state === 'done' && result.text !== '') deps.answered(turn, result.text)
     for (const seq of seqs) deps.turnResults.publish(seq, stored)
   } catch (error) {
     reply.rolledBack()

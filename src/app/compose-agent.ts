@@ -16,8 +16,10 @@ import type { OwnMemory } from '../flows/own-memory.ts'
 import type { PluginManager } from '../flows/plugin-manager.ts'
 import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
 import { createPromptFreezer, type SessionPromptDeps } from '../flows/session-prompt.ts'
+import type { SessionTitles } from '../flows/session-titles.ts'
 import { createToolsetCheck, type ToolsetCheck } from '../flows/toolset-check.ts'
 import { createMessagePreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
+import type { Turn } from '../flows/turn/claim.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
 import { createPostponement } from '../flows/turn/postpone.ts'
@@ -26,9 +28,11 @@ import { recordFailedAttempt } from '../inbox/attempts.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
 import { isTransientError, messageOf } from '../lib/errors.ts'
 import { brand, systemRandom } from '../lib/ids.ts'
+import { createLruCache } from '../lib/lru-cache.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
 import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
+import { hasWaitingUser } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
 import { type SessionSource, targetOf } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
@@ -46,6 +50,8 @@ export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'
   /** Runs the turns of one session. */
   runTurn(key: SessionKey, signal: AbortSignal): Promise<void>
   readonly agentServices: AgentServices
+  /** Resolves when no title of a conversation is being asked for. */
+  titlesIdle(): Promise<void>
   readonly plugins: PluginManager
   /** The sub-agents that run now, by their ids for people. */
   readonly runningSubagents: Map<string, RunningSubagent>
@@ -103,6 +109,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     sections,
   }
   const delegation = composeDelegation(context, core, agentServices)
+  const titles = composeTitles(context, core, agentServices)
   const runTurn = createTurnRunner({
     journal,
     agent,
@@ -143,6 +150,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     describeErrorOrigin: middleware.errorOrigin,
     turnInfoOf,
     turnEndListeners: core.approvals.questions.turnEndListeners,
+    answered: titles.answered,
     recordFailure: (seq, error) =>
       store.run(() => recordFailedAttempt(seq, messageOf(error), !isTransientError(error))),
     yieldTurn: core.engine.yieldTurn,
@@ -159,6 +167,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     runTurn,
     compressSession: compression.compressSession,
     agentServices,
+    titlesIdle: titles.idle,
     plugins,
     skills,
     runningSubagents,
@@ -169,6 +178,37 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
       const { previewPrompt } = await import('../flows/prompt-preview.ts')
       return await previewPrompt(promptDeps, platform, await agentServices.ephemeralPrompt(noChat(platform)))
     },
+  }
+}
+
+const maxTitledSessions = 1_000
+
+/** Their code is loaded with the first answer of a conversation that people can find again. */
+function composeTitles(
+  { options, settings, store, stopping, log }: AppContext,
+  { outbox, turnInfoOf }: Core,
+  { auxiliary, model }: AgentServices,
+) {
+  const known = createLruCache<true>(maxTitledSessions)
+  let titles: Promise<SessionTitles> | undefined
+  const load = () =>
+    import('../flows/session-titles.ts').then(({ createSessionTitles }) =>
+      createSessionTitles({ store, settings, auxiliary, model, turnInfoOf, withhold: outbox.withhold, stopping, log }),
+    )
+  return {
+    answered(turn: Turn, text: string): void {
+      const { sessionId, event } = turn
+      if (known.has(sessionId) || options.onlyPlatforms !== undefined) return
+      if (!settings().auxiliary.title_generation.enabled) return
+      if (event.task !== undefined || event.internal === true || !hasWaitingUser(event)) return
+      known.set(sessionId, true)
+      titles ??= load()
+      titles.then(
+        (loaded) => loaded.add(turn, text),
+        (error: unknown) => log.error({ event: 'session.titles_not_loaded', err: error }, 'titles cannot be given'),
+      )
+    },
+    idle: async () => (await titles)?.idle(),
   }
 }
 

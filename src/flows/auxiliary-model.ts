@@ -92,7 +92,7 @@ async function callWithFallback(
     return await call(deps, chosen, request)
   } catch (error) {
     request.signal.throwIfAborted()
-    if (!(error instanceof ModelError)) throw error
+    if (!(error instanceof ModelError) || request.triesOnce === true) throw error
     const other = isOwnModel(deps.settings(), task)
       ? await usableMain(request, main, error)
       : await deps.fallback(chosen, error)
@@ -136,14 +136,16 @@ async function chooseModel(
 async function call(
   deps: AuxiliaryModelDeps,
   { provider, model }: MainModel,
-  { input, turn, signal }: AuxiliaryRequest,
+  { input, turn, triesOnce, signal }: AuxiliaryRequest,
 ): Promise<AuxiliaryResponse> {
   const named = { ...input, model }
   if (turn === undefined) return { ...(await callOnce({ provider, model }, named, signal)), provider, model }
   const { name, apiMode, baseUrl } = provider
   const info = { ...turn, provider: name, apiMode, baseUrl, model }
-  const retry = () => briefRetryRules(deps.settings())
-  const output = await complete({ ...deps, retry }, { provider, input: named, turn: info, signal })
+  const retry = () => (triesOnce === true ? { windowMs: 0, maxRetries: 0 } : briefRetryRules(deps.settings()))
+  const { rotate: _anotherKey, ...withOneKey } = provider
+  const sender = triesOnce === true ? withOneKey : provider
+  const output = await complete({ ...deps, retry }, { provider: sender, input: named, turn: info, signal })
   return { ...output, provider, model }
 }
 

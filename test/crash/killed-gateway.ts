@@ -54,6 +54,7 @@ export async function createKilledGateway(
     base_url: model.baseUrl,
     api_key: 'none',
     http: { port: 0 },
+    auxiliary: { title_generation: { enabled: false } },
     // Each message gets an answer of its own.
     display: { busy_input_mode: 'queue' },
     platforms: { [platform]: options },

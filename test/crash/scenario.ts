@@ -392,6 +392,7 @@ provider: openai
 base_url: ${modelUrl}
 api_key: none
 http: { port: 0 }
+auxiliary: { title_generation: { enabled: false } }
 streaming: { edit_interval: 0.005, buffer_threshold: 8 }
 display: { tool_progress: "off", busy_ack_enabled: false }
 agent: { drain_timeout: 5 }

@@ -129,6 +129,8 @@ export async function startTestGateway(t: TestContext, options: TestGatewayOptio
     api_key: 'test-key',
     http: { port: 0 },
     agent: { drain_timeout: 5 },
+    // test/stories/conversations-have-titles is about titles.
+    auxiliary: { title_generation: { enabled: false } },
     // Most tests are about something else: test/stories/a-message-arrives-during-a-turn is about messages during turns,
     // test/agent/sandbox is about the sandbox.
     // The messages about tools are tested on their own; elsewhere they would depend on how long a tool takes.

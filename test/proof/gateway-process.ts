@@ -28,6 +28,7 @@ provider: openai
 base_url: ${modelUrl}
 api_key: none
 http: { port: 0 }
+auxiliary: { title_generation: { enabled: false } }
 streaming: { edit_interval: 0.005, buffer_threshold: 8 }
 display: { tool_progress: "off", busy_input_mode: queue, busy_text_debounce_seconds: 0, busy_ack_enabled: false }
 agent: { drain_timeout: 5${agent === '' ? '' : `, ${agent}`} }

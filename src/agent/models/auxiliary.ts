@@ -26,6 +26,8 @@ export interface AuxiliaryRequest {
   readonly countedFor?: Pick<TurnInfo, 'sessionId' | 'turnId'>
   /** The caller stores the usage with what the model answered. Otherwise the client stores it. */
   readonly storesUsage?: boolean
+  /** The work may as well be left out: no retry, no other model, and no key rests because of it. */
+  readonly triesOnce?: boolean
   readonly signal: AbortSignal
   /** Whether a model can do this work at all. Absent: every model can. */
   canUse?(model: MainModel): boolean

@@ -31,7 +31,7 @@ export const stop: Figure = {
             ? { hang: 'headers' }
             : { text: 'Words that never end.', hang: 'stream', hangAfter: 2 },
     })
-    const config = `model: test\nprovider: openai\nbase_url: ${model.baseUrl}\napi_key: none\nhttp: { port: 0 }\n`
+    const config = `model: test\nprovider: openai\nbase_url: ${model.baseUrl}\napi_key: none\nhttp: { port: 0 }\nauxiliary: { title_generation: { enabled: false } }\n`
     try {
       return await withHome(config, async (home) => {
         const daemon = spawn(

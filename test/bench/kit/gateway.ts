@@ -42,6 +42,7 @@ provider: openai
 base_url: ${settings.modelUrl ?? 'http://127.0.0.1:9/v1'}
 api_key: none
 http: { port: 0 }
+auxiliary: { title_generation: { enabled: false } }
 ${settings.config.includes('display:') ? '' : 'display: { busy_input_mode: queue }'}
 ${settings.config}
 `

@@ -135,6 +135,7 @@ function configOf(modelUrl: string, workspace: string, platforms: readonly TestP
     base_url: modelUrl,
     api_key: 'none',
     http: { port: 0 },
+    auxiliary: { title_generation: { enabled: false } },
     streaming: { buffer_threshold: 60 },
     agent: { drain_timeout: 2 },
     // Commands that expand to gigabytes need its limit of memory.

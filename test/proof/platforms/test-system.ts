@@ -67,6 +67,7 @@ export async function createTestSystem(testPlatforms: readonly TestPlatform[]): 
       base_url: model.baseUrl,
       api_key: 'none',
       http: { port: 0 },
+      auxiliary: { title_generation: { enabled: false } },
       // Each message gets an answer of its own.
       // During a crash loop users write more than the limit permits. What it refuses has a notice and no answer.
       display: { busy_input_mode: 'queue', busy_text_debounce_seconds: 0, busy_queue_limit: 1_000 },

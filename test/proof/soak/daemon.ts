@@ -67,6 +67,7 @@ provider: openai
 base_url: ${modelUrl}
 api_key: none
 http: { port: 0 }
+auxiliary: { title_generation: { enabled: false } }
 platforms:
   soakchat: { enabled: true, url: "${chatUrl}" }
 `
