@@ -51,6 +51,7 @@ export interface ModelKeys {
 export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
   const { path, settings, secrets, clock, random, failpoint, log } = deps
   const file = createSharedAuthFile({ path, withLock: (run) => withFileLock(`${path}.lock`, async () => run()), log })
+  const points = failpoint === undefined ? {} : { failpoint }
   const referenced = new Map<string, readonly ReferencedKey[]>()
   const providers = new Map<string, Provider>()
   let known: AuthFile | undefined
@@ -64,6 +65,7 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
     },
     referencedKeys: (name) => referenced.get(name) ?? [],
     log,
+    ...points,
   })
   const pool = createCredentialPool({
     state,
@@ -71,7 +73,7 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
     clock,
     random,
     log,
-    ...(failpoint === undefined ? {} : { failpoint }),
+    ...points,
   })
 
   /** The same for each use of the provider. The pool compares the array, so it stays the same while the keys do. */

@@ -34,6 +34,8 @@ export interface KillPoint {
   readonly remembers?: true
   /** True: the agent writes a skill. */
   readonly learns?: true
+  /** True: the provider refuses a key, and the turn goes on with another one. */
+  readonly rotates?: true
   /** True: the agent starts a sub-agent in the background. */
   readonly delegates?: boolean
   /** A turn outgrows the window, or a conversation does, which then goes on in a session of its own. */
@@ -79,6 +81,8 @@ export const killPoints: readonly KillPoint[] = [
   { name: 'memory:written', hits: 1, remembers: true },
   { name: 'skill:before-write', hits: 1, learns: true },
   { name: 'skill:written', hits: 1, learns: true },
+  { name: 'credentials:rotated', hits: 1, rotates: true },
+  { name: 'credentials:stored', hits: 1, rotates: true },
   { name: 'delegation:started', hits: 1, delegates: true },
   { name: 'delegation:before-hand-in', hits: 1, delegates: true },
   { name: 'delegation:handed-in', hits: 1, delegates: true },
@@ -112,7 +116,7 @@ interface UserMessage {
 
 /** The messages of one round. Every round has chats of its own, so that it can be checked alone. */
 function conversationOf(round: number, point: KillPoint): readonly UserMessage[] {
-  const { stranger, busy, sends, remembers, learns, delegates, compresses } = point
+  const { stranger, busy, sends, remembers, learns, rotates, delegates, compresses } = point
   const [ada, bob, cyd] = [`ada-${round}`, `bob-${round}`, `cyd-${round}`]
   return [
     ...(busy === undefined ? [] : busyConversations[busy].map((said) => ({ ...said, chat: `${busy}-${round}` }))),
@@ -124,6 +128,9 @@ function conversationOf(round: number, point: KillPoint): readonly UserMessage[]
     ...(learns === true
       ? [{ chat: `gus-${round}`, text: `learn ${round}`, reply: `the answer to learn ${round}` }]
       : []),
+    ...(rotates === true
+      ? [{ chat: `ivy-${round}`, text: `rotate ${round}`, reply: `the answer to rotate ${round}` }]
+      : []),
     ...(delegates === true ? delegateMessages(round) : []),
     ...(compresses === undefined ? [] : longMessages(round, compresses)),
     { chat: ada, text: 'first', reply: 'the answer to first' },
@@ -131,7 +138,7 @@ function conversationOf(round: number, point: KillPoint): readonly UserMessage[]
     effectMessage(ada, `a${round}`),
     { chat: bob, text: '/whoami', reply: 'Session key' },
     // The adapter adds an attachment.
-    { chat: ada, text: 'photo', reply: '.png (image/png, 8 bytes)]\nphoto' },
+    { chat: ada, text: 'photo', reply: '.png (image/png, 8 bytes' },
     { chat: cyd, text: '/new Garden', reply: 'Go on?' },
     { chat: cyd, text: '/approve', reply: 'New conversation: Garden' },
   ]
@@ -212,6 +219,12 @@ function longReply({ body, lastUserText: text }: RecordedRequest, effects: strin
   return { toolCalls: [{ name: 'terminal', arguments: { command } }] }
 }
 
+/** The key rests for a moment only, so that the next round can use it. */
+function refusal({ lastUserText, headers }: RecordedRequest): ModelReply | undefined {
+  const isRefused = lastUserText.startsWith('rotate') && headers.authorization === 'Bearer none'
+  return isRefused ? { error: { status: 401, headers: { 'retry-after-ms': '1' } } } : undefined
+}
+
 /** Replies to a plain message directly, and to `effect …` after a text and a tool call that appends a line to a file. */
 function modelReply(effects: string, chat: ChatServer): (request: RecordedRequest) => ModelReply {
   return ({ body, lastUserText }) => {
@@ -279,7 +292,7 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
   const chat = await startChatServer()
   const replyTo = modelReply(effects, chat)
   const model = await startOpenAiServer({
-    defaultReply: (request) => longReply(request, effects) ?? replyTo(request),
+    defaultReply: (request) => refusal(request) ?? longReply(request, effects) ?? replyTo(request),
     record: false,
   })
   const children = new Set<ChildProcess>()
@@ -309,6 +322,7 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
   }
 
   async function playRound(point: KillPoint, seed: number, conversation: readonly UserMessage[]): Promise<void> {
+    if (point.rotates === true) await addKey(home)
     const write = () => {
       for (const { chat: name, text, isSent } of conversation) if (isSent !== true) chat.say(name, text)
     }
@@ -324,6 +338,7 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
     await checkRounds([...rounds, conversation])
     // A call that was started is not repeated.
     if (point.name === 'memory:written') remembered.push(factOf(started))
+    if (point.rotates === true) await checkKeys(home)
     if (point.remembers === true) assert.deepEqual(await entriesOf(home), remembered)
     if (point.learns === true) {
       const skill = await readFile(join(home, 'skills', `skill-${started}`, 'SKILL.md'), 'utf8').catch(() => '')
@@ -362,6 +377,35 @@ export async function createScenario({ prepare, showsInterim = true }: ScenarioO
       await rm(home, { recursive: true, force: true, maxRetries: 5 })
     },
   }
+}
+
+const spareKey = {
+  id: 'spare',
+  label: 'spare',
+  source: 'manual',
+  access_token: 'spare-key',
+  note: 'of another program',
+}
+
+/** The provider has a second key, which it accepts. */
+async function addKey(home: string): Promise<void> {
+  const file = { version: 1, credential_pool: { openai: [spareKey] } }
+  await writeFile(join(home, 'auth.json'), JSON.stringify(file), { mode: 0o600, flag: 'wx' }).catch(() => undefined)
+}
+
+/** The file is whole, each key is in it once, and the configured one only by its name. */
+async function checkKeys(home: string): Promise<void> {
+  const text = await readFile(join(home, 'auth.json'), 'utf8')
+  const { credential_pool: pool }: { credential_pool: Record<string, { source: string; note?: string }[]> } =
+    JSON.parse(text)
+  assert.deepEqual(
+    pool['openai']?.map(({ source, note }) => [source, note]),
+    [
+      ['manual', spareKey.note],
+      ['config:api_key', undefined],
+    ],
+  )
+  assert.ok(!text.includes('"none"'), 'the configured key was stored')
 }
 
 async function entriesOf(home: string): Promise<string[]> {

@@ -23,6 +23,8 @@ export interface CredentialStateDeps {
   update(change: (file: AuthFile) => AuthFile): Promise<void>
   /** The keys that the provider has outside of the file, in the order of their precedence. The same array until one changes. */
   referencedKeys(provider: string): readonly ReferencedKey[]
+  /** Named points for crash tests; does nothing in production. */
+  failpoint?(point: string): void
   readonly log: Logger
 }
 
@@ -121,6 +123,7 @@ export function createCredentialState(deps: CredentialStateDeps): CredentialStat
         )
       return
     }
+    deps.failpoint?.('credentials:stored')
     for (const [provider, changed] of written) forget(provider, changed)
   }
 

@@ -11,6 +11,7 @@ import { createCredentialState, type ReferencedKey } from '../../../src/agent/cr
 import type { Strategy } from '../../../src/agent/credentials/strategy.ts'
 import { asRecord, parseJson } from '../../../src/lib/json.ts'
 import { type Logger, silentLog } from '../../../src/lib/log.ts'
+import { withFileLock } from '../../../src/store/sqlite/file-lock.ts'
 
 export interface StoredKey {
   readonly id: string
@@ -71,3 +72,14 @@ export function keys(...ids: readonly string[]): StoredKey[] {
 export const refused = { kind: 'auth', status: 401, message: 'refused' } as const
 export const limited = { kind: 'rate-limit', status: 429, message: 'too many' } as const
 export const unpaid = { kind: 'billing', status: 402, message: 'no credit' } as const
+
+/** The pool of a process, with the lock that all processes use. */
+export function openPool(path: string, clock: () => number) {
+  const withLock: Parameters<typeof createSharedAuthFile>[0]['withLock'] = (run) =>
+    withFileLock(`${path}.lock`, async () => run())
+  const file = createSharedAuthFile({ path, withLock, log: silentLog })
+  const state = createCredentialState({ ...file, referencedKeys: () => [], log: silentLog })
+  const random = Math.random
+  const pool = createCredentialPool({ state, strategyOf: () => 'fill_first', clock, random, log: silentLog })
+  return { pool, state, update: file.update }
+}
