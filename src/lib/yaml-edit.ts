@@ -89,7 +89,8 @@ export function editYamlValues(
   })
   for (const { path, value } of set) {
     ensureParents(document, path)
-    document.setIn(path, document.createNode(value))
+    // A plain value keeps the comment of the one that it replaces.
+    document.setIn(path, typeof value === 'object' ? document.createNode(value) : value)
   }
   if (removesComments) dropComments(document)
   else if (removed.length === 0 && set.length === 0) return { text, removed }
