@@ -13,8 +13,8 @@ import { ensureDirectory } from '../lib/files.ts'
 import type { YamlPath } from '../lib/yaml-edit.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, type Display, toSingleLine } from './display.ts'
-import { describeCurrent, modelShow, printCheck, printEdited, probeModel } from './model.ts'
 import { type ModelAccess, openModels } from './model-access.ts'
+import { describeCurrent, modelShow, printCheck, printEdited, probeModel } from './model-report.ts'
 import { openQuestions, type Questions } from './questions.ts'
 
 /** Shows the model where nobody can answer. Throws `cli/failed` when the input ends, `config/…`. */

@@ -1,45 +1,19 @@
 /**
  * `hermes model`: which model answers, which ones can be chosen, and whether one of them works.
  */
-import { createProvider } from '../agent/models/create-provider.ts'
 import { resolveProvider } from '../agent/models/resolve-provider.ts'
-import { type EditedModel, editModel } from '../flows/edit-model.ts'
+import { editModel } from '../flows/edit-model.ts'
 import { type ProviderModels, splitProvider } from '../flows/model-directory.ts'
-import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
+import { HermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor } from '../lib/redact.ts'
-import { type CheckResult, note, ok, problem } from './checks/check-result.ts'
-import { tryModel } from './checks/model.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, type Display, reportEmptyList, toSingleLine } from './display.ts'
 import { exitCodes } from './exit-codes.ts'
 import { type ModelAccess, openModels, requireFound, unknownProvider } from './model-access.ts'
+import { printCheck, printEdited, probeModel } from './model-report.ts'
 
 interface JsonOption {
   readonly json: boolean
-}
-
-/** Shows the configured model. */
-export async function modelShow(context: CliContext, { json }: JsonOption): Promise<void> {
-  const access = await openModels(context)
-  const { model } = access.selection()
-  const choice = resolveProvider(access.selection())
-  const display = createDisplay(context.output, context.environment)
-  const provider = choice?.name ?? 'none'
-  if (json)
-    return display.json({ model, provider, baseUrl: choice?.baseUrl ?? '', key: access.keyOf(provider) ?? null })
-  display.fields(describeCurrent(access))
-}
-
-export function describeCurrent(access: ModelAccess): [string, string][] {
-  const { model } = access.selection()
-  const choice = resolveProvider(access.selection())
-  if (choice === undefined || choice.name === 'demo' || choice.name === 'none')
-    return [['Model', choice?.name === 'demo' ? 'none: the offline demonstration answers' : 'none']]
-  return [
-    ['Model', model === '' ? 'none' : model],
-    ['Provider', `${choice.name} at ${choice.baseUrl}`],
-    ['Key', access.keyOf(choice.name) ?? 'none'],
-  ]
 }
 
 interface ListedModels extends ProviderModels {
@@ -146,12 +120,6 @@ export async function modelProbe(context: CliContext, words: string | undefined,
   for (const check of shown) printCheck(display, check)
 }
 
-export function printCheck(display: Display, { state, subject, text, advice }: CheckResult): void {
-  const [sign, tone] = ({ ok: ['✓', 'good'], note: ['!', 'warn'], problem: ['✗', 'bad'] } as const)[state]
-  display.line(`${display.tone(tone, sign)} ${subject}: ${toSingleLine(text)}`)
-  if (advice !== undefined) display.line(display.tone('dim', `  → ${toSingleLine(advice)}`))
-}
-
 /** `model` is '' where a provider is named without one. */
 async function targetOf(access: ModelAccess, words: string | undefined): Promise<{ provider: string; model: string }> {
   const current = access.selection()
@@ -162,40 +130,6 @@ async function targetOf(access: ModelAccess, words: string | undefined): Promise
   // The checks say what is wrong.
   if (found.kind === 'unusable') return { provider: found.provider, model: words.slice(words.indexOf(':') + 1) }
   return requireFound(found)
-}
-
-/** Whether the key, the address and the model work. Never rejects because of the provider. */
-export async function probeModel(access: ModelAccess, provider: string, model: string): Promise<CheckResult[]> {
-  const settings = access.settingsFor(provider, model || 'any')
-  const created = createProvider(settings)
-  if ('problem' in created)
-    return [{ ...problem('Settings', created.problem.message, created.problem.hint), code: created.problem.code }]
-  const key = access.keyOf(provider) ?? 'no key'
-  const address = ok('Provider', `${provider} at ${created.provider.baseUrl} with ${key}`)
-  const list = await access.list(provider)
-  const listed = listCheck(list)
-  if (model === '') {
-    const choose = note(
-      'Model',
-      `none is named; ${list?.models.length ?? 0} can be chosen`,
-      'Name one: provider:model.',
-    )
-    return [address, listed, ...(listed.state === 'problem' ? [] : [choose])]
-  }
-  const isListed = list === undefined || list.failure !== undefined || list.models.some(({ id }) => id === model)
-  const missing = note('Models', `${model} is not in the list of ${provider}`, '`hermes model list` shows the models.')
-  const tried = await tryModel(created.provider, model, `${model} (${provider})`, key)
-  return [address, ...(isListed ? [listed] : [missing]), tried]
-}
-
-function listCheck(list: ProviderModels | undefined): CheckResult {
-  const failure = list?.failure
-  if (failure === undefined) return ok('Models', `the provider lists ${list?.models.length ?? 0}`)
-  const isRefused = 'kind' in failure && ['auth', 'billing', 'network', 'timeout'].includes(String(failure.kind))
-  const hint = isHermesError(failure) ? failure.hint : 'Check the key and the address of the provider.'
-  return isRefused
-    ? problem('Models', failure.message, hint)
-    : note('Models', `the provider gives no list: ${failure.message}`)
 }
 
 /** Writes the model into config.yaml. Throws `cli/not-found`, `cli/failed`, `config/…`. */
@@ -224,15 +158,4 @@ function uncheckedModel(access: ModelAccess, words: string, provider: string | u
   if (choice === undefined) throw unknownProvider(name, null)
   if (model === '') throw new HermesError('cli/usage', 'No model is named.', { hint: 'Write provider:model.' })
   return { provider: choice.name, model }
-}
-
-export function printEdited(
-  { output, home }: CliContext,
-  { provider, model }: { readonly provider: string; readonly model: string },
-  { movedTo }: EditedModel,
-): void {
-  output.write(`The model is ${toSingleLine(model)} of ${toSingleLine(provider)} now (${home.configFile}).\n`)
-  if (movedTo !== undefined)
-    output.write(`The address and the key of the former provider are in \`${movedTo}\` of config.yaml.\n`)
-  output.write('A running gateway uses it from the next message on.\n')
 }
