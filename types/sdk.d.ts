@@ -3487,6 +3487,8 @@ declare module 'hermes-gateway:platforms/adapter' {
         received(): void;
         /** What a page may show of the daemon. */
         info(): GatewayInfo;
+        /** The model that answers in a conversation. It may have one of its own. */
+        modelOf(source: SessionSource): Promise<Pick<GatewayInfo, 'model' | 'provider'>>;
         /** @deprecated Name of 0.1, removed in 0.3. Use `rateLimited`. */
         paced: PlatformContext['rateLimited'];
         /** @deprecated Name of 0.1, removed in 0.3. Use `cursors`. */

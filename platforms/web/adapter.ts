@@ -26,6 +26,8 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   const hub = createHub({
     history: async (chatId, query) => (await context.history(chatId, query)).map(toWireEntry),
     info: () => context.info(),
+    modelOf: (chatId) =>
+      context.modelOf({ platform: context.platform, account: context.account, chatId, chatType: 'dm' }),
     log: context.log,
   })
   const files = createPageFiles(context)

@@ -29,6 +29,8 @@ export interface Hub {
 export interface HubOptions {
   readonly history: (chatId: string, query: { after?: string; limit: number }) => Promise<WireEntry[]>
   readonly info: () => WireInfo
+  /** The model of a conversation. */
+  readonly modelOf?: (chatId: string) => Promise<Pick<WireInfo, 'model' | 'provider'>>
   readonly log: Logger
   /** The interval of heartbeats, ms. A page that misses several of them reconnects. */
   readonly pingIntervalMs?: number
@@ -37,16 +39,19 @@ export interface HubOptions {
 interface ChatEntryState {
   readonly live: LiveChat
   readonly subscribers: Set<Subscriber>
+  /** The model that the pages show, if it is not that of the gateway. */
+  ownModel: string
 }
 
-export function createHub({ history, info, log, pingIntervalMs: pingMs = 15_000 }: HubOptions): Hub {
+export function createHub({ history, info, modelOf, log, pingIntervalMs: pingMs = 15_000 }: HubOptions): Hub {
   const chats = new Map<string, ChatEntryState>()
   let heartbeat: NodeJS.Timeout | undefined
   let knownInfo = ''
 
   return {
     subscribe(chatId, after, signal) {
-      const { live, subscribers } = chatOf(chatId)
+      const state = chatOf(chatId)
+      const { live, subscribers } = state
       const [oldest] = subscribers
       if (subscribers.size >= maxSubscribersPerChat) oldest?.close()
       const subscriber = createSubscriber({
@@ -62,6 +67,8 @@ export function createHub({ history, info, log, pingIntervalMs: pingMs = 15_000 
         },
       })
       subscribers.add(subscriber)
+      state.ownModel = ''
+      void showModel(chatId)
       if (signal.aborted) subscriber.close()
       signal.addEventListener('abort', () => subscriber.close(), { once: true })
       startHeartbeat()
@@ -75,6 +82,7 @@ export function createHub({ history, info, log, pingIntervalMs: pingMs = 15_000 
     },
     wake(chatId) {
       for (const subscriber of chats.get(chatId)?.subscribers ?? []) subscriber.wake()
+      void showModel(chatId)
     },
     prune,
     subscriberCount,
@@ -86,6 +94,22 @@ export function createHub({ history, info, log, pingIntervalMs: pingMs = 15_000 
     },
   }
 
+  /** Tells the pages when the model of the conversation is not the one that they show. Never rejects. */
+  async function showModel(chatId: string): Promise<void> {
+    const state = chats.get(chatId)
+    if (modelOf === undefined || state === undefined || state.subscribers.size === 0) return
+    try {
+      const { model, provider } = await modelOf(chatId)
+      const gateway = info()
+      const own = model === gateway.model && provider === gateway.provider ? '' : `${provider} ${model}`
+      if (own === state.ownModel) return
+      state.ownModel = own
+      for (const subscriber of state.subscribers) subscriber.post({ type: 'model', model, provider })
+    } catch (error) {
+      log.debug({ event: 'web.model_unknown', err: error }, 'the model of a conversation could not be read')
+    }
+  }
+
   function chatOf(chatId: string): ChatEntryState {
     const known = chats.get(chatId)
     if (known !== undefined) return known
@@ -93,7 +117,7 @@ export function createHub({ history, info, log, pingIntervalMs: pingMs = 15_000 
       if (chats.size < maxChats) break
       prune(id)
     }
-    const created: ChatEntryState = { live: createLiveChat(), subscribers: new Set() }
+    const created: ChatEntryState = { live: createLiveChat(), subscribers: new Set(), ownModel: '' }
     chats.set(chatId, created)
     return created
   }

@@ -109,6 +109,8 @@ export interface WireInfo {
 
 export type LiveEvent =
   | { readonly type: 'info'; readonly info: WireInfo }
+  /** The conversation has a model of its own, or that of `info` again. */
+  | { readonly type: 'model'; readonly model: string; readonly provider: string }
   | { readonly type: 'entry'; readonly entry: WireEntry }
   /** The draft keeps its first `at` UTF-16 units, followed by `text`. */
   | { readonly type: 'draft'; readonly id: string; readonly turnId: string; readonly at: number; readonly text: string }

@@ -137,13 +137,6 @@ function composeCommandServices(
   const { stopTurn, resetSession, sessionStatus } = sessionServices
   let requestedTasks: ReturnType<CommandServices['tasks']> | undefined
   let gatewayAdmin: GatewayAdmin | undefined
-  let modelServices: ReturnType<CommandServices['models']> | undefined
-  const models: CommandServices['models'] = () => {
-    modelServices ??= import('../flows/model-commands.ts').then(({ createModelServices }) =>
-      createModelServices({ store, models: agentServices, home: options.home, settings }),
-    )
-    return modelServices
-  }
   return {
     stopTurn(key, { source, authority }) {
       const ownOnly = authority.role === 'guest' && accountDirectory.isShared(source)
@@ -236,13 +229,7 @@ function composeCommandServices(
     version: options.version,
     commands: commands.list,
     skillCommands: skills.readMenu,
-    models,
-    async modelOf({ sessionKey, source }) {
-      const chosen = await store.run(() => readSessionSettings(sessionKey))
-      if (chosen.model === undefined && accountDirectory.policyOf(source).models === undefined)
-        return agentServices.describe()
-      return await (await models()).current({ sessionKey, source })
-    },
+    ...composeModelServices({ options, store, accountDirectory, settings }, agentServices),
     gatewayStatus() {
       const { model, provider } = agentServices.describe()
       return {
@@ -279,6 +266,33 @@ async function listKeys({ options, settings, clock }: AppContext, { selection }:
   const { fallback_providers: fallbacks } = settings()
   const facts = { path: options.home.authFile, selection: selection(), fallbacks, now: clock() }
   return reportKeys(facts).lines.map(({ text }) => text)
+}
+
+/** The code is loaded where a conversation may have a model of its own. */
+export function composeModelServices(
+  {
+    options,
+    store,
+    accountDirectory,
+    settings,
+  }: Pick<AppContext, 'options' | 'store' | 'accountDirectory' | 'settings'>,
+  agentServices: AgentServices,
+): Pick<CommandServices, 'models' | 'modelOf'> {
+  let services: ReturnType<CommandServices['models']> | undefined
+  const models: CommandServices['models'] = () => {
+    services ??= import('../flows/model-commands.ts').then(({ createModelServices }) =>
+      createModelServices({ store, models: agentServices, home: options.home, settings }),
+    )
+    return services
+  }
+  return {
+    models,
+    async modelOf({ sessionKey, source }) {
+      const chosen = await store.run(() => readSessionSettings(sessionKey))
+      const isConfigured = chosen.model === undefined && accountDirectory.policyOf(source).models === undefined
+      return isConfigured ? agentServices.describe() : await (await models()).current({ sessionKey, source })
+    },
+  }
 }
 
 /** Of a session or message that is listed for the agent. */

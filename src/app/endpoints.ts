@@ -21,6 +21,7 @@ import { loadPlatform } from '../platforms/registry.ts'
 import { createSupervisor, type Supervisor } from '../platforms/supervisor.ts'
 import { lockHome } from '../store/sqlite/lock.ts'
 import type { AgentRuntime } from './compose-agent.ts'
+import { composeModelServices } from './compose-commands.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 import type { GatewayOptions } from './options.ts'
@@ -228,12 +229,14 @@ function composeSend(context: AppContext, { outbox }: Core): AdminRoutesDeps['se
 }
 
 function platformContextDepsOf(
-  { options, settings, accountDirectory, store, degraded, clock, log }: AppContext,
+  context: AppContext,
   core: Core,
   { agentServices, skills }: EndpointsDeps,
   { http, files }: { readonly http: HttpServer; readonly files: () => Promise<FileServices> },
 ): PlatformContextDeps {
+  const { options, settings, accountDirectory, store, degraded, clock, log } = context
   const { home, version } = options
+  const models = composeModelServices(context, agentServices)
   return {
     home: home.root,
     store,
@@ -254,6 +257,7 @@ function platformContextDepsOf(
       const { model, provider } = agentServices.describe()
       return { version, model, provider, degraded: degraded() }
     },
+    modelOf: async (source) => await models.modelOf({ source, sessionKey: accountDirectory.sessionKey(source) }),
     async press(press) {
       // Who may answer depends on the role.
       if (accountDirectory.access(press).allowed) await accountDirectory.lookUpAuthority(press.source)

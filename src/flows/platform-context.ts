@@ -39,6 +39,7 @@ export interface PlatformContextDeps {
   /** Whether the event is a command that neither hooks nor earlier messages may delay. */
   bypassesHooks(event: MessageEvent): boolean
   info(): GatewayInfo
+  modelOf: PlatformContext['modelOf']
 }
 
 /** How long such a command keeps its place in the order of its chat. */
@@ -101,6 +102,7 @@ export function createPlatformContext(
     },
     health: lifecycle.health,
     info: deps.info,
+    modelOf: deps.modelOf,
     // Deprecated names of 0.1.
     paced: deps.outbox.rateLimited,
     marks: cursors,

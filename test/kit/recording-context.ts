@@ -191,6 +191,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     refused: (reason) => record(refusals, reason),
     health: (state, reason) => record(healthReports, { state, reason }),
     info: () => ({ version: '0.0.0', model: 'test', provider: 'test', degraded: [] }),
+    modelOf: async () => ({ model: 'test', provider: 'test' }),
     paced: (target, signal, call) => context.rateLimited(target, signal, call),
     marks: () => context.cursors(),
     outcome: (seq, signal) => context.waitForResult(seq, signal),

@@ -85,6 +85,7 @@ export function openChat({ token, storage, onLeave }) {
     onEvent(event) {
       store.apply(event)
       if (event.type === 'typing') setTimeout(schedule, typingMs)
+      if (event.type === 'model') status.setModel(event)
       if (event.type !== 'info') return
       status.setInfo(event.info)
       banners.update(event.info)

@@ -105,6 +105,7 @@ export async function startTestApi(
     route: (route) => void server.route(route),
     health: () => undefined,
     info: () => ({ version: '0', model: 'test-model', provider: 'demo', degraded: [] }),
+    modelOf: async () => ({ model: 'test-model', provider: 'demo' }),
   }
 
   const adapter = createApiServer(context, options)

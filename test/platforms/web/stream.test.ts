@@ -241,3 +241,15 @@ test('older entries are read in pages', async () => {
   const unknown = await gateway.request('/web/history?chat=main&before=nothing', { headers: withToken })
   assert.deepEqual(await unknown.json(), { entries: [], more: false })
 })
+
+test('a page is told when its conversation has a model of its own, and when that changes', async () => {
+  const gateway = await startGateway()
+  gateway.model = { model: 'large', provider: 'lab' }
+  const lines = await openStream(gateway)
+  assert.deepEqual(await lines.until('model'), { type: 'model', model: 'large', provider: 'lab' })
+  delete gateway.model
+  await gateway.reply('The configured model answers.')
+  const { model, provider } = gateway.info
+  assert.deepEqual(await lines.until('model'), { type: 'model', model, provider })
+  await lines.close()
+})

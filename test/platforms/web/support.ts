@@ -42,6 +42,8 @@ export interface Gateway {
   /** The commands of the gateway. */
   readonly commands: CommandEntry[]
   info: GatewayInfo
+  /** Of the conversation, if it is not that of `info`. */
+  model?: Pick<GatewayInfo, 'model' | 'provider'>
   /** Thrown by the next `accept`. */
   failWith: Error | undefined
   /** Adds a line to the history without telling anybody. */
@@ -139,6 +141,7 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
     route: (route) => void routes.push(route),
     health: () => undefined,
     info: () => gateway.info,
+    modelOf: async () => gateway.model ?? gateway.info,
   }
   const adapter = createAdapter(context)
   const gateway: Gateway = {

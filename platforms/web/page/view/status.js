@@ -13,6 +13,8 @@ export function createStatus({ onForget, onRemembered, onPairing }) {
   const facts = byId('facts', HTMLElement)
   /** @type {WireInfo | null} */
   let info = null
+  /** That of the conversation. @type {Pick<WireInfo, 'model' | 'provider'> | null} */
+  let own = null
   /** @type {ConnectionState} */
   let state = 'connecting'
   let reason = ''
@@ -33,6 +35,11 @@ export function createStatus({ onForget, onRemembered, onPairing }) {
       info = next
       show()
     },
+    /** @param {Pick<WireInfo, 'model' | 'provider'>} next */
+    setModel({ model, provider }) {
+      own = model === info?.model && provider === info.provider ? null : { model, provider }
+      show()
+    },
     /** @param {ConnectionState} next @param {string} why */
     setState(next, why) {
       // A short first attempt is not announced.
@@ -45,15 +52,15 @@ export function createStatus({ onForget, onRemembered, onPairing }) {
 
   function show() {
     button.dataset['state'] = state
-    const shown = state === 'open' ? nameOf(info) : stateLabel(state)
+    const shown = state === 'open' ? nameOf(own ?? info) : stateLabel(state)
     setText(text, shown)
     // The name begins with the visible text, so that it can be activated by voice.
     const more = state === 'open' ? `${stateLabel(state)}. ` : ''
     button.setAttribute('aria-label', `${shown}. ${more}About this gateway`)
     const rows = [
       ['Gateway', reason === '' ? stateLabel(state) : reason],
-      ['Model', info?.model],
-      ['Provider', info?.provider],
+      ['Model', (own ?? info)?.model],
+      ['Provider', (own ?? info)?.provider],
       ['Version', info?.version],
     ]
     facts.replaceChildren(
@@ -62,7 +69,7 @@ export function createStatus({ onForget, onRemembered, onPairing }) {
   }
 }
 
-/** What answers. @param {WireInfo | null} info */
+/** What answers. @param {Pick<WireInfo, 'model' | 'provider'> | null} info */
 function nameOf(info) {
   return info?.provider === 'demo' ? 'Demonstration' : info?.model || 'Connected'
 }
