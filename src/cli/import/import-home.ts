@@ -60,7 +60,7 @@ export async function importHome(
   if (!dryRun) prepareHome(context.home)
   const lock = dryRun ? undefined : lockOf(context)
   // Nothing is written to this home without an import.
-  const scratch = dryRun ? mkdtempSync(join(tmpdir(), 'hermes-import-')) : join(context.home.cache, 'import')
+  const scratch = dryRun ? mkdtempSync(join(tmpdir(), 'hermes-import-')) : join(context.home.cache, 'import', 'scratch')
   try {
     const settings = await readSettings(context)
     const findings = await readFindings(context, kind, source, { ...settings, scratch })

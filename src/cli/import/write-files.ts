@@ -89,7 +89,10 @@ function recoverFolder(found: FoundFolder, { home, dryRun }: WriteOptions): void
   if (!existsSync(replaced)) return
   const path = join(home.root, found.target)
   if (existsSync(path)) rmSync(replaced, { recursive: true, force: true })
-  else renameSync(replaced, path)
+  else {
+    ensureDirectory(dirname(path))
+    renameSync(replaced, path)
+  }
 }
 
 function replaceFolder(found: FoundFolder, home: HomeLayout): void {
