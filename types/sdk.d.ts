@@ -720,6 +720,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly memory?: () => Promise<MemoryAccess>;
         /** The web; absent where there is none. */
         readonly web?: () => Promise<WebAccess>;
+        /** A model that sees; absent where there is none. */
+        readonly vision?: () => Promise<VisionAccess>;
         /**
          * Stores something in the transaction that stores the result of this call, so that both are stored or neither. The last
          * write of a call counts, and none of a call that fails.
@@ -735,6 +737,31 @@ declare module 'hermes-gateway:agent/tools/tool' {
         }[]>;
         /** One result for each address. */
         read(urls: readonly string[], signal: AbortSignal): Promise<readonly WebPage[]>;
+    }
+    /** Looks at pictures. Rejects with the signal's reason, or as a managed call when a plugin or a guardrail rejects it. */
+    export interface VisionAccess {
+        analyze(request: PictureRequest, signal: AbortSignal): Promise<PictureAnswer | PictureProblem>;
+    }
+    export interface PictureQuestion {
+        readonly question: string;
+        /** The part of the picture that matters, in words; '' for all of it. */
+        readonly region: string;
+    }
+    /** A path is real, and this conversation may read it. */
+    export type PictureRequest = PictureQuestion & ({
+        readonly path: string;
+    } | {
+        readonly url: string;
+    });
+    export interface PictureAnswer {
+        readonly text: string;
+        /** The model that answered. */
+        readonly model: string;
+    }
+    /** For the model. */
+    export interface PictureProblem {
+        readonly code: string;
+        readonly reason: string;
     }
     export interface WebPage {
         readonly url: string;

@@ -47,8 +47,11 @@ export function createSessionTitles(deps: SessionTitlesDeps): SessionTitles {
       try {
         await titleSession(deps, turn, answer)
       } catch (error) {
-        const fields = { event: 'session.title_failed', session: turn.sessionKey, err: error }
-        if (!deps.stopping.aborted) deps.log.info(fields, `a conversation stays without a title: ${messageOf(error)}`)
+        if (deps.stopping.aborted) return
+        deps.log.info(
+          { event: 'session.title_failed', session: turn.sessionKey, err: error },
+          `a conversation stays without a title: ${messageOf(error)}`,
+        )
       }
     }
     running = undefined
