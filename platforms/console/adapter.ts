@@ -3,7 +3,7 @@
  * when it is opened. Sending therefore always succeeds.
  */
 
-import type { OutboundMessage, PlatformAdapter, PlatformContext, SessionSource } from '#sdk'
+import type { Attachment, OutboundMessage, PlatformAdapter, PlatformContext, SessionSource } from '#sdk'
 import { brand, definePlatform, type EventKey, HermesError, messageOf, withTimeout } from '#sdk'
 import { createHub } from './hub.ts'
 
@@ -84,10 +84,12 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
   }
 
   async function receive(request: Request): Promise<Response> {
-    const { chat, id, text, attended, toolsets } = await parseBody(request)
+    const { chat, id, text, attended, toolsets, files } = await parseBody(request)
     const chatId = parseId('chat', chat)
     const messageId = parseId('id', id)
     if (typeof text !== 'string' || text.trim() === '') throw badRequest('text', 'a non-empty string', text)
+    const attachments: Attachment[] = []
+    for (const upload of parseFiles(files)) attachments.push(await context.files.upload(upload))
     const event = {
       source: sourceOf(chatId),
       text,
@@ -97,6 +99,7 @@ export function createAdapter(context: PlatformContext): PlatformAdapter {
       // No user is present who could answer a question.
       ...(attended === false ? { metadata: { attended: 'no', notices: 'yes' } } : {}),
       ...(toolsets === undefined ? {} : { toolsets: parseToolsets(toolsets) }),
+      ...(attachments.length === 0 ? {} : { attachments }),
     }
     const accepted = await context.accept(event, [brand<EventKey>(`cli:${chatId}:${messageId}`)])
     if (accepted.status === 'refused') throw new HermesError('inbox/refused', accepted.reason)
@@ -165,6 +168,17 @@ function parseToolsets(value: unknown): readonly string[] {
   const isList = Array.isArray(value) && value.length <= 100
   if (isList && value.every((name) => typeof name === 'string' && name.length <= 200)) return value
   throw badRequest('toolsets', 'a list of names', value)
+}
+
+/** Files of one message, as `GET /api/uploads` tells. */
+const maxFiles = 8
+
+function parseFiles(value: unknown): readonly string[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value) || !value.every((id) => typeof id === 'string'))
+    throw badRequest('files', 'a list of uploads', value)
+  if (value.length <= maxFiles) return value
+  throw new HermesError('media/too-many', `It has ${value.length}; the limit is ${maxFiles}.`)
 }
 
 function parseSeq(value: unknown): number {

@@ -24,9 +24,11 @@ export interface ChatClient {
   readonly chat: string
   /**
    * Sends a message; resolves with its number when it was stored. Throws `cli/no-daemon` or the gateway's error.
-   * `unattended`: no user can answer a question of the gateway.
+   * `unattended`: no user can answer a question of the gateway. `files`: ids of uploads.
    */
-  send(text: string, signal: AbortSignal, unattended?: boolean): Promise<number>
+  send(text: string, signal: AbortSignal, unattended?: boolean, files?: readonly string[]): Promise<number>
+  /** Uploads a file, whose id a message can then name. Throws as `send`, and `media/…`. */
+  upload(name: string, content: Blob, signal: AbortSignal): Promise<UploadedFile>
   /** Waits for the result of a message, also across a restart of the daemon. Throws when the signal aborts. */
   waitForResult(seq: number, signal: AbortSignal): Promise<TurnResult>
   /** Presses a button of a message. A second press of a question changes nothing. Throws as `send`. */
@@ -74,11 +76,17 @@ const turnResultSchema = z.object({
   errorCode: z.string().exactOptional(),
 })
 const pressResultSchema = z.object({ status: z.enum(['taken', 'stale', 'refused']), text: z.string() })
+const limitsSchema = z.object({ piece_bytes: z.int().positive() })
+const fileSchema = z.object({ kind: z.string(), mimeType: z.string(), problem: z.string().exactOptional() })
+const uploadSchema = z.object({ received: z.number(), file: fileSchema.exactOptional() })
 const acceptedSchema = z.object({ seq: z.number() })
 
 /** Consecutive failures before the daemon counts as stopped: about two minutes. */
 const maxFailures = 30
 const maxDelayMs = 5_000
+
+/** `problem`: why models cannot look at a picture. */
+export type UploadedFile = z.output<typeof fileSchema> & { readonly id: string }
 
 export function createChatClient(options: ChatClientOptions): ChatClient {
   const { baseUrl, token, newId = () => crypto.randomUUID(), sleep = realSleep } = options
@@ -86,11 +94,24 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
 
   return {
     chat,
-    async send(text, signal, unattended = false) {
+    async send(text, signal, unattended = false, files = []) {
       const alone = unattended ? { attended: false } : {}
       const limited = options.toolsets === undefined ? {} : { toolsets: options.toolsets }
-      const response = await call('/cli/messages', signal, { chat, id: newId(), text, ...alone, ...limited })
+      const named = files.length === 0 ? {} : { files }
+      const response = await call('/cli/messages', signal, { chat, id: newId(), text, ...alone, ...limited, ...named })
       return acceptedSchema.parse(await response.json()).seq
+    },
+    async upload(name, content, signal) {
+      const { piece_bytes: pieceBytes } = limitsSchema.parse(await (await call('/api/uploads', signal)).json())
+      const id = newId()
+      const about = { id, name, type: content.type, bytes: content.size }
+      let state = uploadSchema.parse(await (await call('/api/uploads', signal, about)).json())
+      while (state.file === undefined) {
+        const piece = content.slice(state.received, state.received + pieceBytes)
+        const response = await call(`/api/uploads/${id}?from=${state.received}`, signal, piece)
+        state = uploadSchema.parse(await response.json())
+      }
+      return { id, ...state.file }
     },
     async waitForResult(seq, signal) {
       for (let failures = 0; ; ) {
@@ -146,9 +167,16 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     return sleep(Math.min(maxDelayMs, 100 * 2 ** Math.min(failures, 10)), signal)
   }
 
-  async function call(path: string, signal: AbortSignal, body?: Readonly<Record<string, unknown>>): Promise<Response> {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const payload = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  /** Objects are sent as JSON. */
+  async function call(
+    path: string,
+    signal: AbortSignal,
+    body?: Blob | Readonly<Record<string, unknown>>,
+  ): Promise<Response> {
+    const type = body instanceof Blob ? 'application/octet-stream' : 'application/json'
+    const headers = { authorization: `Bearer ${token}`, 'content-type': type }
+    const sent = body instanceof Blob ? body : JSON.stringify(body)
+    const payload = body === undefined ? {} : { method: 'POST', body: sent }
     let response: Response
     try {
       response = await options.fetch(new URL(path, baseUrl), { headers, signal, ...payload })

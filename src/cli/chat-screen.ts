@@ -8,6 +8,7 @@ import { onAbort } from '../lib/timers.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import type { ChatClient } from './chat-client.ts'
 import { type ChatInput, createChatInput } from './chat-input.ts'
+import type { ChatPictures } from './chat-pictures.ts'
 import { createChatPrinter, stripControlCharacters } from './chat-printer.ts'
 import { createChatQuestions } from './chat-questions.ts'
 import { toSingleLine } from './display.ts'
@@ -21,6 +22,8 @@ const stopTimeoutMs = 2_000
 
 export interface InteractiveOptions {
   readonly client: ChatClient
+  /** The pictures of messages. Without it no line attaches one. */
+  readonly pictures?: ChatPictures
   readonly input: Input
   readonly output: Output
   /** Aborts when the process receives a signal to exit: the running turn is stopped. */
@@ -35,7 +38,7 @@ export interface InteractiveOptions {
  * line waits for the reply to the previous one. Never rejects.
  */
 export async function runInteractive(options: InteractiveOptions): Promise<number> {
-  const { client, input, output, signal, showTools = true } = options
+  const { client, pictures, input, output, signal, showTools = true } = options
   const isTerminal = input.isTTY === true && output.isTTY === true
   const closing = new AbortController()
   const signalOrClosed = AbortSignal.any([signal, closing.signal])
@@ -61,6 +64,10 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
   let prompt: ChatInput | undefined
 
   const exitWith = (code: number) => exitCode.resolve(code)
+  const show = {
+    aside: (text: string) => printOrdered(() => printer.aside(text)),
+    error: (error: unknown) => printOrdered(() => printError(error)),
+  }
   onAbort(signal, () => exitWith(exitCodes.interrupted))
   void printEvents()
   const connected = await Promise.race([ready.promise.then(() => true), exitCode.promise.then(() => false)])
@@ -129,7 +136,14 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
     exitWith(0)
   }
 
-  async function ask(text: string): Promise<void> {
+  async function ask(line: string): Promise<void> {
+    const text = pictures?.isNamedIn(line) === true ? await readPictures(line, pictures, show) : line
+    if (text === undefined) prompt?.prompt()
+    // Pictures wait for a message of the person.
+    else await deliver(text, text.startsWith('/') ? [] : pictures?.take())
+  }
+
+  async function deliver(text: string, files: readonly string[] = []): Promise<void> {
     let seq: number | undefined
     // What is typed while an answer is printed is not shown; the message is, when it is sent.
     const isAsked = questions.isOpen()
@@ -139,7 +153,7 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
     printer.onSent()
     try {
       // With piped input no user can answer a question of the gateway.
-      seq = await client.send(text, signalOrClosed, !isTerminal)
+      seq = await client.send(text, signalOrClosed, !isTerminal, files)
       open.add(seq)
       // Ctrl-C may have been pressed before the message was accepted.
       if (stopRequested) await stopTurn()
@@ -170,12 +184,30 @@ export async function runInteractive(options: InteractiveOptions): Promise<numbe
   }
 }
 
+/** The message of a line that names a picture; `undefined` when the line only attaches it. */
+async function readPictures(
+  line: string,
+  pictures: ChatPictures,
+  show: { aside(text: string): void; error(error: unknown): void },
+): Promise<string | undefined> {
+  try {
+    const { text, notice } = await pictures.read(line)
+    if (notice !== undefined) show.aside(notice)
+    return text === '' ? undefined : text
+  } catch (error) {
+    show.error(error)
+    return undefined
+  }
+}
+
 /** Handled by the terminal. All other commands are sent to the gateway. */
 const exitCommands = new Set(['/exit', '/quit'])
 
 export interface QueryOptions {
   readonly client: ChatClient
   readonly query: string
+  /** Ids of uploads. */
+  readonly files?: readonly string[]
   /** Aborts on Ctrl-C: the turn is stopped. */
   readonly signal: AbortSignal
   readonly output: NodeJS.WritableStream
@@ -186,12 +218,12 @@ export interface QueryOptions {
 
 /** Asks one question. Only the reply is written to `output`. Resolves with the exit code; never rejects. */
 export async function runQuery(options: QueryOptions): Promise<number> {
-  const { client, query, signal, output, errors, showNotices = false } = options
+  const { client, query, files = [], signal, output, errors, showNotices = false } = options
   const ended = new AbortController()
   let seq: number | undefined
   try {
     if (showNotices) void printNotices(client, AbortSignal.any([signal, ended.signal]), errors)
-    seq = await client.send(query, signal, true)
+    seq = await client.send(query, signal, true, files)
     const result = await client.waitForResult(seq, signal)
     if (result.status === 'done') {
       output.write(`${stripControlCharacters(result.text).trimEnd()}\n`)

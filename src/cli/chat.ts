@@ -4,6 +4,7 @@
 import { text } from 'node:stream/consumers'
 import { HermesError } from '../lib/errors.ts'
 import { createChatClient } from './chat-client.ts'
+import { createChatPictures } from './chat-pictures.ts'
 import { runInteractive, runQuery } from './chat-screen.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon, warnVersionMismatch } from './daemon.ts'
@@ -18,6 +19,8 @@ export interface ChatOptions {
   readonly session?: string
   /** The toolsets of a new conversation, separated by commas. */
   readonly toolsets?: string
+  /** Paths of pictures for the first message. */
+  readonly image?: readonly string[]
 }
 
 /** The gateway that the chat uses. */
@@ -57,15 +60,25 @@ export async function chat(context: CliContext, options: ChatOptions): Promise<v
         ...(session === undefined ? {} : { chat: session }),
       })
       const { signal } = signals
+      const pictures = createChatPictures({ client, userHome: context.environment['HOME'] ?? '', signal })
+      for (const path of options.image ?? []) await pictures.attach(path)
       const { input, output, errors } = context
       if (endpoint.model === 'demo') reportDemonstration(context, query === undefined)
       reportPlugins(context, endpoint)
       if (query === undefined) {
         printGreeting(context, endpoint)
-        context.exitCode = await runInteractive({ client, input, output, signal })
+        context.exitCode = await runInteractive({ client, pictures, input, output, signal })
         if (input.isTTY === true) printResumeHint(context, client.chat)
       } else {
-        context.exitCode = await runQuery({ client, query, signal, output, errors, showNotices: endpoint.isDaemon })
+        context.exitCode = await runQuery({
+          client,
+          query,
+          files: pictures.take(),
+          signal,
+          output,
+          errors,
+          showNotices: endpoint.isDaemon,
+        })
         if (context.exitCode !== 0 && !signal.aborted)
           printWarnings(context, [...endpoint.degraded, ...endpoint.warnings()])
       }

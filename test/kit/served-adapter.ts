@@ -5,7 +5,7 @@ import { httpConfig } from '../../src/http/config.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { PlatformAdapter, PlatformContext } from '../../src/platforms/adapter.ts'
-import { createRecordingContext, type RecordingContext } from './recording-context.ts'
+import { createRecordingContext, type RecordingContext, type RecordingOptions } from './recording-context.ts'
 
 export const token = 'test-token-of-sufficient-length'
 
@@ -23,8 +23,9 @@ export interface ServedAdapter {
 export async function serveAdapter(
   platform: string,
   createAdapter: (context: PlatformContext) => PlatformAdapter,
+  options: Pick<RecordingOptions, 'mediaFolder'> = {},
 ): Promise<ServedAdapter> {
-  const gateway = createRecordingContext({ platform })
+  const gateway = createRecordingContext({ platform, ...options })
   const server = createHttpServer({
     settings: httpConfig.http.parse({ port: 0 }),
     allowed: () => httpConfig.http.parse({}),
@@ -33,6 +34,9 @@ export async function serveAdapter(
     log: silentLog,
     limits: { graceMs: 0 },
   })
+  for (const path of ['/api/uploads', '/api/uploads/*'])
+    for (const method of ['GET', 'POST'] as const)
+      server.route({ method, path, access: 'token', handle: gateway.upload })
   const adapters: PlatformAdapter[] = []
   const create = () => {
     const disconnected = new AbortController()

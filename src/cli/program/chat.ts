@@ -18,7 +18,12 @@ export function addChatCommands(root: Command, context: CliContext): void {
     )
     .option('--session <name>', 'continue or start the conversation with this name')
     .option('-t, --toolsets <names>', 'offer a new conversation only these toolsets, separated by commas')
-    .action(async (options: { query?: string | true; session?: string; toolsets?: string }) => {
+    .option(
+      '--image <path>',
+      'show a picture to the agent with the first message; repeat it for several pictures',
+      (path: string, paths: readonly string[] = []) => [...paths, path],
+    )
+    .action(async (options: { query?: string | true; session?: string; toolsets?: string; image?: string[] }) => {
       const { chat } = await import('../chat.ts')
       await chat(context, options)
     })
