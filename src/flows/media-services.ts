@@ -66,7 +66,7 @@ export function createMediaServices(deps: MediaServicesDeps): MediaServices {
 
   async function endpoint(task: MediaTask): Promise<Endpoint> {
     const { main, keys } = await deps.servers()
-    const hasStoredKey = (provider: string) => keys?.hasKey(provider) === true
+    const hasStoredKey = (selection: ProviderSettings) => keys?.hasKey(selection) === true
     return chooseEndpoint({ task, settings: settings(), main, hasStoredKey })
   }
 

@@ -40,9 +40,12 @@ export interface ModelKeys {
   withKey(settings: ProviderSettings): ProviderSettings
   /** The provider for one turn. It chooses its key with the first call. */
   forTurn(provider: Provider, settings: ProviderSettings): Provider
-  /** Whether the provider of this name has a stored key. */
-  hasKey(provider: string): boolean
-  /** For a call that is none of a model; undefined when the provider has no key. */
+  /** Whether `lease` would find a key. */
+  hasKey(selection: ProviderSettings): boolean
+  /**
+   * For a call that is none of a model; undefined when the provider has no key, and for another address than the one to which its keys
+   * belong.
+   */
   lease(selection: ProviderSettings): CredentialLease | undefined
   /** Writes what is not written yet. Never rejects. */
   close(): Promise<void>
@@ -84,6 +87,16 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
     if (!same) referenced.set(name, keys)
   }
 
+  /** The name of the provider whose keys may be sent to the address of the selection. */
+  function poolFor(selection: ProviderSettings): string | undefined {
+    const choice = resolveProvider(selection)
+    if (choice === undefined || selection.hasOwnKey === true) return undefined
+    const own = resolveProvider(selectionOfName(deps.selection(), choice.name))
+    if (own !== undefined && own.baseUrl !== choice.baseUrl) return undefined
+    refreshReferenced(choice.name)
+    return choice.name
+  }
+
   /** Cached, because a client keeps its connections open. */
   function providerWith({ secret, baseUrl }: Credential, selection: ProviderSettings, name: string): Provider {
     const withKey = { ...selection, provider: name, apiKey: secret, baseUrl: baseUrl || selection.baseUrl }
@@ -114,12 +127,13 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
         restsUntil: () => pool.restsUntil(choice.name),
       })
     },
-    hasKey: (name) => state.list(name).length > 0,
+    hasKey(selection) {
+      const name = poolFor(selection)
+      return name !== undefined && state.list(name).length > 0
+    },
     lease(selection) {
-      const choice = resolveProvider(selection)
-      if (choice === undefined || selection.hasOwnKey === true) return undefined
-      refreshReferenced(choice.name)
-      return pool.lease(choice.name)
+      const name = poolFor(selection)
+      return name === undefined ? undefined : pool.lease(name)
     },
     close: () => state.flush(),
   }

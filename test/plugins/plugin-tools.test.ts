@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
+import { createMediaTools } from '../../src/agent/media/tools.ts'
 import { builtInToolNames } from '../../src/agent/tools/built-in-tool-names.ts'
 import { createToolRegistry } from '../../src/agent/tools/registry.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
@@ -48,7 +49,10 @@ test('the names of the built-in tools are those of their folder', async () => {
   await using bench = await createWorkbench()
   const skills = () => Promise.reject(new Error('the tools are only listed'))
   const deps = { ...bench.deps, skills }
-  const registry = createToolRegistry({ directory: toolsDirectory, deps, log: silentLog })
+  const unused = () => Promise.reject(new Error('the tools are only listed'))
+  const maker = { makes: async () => true, maxSpeechChars: () => 100, speak: unused, draw: unused }
+  const definitions = createMediaTools(maker)
+  const registry = createToolRegistry({ directory: toolsDirectory, definitions, deps, log: silentLog })
   const names = (await registry.load()).schemas().map(({ name }) => name)
   assert.deepEqual(names, [...builtInToolNames].sort())
 })

@@ -2,6 +2,7 @@
  * Voice messages are transcribed before their turn, and answers are spoken.
  */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { type MediaReply, type MediaRequest, oggOpus, startMediaServer } from '../kit/servers/media-server.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
@@ -134,6 +135,53 @@ test('a busy provider is asked again', async (t) => {
   await gateway.platform.attach(voice)
   await gateway.waitForReply('hello from the recording')
   assert.equal(calls, 2)
+})
+
+test('a key that the provider refuses is replaced by another stored one', async (t) => {
+  const vendor = await startMediaServer(t, ({ authorization }) =>
+    authorization === 'Bearer first-stored-key' ? { status: 401, json: { error: { message: 'no' } } } : undefined,
+  )
+  const gateway = await startTestGateway(t, {
+    startNow: false,
+    prepare({ authFile }) {
+      const keys = ['first-stored-key', 'second-stored-key'].map((access_token, priority) => ({
+        ...{ id: `k${priority}`, label: `key ${priority}`, priority, source: 'manual', access_token },
+      }))
+      writeFileSync(authFile, JSON.stringify({ version: 1, credential_pool: { openai: keys } }), { mode: 0o600 })
+    },
+  })
+  const model = { base_url: gateway.model.baseUrl, api_key: 'test-key', api_mode: 'chat_completions' }
+  const providers = { test: model, openai: { base_url: vendor.baseUrl } }
+  gateway.configure({
+    provider: 'test',
+    base_url: undefined,
+    api_key: undefined,
+    providers,
+    stt: { provider: 'openai' },
+  })
+  await gateway.start()
+  await gateway.platform.attach(voice)
+  await gateway.waitForReply('hello from the recording')
+  const used = vendor.requests.map(({ authorization }) => authorization)
+  assert.deepEqual(used, ['Bearer first-stored-key', 'Bearer second-stored-key'])
+  assert.ok(!gateway.log.join('').includes('stored-key'))
+})
+
+test('the key of another server is not sent to the one that transcribes', async (t) => {
+  const vendor = await startMediaServer(t)
+  const gateway = await startTestGateway(t, {
+    // The flat key belongs to the server of the model.
+    config: { providers: { openai: { base_url: vendor.baseUrl } }, stt: { provider: 'openai' } },
+    prepare({ authFile }) {
+      writeFileSync(authFile, JSON.stringify({ version: 1, credential_pool: {} }), { mode: 0o600 })
+    },
+  })
+  await gateway.platform.attach(voice)
+  await gateway.waitForReply('hello from the recording')
+  assert.deepEqual(
+    vendor.requests.map(({ authorization }) => authorization),
+    [''],
+  )
 })
 
 test('a long transcription delays no other conversation, and /stop ends it', async (t) => {

@@ -22,8 +22,8 @@ export interface EndpointInput {
   readonly settings: MediaToolsConfig
   /** The model of the conversations. */
   readonly main: ProviderSettings
-  /** Whether auth.json has a key of this provider. */
-  hasStoredKey(provider: string): boolean
+  /** Whether auth.json has a key for this server. */
+  hasStoredKey(selection: ProviderSettings): boolean
 }
 
 /** Providers that transcribe with the API of OpenAI. */
@@ -84,7 +84,8 @@ function chooseServer(input: EndpointInput): Endpoint {
   if (choice === undefined) return absent(`no provider is named ${JSON.stringify(provider)}`, true)
   if (choice.apiMode === 'anthropic_messages')
     return absent(`${provider} offers no API for this (\`${keyOf(task)}.provider\`)`, true)
-  if (!isUsable(input, choice)) return absent(`the key of ${choice.name} is missing (${choice.keyVariable})`, true)
+  if (!isUsable(input, selection, choice))
+    return absent(`the key of ${choice.name} is missing (${choice.keyVariable})`, true)
   return { kind: 'openai', selection, model: modelOf(input, choice.name) }
 }
 
@@ -93,6 +94,8 @@ function withMain(input: EndpointInput): Endpoint {
   const choice = resolveProvider(main)
   if (choice === undefined || choice.baseUrl === '' || choice.apiMode === 'anthropic_messages')
     return absent(`the provider of the model offers no API for this (\`${keyOf(task)}.provider: main\`)`, true)
+  if (!isUsable(input, main, choice))
+    return absent(`the key of ${choice.name} is missing (${choice.keyVariable})`, true)
   return { kind: 'openai', selection: main, model: modelOf(input, choice.name) }
 }
 
@@ -103,7 +106,7 @@ function chooseByKey(input: EndpointInput): Endpoint {
   for (const provider of names) {
     const selection = selectionOf(input, provider)
     const choice = resolveProvider(selection)
-    if (choice === undefined || !isUsable(input, choice) || !isMeantFor(input, provider)) continue
+    if (choice === undefined || !isUsable(input, selection, choice) || !isMeantFor(input, provider)) continue
     return { kind: 'openai', selection, model: modelOf(input, choice.name) }
   }
   return absent(missing[task], false)
@@ -121,9 +124,13 @@ function isMeantFor({ task, main }: EndpointInput, provider: string): boolean {
   return task !== 'image' && (main.variables[voiceKey] ?? '') !== ''
 }
 
-function isUsable({ hasStoredKey }: EndpointInput, { name, keys, isOfficial }: ProviderChoice): boolean {
+function isUsable(
+  { hasStoredKey }: EndpointInput,
+  selection: ProviderSettings,
+  { name, keys, isOfficial }: ProviderChoice,
+): boolean {
   const needsKey = isOfficial || Object.hasOwn(transcribers, name)
-  return keys.length > 0 || !needsKey || hasStoredKey(name)
+  return keys.length > 0 || !needsKey || hasStoredKey(selection)
 }
 
 function selectionOf(input: EndpointInput, provider: string): ProviderSettings {

@@ -25,7 +25,9 @@ export const checkMedia: Check = ({ context, settings }) => {
     if (problem === undefined) return ok(subjectOf(task), `${work}: ${describe(found)}`)
     const text = `nothing is set up so that ${work}: ${problem}`
     const isExpected = found.kind !== 'none' || found.isWanted || isAsked(settings, task)
-    return isExpected ? note(subjectOf(task), text, `Correct \`${section}\` in config.yaml.`) : ok(subjectOf(task), text)
+    return isExpected
+      ? note(subjectOf(task), text, `Correct \`${section}\` in config.yaml.`)
+      : ok(subjectOf(task), text)
   })
 }
 
@@ -41,7 +43,12 @@ function endpointOf({ home }: CliContext, settings: Settings, task: MediaTask): 
     task,
     settings: settings.config.current(),
     main: selectionOf(settings, undefined),
-    hasStoredKey: (provider) => keys.list(provider).length > 0,
+    hasStoredKey(selection) {
+      const choice = resolveProvider(selection)
+      if (choice === undefined || selection.hasOwnKey === true) return false
+      const own = resolveProvider(selectionOf(settings, choice.name))
+      return (own === undefined || own.baseUrl === choice.baseUrl) && keys.list(choice.name).length > 0
+    },
   })
 }
 
