@@ -12,6 +12,7 @@ import { connect } from './figures/connect.ts'
 import { files } from './figures/files.ts'
 import { hooks } from './figures/hooks.ts'
 import { hosts } from './figures/hosts.ts'
+import { keys } from './figures/keys.ts'
 import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
 import { loaded, memory, soak } from './figures/memory.ts'
@@ -53,6 +54,7 @@ const figures: readonly Figure[] = [
   hosts,
   hooks,
   provider,
+  keys,
   request,
   recall,
   web,

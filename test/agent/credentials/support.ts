@@ -74,12 +74,12 @@ export const limited = { kind: 'rate-limit', status: 429, message: 'too many' } 
 export const unpaid = { kind: 'billing', status: 402, message: 'no credit' } as const
 
 /** The pool of a process, with the lock that all processes use. */
-export function openPool(path: string, clock: () => number) {
+export function openPool(path: string, clock: () => number, strategy: Strategy = 'fill_first') {
   const withLock: Parameters<typeof createSharedAuthFile>[0]['withLock'] = (run) =>
     withFileLock(`${path}.lock`, async () => run())
   const file = createSharedAuthFile({ path, withLock, log: silentLog })
   const state = createCredentialState({ ...file, referencedKeys: () => [], log: silentLog })
   const random = Math.random
-  const pool = createCredentialPool({ state, strategyOf: () => 'fill_first', clock, random, log: silentLog })
+  const pool = createCredentialPool({ state, strategyOf: () => strategy, clock, random, log: silentLog })
   return { pool, state, update: file.update }
 }
