@@ -100,11 +100,12 @@ function withSubagents(
     takeSubagentUsage: () => subagents?.takeUsage() ?? noUsage,
     toolContextFor(call) {
       const context = input.toolContextFor(call)
-      const { attachments } = context
+      const { attachments, pictures } = context
+      const delegating = { call, attachments, ...(pictures && { pictures }) }
       return {
         ...context,
-        delegate: async (tasks, signal) => (await load()).delegate({ call, attachments }, tasks, signal),
-        delegateInBackground: async (tasks) => (await load()).start({ call, attachments }, tasks),
+        delegate: async (tasks, signal) => (await load()).delegate(delegating, tasks, signal),
+        delegateInBackground: async (tasks) => (await load()).start(delegating, tasks),
       }
     },
   }

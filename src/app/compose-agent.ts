@@ -383,6 +383,10 @@ function composeAgentServices(
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   const { turnNotices, runningTurns } = core
   const isDaemon = options.onlyPlatforms === undefined
+  const picturesOf = async (turnId: string) => {
+    const images = await context.store.run(() => findImagesOfConversation(turnId))
+    return images.map((image) => ({ path: join(options.home.pictures, image.file), image }))
+  }
   return createAgentServices({
     home: options.home,
     log,
@@ -428,13 +432,12 @@ function composeAgentServices(
       const { createSessionRecall } = await import('../flows/session-recall.ts')
       return createSessionRecall(options.home.databaseFile, context.store)
     },
-    attachmentsOf: (turnId) =>
-      context.store.run(function* () {
-        const images = yield* findImagesOfConversation(turnId)
-        const paths = images.map(({ file }) => join(options.home.pictures, file))
-        // The messages of the inbox are deleted earlier than those of the conversation.
-        return [...new Set([...(yield* findAttachmentPaths(turnId)), ...paths])]
-      }),
+    attachmentsOf: async (turnId) => {
+      const files = await context.store.run(() => findAttachmentPaths(turnId))
+      // The messages of the inbox are deleted earlier than those of the conversation.
+      return [...new Set([...files, ...(await picturesOf(turnId)).map(({ path }) => path)])]
+    },
+    picturesOf,
     findMessages: (sessionId, filter) => context.store.run(() => findMessages(sessionId, filter)),
     onSandbox: (sandbox) => {
       context.sandboxReport.reason = sandbox?.reason ?? ''

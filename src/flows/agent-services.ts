@@ -13,7 +13,14 @@ import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
-import type { ChatMessages, ResultWrite, ToolContext, VisionAccess, WebAccess } from '../agent/tools/tool.ts'
+import type {
+  ChatMessages,
+  ConversationPicture,
+  ResultWrite,
+  ToolContext,
+  VisionAccess,
+  WebAccess,
+} from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { sleep } from '../lib/timers.ts'
@@ -41,6 +48,8 @@ export interface AgentServicesDeps
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
   /** Paths of the downloaded files of the conversation to which the turn belongs. */
   attachmentsOf(turnId: string): Promise<readonly string[]>
+  /** The pictures of the conversation to which the turn belongs. Absent: there are none. */
+  picturesOf?(turnId: string): Promise<readonly ConversationPicture[]>
   /** Also those that summaries have replaced. Rejects `store/…`. */
   findMessages(sessionId: string, filter: MessageFilter): Promise<readonly ChatMessage[]>
   /** A sandbox was opened. Undefined: none is configured, or the next one is not open yet. */
@@ -184,11 +193,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       authority: turn.authority,
       // Only downloads: a platform may name any path.
       attachments: async () => {
-        const conversationTurn = turn.event?.task?.delegation?.turnId ?? turn.id
-        return (await deps.attachmentsOf(conversationTurn)).filter((path) =>
-          resolve(path).startsWith(`${deps.home.media}/`),
-        )
+        const found = await deps.attachmentsOf(conversationTurnOf(turn))
+        return found.filter((path) => resolve(path).startsWith(`${deps.home.media}/`))
       },
+      pictures: async () => (await deps.picturesOf?.(conversationTurnOf(turn))) ?? [],
       log: log.child({ turn: turnId, tool: call.name }),
       limits: { maxResultChars: settings().agent.max_tool_result_chars },
       ...accessOf(call, turn),
@@ -261,6 +269,11 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       await Promise.all([resources.close(), sockets.close(), models.close()])
     },
   }
+}
+
+/** A sub-agent in the background works for the conversation of its parent. */
+function conversationTurnOf({ event, id }: CallingTurn): string {
+  return event?.task?.delegation?.turnId ?? id
 }
 
 type ToolAccess = Pick<ToolContext, 'chatMessages' | 'recall' | 'memory' | 'showFile' | 'vision' | 'web'>

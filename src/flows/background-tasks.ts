@@ -11,7 +11,7 @@ import { parseStoredEvent } from '../inbox/stored-event.ts'
 import { brand, sessionIdAt } from '../lib/ids.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
-import type { BackgroundDelegation, BackgroundTask, MessageEvent } from '../message/event.ts'
+import type { Attachment, BackgroundDelegation, BackgroundTask, MessageEvent } from '../message/event.ts'
 import type { EventKey } from '../message/ids.ts'
 import { backgroundPlatform, type Target } from '../message/source.ts'
 import type { TurnResult } from '../message/turn-result.ts'
@@ -36,6 +36,8 @@ export interface TaskRequest extends Pick<BackgroundTask, 'deliver' | 'delegatio
   readonly route?: string | undefined
   /** A person asked for it in the chat of `deliver`. */
   readonly isRequested?: true | undefined
+  /** Files that are stored already. */
+  readonly attachments?: readonly Attachment[] | undefined
   /** A second request with this key is the first one, over crashes, too. */
   readonly key?: string | undefined
 }
@@ -137,6 +139,7 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
 function taskEvent(order: TaskRequest, now: number): MessageEvent & { readonly task: BackgroundTask } {
   const id = `bg_${sessionIdAt(now).slice('YYYYMMDD_'.length)}`
   const { deliver, maxIterations, prompt, requester, route = backgroundPlatform, isRequested, delegation } = order
+  const { attachments = [] } = order
   return {
     source: {
       platform: backgroundPlatform,
@@ -152,6 +155,7 @@ function taskEvent(order: TaskRequest, now: number): MessageEvent & { readonly t
     internal: true,
     authority: order.authority,
     allowGatewayControl: false,
+    ...(attachments.length === 0 ? {} : { attachments }),
     task: {
       ...{ id, deliver, route },
       ...(maxIterations === undefined ? {} : { maxIterations }),

@@ -5,7 +5,7 @@ import type { ToolCall, Usage } from '../../message/transcript.ts'
 import type { SubagentInfo, TurnInfo } from '../agent-hooks.ts'
 import type { Auxiliary } from '../models/auxiliary.ts'
 import type { JsonObject, ModelError, Provider } from '../models/provider.ts'
-import type { SubagentResult, SubagentRole, SubagentTask, ToolContext } from '../tools/tool.ts'
+import type { ConversationPicture, SubagentResult, SubagentRole, SubagentTask, ToolContext } from '../tools/tool.ts'
 import type { FallbackModel, LoopDeps, LoopInput, LoopResult } from './loop.ts'
 
 export interface AgentDeps extends LoopDeps {
@@ -53,6 +53,7 @@ export interface PlannedSubagent {
   readonly depth: number
   /** The names of its tools. */
   readonly tools: ReadonlySet<string>
+  readonly pictures: readonly ConversationPicture[]
 }
 
 export interface SubagentWork {

@@ -4,13 +4,20 @@
  */
 import { messageOf } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
+import { maxShownImages } from '../../message/event.ts'
 import { addUsage, type ChatMessage, noUsage, type ToolCall, type Usage } from '../../message/transcript.ts'
 import type { TurnInfo } from '../agent-hooks.ts'
 import { excessTokens, ratioOfRequest } from '../compression/context-size.ts'
 import { createSummaryCooldown } from '../compression/cooldown.ts'
 import { contextFilesIn } from '../system-prompt.ts'
 import { mapWithConcurrency } from '../tools/parallel.ts'
-import { DelegationRefused, type SubagentResult, type SubagentTask, type ToolContext } from '../tools/tool.ts'
+import {
+  type ConversationPicture,
+  DelegationRefused,
+  type SubagentResult,
+  type SubagentTask,
+  type ToolContext,
+} from '../tools/tool.ts'
 import type { AgentDeps, AgentTurnInput, AttachSubagents, PlannedSubagent, RunAgentTurn } from './agent-turn.ts'
 import type { Journal, ProgressListener } from './journal.ts'
 import type { FallbackModel, LoopInput } from './loop.ts'
@@ -31,7 +38,7 @@ export interface Subagents {
   takeUsage(): Usage
 }
 
-export interface DelegatingCall extends Pick<ToolContext, 'attachments'> {
+export interface DelegatingCall extends Pick<ToolContext, 'attachments' | 'pictures'> {
   readonly call: ToolCall
 }
 
@@ -86,14 +93,13 @@ function countStarted(started: { count: number }, plans: readonly PlannedSubagen
   started.count += plans.length
 }
 
-const maxImages = 8
 const maxModelChars = 200
 
 /** Checks all tasks before one of them starts. Rejects with `DelegationRefused`. */
 async function planSubagents(
   deps: AgentDeps,
   { turn, tools }: AgentTurnInput,
-  { attachments }: DelegatingCall,
+  context: DelegatingCall,
   tasks: readonly SubagentTask[],
 ): Promise<PlannedSubagent[]> {
   const { delegation, custom_toolsets: custom } = deps.settings()
@@ -107,11 +113,11 @@ async function planSubagents(
   const plans: PlannedSubagent[] = []
   for (const task of tasks) {
     checkModel(task)
-    if (task.images !== undefined) await checkImages(task.images, attachments)
+    const pictures = await picturesOf(task.images ?? [], context)
     if (task.outputSchema !== undefined) createOutputCheck(task.outputSchema)
     const mayDelegate = task.role === 'orchestrator' && depth < maxDepth
     const names = toolNamesFor(tools, { asked: task.toolsets, defaults, custom, mayDelegate })
-    plans.push({ task, depth, role: mayDelegate ? 'orchestrator' : 'leaf', tools: names })
+    plans.push({ task, depth, role: mayDelegate ? 'orchestrator' : 'leaf', tools: names, pictures })
   }
   return plans
 }
@@ -124,25 +130,29 @@ function checkModel({ model }: SubagentTask): void {
   )
 }
 
-/** Only files that people have sent to this conversation. */
-async function checkImages(images: readonly string[], attachments: ToolContext['attachments']): Promise<void> {
-  if (images.length > maxImages)
+/** Only pictures that people have sent to this conversation. */
+async function picturesOf(
+  images: readonly string[],
+  { attachments, pictures }: DelegatingCall,
+): Promise<readonly ConversationPicture[]> {
+  if (images.length > maxShownImages)
     throw new DelegationRefused(
       'too_many_images',
-      `At most ${maxImages} images, not ${images.length}. None was started.`,
+      `At most ${maxShownImages} images, not ${images.length}. None was started.`,
     )
-  const known = images.length === 0 ? [] : await attachments()
-  const unknown = images.find((path) => !known.includes(path))
-  if (unknown !== undefined)
+  if (images.length === 0) return []
+  const [files, known] = await Promise.all([attachments(), pictures?.() ?? []])
+  return images.map((path) => {
+    const picture = known.find((one) => one.path === path)
+    if (picture !== undefined) return picture
+    const named = JSON.stringify(path.slice(0, 300))
+    if (files.includes(path))
+      throw new DelegationRefused('not_shown', `${named} is no picture that models can be shown. None was started.`)
     throw new DelegationRefused(
       'unknown_image',
-      `${JSON.stringify(unknown.slice(0, 300))} is no file that was sent to this conversation. None was started.`,
+      `${named} is no file that was sent to this conversation. None was started.`,
     )
-  if (images.length > 0)
-    throw new DelegationRefused(
-      'images_not_supported',
-      'The gateway cannot show images to models yet. Give the path in the context, for a sub-agent whose tools can work with the file. None was started.',
-    )
+  })
 }
 
 async function modelOf(deps: AgentDeps, { provider, turn, currentModel }: AgentTurnInput): Promise<FallbackModel> {
@@ -200,7 +210,8 @@ function createSubagent(
     subagent: { sessionId, subagentId, role, goal: task.goal, depth },
     ...{ model: chosen.model, provider: provider.name, baseUrl: provider.baseUrl, apiMode: provider.apiMode },
   }
-  const prompt = subagentPrompt(task)
+  const prompt = [...plan.pictures.map(({ path }) => `[Attached photo: ${path}]`), subagentPrompt(task)].join('\n')
+  const images = plan.pictures.map(({ image }) => image)
   const system = subagentSystemPrompt(toolContextFor(call).environment.cwd, parent.system)
   const deps = { ...parentDeps, approve: approveForParent(parentDeps.approve, turn, subagentId) }
   const input = attach(deps, {
@@ -208,7 +219,7 @@ function createSubagent(
     provider,
     tools: onlyTools(plan.tools, parent.tools),
     system,
-    transcript: [{ role: 'user', content: prompt }],
+    transcript: [{ role: 'user', content: prompt, ...(images.length === 0 ? {} : { images }) }],
     turnStart: 0,
     ...keepWithinWindow(deps, { turn: childTurn, model: () => chosen, system, signal, recordUsage }),
     currentModel: () => chosen,

@@ -25,7 +25,7 @@ const parameters = z.object({
 
 type Arguments = z.output<typeof parameters>
 
-/** Every request contains it, so a task is not described twice, and `images` only once models can be shown them. */
+/** Every request contains it, so a task is not described twice. */
 const jsonSchema = {
   type: 'object',
   properties: {
@@ -34,10 +34,11 @@ const jsonSchema = {
     toolsets: { type: 'array', items: { type: 'string' } },
     role: { enum: ['leaf', 'orchestrator'] },
     model: { type: 'string' },
+    images: { type: 'array', items: { type: 'string' } },
     output_schema: { type: 'object' },
-    background: { type: 'boolean', description: 'result later, as a message' },
+    background: { type: 'boolean', description: 'result comes later' },
     tasks: {
-      description: 'instead of goal: several at once, with these keys',
+      description: 'instead of goal: several, with these keys',
       type: 'array',
       items: { type: 'object' },
     },
@@ -48,7 +49,7 @@ export default ({ maxChildren }: Pick<BuiltInToolDeps, 'maxChildren'>) =>
   defineTool({
     name: 'delegate_task',
     toolset: 'delegation',
-    description: `Let sub-agents (at most ${maxChildren} at once) do separate pieces of work with your tools. They know nothing but goal and context; you get a summary of each.`,
+    description: `Let sub-agents (at most ${maxChildren} at once) work with your tools. They know only goal and context; you get a summary of each.`,
     parameters,
     jsonSchema,
     mode: 'effect',

@@ -4,6 +4,7 @@
 import type { z } from 'zod'
 import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
+import type { ImagePart } from '../../message/transcript.ts'
 import type { Transaction } from '../../store/query.ts'
 import type { Environment, ProcessTable } from '../environments/environment.ts'
 import type { MemoryAccess } from '../memory/contract.ts'
@@ -25,6 +26,8 @@ export interface ToolContext {
   readonly authority: Authority
   /** Paths of the downloaded files of this conversation. Those of other conversations are hidden in the sandbox. */
   attachments(): Promise<readonly string[]>
+  /** The pictures of this conversation that models can be shown. Absent: there are none. */
+  pictures?(): Promise<readonly ConversationPicture[]>
   /** Runs commands; its directory is the base of relative paths. */
   readonly environment: Environment
   readonly processes: ProcessTable
@@ -105,6 +108,11 @@ export interface WebPage {
   readonly error?: string
   /** What the content is, if it is not the whole page. */
   readonly note?: string
+}
+
+export interface ConversationPicture {
+  readonly path: string
+  readonly image: ImagePart
 }
 
 /** A part of the transaction that stores the result of a call. */

@@ -80,6 +80,7 @@ export function createBackgroundSubagents({ tasks, settings, failpoint }: Backgr
       deliver: null,
       maxIterations: settings().delegation.max_iterations,
       delegation: delegationOf(turn, plan, subagentId),
+      attachments: plan.pictures.map(({ path, image }) => ({ kind: 'photo', path, mimeType: image.mimeType, image })),
       key: `delegation:${turn.id}:${subagentId}`,
     })
   }

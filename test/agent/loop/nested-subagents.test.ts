@@ -232,19 +232,35 @@ test('what a task cannot have is an error before any sub-agent starts', async ()
   }
 })
 
-test('an image of the conversation is refused with the reason that models read text only', async () => {
-  const { result, reports } = delegating(
-    [asks(call('d', 'delegate_task', { tasks: [{ goal: 'look', images: ['/media/a.png'] }] })), { chunks: ['sorry'] }],
+const image = { type: 'image', file: 'a.png', mimeType: 'image/png', bytes: 9, width: 1, height: 1 } as const
+
+/** Delegates with a picture and another file that were sent to the conversation. */
+function delegatingFiles(images: readonly string[], ...steps: Parameters<typeof delegating>[0]) {
+  return delegating(
+    [asks(call('d', 'delegate_task', { tasks: [{ goal: 'look', images }] })), ...steps],
     {},
     {
       toolContextFor: (of) => ({
         ...testToolContext(of, new AbortController().signal),
-        attachments: async () => ['/media/a.png'],
+        attachments: async () => ['/media/a.png', '/media/a.pdf'],
+        pictures: async () => [{ path: '/media/a.png', image }],
       }),
     },
   )
+}
+
+test('a sub-agent is shown a picture of the conversation, and reads its path', async () => {
+  const { result, provider } = delegatingFiles(['/media/a.png'], { chunks: ['a cat'] }, { chunks: ['ok'] })
   await result
-  assert.equal(reports().code, 'images_not_supported')
+  assert.deepEqual(provider.requests[1]?.messages, [
+    { role: 'user', content: '[Attached photo: /media/a.png]\nlook', images: [image] },
+  ])
+})
+
+test('a file of the conversation that is no picture is not shown to a sub-agent', async () => {
+  const { result, reports } = delegatingFiles(['/media/a.png', '/media/a.pdf'], { chunks: ['sorry'] })
+  await result
+  assert.equal(reports().code, 'not_shown')
 })
 
 test('a turn without a conversation that goes on starts nothing in the background', async () => {
