@@ -17,7 +17,7 @@ import { type ModelAccess, openModels } from './model-access.ts'
 import { describeCurrent, modelShow, printCheck, printEdited, probeModel } from './model-report.ts'
 import { openQuestions, type Questions } from './questions.ts'
 
-/** Shows the model where nobody can answer. Throws `cli/failed` when the input ends, `config/…`. */
+/** Shows the model where no terminal can be asked. Throws `cli/failed` when the input ends, `config/…`. */
 export async function modelChoose(context: CliContext, options: { readonly json: boolean }): Promise<void> {
   if (options.json || context.input.isTTY !== true || context.output.isTTY !== true)
     return await modelShow(context, options)

@@ -147,7 +147,7 @@ export async function modelSet(
   if (json) return display.json({ provider: found.provider, model: found.model, ...edited })
   printEdited(context, found, edited)
   if ('isUnchecked' in found && found.isUnchecked === true)
-    display.line('The provider lists no models, so nobody has checked the name: hermes model probe tries it.')
+    display.line('The provider lists no models, so the name was not checked: hermes model probe tries it.')
 }
 
 function uncheckedModel(access: ModelAccess, words: string, provider: string | undefined) {

@@ -25,7 +25,7 @@ export function openQuestions(input: Input, output: Output): Questions {
   const ended = new Promise<never>((_, reject) => {
     lines.once('close', () => reject(new HermesError('cli/failed', 'The input has ended before the last answer.')))
   })
-  // Nobody may be asking at that moment.
+  // There may be no question at that moment.
   ended.catch(() => undefined)
   return {
     async ask(question, options) {

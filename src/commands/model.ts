@@ -25,7 +25,7 @@ export interface ListedProvider {
 }
 
 export type ModelChange =
-  /** `isUnchecked`: the provider has no list, so nobody knows whether it has the model. */
+  /** `isUnchecked`: the provider has no list, so it may not have the model. */
   | { readonly kind: 'changed'; readonly now: CurrentModel; readonly isUnchecked: boolean }
   | { readonly kind: 'unknown-provider'; readonly provider: string; readonly closest: string | null }
   | { readonly kind: 'unknown-model'; readonly provider: string; readonly models: readonly string[] }

@@ -35,7 +35,7 @@ export type FoundModel =
       readonly provider: string
       readonly model: string
       readonly contextLength?: number | undefined
-      /** The provider gave no list, so nobody knows whether it has the model. */
+      /** The provider gave no list, so it may not have the model. */
       readonly isUnchecked?: true
     }
   | { readonly kind: 'unknown-provider'; readonly provider: string; readonly closest: string | null }

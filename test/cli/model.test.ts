@@ -126,7 +126,7 @@ test('the model is written in the form that the file has, and comments stay', as
   assert.equal((await runInProcess(mapping.root, ['config', 'check'], { environment: { OLD_KEY: 'x' } })).code, 0)
 })
 
-test('a model that does not exist changes nothing, unless nobody is to check it', async (t) => {
+test('a model that does not exist changes nothing, unless it is not to be checked', async (t) => {
   const server = await startServer(t)
   const home = homeWith(t, `model: small\nproviders: {lab: {base_url: "${server.baseUrl}"}}\n`)
   const before = readFileSync(home.configFile, 'utf8')
@@ -159,7 +159,7 @@ test('in a terminal the provider, its key and the model are asked for, tried and
   const input = Object.assign(new PassThrough(), { isTTY: true })
   const output = Object.assign(new PassThrough(), { isTTY: true })
   const answers = [
-    ['Provider', 'nobody'],
+    ['Provider', 'stranger'],
     ['Provider', 'custom'],
     ['Address', server.baseUrl],
     ['name for the server', 'lab'],

@@ -23,7 +23,12 @@ function commandsIn({ blocks, spans }: Page): string[] {
   const lines = blocks.filter(({ language }) => language === 'sh').flatMap(({ text }) => text.split('\n'))
   return [...lines, ...spans]
     .flatMap((line) => line.split(/&&|\s\|\s|;/))
-    .map((command) => command.trim().replace(/^\$ |^docker compose exec hermes /, ''))
+    .map((command) =>
+      command
+        .trim()
+        .replace(/\s+#.*$/, '')
+        .replace(/^\$ |^docker compose exec hermes /, ''),
+    )
     .filter((command) => /^(?:hermes|npm) /.test(command))
 }
 

@@ -93,13 +93,13 @@ test('/model names what is wrong with a request, and changes nothing then', asyn
     ['/model lab:claude-lrge', /claude-large/],
     ['/model lab:claude', /lab:claude-large.*lab:claude-small/],
     ['/model lab:gpt', /does not have this model/],
-    ['/model --provider nobody x', /no provider `nobody`/],
+    ['/model --provider stranger x', /no provider `stranger`/],
     ['/model deepseek:chat', /DEEPSEEK|key of deepseek/],
     ['/model lab:claude-large --fast', /--provider/],
     ['/model a b', /no spaces/],
     ['/model lab:claude-large --global', /owners/],
     ['/model list', /claude-large/],
-    ['/model list nobody', /no such provider/],
+    ['/model list stranger', /no such provider/],
   ]
   for (const [command, expected] of cases) assert.match(await runCommand(gateway, command), expected, command)
   assert.deepEqual(rowsIn(gateway.home, 'select settings from session_settings'), [])
