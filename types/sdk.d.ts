@@ -2612,6 +2612,8 @@ declare module 'hermes-gateway:message/turn-result' {
         readonly usage: {
             readonly inputTokens: number;
             readonly outputTokens: number;
+            /** US dollars, of the tokens whose price is known. */
+            readonly cost?: number;
         };
         /** Only with `failed`: the code of the error catalogue. */
         readonly errorCode?: string;

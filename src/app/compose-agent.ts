@@ -187,13 +187,18 @@ const maxTitledSessions = 1_000
 function composeTitles(
   { options, settings, store, stopping, log }: AppContext,
   { outbox, turnInfoOf }: Core,
-  { auxiliary, model }: AgentServices,
+  { auxiliary, model, conversationModel }: AgentServices,
 ) {
   const known = createLruCache<true>(maxTitledSessions)
   let titles: Promise<SessionTitles> | undefined
   const load = () =>
     import('../flows/session-titles.ts').then(({ createSessionTitles }) =>
-      createSessionTitles({ store, settings, auxiliary, model, turnInfoOf, withhold: outbox.withhold, stopping, log }),
+      createSessionTitles({
+        ...{ store, settings, auxiliary, turnInfoOf, withhold: outbox.withhold, stopping, log },
+        // The turn has told its person when the chosen model cannot be used.
+        model: async ({ event, settings: chosen }) =>
+          (await conversationModel({ source: event.source, settings: chosen })).chosen ?? (await model()),
+      }),
     )
   return {
     answered(turn: Turn, text: string): void {

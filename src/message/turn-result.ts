@@ -15,7 +15,12 @@ export interface TurnResult {
   readonly text: string
   readonly sessionId: string
   readonly model: string
-  readonly usage: { readonly inputTokens: number; readonly outputTokens: number }
+  readonly usage: {
+    readonly inputTokens: number
+    readonly outputTokens: number
+    /** US dollars, of the tokens whose price is known. */
+    readonly cost?: number
+  }
   /** Only with `failed`: the code of the error catalogue. */
   readonly errorCode?: string
   /** Only with `done`, if the text is not complete. */

@@ -37,3 +37,22 @@ for (const { provider, start, mark } of modes)
     const hasMark = server.requests.map(({ body }) => JSON.stringify(body).includes(mark))
     assert.deepEqual(hasMark, [false, true, true, false])
   })
+
+test('a conversation goes on when the vendor no longer accepts its own reasoning', async (t) => {
+  const server = await startAnthropicServer()
+  t.after(server.stop)
+  const call = { name: 'todo', arguments: { items: [{ id: '1', content: 'think', status: 'pending' }] } }
+  server.enqueue({ reasoning: 'first look', toolCalls: [call] }, { text: 'I have a plan.' })
+  const config = { provider: 'anthropic', base_url: server.baseUrl, api_key: 'k', model: 'thinker' }
+  const gateway = await startTestGateway(t, { config })
+  await gateway.say('plan this')
+  await gateway.waitForReply('I have a plan.')
+  const message =
+    'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.'
+  const body = { type: 'error', error: { type: 'invalid_request_error', message } }
+  server.enqueue({ error: { status: 400, body } }, { toolCalls: [call] }, { text: 'Still here.' })
+  await gateway.say('go on')
+  await gateway.waitForReply('Still here.')
+  const hasThinking = server.requests.map((request) => JSON.stringify(request.body).includes('signed-thinking'))
+  assert.deepEqual(hasThinking, [false, true, true, false, false])
+})

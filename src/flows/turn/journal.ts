@@ -332,13 +332,13 @@ function* finishTurn(turn: Turn, completion: TurnCompletion, now: number): Trans
   return { result, seqs }
 }
 
-function turnResultOf(turn: Turn, completion: TurnCompletion, { inputTokens, outputTokens }: Usage): TurnResult {
+function turnResultOf(turn: Turn, completion: TurnCompletion, { inputTokens, outputTokens, cost }: Usage): TurnResult {
   return {
     status: completion.state,
     text: completion.text,
     sessionId: turn.sessionId,
     model: completion.model,
-    usage: { inputTokens, outputTokens },
+    usage: { inputTokens, outputTokens, ...(cost === undefined ? {} : { cost }) },
     ...(completion.errorCode === undefined ? {} : { errorCode: completion.errorCode }),
     ...(completion.cutOff === undefined ? {} : { cutOff: completion.cutOff }),
     ...(completion.interruptedBy === undefined ? {} : { interruptedBy: completion.interruptedBy }),
