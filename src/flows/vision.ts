@@ -1,5 +1,6 @@
 /**
- * Answers questions about pictures with the model of `auxiliary.vision`, or with that of the conversation if it sees. The picture
+ * Answers questions about pictures with the model of `auxiliary.vision`. Without one, the model of the conversation looks itself,
+ * if it sees. The picture
  * comes from a file or, through the safe fetch, from the web. Loaded with the first call of `vision_analyze`.
  */
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
@@ -27,10 +28,11 @@ const fetchTimeouts = { idleTimeoutMs: 15_000, totalTimeoutMs: 60_000 }
 
 export function createVision(deps: VisionDeps, caller: AuxiliaryCaller): VisionAccess {
   return {
-    async analyze(request, signal) {
+    async analyze(request, canShow, signal) {
       try {
         const image =
           'url' in request ? await fetchPicture(deps, request.url, signal) : await readPicture(deps, request.path)
+        if (canShow && !(await deps.auxiliary('vision').isConfigured())) return { image }
         return await ask(deps, caller, { ...request, image }, signal)
       } catch (error) {
         signal.throwIfAborted()

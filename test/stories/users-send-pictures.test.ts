@@ -130,6 +130,22 @@ test('the agent asks the model of auxiliary.vision about a file', async (t) => {
   assert.deepEqual(picturesIn(after), [])
 })
 
+test('a model that sees looks at a file itself, and still sees it after a restart', async (t) => {
+  const call = { name: 'vision_analyze', arguments: { path: 'sign.png', question: 'What does it say?' } }
+  const gateway = await startSeeing(t, {
+    replies: [{ toolCalls: [call] }, { text: 'It says STOP.' }, { text: 'It still does.' }],
+  })
+  writeFileSync(join(gateway.home.root, 'sign.png'), picture)
+  await gateway.say('read the sign')
+  await gateway.waitForReply('It says STOP.')
+  await gateway.stop()
+  await gateway.start()
+  await gateway.say('sure?')
+  await gateway.waitForReply('It still does.')
+  assert.deepEqual(gateway.model.requests.map(picturesIn), [[], [content], [content]])
+  assertStoredOnce(gateway)
+})
+
 test('the agent learns why a picture cannot be seen', async (t) => {
   const question = 'What is it?'
   const gateway = await startTestGateway(t, { config: { auxiliary: { vision: { model: 'eyes-1' } } } })

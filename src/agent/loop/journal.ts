@@ -1,7 +1,7 @@
 /**
  * The interfaces through which the agent loop persists and publishes its progress. `src/flows/turn/` implements them.
  */
-import type { AssistantMessage, ToolCall, Usage } from '../../message/transcript.ts'
+import type { AssistantMessage, ImagePart, ToolCall, Usage } from '../../message/transcript.ts'
 import type { ModelTrouble } from '../models/request-model.ts'
 import type { ResultWrite, ToolMode } from '../tools/tool.ts'
 
@@ -19,8 +19,14 @@ export interface Journal {
    * Rejects `store/fenced` when the turn was superseded.
    */
   recordToolStart(call: ToolCall, mode: ToolMode): Promise<'run' | 'unknown'>
-  /** Stores the result at the ordinal of its call, and `write` in the same transaction. After the end of the turn the result is kept for inspection only, and this rejects `store/fenced`. */
-  recordToolResult(call: ToolCall, result: string, status: 'done' | 'interrupted', write?: ResultWrite): Promise<void>
+  /** Stores the result at the ordinal of its call, and `write` in the same transaction. `images` are shown with it. After the end of the turn the result is kept for inspection only, and this rejects `store/fenced`. */
+  recordToolResult(
+    call: ToolCall,
+    result: string,
+    status: 'done' | 'interrupted',
+    write?: ResultWrite,
+    images?: readonly ImagePart[],
+  ): Promise<void>
 }
 
 /** Progress callbacks for the live view. They must neither throw nor block. */

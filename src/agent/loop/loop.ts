@@ -270,6 +270,7 @@ async function runToolCalls(deps: LoopDeps, input: LoopInput, state: LoopState, 
     log,
     clock,
     toolContextFor,
+    showsPictures: input.provider.sees?.(turn.model) === true,
     failpoint,
   }
   const results = await runToolBatch(toolDeps, pendingCalls, signal, (branches) => deps.fork(turn, branches))

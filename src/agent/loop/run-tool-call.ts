@@ -3,7 +3,7 @@
  * runs the tool. Every failure becomes a result for the model.
  */
 import type { Logger } from '../../lib/log.ts'
-import type { ToolCall } from '../../message/transcript.ts'
+import type { ImagePart, ToolCall } from '../../message/transcript.ts'
 import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
 import type { AgentHooks, ToolInfo, TurnInfo } from '../agent-hooks.ts'
 import type { JsonObject } from '../models/provider.ts'
@@ -39,6 +39,8 @@ export interface ToolCallDeps {
   /** ms */
   readonly clock: () => number
   toolContextFor(call: ToolCall): ToolContext
+  /** The model reads pictures in results. */
+  readonly showsPictures?: boolean
   /** Named points at which crash tests kill the process; does nothing in production. */
   failpoint(point: string): void
 }
@@ -53,6 +55,8 @@ export interface ToolCallResult {
   readonly summary: string
   /** Stored together with the result. */
   readonly write?: ResultWrite
+  /** What the model is shown with the result. */
+  readonly images?: readonly ImagePart[]
 }
 
 /** Rejects with the error of the journal, or with the signal's reason when it aborts before the tool starts. */
@@ -70,7 +74,8 @@ export async function runToolCall(deps: ToolCallDeps, call: ToolCall, signal: Ab
   const ok = status === 'ok'
   // The model is told that a failed call had no effect.
   const write = ok && state.write !== undefined ? { write: state.write } : {}
-  return { result, status: interrupted ? 'interrupted' : 'done', ok, summary, ...write }
+  const shown = ok && state.images.length > 0 ? { images: state.images } : {}
+  return { result, status: interrupted ? 'interrupted' : 'done', ok, summary, ...write, ...shown }
 }
 
 type ReadyCall = Extract<PreparedToolCall, { kind: 'ready' }>
@@ -93,6 +98,7 @@ interface ToolCallState {
   /** What the tool itself returned. */
   toolOutput: string | undefined
   write: ResultWrite | undefined
+  readonly images: ImagePart[]
 }
 
 function createToolCallState(call: ToolCall): ToolCallState {
@@ -107,6 +113,7 @@ function createToolCallState(call: ToolCall): ToolCallState {
     journalFailure: undefined,
     toolOutput: undefined,
     write: undefined,
+    images: [],
   }
 }
 
@@ -256,7 +263,16 @@ async function invokeTool(
   const writeWithResult = (write: ResultWrite) => {
     state.write = write
   }
-  state.toolOutput = await ready.run({ ...context, signal, writeWithResult, ...(isApproved && { isApproved }) })
+  const showPicture = (image: ImagePart) => {
+    state.images.push(image)
+  }
+  state.toolOutput = await ready.run({
+    ...context,
+    signal,
+    writeWithResult,
+    ...(deps.showsPictures === true && { showPicture }),
+    ...(isApproved && { isApproved }),
+  })
   return state.toolOutput
 }
 

@@ -22,8 +22,8 @@ export function runToolBatch(
   const width = deps.tools.canRunInParallel(calls) ? maxParallelTools : 1
   const run = async (call: ToolCall): Promise<ToolMessage> => {
     signal.throwIfAborted()
-    const content = await runAndRecordToolCall(deps, call, signal)
-    return { role: 'tool', toolCallId: call.id, name: call.name, content }
+    const { result: content, images } = await runAndRecordToolCall(deps, call, signal)
+    return { role: 'tool', toolCallId: call.id, name: call.name, content, ...(images && { images }) }
   }
   return mapWithConcurrency(calls, width, run, fork)
 }
@@ -37,7 +37,7 @@ async function settlesWithinGrace(work: Promise<unknown>, signal: AbortSignal): 
   return untilAbort.done || (await withTimeout(work, gracePeriodMs)).done
 }
 
-async function runAndRecordToolCall(deps: ToolCallDeps, call: ToolCall, signal: AbortSignal): Promise<string> {
+async function runAndRecordToolCall(deps: ToolCallDeps, call: ToolCall, signal: AbortSignal): Promise<ToolCallResult> {
   const { journal, listener, log, failpoint } = deps
   const work = runToolCall(deps, call, signal)
   if (!(await settlesWithinGrace(work, signal))) {
@@ -48,13 +48,14 @@ async function runAndRecordToolCall(deps: ToolCallDeps, call: ToolCall, signal: 
     void recordLateResult(deps, call, work)
     throw signal.reason
   }
-  const { result, status, ok, summary, write } = await work
+  const ended = await work
+  const { result, status, ok, summary, write, images } = ended
   failpoint('tool:effect-done')
-  await journal.recordToolResult(call, result, status, write)
+  await journal.recordToolResult(call, result, status, write, images)
   failpoint('tool:recorded')
   log.debug({ event: 'tool.completed', tool: call.name, call: call.id, ok }, 'tool completed')
   if (status === 'done') listener.onToolEnd(call, ok, summary)
-  return result
+  return ended
 }
 
 /** Records the result of a tool that completed after its turn, so that it can be inspected. */

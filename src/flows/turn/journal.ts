@@ -17,6 +17,7 @@ import {
   addUsage,
   type ChatMessage,
   type ToolCall,
+  type ToolMessage,
   type Usage,
 } from '../../message/transcript.ts'
 import type { TurnResult } from '../../message/turn-result.ts'
@@ -203,8 +204,9 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
             return yield* startToolCall(started, now)
           })
         },
-        async recordToolResult(call, result, how, part) {
+        async recordToolResult(call, content, how, part, images) {
           const now = clock()
+          const result = { content, ...(images && { images }) }
           const write = function* () {
             yield* appendToolResult(turn, ordinals.of(call), call, result, how, now)
             if (part !== undefined) yield* part.write(now)
@@ -216,7 +218,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
           } catch (error) {
             part?.rolledBack()
             if (isHermesError(error, 'store/fenced'))
-              await store.run(() => storeLateResult(turn.id, call.id, result, clock()))
+              await store.run(() => storeLateResult(turn.id, call.id, content, clock()))
             throw error
           }
         },
@@ -281,11 +283,13 @@ function* appendAssistantMessage(
   yield* appendMessage({ sessionId: turn.sessionId, turnId: turn.id, ord, message, usage }, now)
 }
 
+type ResultContent = Pick<ToolMessage, 'content' | 'images'>
+
 function* appendToolResult(
   turn: Turn,
   ord: number,
   call: ToolCall,
-  result: string,
+  result: ResultContent,
   how: 'done' | 'interrupted',
   now: number,
 ): Transaction<void> {
@@ -298,11 +302,11 @@ function* storeToolResult(
   turn: Turn,
   ord: number,
   call: ToolCall,
-  content: string,
+  result: ResultContent,
   how: 'done' | 'interrupted',
   now: number,
 ): Transaction<void> {
-  const message = { role: 'tool' as const, toolCallId: call.id, name: call.name, content }
+  const message = { role: 'tool' as const, toolCallId: call.id, name: call.name, ...result }
   yield* endToolCall(turn.id, call.id, how, now)
   yield* appendMessage({ sessionId: turn.sessionId, turnId: turn.id, ord, message }, now)
 }
@@ -354,7 +358,7 @@ function* closeOpenToolCalls(turn: Turn, now: number): Transaction<void> {
     if (message.role !== 'assistant') continue
     for (const [index, call] of (message.toolCalls ?? []).entries()) {
       if (answered.has(call.id)) continue
-      yield* storeToolResult(turn, ord + 1 + index, call, interruptedToolResult, 'interrupted', now)
+      yield* storeToolResult(turn, ord + 1 + index, call, { content: interruptedToolResult }, 'interrupted', now)
     }
   }
 }
