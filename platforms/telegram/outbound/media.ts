@@ -7,6 +7,7 @@ import type { UploadedFile } from '../connection/api.ts'
 import { ApiError } from '../errors.ts'
 import type { JsonRecord } from '../inbound/payload.ts'
 import { type ApiRequest, maxCaptionChars, mediaFields, type RenderedText, renderText } from './render.ts'
+import { voiceDuration } from './voice-duration.ts'
 
 export interface SendFileDeps {
   /** Calls a method that returns a message. Throws `ApiError`. */
@@ -68,7 +69,9 @@ async function callMediaMethod(
   if (source.kind === 'url') return await call({ method, payload: { ...payload, [field]: source.url } }, signal)
   checkUploadSize(file, maxUploadBytes)
   const blob = await openFile(file)
-  return await upload({ method, payload }, { field, name: fileName, blob }, signal)
+  const duration = field === 'voice' ? await voiceDuration(blob) : undefined
+  const full = duration === undefined ? payload : { ...payload, duration }
+  return await upload({ method, payload: full }, { field, name: fileName, blob }, signal)
 }
 
 /** Telegram could not download the file, but the user may be able to. */

@@ -4,6 +4,7 @@ import { mediaMethodOf } from '../../../../platforms/telegram/outbound/media.ts'
 import { createRateLimitScope } from '../../../../platforms/telegram/outbound/sender.ts'
 import type { OutboundAttachment, OutboundMessage } from '../../../../src/message/outbound.ts'
 import type { PlatformAdapter } from '../../../../src/platforms/adapter.ts'
+import { oggOpus } from '../../../kit/servers/media-server.ts'
 import { ApiError } from '../../../kit/servers/telegram/params.ts'
 import { signal, startTelegramTest, target } from '../support.ts'
 
@@ -202,6 +203,21 @@ test('each type of file is sent with its method', () => {
   }
   const huge = file({ source: { kind: 'file', bytes: 11 * 1024 * 1024, open: async () => new Blob([]) } })
   assert.equal(mediaMethodOf(huge).method, 'sendDocument')
+})
+
+test('a voice message says how long it is', async (t) => {
+  const { adapter, server } = await startTelegramTest(t)
+  const voice = (bytes: Uint8Array) => {
+    const source = { kind: 'file' as const, bytes: bytes.length, open: async () => new Blob([Buffer.from(bytes)]) }
+    return file({ kind: 'voice', fileName: 'voice.ogg', mimeType: 'audio/ogg', source })
+  }
+  for (const bytes of [oggOpus(61.4), Buffer.from('OggS and no more')])
+    assert.ok((await adapter.send({ ...message, attachment: voice(bytes) }, signal)).success)
+  const sent = server.bot.calls.filter(({ method }) => method === 'sendVoice')
+  assert.deepEqual(
+    sent.map(({ fields }) => fields['duration']),
+    ['61', undefined],
+  )
 })
 
 test('limits in several chats at the same time have the scope of the account', () => {
