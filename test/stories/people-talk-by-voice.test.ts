@@ -119,6 +119,26 @@ for (const [what, options, bytes, code, reason] of refusals) {
   })
 }
 
+test('voice messages that wait together become one turn with all their words', async (t) => {
+  const held = Promise.withResolvers<void>()
+  let calls = 0
+  const { gateway } = await startWithVoices(t, {
+    replies: [{ text: 'done', gate: () => held.promise }],
+    reply: ({ path }) => (path.endsWith('transcriptions') ? { json: { text: `part ${++calls}` } } : undefined),
+  })
+  await gateway.say('first')
+  await gateway.modelRequest(0)
+  await gateway.platform.attach(voice, { id: 'm1' })
+  await gateway.platform.attach(voice, { id: 'm2' })
+  held.resolve()
+  await gateway.waitForReply('part 2')
+  assert.match(
+    conversation(gateway.model.requests[1]).at(-1) ?? '',
+    /part 1\n\[The user sent a voice message.*\npart 2$/s,
+  )
+  assert.equal(calls, 2)
+})
+
 test('a file that only claims to be sound is not transcribed', async (t) => {
   const { gateway, vendor } = await startWithVoices(t)
   await gateway.platform.attach({ ...voice, bytes: Buffer.from('<html>hello</html>') })
@@ -280,6 +300,16 @@ test('all answers are spoken after /voice tts, and none after /voice off', async
   await gateway.platform.attach(voice)
   await gateway.waitForReply('hello from the recording')
   assert.equal(vendor.requests.filter(({ path }) => path === '/v1/audio/speech').length, 1)
+})
+
+test('an answer that grew on the screen is followed by its voice', async (t) => {
+  const { gateway } = await startWithVoices(t, { capabilities: ['files', 'edit', 'typing'] })
+  await runCommand(gateway, '/voice tts')
+  await gateway.say('one')
+  await gateway.until(({ file }) => file !== undefined)
+  const [answer, spoken] = gateway.platform.shown().slice(-2)
+  assert.equal(answer?.text, 'You said: one')
+  assert.equal(spoken?.file?.fileName, 'voice.ogg')
 })
 
 test('voice.auto_tts speaks the answers to voice messages', async (t) => {
