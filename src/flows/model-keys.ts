@@ -112,19 +112,18 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
 
   return {
     withKey(selection) {
-      const choice = resolveProvider(selection)
-      if (choice === undefined || choice.keys.length > 0 || selection.hasOwnKey === true) return selection
-      const [first] = state.list(choice.name)
+      const name = poolFor(selection)
+      if (name === undefined || (resolveProvider(selection)?.keys.length ?? 0) > 0) return selection
+      const [first] = state.list(name)
       return first === undefined ? selection : { ...selection, apiKey: first.secret }
     },
     forTurn(provider, selection) {
-      const choice = resolveProvider(selection)
-      if (choice === undefined || selection.hasOwnKey === true) return provider
-      refreshReferenced(choice.name)
+      const name = poolFor(selection)
+      if (name === undefined) return provider
       return createLeasedProvider(provider, {
-        lease: () => pool.lease(choice.name),
-        providerWith: (credential) => providerWith(credential, selection, choice.name),
-        restsUntil: () => pool.restsUntil(choice.name),
+        lease: () => pool.lease(name),
+        providerWith: (credential) => providerWith(credential, selection, name),
+        restsUntil: () => pool.restsUntil(name),
       })
     },
     hasKey(selection) {

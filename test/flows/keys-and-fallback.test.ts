@@ -126,19 +126,22 @@ interface ModelsOptions extends Pick<Failure, 'limits'> {
   readonly server: ModelServer
   readonly keys: readonly string[]
   readonly fallback?: ModelServer
+  /** `fallback_providers` names the configured model before and after the other one. */
+  readonly namesItself?: boolean
 }
 
 /** The models of a home whose provider has these keys, and the turns that use them. */
-function startModels(t: TestContext, { api, server, keys, fallback, limits }: ModelsOptions) {
+function startModels(t: TestContext, { api, server, keys, fallback, limits, namesItself = false }: ModelsOptions) {
   const home = createHomeLayout(tempHome(t))
   const entries = keys.map((key, priority) => ({ id: key, source: 'manual', access_token: key, priority }))
   writeFileSync(home.authFile, JSON.stringify({ credential_pool: { [api.provider]: entries } }), { mode: 0o600 })
   const entry = fallback && { provider: api.other, model: 'other', base_url: fallback.baseUrl, api_key: 'other-key' }
+  const itself = namesItself ? [{ provider: api.provider, model: 'first' }] : []
   const parsed = z.object(agentConfig).parse({
     provider: api.provider,
     model: 'first',
     providers: { [api.provider]: { base_url: server.baseUrl } },
-    fallback_providers: entry === undefined ? [] : [entry],
+    fallback_providers: [...itself, ...(entry === undefined ? [] : [entry]), ...itself],
   })
   const settings = (): AgentConfig => settingsWith({ ...parsed, agent: { ...parsed.agent, ...limits } })
   const modelCalls = createModelCallMonitor({ log: silentLog })
@@ -236,6 +239,16 @@ describe('keys and fallback', { concurrency: apis.length }, () => {
         assert.equal((await turn({ look: async () => 'it is blue' })).text, 'the other one')
         const [request] = other.requests.slice(first)
         assert.match(JSON.stringify(request?.body), /I look.*it is blue/)
+      })
+
+      test('entries that name the failed model again make no loop', async (t) => {
+        const [first, firstOther] = [server.requestCount, other.requestCount]
+        server.setDefault(() => ({ error: { status: 404 } }))
+        other.setDefault(() => ({ error: { status: 404 } }))
+        const { turn } = startModels(t, { api, server, keys: ['one'], fallback: other, namesItself: true })
+        await assert.rejects(turn(), (error) => error instanceof ModelError && error.status === 404)
+        other.setDefault(() => ({ text: 'the other one' }))
+        assert.deepEqual([server.requestCount - first, other.requestCount - firstOther], [1, 1])
       })
 
       test('a model that cannot use tools finishes the turn without them', async (t) => {

@@ -8,18 +8,33 @@ import { startAnthropicServer } from '../kit/servers/anthropic-server.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
 
-async function startWithFallback(t: TestContext, model: (call: number, request: RecordedRequest) => ModelReply) {
+const asksForSummary = ({ lastUserText }: RecordedRequest) => lastUserText.includes('Write the record now')
+
+interface FallbackOptions {
+  /** Of the usable entry of `fallback_providers`. */
+  readonly entry?: Readonly<Record<string, unknown>>
+  readonly config?: Readonly<Record<string, unknown>>
+}
+
+async function startWithFallback(
+  t: TestContext,
+  model: (call: number, request: RecordedRequest) => ModelReply,
+  { entry, config }: FallbackOptions = {},
+) {
   const fallback = await startAnthropicServer({
-    defaultReply: ({ lastUserText }) => ({ text: `The other one: ${lastUserText}` }),
+    defaultReply: (request) => ({
+      text: asksForSummary(request) ? 'the record of it' : `The other one: ${request.lastUserText}`,
+    }),
   })
   t.after(fallback.stop)
   let calls = 0
   const gateway = await startTestGateway(t, {
     config: {
+      ...config,
       agent: { max_retries: 0 },
       fallback_providers: [
         { provider: 'deepseek', model: 'no-key-for-it' },
-        { provider: 'anthropic', model: 'claude', base_url: fallback.baseUrl, api_key: 'other-key' },
+        { provider: 'anthropic', model: 'claude', base_url: fallback.baseUrl, api_key: 'other-key', ...entry },
       ],
     },
     model: (request) => model(++calls, request),
@@ -111,4 +126,26 @@ test('a sub-agent begins with the model that the turn has changed to', async (t)
     ['hello', 'the part', 'hello'],
   )
   assert.equal(gateway.model.requests.length, 1)
+})
+
+test('a conversation that is too long for the other model is compressed before it goes on', async (t) => {
+  const filler = 'and more words of it '.repeat(40)
+  const { gateway, fallback } = await startWithFallback(
+    t,
+    (_call, { lastUserText }) => {
+      const told = /^message \d/.exec(lastUserText)?.[0]
+      return told === undefined ? { error: { status: 401 } } : { text: `Heard ${told} ${filler}` }
+    },
+    { entry: { context_length: 4_150 }, config: { compression: { protect_last_n: 1, target_ratio: 0.4 } } },
+  )
+  for (let at = 1; at <= 8; at++) {
+    await gateway.say(`message ${at} ${filler}`)
+    await gateway.waitForReply(`Heard message ${at}`)
+  }
+  assert.ok(!gateway.model.requests.some(asksForSummary))
+  await gateway.say('and now?')
+  await gateway.waitForReply('The other one: and now?')
+  assert.deepEqual(fallback.requests.map(asksForSummary), [true, false])
+  const [, answered] = fallback.requests.map(({ body }) => JSON.stringify(body['messages']))
+  assert.ok(answered?.includes('the record of it') && !answered.includes('message 3'))
 })
