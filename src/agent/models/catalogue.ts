@@ -12,6 +12,10 @@ export interface ProviderEntry {
   readonly baseUrl: string
   /** Environment variables that can hold the key; the first one that is set counts. */
   readonly keyVariables: readonly string[]
+  /** The environment variable that can hold another address (Hermes). */
+  readonly addressVariable?: string
+  /** Keys that begin so belong to another address of the vendor. */
+  readonly keyAddresses?: Readonly<Record<string, string>>
   /** A server on a machine of the user, which usually needs no key. */
   readonly isLocal?: true
   readonly quirks?: ProviderQuirks
@@ -53,6 +57,7 @@ export const catalogue = {
     apiMode: 'chat_completions',
     baseUrl: 'https://openrouter.ai/api/v1',
     keyVariables: ['OPENROUTER_API_KEY'],
+    addressVariable: 'OPENROUTER_BASE_URL',
     quirks: { reasoning: 'object' },
   },
   nous: {
@@ -60,6 +65,7 @@ export const catalogue = {
     apiMode: 'chat_completions',
     baseUrl: 'https://inference-api.nousresearch.com/v1',
     keyVariables: ['NOUS_API_KEY'],
+    addressVariable: 'NOUS_INFERENCE_BASE_URL',
     quirks: { reasoning: 'object' },
   },
   deepseek: {
@@ -67,6 +73,7 @@ export const catalogue = {
     apiMode: 'chat_completions',
     baseUrl: 'https://api.deepseek.com/v1',
     keyVariables: ['DEEPSEEK_API_KEY'],
+    addressVariable: 'DEEPSEEK_BASE_URL',
     quirks: { reasoning: 'none' },
   },
   gemini: {
@@ -74,25 +81,30 @@ export const catalogue = {
     apiMode: 'chat_completions',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
     keyVariables: ['GOOGLE_API_KEY', 'GEMINI_API_KEY'],
+    addressVariable: 'GEMINI_BASE_URL',
   },
   xai: {
     label: 'xAI',
     apiMode: 'chat_completions',
     baseUrl: 'https://api.x.ai/v1',
     keyVariables: ['XAI_API_KEY'],
+    addressVariable: 'XAI_BASE_URL',
   },
   zai: {
     label: 'Z.AI (GLM)',
     apiMode: 'chat_completions',
     baseUrl: 'https://api.z.ai/api/paas/v4',
     keyVariables: ['GLM_API_KEY', 'ZAI_API_KEY', 'Z_AI_API_KEY'],
+    addressVariable: 'GLM_BASE_URL',
     quirks: { reasoning: 'none' },
   },
   kimi: {
     label: 'Kimi (Moonshot)',
     apiMode: 'chat_completions',
     baseUrl: 'https://api.moonshot.ai/v1',
-    keyVariables: ['KIMI_API_KEY', 'MOONSHOT_API_KEY'],
+    keyVariables: ['KIMI_API_KEY', 'KIMI_CODING_API_KEY', 'MOONSHOT_API_KEY'],
+    addressVariable: 'KIMI_BASE_URL',
+    keyAddresses: { 'sk-kimi-': 'https://api.kimi.com/coding/v1' },
     quirks: { reasoning: 'none' },
   },
   minimax: {
@@ -100,18 +112,73 @@ export const catalogue = {
     apiMode: 'anthropic_messages',
     baseUrl: 'https://api.minimax.io/anthropic',
     keyVariables: ['MINIMAX_API_KEY'],
+    addressVariable: 'MINIMAX_BASE_URL',
   },
   huggingface: {
     label: 'Hugging Face',
     apiMode: 'chat_completions',
     baseUrl: 'https://router.huggingface.co/v1',
     keyVariables: ['HF_TOKEN'],
+    addressVariable: 'HF_BASE_URL',
+  },
+  'kimi-coding-cn': {
+    label: 'Kimi (Moonshot, China)',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://api.moonshot.cn/v1',
+    keyVariables: ['KIMI_CN_API_KEY'],
+    quirks: { reasoning: 'none' },
+  },
+  'minimax-cn': {
+    label: 'MiniMax (China)',
+    apiMode: 'anthropic_messages',
+    baseUrl: 'https://api.minimaxi.com/anthropic',
+    keyVariables: ['MINIMAX_CN_API_KEY'],
+    addressVariable: 'MINIMAX_CN_BASE_URL',
+  },
+  alibaba: {
+    label: 'Alibaba Cloud (Qwen)',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+    keyVariables: ['DASHSCOPE_API_KEY'],
+    addressVariable: 'DASHSCOPE_BASE_URL',
+    quirks: { reasoning: 'none' },
+  },
+  nvidia: {
+    label: 'NVIDIA',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://integrate.api.nvidia.com/v1',
+    keyVariables: ['NVIDIA_API_KEY'],
+    addressVariable: 'NVIDIA_BASE_URL',
+    quirks: { reasoning: 'none' },
+  },
+  'ollama-cloud': {
+    label: 'Ollama Cloud',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://ollama.com/v1',
+    keyVariables: ['OLLAMA_API_KEY'],
+    addressVariable: 'OLLAMA_BASE_URL',
+  },
+  'ai-gateway': {
+    label: 'Vercel AI Gateway',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://ai-gateway.vercel.sh/v1',
+    keyVariables: ['AI_GATEWAY_API_KEY'],
+    addressVariable: 'AI_GATEWAY_BASE_URL',
+  },
+  novita: {
+    label: 'Novita',
+    apiMode: 'chat_completions',
+    baseUrl: 'https://api.novita.ai/openai/v1',
+    keyVariables: ['NOVITA_API_KEY'],
+    addressVariable: 'NOVITA_BASE_URL',
+    quirks: { reasoning: 'none' },
   },
   lmstudio: {
     label: 'LM Studio',
     apiMode: 'chat_completions',
     baseUrl: 'http://127.0.0.1:1234/v1',
     keyVariables: ['LM_API_KEY'],
+    addressVariable: 'LM_BASE_URL',
     isLocal: true,
   },
   ollama: {
@@ -133,6 +200,7 @@ export const catalogue = {
     apiMode: 'chat_completions',
     baseUrl: '',
     keyVariables: ['OPENAI_API_KEY'],
+    addressVariable: 'OPENAI_BASE_URL',
     isLocal: true,
   },
 } as const satisfies Record<string, ProviderEntry>
@@ -173,6 +241,15 @@ export const providerAliases: Readonly<Record<string, CatalogueName>> = {
   'google-ai-studio': 'gemini',
   'kimi-coding': 'kimi',
   moonshot: 'kimi',
+  'kimi-for-coding': 'kimi',
+  'kimi-cn': 'kimi-coding-cn',
+  'minimax-china': 'minimax-cn',
+  dashscope: 'alibaba',
+  nim: 'nvidia',
+  'hugging-face': 'huggingface',
+  'deep-seek': 'deepseek',
+  llamacpp: 'custom',
+  'llama.cpp': 'custom',
   glm: 'zai',
   'z.ai': 'zai',
   grok: 'xai',

@@ -120,12 +120,14 @@ function toChoice(
   server: NamedServer | undefined,
   { baseUrl: configuredUrl, apiKey, apiMode: configuredMode, variables }: ProviderSelection,
 ): ProviderChoice {
-  const vendorUrl = entry?.baseUrl ?? ''
-  const address = configuredUrl || server?.base_url || vendorUrl
+  const names = server?.key_env === undefined ? (entry?.keyVariables ?? []) : [server.key_env]
+  const firstKey = [apiKey, server?.api_key, ...names.map((one) => variables[one])].find((secret) => !!secret) ?? ''
+  const vendorUrl = vendorAddress(entry, firstKey)
+  const ofEnvironment = variables[entry?.addressVariable ?? ''] ?? ''
+  const address = configuredUrl || server?.base_url || ofEnvironment || vendorUrl
   const apiMode = configuredMode ?? server?.api_mode ?? modeOfAddress(address, entry)
   const baseUrl = trimUrl(address, apiMode)
   const isOfficial = entry !== undefined && entry.isLocal === undefined && baseUrl === vendorUrl
-  const names = server?.key_env === undefined ? (entry?.keyVariables ?? []) : [server.key_env]
   // A key that is configured with the address of another server keeps the keys of the vendor from that server.
   const isElsewhere = apiKey !== '' && server === undefined && baseUrl !== vendorUrl
   const keys: ProviderKey[] = [
@@ -145,6 +147,11 @@ function toChoice(
     // A server that only speaks the vendor's protocol seldom follows its latest fields.
     quirks: isOfficial || server !== undefined ? (entry?.quirks ?? {}) : {},
   }
+}
+
+/** Some keys of a vendor are for another address. */
+function vendorAddress({ baseUrl = '', keyAddresses = {} }: Partial<ProviderEntry> = {}, key: string): string {
+  return Object.entries(keyAddresses).find(([beginning]) => key.startsWith(beginning))?.[1] ?? baseUrl
 }
 
 /** Vendors have the API of Anthropic below such a path (contract §4.1). */

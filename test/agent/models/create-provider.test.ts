@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { z } from 'zod'
+import { catalogue, type ProviderEntry, providerAliases } from '../../../src/agent/models/catalogue.ts'
 import { modelConfig } from '../../../src/agent/models/config.ts'
 import { createProvider, type ProviderSettings } from '../../../src/agent/models/create-provider.ts'
 import { resolveProvider, serversOf } from '../../../src/agent/models/resolve-provider.ts'
@@ -183,4 +184,39 @@ test('a server of `providers` and of `custom_providers` is found by its name, al
 test('a configured API mode counts for the server of the configuration', () => {
   const choice = resolveProvider({ ...nothing, baseUrl: 'http://127.0.0.1:1', apiMode: 'anthropic_messages' })
   assert.equal(choice?.apiMode, 'anthropic_messages')
+})
+
+test('a variable of Hermes can hold the address of a provider, and some keys belong to another address', () => {
+  const cases: readonly (readonly [Partial<ProviderSettings>, string])[] = [
+    [
+      { provider: 'zai', variables: { GLM_API_KEY: 'k', GLM_BASE_URL: 'https://glm.example/v4/' }, model: 'm' },
+      'zai https://glm.example/v4',
+    ],
+    [
+      { provider: 'zai', baseUrl: 'https://own.example', variables: { GLM_API_KEY: 'k', GLM_BASE_URL: 'https://x' } },
+      'zai https://own.example',
+    ],
+    [{ provider: 'kimi', variables: { KIMI_API_KEY: 'sk-kimi-1' } }, 'kimi https://api.kimi.com/coding/v1'],
+    [{ provider: 'kimi', variables: { KIMI_API_KEY: 'sk-1' } }, 'kimi https://api.moonshot.ai/v1'],
+    [{ provider: 'custom', variables: { OPENAI_BASE_URL: 'http://127.0.0.1:1' } }, 'custom http://127.0.0.1:1'],
+    // The keys of the two largest vendors go to no address of the environment.
+    [
+      { provider: 'openai', variables: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://x' } },
+      'openai https://api.openai.com/v1',
+    ],
+  ]
+  for (const [settings, expected] of cases) assert.equal(chosen({ model: 'm', ...settings }), expected)
+})
+
+test('every provider of the catalogue has an address of https, or is a local server', () => {
+  for (const [name, entry] of Object.entries<ProviderEntry>(catalogue)) {
+    const isUsable = entry.isLocal === true || /^https:\/\/[^/]+\/?\S*[^/]$/.test(entry.baseUrl)
+    assert.ok(isUsable && entry.keyVariables.length > 0, name)
+    const choice = resolveProvider({ ...nothing, provider: name, variables: { [entry.keyVariables[0] ?? '']: 'k' } })
+    assert.deepEqual([choice?.name, choice?.keys.length], [name, 1])
+  }
+  for (const [alias, name] of Object.entries(providerAliases)) {
+    assert.ok(!Object.hasOwn(catalogue, alias), alias)
+    assert.equal(resolveProvider({ ...nothing, provider: alias })?.name, name)
+  }
 })
