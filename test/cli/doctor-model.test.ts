@@ -73,3 +73,21 @@ test('doctor tries a key of auth.json, and names keys that rest', async (t) => {
   assert.equal(server.requests[0]?.headers.authorization, `Bearer ${key}`)
   assert.ok(!stdout.includes(key))
 })
+
+test('doctor names models for other work that cannot be used', async (t) => {
+  const auxiliary =
+    '{title_generation: {provider: deepsek, model: m}, vision: {provider: deepseek, model: m}, approval: {model: m}}'
+  const home = homeWith(t, `model: m\nprovider: openai\nbase_url: http://127.0.0.1:9/v1\nauxiliary: ${auxiliary}\n`)
+  const { stdout } = await runInProcess(home.root, ['doctor', '--json', '--offline'], {
+    environment: { OPENAI_API_KEY: key },
+  })
+  const { findings }: { findings: { subject: string; state: string; text: string }[] } = JSON.parse(stdout)
+  const others = findings.filter(({ subject }) => subject === 'Other models')
+  assert.deepEqual(
+    others.map(({ state, text }) => [state, text.split(':')[0]]),
+    [
+      ['note', 'auxiliary.vision'],
+      ['note', 'auxiliary.title_generation'],
+    ],
+  )
+})

@@ -8,6 +8,7 @@ import { reportKeys } from '../../flows/key-status.ts'
 import type { ErrorCode } from '../../lib/error-catalogue.ts'
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import { openKeys, selectionOf, withStoredKey } from '../known-keys.ts'
+import { checkAuxiliaryModels } from './auxiliary-models.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 /** The time that the provider has to answer, ms. */
@@ -38,7 +39,8 @@ export const checkModel: Check = async (facts) => {
   const tried = offline
     ? ok('Model', `${name}; ${key} was not tested`)
     : await tryModel(choice.provider, choice.model, name, key)
-  return [tried, ...checkKeys(facts, choice.provider.name)]
+  const others = checkAuxiliaryModels(settings, selectionOf(settings, undefined), known)
+  return [tried, ...checkKeys(facts, choice.provider.name), ...others]
 }
 
 /** A missing key of the configured model is a problem of the model. */
