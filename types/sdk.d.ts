@@ -674,6 +674,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
     import type { z } from 'zod';
     import type { Logger } from 'hermes-gateway:lib/log';
     import type { Authority } from 'hermes-gateway:message/authority';
+    import type { ImagePart } from 'hermes-gateway:message/transcript';
     import type { Transaction } from 'hermes-gateway:store/query';
     import type { Environment, ProcessTable } from 'hermes-gateway:agent/environments/environment';
     import type { MemoryAccess } from 'hermes-gateway:agent/memory/contract';
@@ -693,6 +694,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly authority: Authority;
         /** Paths of the downloaded files of this conversation. Those of other conversations are hidden in the sandbox. */
         attachments(): Promise<readonly string[]>;
+        /** The pictures of this conversation that models can be shown. Absent: there are none. */
+        pictures?(): Promise<readonly ConversationPicture[]>;
         /** Runs commands; its directory is the base of relative paths. */
         readonly environment: Environment;
         readonly processes: ProcessTable;
@@ -773,6 +776,10 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly error?: string;
         /** What the content is, if it is not the whole page. */
         readonly note?: string;
+    }
+    export interface ConversationPicture {
+        readonly path: string;
+        readonly image: ImagePart;
     }
     /** A part of the transaction that stores the result of a call. */
     export interface ResultWrite {
@@ -1982,9 +1989,10 @@ declare module 'hermes-gateway:message/conversation-choices' {
     /** Which tools of a turn a chat shows. */
     export const toolProgressModes: readonly ['off', 'new', 'all', 'verbose'];
     export type ToolProgressMode = (typeof toolProgressModes)[number];
-    /** How much the model reasons before it answers. */
-    export const reasoningEfforts: readonly ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
-    export type ReasoningEffort = (typeof reasoningEfforts)[number];
+    /** How much the model reasons before it answers. `ultra` is another name of `max`, as in Hermes. */
+    export const reasoningEfforts: readonly ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
+    /** An effort that is sent. */
+    export type ReasoningEffort = Exclude<(typeof reasoningEfforts)[number], 'ultra'>;
 }
 
 declare module 'hermes-gateway:message/earlier-messages' {

@@ -86,6 +86,8 @@ export interface ConversationUsage {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly spent: Spent
+  /** In the turn of the newest response. */
+  readonly lastTurn: Spent | undefined
   readonly messages: number
   /** Tokens of the latest request and its response; undefined before the first response. */
   readonly contextTokens: number | undefined

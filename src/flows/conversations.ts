@@ -7,11 +7,13 @@ import type { CommandReply } from '../commands/command.ts'
 import type { ConversationCaller, ConversationServices, RetryResult, UndoResult } from '../commands/conversation.ts'
 import { acceptEvent, countQueuedEvents } from '../inbox/queries.ts'
 import { parseStoredEvent, serializeEvent } from '../inbox/stored-event.ts'
+import type { Spent } from '../lib/format-cost.ts'
 import { brand, sessionIdAt, uuid7 } from '../lib/ids.ts'
 import { type MessageEvent, parseCommand } from '../message/event.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import { ownWords } from '../message/own-words.ts'
 import type { SessionSource } from '../message/source.ts'
+import { type Usage, unpricedTokens } from '../message/transcript.ts'
 import {
   branchSession,
   type Exchange,
@@ -27,7 +29,7 @@ import {
 } from '../sessions/conversation-edits.ts'
 import { countMessages, sessionById, spentInSession } from '../sessions/session-queries.ts'
 import { type EpochOptions, findSessionState } from '../sessions/session-state.ts'
-import { readTranscript, type TranscriptEntry } from '../sessions/transcript.ts'
+import { readTranscript, type TranscriptEntry, usageOfTurn } from '../sessions/transcript.ts'
 import { row, type Transaction } from '../store/query.ts'
 import type { VisibleSessions } from '../store/sqlite/visible-sessions.ts'
 import type { Store } from '../store/store.ts'
@@ -154,17 +156,26 @@ function* readUsage({ contextLength }: ConversationDeps, key: SessionKey) {
   const session = state === undefined ? undefined : yield* row(sessionById, { id: state.session_id })
   if (session === undefined) return undefined
   const stored = yield* latestUsage(session.id)
-  const latest: { inputTokens: number; outputTokens: number; cachedInputTokens: number } | undefined =
-    stored === undefined ? undefined : JSON.parse(stored)
+  const latest: Usage | undefined = stored?.usage == null ? undefined : JSON.parse(stored.usage)
+  const turn = stored?.turn_id == null ? undefined : yield* usageOfTurn(session.id, stored.turn_id, 0)
   return {
     inputTokens: session.input_tokens,
     outputTokens: session.output_tokens,
     spent: spentInSession(session),
+    lastTurn: turn === undefined ? undefined : spentOf(turn),
     messages: (yield* row(countMessages, { session_id: session.id }))?.count ?? 0,
     contextTokens: latest === undefined ? undefined : latest.inputTokens + latest.outputTokens,
     cachedTokens: latest?.cachedInputTokens ?? 0,
     contextLength: contextLength(),
     startedAt: session.created_at,
+  }
+}
+
+function spentOf(usage: Usage): Spent {
+  return {
+    tokens: usage.inputTokens + usage.outputTokens,
+    unpricedTokens: unpricedTokens(usage),
+    cost: usage.cost ?? 0,
   }
 }
 

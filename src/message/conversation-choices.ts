@@ -11,6 +11,7 @@ export type BusyInputMode = (typeof busyInputModes)[number]
 export const toolProgressModes = ['off', 'new', 'all', 'verbose'] as const
 export type ToolProgressMode = (typeof toolProgressModes)[number]
 
-/** How much the model reasons before it answers. */
-export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
-export type ReasoningEffort = (typeof reasoningEfforts)[number]
+/** How much the model reasons before it answers. `ultra` is another name of `max`, as in Hermes. */
+export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const
+/** An effort that is sent. */
+export type ReasoningEffort = Exclude<(typeof reasoningEfforts)[number], 'ultra'>

@@ -219,7 +219,7 @@ export function* renameSession(id: string, title: string): Transaction<void> {
 const selectLatestUsage = query((db, p: { session_id: string }) =>
   db
     .selectFrom('messages')
-    .select('usage')
+    .select(['usage', 'turn_id'])
     .where('session_id', '=', p.session_id)
     .where('superseded', '=', 0)
     .where('is_summary', '=', 0)
@@ -228,7 +228,9 @@ const selectLatestUsage = query((db, p: { session_id: string }) =>
     .limit(1),
 )
 
-/** The usage of the newest response of a session, JSON; undefined before the first one. */
-export function* latestUsage(sessionId: string): Transaction<string | undefined> {
-  return (yield* row(selectLatestUsage, { session_id: sessionId }))?.usage ?? undefined
+/** The newest response of a session and its turn; `usage` is JSON. Undefined before the first one. */
+export function* latestUsage(
+  sessionId: string,
+): Transaction<{ readonly usage: string | null; readonly turn_id: string | null } | undefined> {
+  return yield* row(selectLatestUsage, { session_id: sessionId })
 }

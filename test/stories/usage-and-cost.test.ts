@@ -44,6 +44,7 @@ test('a configured price is applied to what is read, cached and written; what th
   assert.equal(await cost(), '$0.0021')
   await turn('two', { text: 'second', usage: { input: 10, output: 1, cost: 0.25 } })
   assert.equal(await cost(), '$0.25')
+  assert.match(gateway.replies('ada-dm').at(-1) ?? '', /Last answer\*\* 11 tokens, cost \$0\.25/)
   assert.equal(await cost('/insights'), '$0.25')
   await gateway.stop()
   await gateway.start()

@@ -313,7 +313,8 @@ async function requestIteration(
 ): Promise<RequestModelResult> {
   const { provider, sender = provider, turn, signal, listener } = input
   const settings = deps.settings()
-  const reasoningEffort = reasoningEfforts.find((one) => one === input.reasoningEffort) ?? settings.reasoning_effort
+  const effort = reasoningEfforts.find((one) => one === input.reasoningEffort) ?? settings.reasoning_effort
+  const reasoningEffort = effort === 'ultra' ? 'max' : effort
   const messages = addContext(state.messages, input.transcript[input.turnStart], context)
   const requestInput: RequestInput = {
     model: turn.model,

@@ -137,11 +137,24 @@ export async function usage({ sessionKey }: CommandContext, services: CommandSer
   const conversations = await services.conversations()
   const used = await conversations.usage(sessionKey)
   if (used === undefined) return notBegun
-  const { inputTokens, outputTokens, spent, messages, contextTokens, cachedTokens, contextLength, startedAt } = used
+  const {
+    inputTokens,
+    outputTokens,
+    spent,
+    lastTurn,
+    messages,
+    contextTokens,
+    cachedTokens,
+    contextLength,
+    startedAt,
+  } = used
   const share = contextTokens === undefined ? 0 : Math.round((contextTokens / contextLength) * 100)
   const lines = [
     `**Tokens** ${count(inputTokens)} in, ${count(outputTokens)} out`,
     `**Cost** ${formatCost(spent)}`,
+    ...(lastTurn === undefined
+      ? []
+      : [`**Last answer** ${count(lastTurn.tokens)} tokens, cost ${formatCost(lastTurn)}`]),
     ...(contextTokens === undefined
       ? []
       : [

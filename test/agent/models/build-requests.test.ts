@@ -229,6 +229,7 @@ test('the effort is a token budget for models up to 4.5 and a level for later on
   }
   assert.deepEqual(fields('claude-opus-4-6', 'xhigh').output_config, { effort: 'high' })
   assert.deepEqual(fields('claude-opus-5', 'xhigh').output_config, { effort: 'xhigh' })
+  assert.deepEqual(fields('claude-opus-4-6', 'max').output_config, { effort: 'max' })
   assert.deepEqual(fields('claude-opus-4-8', 'none'), none)
   assert.deepEqual(fields('claude-sonnet-5-5', 'none'), { ...none, output_config: { effort: 'low' } })
   assert.deepEqual(fields('claude-sonnet-5-5', undefined), none)

@@ -188,6 +188,7 @@ const THINKING_BUDGETS: Readonly<Record<Effort, number>> = {
   medium: 8192,
   high: 16_384,
   xhigh: 32_000,
+  max: 32_000,
 }
 
 /** Names up to 4.5: `claude-3-…`, `claude-sonnet-4-20250514`, `claude-opus-4-1`, `claude-haiku-4-5-20251001`. */
