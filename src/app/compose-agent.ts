@@ -538,6 +538,10 @@ function composeMessagePreparation(
     },
     running: core.runningTurns,
     download: (event, name, signal) => media.fetchAttachments(event, name, AbortSignal.any([signal, stopping])),
+    async prepareNotice(message, files) {
+      const { prepareRefusedFilesNotice } = await import('../flows/turn/refused-files.ts')
+      return prepareRefusedFilesNotice(outbox, message, files)
+    },
     async transcribe(message, signal) {
       const [transcripts, services] = await Promise.all([import('../flows/turn/transcribe.ts'), openMedia()])
       const echoes = () => settings().stt_echo_transcripts

@@ -134,5 +134,5 @@ test('a download interrupted by a stop is repeated at the next start, and the me
   files.release()
   await gateway.start()
   await gateway.waitForReply('You said: [Attached photo: /')
-  assert.equal(gateway.replies().length, 1)
+  assert.equal(gateway.replies().filter((text) => text.startsWith('You said')).length, 1)
 })

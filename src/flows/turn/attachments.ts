@@ -15,6 +15,11 @@ export interface AttachmentsDeps {
   readonly running: Pick<RunningTurns, 'start'>
   /** Resolves with each attachment and its path or its failure. Rejects with the signal's reason. */
   download(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
+  /** Resolves with what the sender is told about files that were not received, or cannot be shown to models. */
+  prepareNotice(
+    message: Pick<UnpreparedMessage, 'seq' | 'event'>,
+    files: readonly Attachment[],
+  ): Promise<PreparedReply | undefined>
   /** Resolves with each attachment and its transcript or why there is none. Rejects with the signal's reason. */
   transcribe(message: Pick<UnpreparedMessage, 'seq' | 'event'>, signal: AbortSignal): Promise<Transcribed>
   /** Resolves with the text of the skills that a message names; '' if it names none, or none that the sender may use. */
@@ -38,13 +43,18 @@ export type PrepareMessage = (key: SessionKey, message: UnpreparedMessage, stopS
 /** The attempt began with the claim of the message. Nothing is claimed meanwhile: after a stop of the gateway the message is still queued. */
 export function createMessagePreparation(deps: AttachmentsDeps): PrepareMessage {
   const { journal, running, failpoint } = deps
+  const withNotice = async (message: Pick<UnpreparedMessage, 'seq' | 'event'>, files: readonly Attachment[]) => {
+    const isRefused = files.some(({ problem, hidden }) => problem !== undefined || hidden !== undefined)
+    const notice = isRefused ? await deps.prepareNotice(message, files) : undefined
+    return notice === undefined ? { files } : { files, notice }
+  }
   return async (key, { seq, event, joined = [] }, stopSignal) => {
     if (parseCommand(event) !== null) return await journal.storeSkills(seq, await deps.readSkills(event))
     const work = running.start(key, seq, stopSignal)
     // Stored in between: a crash during the transcription does not repeat the download.
     const prepare = async (): Promise<Transcribed> =>
       event.attachments?.some(needsDownload) === true
-        ? { files: await deps.download(event, `${seq}`, work.signal) }
+        ? await withNotice({ seq, event }, await deps.download(event, `${seq}`, work.signal))
         : await deps.transcribe({ seq, event }, work.signal)
     try {
       const { files, notice } = await deps.waitOutside(key, prepare, work.signal)
