@@ -4,7 +4,7 @@
 import { text as readText } from 'node:stream/consumers'
 import { newCredentialId } from '../agent/credentials/auth-file.ts'
 import { type Credential, healthy, isReference } from '../agent/credentials/credential.ts'
-import { withCredential } from '../agent/credentials/state.ts'
+import { entriesOf, withCredential, withEntries } from '../agent/credentials/state.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
@@ -119,8 +119,8 @@ export async function authRemove(context: CliContext, provider: string, key: str
     })
   }
   await store.update((file) => {
-    const left = (file.providers.get(name) ?? []).filter(({ credential }) => credential?.id !== found.id)
-    return { ...file, providers: new Map([...file.providers, [name, left]]) }
+    const left = entriesOf(file, name).filter(({ credential }) => credential?.id !== found.id)
+    return withEntries(file, name, left)
   })
   context.output.write(`Removed ${toSingleLine(found.label)} of ${name}.\n`)
 }

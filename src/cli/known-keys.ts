@@ -64,7 +64,7 @@ export function openKeys(settings: Settings, path: string): KnownKeys {
       const current = resolveProvider(selectionOf(settings, undefined))?.name
       const all = new Set([
         ...(current === undefined ? [] : [current]),
-        ...read.providers.keys(),
+        ...[...read.providers.keys()].map((name) => findProvider(name)?.name ?? name),
         ...Object.keys(catalogue),
       ])
       // They share the key of another one.

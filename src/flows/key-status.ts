@@ -5,6 +5,7 @@
 import { type Credential, isValid, restsUntil } from '../agent/credentials/credential.ts'
 import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
 import { createCredentialState } from '../agent/credentials/state.ts'
+import { findProvider } from '../agent/models/catalogue.ts'
 import type { ModelConfig } from '../agent/models/config.ts'
 import { type ProviderSelection, resolveProvider, selectionOfName } from '../agent/models/resolve-provider.ts'
 import { formatDuration } from '../lib/duration.ts'
@@ -58,7 +59,8 @@ function readKeyStatus({ path, selection, fallbacks, now }: KeyStatusOptions): K
       return choice === undefined || choice.name === 'demo' || choice.name === 'none' ? [] : [choice.name]
     }),
   )
-  const others = [...providers.keys()].filter((name) => !names.has(name))
+  const stored = new Set([...providers.keys()].map((name) => findProvider(name)?.name ?? name))
+  const others = [...stored].filter((name) => !names.has(name))
   return [
     ...[...names].map((name) => toStatus(name, state.list(name), selection, now)),
     ...others.flatMap((name) => {

@@ -4,6 +4,7 @@
  */
 import { HermesError, messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
+import { findProvider } from '../models/catalogue.ts'
 import { type AuthFile, type StoredCredential, type StoredEntry, toStored } from './auth-file.ts'
 import { type Credential, type CredentialHealth, fingerprintOf, healthy, isReference } from './credential.ts'
 
@@ -83,7 +84,7 @@ export function createCredentialState(deps: CredentialStateDeps): CredentialStat
     const referenced = deps.referencedKeys(provider)
     let known = merged.get(provider)
     if (known?.file !== file || known.referenced !== referenced) {
-      known = { file, referenced, credentials: mergeCredentials(file.providers.get(provider) ?? [], referenced) }
+      known = { file, referenced, credentials: mergeCredentials(entriesOf(file, provider), referenced) }
       merged.set(provider, known)
     }
     const changed = changes.get(provider)
@@ -205,7 +206,7 @@ function withChanges(
   referenced: readonly ReferencedKey[],
 ): AuthFile {
   const valueBehind = (source: string) => referenced.find((key) => key.source === source)?.secret ?? ''
-  const entries = file.providers.get(provider) ?? []
+  const entries = entriesOf(file, provider)
   const kept = entries.flatMap((entry) => {
     const { credential } = entry
     if (credential === undefined) return [entry]
@@ -219,7 +220,7 @@ function withChanges(
     if (change === undefined || secret === '' || known.has(source)) return []
     return [toStored(withChange(toCredential(source, secret), change), fingerprintOf(secret))]
   })
-  return { ...file, providers: new Map([...file.providers, [provider, [...kept, ...added]]]) }
+  return withEntries(file, provider, [...kept, ...added])
 }
 
 /** Another value under the same name has no past. */
@@ -235,12 +236,28 @@ function withState(
   return toStored(withChange(credential, change), fingerprint, entry.raw)
 }
 
+/** Hermes stores the keys of some providers under another name. The tokens of its `openai-codex` are for another server. */
+function storedName({ providers }: AuthFile, provider: string): string {
+  if (providers.has(provider)) return provider
+  const isSame = (name: string) => name !== 'openai-codex' && findProvider(name)?.name === provider
+  return [...providers.keys()].find(isSame) ?? provider
+}
+
+/** What the file has for a provider, by its name here or in Hermes. */
+export function entriesOf(file: AuthFile, provider: string): readonly StoredEntry[] {
+  return file.providers.get(storedName(file, provider)) ?? []
+}
+
+export function withEntries(file: AuthFile, provider: string, entries: readonly StoredEntry[]): AuthFile {
+  return { ...file, providers: new Map([...file.providers, [storedName(file, provider), entries]]) }
+}
+
 /** The file with one credential, which gets an entry if it had none. */
 export function withCredential(file: AuthFile, provider: string, credential: Credential): AuthFile {
-  const entries = file.providers.get(provider) ?? []
+  const entries = entriesOf(file, provider)
   const fingerprint = isReference(credential.source) ? fingerprintOf(credential.secret) : ''
   const at = entries.findIndex((entry) => entry.credential?.id === credential.id)
   const entry = toStored(credential, fingerprint, entries[at]?.raw)
   const changed = at === -1 ? [...entries, entry] : entries.with(at, entry)
-  return { ...file, providers: new Map([...file.providers, [provider, changed]]) }
+  return withEntries(file, provider, changed)
 }

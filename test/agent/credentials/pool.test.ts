@@ -6,6 +6,7 @@ import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, statSync, symli
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { strategies } from '../../../src/agent/credentials/strategy.ts'
+import { asRecord } from '../../../src/lib/json.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { keys, limited, minute, refused, startPool, unpaid } from './support.ts'
 
@@ -379,4 +380,16 @@ test('a symbolic link to the file stays one', async (t) => {
   await state.flush()
   assert.ok(lstatSync(path).isSymbolicLink())
   assert.match(readFileSync(`${path}.target`, 'utf8'), /exhausted/)
+})
+
+test('keys that Hermes has stored under its own name of a provider are used, and stay there', async (t) => {
+  const { pool, state, path, read } = startPool(t, {})
+  const file = { version: 1, credential_pool: { 'kimi-coding': keys('a', 'b'), 'openai-codex': keys('c') } }
+  writeFileSync(path, JSON.stringify(file), { mode: 0o600 })
+  assert.equal(pool.lease('kimi')?.failed(refused), 'rotated')
+  assert.equal(pool.lease('openai-responses'), undefined)
+  await state.flush()
+  const stored: unknown = read()['credential_pool']
+  assert.deepEqual(Object.keys(asRecord(stored)), ['kimi-coding', 'openai-codex'])
+  assert.match(JSON.stringify(stored), /"id":"a".*"last_status":"exhausted"/)
 })
