@@ -17,6 +17,7 @@ import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
 import { loaded, memory, soak } from './figures/memory.ts'
 import { permissions } from './figures/permissions.ts'
+import { pictures } from './figures/pictures.ts'
 import { platforms } from './figures/platforms.ts'
 import { provider } from './figures/provider.ts'
 import { rate } from './figures/rate.ts'
@@ -59,6 +60,7 @@ const figures: readonly Figure[] = [
   recall,
   web,
   window,
+  pictures,
   files,
   memory,
   loaded,
