@@ -66,15 +66,23 @@ export function createCompletions(
   /** Counts as a request that runs, so that downloads have the same limit. */
   async function readPictures(chat: ChatRequest, signal: AbortSignal): Promise<StoredPictures> {
     const history = chat.history.map(({ message }) => message)
-    if (chat.pictures.length === 0 && chat.history.every(({ pictures }) => pictures.length === 0))
-      return { attachments: [], history }
-    const { storePictures } = await import('./store-pictures.ts')
+    const hasPictures = [chat, ...chat.history].some(({ pictures }) => pictures.length > 0)
+    if (!hasPictures && chat.recordings.length === 0) return { attachments: [], history }
     running++
     try {
-      return await storePictures(context.files, chat, signal)
+      const said = chat.recordings.length === 0 ? [] : await storeRecordingsOf(chat)
+      if (!hasPictures) return { attachments: said, history }
+      const { storePictures } = await import('./store-pictures.ts')
+      const shown = await storePictures(context.files, chat, signal)
+      return { ...shown, attachments: [...said, ...shown.attachments] }
     } finally {
       running--
     }
+  }
+
+  async function storeRecordingsOf({ recordings }: ChatRequest) {
+    const { storeRecordings } = await import('./store-recordings.ts')
+    return await storeRecordings(context.files, recordings)
   }
 
   async function stop(seq: number): Promise<void> {

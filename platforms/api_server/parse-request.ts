@@ -1,7 +1,7 @@
 /**
  * Parses and validates the body and headers of `POST /v1/chat/completions`. Pure.
  *
- * Options that a client relies on are refused (several choices, forced tool calls, a JSON schema, audio). Options that tune
+ * Options that a client relies on are refused (several choices, forced tool calls, a JSON schema, spoken answers). Options that tune
  * a model are ignored, because the agent has its own configuration: `model` is echoed, and temperature, penalties, token
  * limits and `tools` have no effect.
  */

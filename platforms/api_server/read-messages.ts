@@ -9,6 +9,7 @@ import { readString } from './payload.ts'
 export interface ParsedMessages {
   readonly input: string
   readonly pictures: readonly PictureReference[]
+  readonly recordings: readonly Recording[]
   readonly history: readonly ParsedMessage[]
   /** '' without system and developer messages. */
   readonly instructions: string
@@ -21,10 +22,20 @@ export interface PictureReference {
   readonly url: string
 }
 
+/** What a user says. */
+export interface Recording {
+  /** The field, for errors. */
+  readonly at: string
+  readonly base64: string
+}
+
 export interface ParsedMessage {
   readonly message: ChatMessage
   readonly pictures: readonly PictureReference[]
+  readonly recordings: readonly Recording[]
 }
+
+const maxRecordings = 4
 
 /** Of one message; a model is not shown more. */
 const maxPictures = 8
@@ -56,18 +67,27 @@ export function readMessages(value: unknown): ParsedMessages {
   })
   const last = spoken.pop()
   if (last === undefined) throw invalidParam('messages', 'expected a user message')
-  const { message, pictures } = last
+  const { message, pictures, recordings } = last
   if (message.role !== 'user') throw invalidParam('messages', 'the last message must be a user message')
-  if (message.content.trim() === '' && pictures.length === 0)
+  if (message.content.trim() === '' && pictures.length + recordings.length === 0)
     throw invalidParam('messages', 'the last user message is empty')
   const all = spoken.reduce((sum, one) => sum + one.pictures.length, pictures.length)
   if (all > maxPicturesOfRequest) throw tooManyPictures('messages', all, maxPicturesOfRequest)
   return {
     input: message.content,
     pictures,
-    history: spoken,
+    recordings,
+    history: spoken.map(withoutRecordings),
     instructions: instructions.filter((text) => text !== '').join('\n\n'),
   }
+}
+
+/** Only what is said in the last message is transcribed. */
+function withoutRecordings(parsed: ParsedMessage): ParsedMessage {
+  const { message, recordings } = parsed
+  if (recordings.length === 0) return parsed
+  const content = joinContent('[Attached audio of an earlier message: not transcribed]', message.content)
+  return { ...parsed, message: { ...message, content }, recordings: [] }
 }
 
 function tooManyPictures(at: string, found: number, limit: number): ApiError {
@@ -84,14 +104,20 @@ function readChatMessage(
   const content = message['content']
   switch (role) {
     case 'user': {
-      const pictures = readPictures(content, `${at}.content`)
-      return { message: { role, content: readText(content, `${at}.content`, true) }, pictures }
+      const where = `${at}.content`
+      const text = readText(content, where, true)
+      return {
+        message: { role, content: text },
+        pictures: readPictures(content, where),
+        recordings: readRecordings(content, where),
+      }
     }
     case 'assistant': {
       const toolCalls = readToolCalls(message['tool_calls'], `${at}.tool_calls`)
       for (const call of toolCalls) openCalls.set(call.id, call.name)
       const text = content === null || content === undefined ? '' : readText(content, `${at}.content`)
-      return { message: { role, content: text, ...(toolCalls.length === 0 ? {} : { toolCalls }) }, pictures: [] }
+      const spoken = { role, content: text, ...(toolCalls.length === 0 ? {} : { toolCalls }) }
+      return { message: spoken, pictures: [], recordings: [] }
     }
     case 'tool': {
       const toolCallId = readString(message['tool_call_id'], `${at}.tool_call_id`)
@@ -99,7 +125,8 @@ function readChatMessage(
       if (name === undefined)
         throw invalidParam(`${at}.tool_call_id`, 'no earlier assistant message has this tool call open')
       openCalls.delete(toolCallId)
-      return { message: { role, toolCallId, name, content: readText(content, `${at}.content`) }, pictures: [] }
+      const result = { role, toolCallId, name, content: readText(content, `${at}.content`) }
+      return { message: result, pictures: [], recordings: [] }
     }
     default:
       throw invalidParam(
@@ -115,10 +142,14 @@ function appendMerged(spoken: ParsedMessage[], next: ParsedMessage): void {
   const { message } = next
   if (before?.message.role === 'user' && message.role === 'user') {
     const content = joinContent(before.message.content, message.content)
-    spoken[spoken.length - 1] = { message: { role: 'user', content }, pictures: [...before.pictures, ...next.pictures] }
+    spoken[spoken.length - 1] = {
+      message: { role: 'user', content },
+      pictures: [...before.pictures, ...next.pictures],
+      recordings: [...before.recordings, ...next.recordings],
+    }
   } else if (before?.message.role === 'assistant' && message.role === 'assistant') {
     const content = joinContent(before.message.content, message.content)
-    spoken[spoken.length - 1] = { message: { ...message, content }, pictures: [] }
+    spoken[spoken.length - 1] = { message: { ...message, content }, pictures: [], recordings: [] }
   } else spoken.push(next)
 }
 
@@ -128,21 +159,21 @@ function joinContent(a: string, b: string): string {
 }
 
 /** A string, or a list of text parts. */
-function readText(content: unknown, at: string, withPictures = false): string {
+function readText(content: unknown, at: string, ofUser = false): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) throw invalidParam(at, 'expected a string or a list of content parts')
-  return content.map((part: unknown, index) => readPart(part, `${at}[${index}]`, withPictures)).join('')
+  return content.map((part: unknown, index) => readPart(part, `${at}[${index}]`, ofUser)).join('')
 }
 
-function readPart(part: unknown, at: string, withPictures: boolean): string {
+function readPart(part: unknown, at: string, ofUser: boolean): string {
   const type = isRecord(part) ? part['type'] : undefined
   if (!isRecord(part) || typeof type !== 'string') throw invalidParam(at, 'expected a content part with a type')
   if (type === 'text') return readString(part['text'], `${at}.text`)
   if (type === 'refusal') return readString(part['refusal'], `${at}.refusal`)
-  if (type === 'image_url' && withPictures) return ''
+  if (ofUser && (type === 'image_url' || type === 'input_audio')) return ''
   throw invalidParam(
     `${at}.type`,
-    `parts of type ${JSON.stringify(type)} are not supported here, only ${withPictures ? 'text and image_url' : 'text'}`,
+    `parts of type ${JSON.stringify(type)} are not supported here, only ${ofUser ? 'text, image_url and input_audio' : 'text'}`,
     'unsupported_value',
   )
 }
@@ -154,6 +185,20 @@ function readPictures(content: unknown, at: string): PictureReference[] {
   )
   if (pictures.length > maxPictures) throw tooManyPictures(at, pictures.length, maxPictures)
   return pictures
+}
+
+/** `format` is not needed: the content says it. */
+function readRecordings(content: unknown, at: string): Recording[] {
+  if (!Array.isArray(content)) return []
+  const found = content.flatMap((part: unknown, index): Recording[] => {
+    if (!isRecord(part) || part['type'] !== 'input_audio') return []
+    const where = `${at}[${index}].input_audio`
+    const audio = part['input_audio']
+    if (!isRecord(audio)) throw invalidParam(where, 'expected an object with data and format')
+    return [{ at: `${where}.data`, base64: readString(audio['data'], `${where}.data`) }]
+  })
+  if (found.length <= maxRecordings) return found
+  throw invalidParam(at, `expected at most ${maxRecordings} recordings, found ${found.length}`, 'too_many_recordings')
 }
 
 /** `detail` is checked and has no effect: the vendor of the model chooses the resolution. */

@@ -34,7 +34,7 @@ export function toInboundMessage(
     event: {
       source: { platform, account, chatId: sessionId ?? fresh, chatType: 'dm', userId: 'api' },
       text: input,
-      messageType: attachments.length === 0 ? 'text' : 'photo',
+      messageType: messageTypeOf(attachments),
       messageId: key,
       timestamp: context.clock(),
       // The clients are programs, so a text that starts with a slash is not a command.
@@ -44,4 +44,9 @@ export function toInboundMessage(
       ...(hasSeed ? { seed: { messages: history, ...(instructions === '' ? {} : { instructions }) } } : {}),
     },
   }
+}
+
+function messageTypeOf([first]: StoredPictures['attachments']): MessageEvent['messageType'] {
+  if (first === undefined) return 'text'
+  return first.kind === 'voice' ? 'voice' : 'photo'
 }

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { type MediaReply, type MediaRequest, oggOpus, startMediaServer } from '../kit/servers/media-server.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { conversation, runCommand, waitForCommandReply } from './support.ts'
+import { at, conversation, rowsIn, runCommand, waitForCommandReply } from './support.ts'
 
 const voice = { kind: 'voice', fileName: '', mimeType: 'audio/ogg', bytes: oggOpus(3) } as const
 
@@ -337,4 +337,36 @@ test('/voice status says why nothing is spoken', async (t) => {
   assert.match(text, /\*\*off\*\*/)
   assert.match(text, /tts\.command/)
   assert.match(text, /stt\.command/)
+})
+
+const said = (bytes: Uint8Array) => ({
+  type: 'input_audio',
+  input_audio: { data: Buffer.from(bytes).toString('base64'), format: 'ogg' },
+})
+
+test('a client of the API may send what its user says', async (t) => {
+  const { gateway } = await startWithVoices(t)
+  const earlier = [
+    { role: 'user', content: [said(voice.bytes)] },
+    { role: 'assistant', content: 'I see.' },
+  ]
+  const last = { role: 'user', content: [{ type: 'text', text: 'so:' }, said(voice.bytes)] }
+  const response = await gateway.post('/v1/chat/completions', { messages: [...earlier, last] })
+  assert.equal(response.status, 200)
+  const [first, , third = ''] = firstRequest(gateway)
+  assert.equal(first, 'user: [Attached audio of an earlier message: not transcribed]')
+  assert.match(third, /^user: \[The user sent a voice message, transcribed from \S+:\]\nhello from the recording\nso:$/)
+  assert.ok(!JSON.stringify(rowsIn(gateway.home, 'select payload from inbox')).includes(voice.bytes.toString('base64')))
+})
+
+test('a client of the API learns that its recording is none', async (t) => {
+  const { gateway } = await startWithVoices(t)
+  for (const [content, code] of [
+    [said(Buffer.from('just a text')), 'unsupported_audio'],
+    [{ type: 'input_audio', input_audio: { data: '***', format: 'wav' } }, 'invalid_base64'],
+  ] as const) {
+    const response = await gateway.post('/v1/chat/completions', { messages: [{ role: 'user', content: [content] }] })
+    assert.equal(response.status, 400)
+    assert.equal(at(await response.json(), 'error', 'code'), code)
+  }
 })

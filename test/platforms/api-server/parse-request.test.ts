@@ -25,6 +25,7 @@ describe('a request', () => {
     assert.deepEqual(parse({ messages: [user('hello')] }), {
       input: 'hello',
       pictures: [],
+      recordings: [],
       history: [],
       instructions: '',
       stream: false,
@@ -141,7 +142,11 @@ describe('an invalid request is a 400 that names the field', () => {
       { messages: [{ role: 'system', content: [image(png)] }] },
       'messages[0].content[0].type',
     ],
-    ['sound', { messages: [user([{ type: 'input_audio', input_audio: {} }])] }, 'messages[0].content[0].type'],
+    [
+      'sound without data',
+      { messages: [user([{ type: 'input_audio', input_audio: {} }])] },
+      'messages[0].content[0].input_audio.data',
+    ],
     ['only instructions', { messages: [{ role: 'system', content: 'x' }] }, 'messages'],
     ['an answer as the last message', { messages: [...ok, assistant('y')] }, 'messages'],
     ['a tool result as the last message', { messages: [...ok, assistant(null, call('a')), result('a')] }, 'messages'],
