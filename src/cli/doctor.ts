@@ -15,6 +15,7 @@ import { checkMedia } from './checks/media.ts'
 import { checkMemory } from './checks/memory.ts'
 import { checkModel } from './checks/model.ts'
 import { checkPairing } from './checks/pairing.ts'
+import { checkPlatformModels } from './checks/platform-models.ts'
 import { checkPlugins } from './checks/plugins.ts'
 import { checkPromptFiles } from './checks/prompt-files.ts'
 import { checkSandbox } from './checks/sandbox.ts'
@@ -32,6 +33,7 @@ const checks: readonly Check[] = [
   checkToken,
   checkConfig,
   checkModel,
+  checkPlatformModels,
   checkLocalServers,
   checkMedia,
   checkPlatforms,

@@ -107,7 +107,10 @@ function modelLevels(settings: SessionSettings, source: SessionSource, models: A
 }
 
 /** The settings of the next level, with what a level names. Address, key and API belong to their provider. */
-function selectionAt(next: ProviderSettings, { provider, model }: Level): ProviderSettings {
+export function selectionAt(
+  next: ProviderSettings,
+  { provider, model }: Pick<Level, 'provider' | 'model'>,
+): ProviderSettings {
   if (provider === undefined) return { ...next, model: model ?? next.model }
   const other = { ...next, provider, baseUrl: '', apiKey: '', apiMode: undefined }
   const name = resolveProvider(other)?.name

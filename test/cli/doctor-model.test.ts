@@ -91,3 +91,24 @@ test('doctor names models for other work that cannot be used', async (t) => {
     ],
   )
 })
+
+test('doctor names the model of a chat that cannot be used', async (t) => {
+  const home = homeWith(
+    t,
+    `http: {port: 0}
+model: m
+provider: lab
+providers: {lab: {base_url: "http://127.0.0.1:1"}}
+platforms:
+  web:
+    channel_overrides:
+      good: {model: other}
+      bad: {model: other, provider: deepseek}
+      worse: {model: other, provider: custom:gone}
+`,
+  )
+  const { stdout } = await runInProcess(home.root, ['doctor', '--offline', '--json'])
+  const { findings }: { findings: { subject: string; text: string }[] } = JSON.parse(stdout)
+  const chats = findings.flatMap(({ subject, text }) => (subject === 'Other models' ? [/chat (\w+)/.exec(text)?.[1]] : []))
+  assert.deepEqual(chats, ['bad', 'worse'])
+})

@@ -17,7 +17,10 @@ function configResult({ kind, text }: ConfigFinding): CheckResult {
   return kind === 'problem' ? problem('Config', text, 'Fix it and run hermes config check.') : note('Config', text)
 }
 
-function readAccounts(config: Settings['config'], { platforms: installed }: Settings['catalogue']): PlatformAccount[] {
+export function readAccounts(
+  config: Settings['config'],
+  { platforms: installed }: Settings['catalogue'],
+): PlatformAccount[] {
   const { platforms, gateway, roles } = config.current()
   return platformAccounts(installed, { platforms, gateway, roles, unusable: config.unusableSettings() })
 }
