@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { startAnthropicServer } from '../kit/servers/anthropic-server.ts'
+import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { at, rowsIn, runCommand } from './support.ts'
 
@@ -135,4 +136,42 @@ test('an owner changes the model of all conversations with --global', async (t) 
   assert.equal(other.requests.at(-1)?.body['model'], 'claude-small')
   // The key of the former provider stays, with its address.
   assert.match(readFileSync(gateway.home.configFile, 'utf8'), /"?custom"?: ?\{[^}]*test-key/)
+})
+
+test('a conversation that is too long for its new model is compressed by it before the answer', async (t) => {
+  const other = await startOpenAiServer({ defaultReply: ({ lastUserText }) => ({ text: `You said: ${lastUserText}` }) })
+  t.after(other.stop)
+  const lab = { base_url: other.baseUrl, models: { tiny: { context_length: 16_000 }, wide: {} } }
+  const gateway = await startTestGateway(t, {
+    config: { providers: { lab } },
+    model: () => ({ text: 'A short answer.' }),
+  })
+  for (const text of ['one', 'two', 'three']) {
+    await gateway.say(`${text} ${'word '.repeat(3_000)}`)
+    await gateway.waitForEvent('agent:end', { message: `${text} ${'word '.repeat(3_000)}`.slice(0, 500) })
+  }
+  assert.match(await runCommand(gateway, '/model lab:tiny'), /16,000/)
+  await gateway.say('and now?')
+  await gateway.waitForEvent('session:compress')
+  await gateway.waitForReply('You said: and now?')
+  assert.ok(other.requests.length >= 2, 'the summary and the answer')
+  assert.deepEqual([...new Set(other.requests.map(({ body }) => body['model']))], ['tiny'])
+})
+
+test('a sub-agent in the background has the model of the conversation that has started it', async (t) => {
+  const goal = 'count the files'
+  const call = { toolCalls: [{ name: 'delegate_task', arguments: { goal, background: true } }] }
+  const other = await startOpenAiServer({
+    models: () => [{ id: 'large' }],
+    defaultReply: ({ lastUserText }) => (lastUserText === 'find out' ? call : { text: 'done' }),
+  })
+  t.after(other.stop)
+  const gateway = await startTestGateway(t, { config: { providers: { lab: { base_url: other.baseUrl } } } })
+  await runCommand(gateway, '/model lab:large')
+  await gateway.say('find out')
+  await gateway.waitForEvent('agent:end', { model: 'large' })
+  await gateway.waitForReply('done')
+  const ofChild = other.requests.filter(({ body }) => JSON.stringify(body['messages']).includes(`"${goal}`))
+  assert.ok(ofChild.length > 0)
+  assert.equal(gateway.model.requests.length, 0)
 })
