@@ -138,3 +138,22 @@ test('what a title contains cannot look like anything else, and it is listed', a
   await gateway.say('/sessions')
   await gateway.waitForReply(/1\. Roses/)
 })
+
+test('the offline demonstration, background tasks and programs that ask once get no titles', async (t) => {
+  const { gateway, requests } = await startTitled(t, () => ({ text: 'x' }))
+  await gateway.say('/background look around')
+  await gateway.waitForReply('You said: look around')
+  const answer = await gateway.post('/v1/chat/completions', {
+    model: 'm',
+    messages: [{ role: 'user', content: 'once' }],
+  })
+  assert.equal(answer.status, 200)
+  await gateway.stop()
+  gateway.configure({ auxiliary: { title_generation: { enabled: true } }, provider: 'demo', base_url: '', model: '' })
+  await gateway.start()
+  await gateway.say('hello')
+  await gateway.waitForEvent('agent:end')
+  await gateway.stop()
+  assert.equal(requests().length, 0)
+  for (const { title, tried } of sessions(gateway)) assert.deepEqual([title, tried], ['', 0])
+})
