@@ -723,6 +723,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly memory?: () => Promise<MemoryAccess>;
         /** The web; absent where there is none. */
         readonly web?: () => Promise<WebAccess>;
+        /** Shows the model a stored picture with the result of this call. Absent: the model does not see. */
+        showPicture?(image: ImagePart): void;
         /** A model that sees; absent where there is none. */
         readonly vision?: () => Promise<VisionAccess>;
         /**
@@ -743,7 +745,10 @@ declare module 'hermes-gateway:agent/tools/tool' {
     }
     /** Looks at pictures. Rejects with the signal's reason, or as a managed call when a plugin or a guardrail rejects it. */
     export interface VisionAccess {
-        analyze(request: PictureRequest, signal: AbortSignal): Promise<PictureAnswer | PictureProblem>;
+        /** `canShow`: the asking model sees, so that it may get the picture instead of an answer. */
+        analyze(request: PictureRequest, canShow: boolean, signal: AbortSignal): Promise<PictureAnswer | PictureProblem | {
+            readonly image: ImagePart;
+        }>;
     }
     export interface PictureQuestion {
         readonly question: string;
