@@ -363,12 +363,23 @@ declare module 'hermes-gateway:agent/models/wire-types' {
     };
     export interface ChatCompletionsMessage {
         readonly role: 'system' | 'user' | 'assistant' | 'tool';
-        /** Null for an assistant that only calls tools. */
-        readonly content: string | null;
+        /** Null for an assistant that only calls tools. Parts in a message of a user with pictures. */
+        readonly content: string | readonly ChatCompletionsPart[] | null;
         readonly tool_calls?: readonly ChatCompletionsToolCall[];
         /** The call that a message of the role `tool` responds to. */
         readonly tool_call_id?: string;
     }
+    /** The address of a picture is `hermes-picture:<file>`, which the gateway replaces by its content, or one that a plugin has written. */
+    export type ChatCompletionsPart = {
+        readonly type: 'text';
+        readonly text: string;
+    } | {
+        readonly type: 'image_url';
+        readonly image_url: {
+            readonly url: string;
+            readonly detail?: string;
+        };
+    };
     export interface ChatCompletionsToolCall {
         readonly id: string;
         readonly type: 'function';
@@ -468,7 +479,7 @@ declare module 'hermes-gateway:agent/models/wire-types' {
     };
     export interface AnthropicMessage {
         readonly role: 'user' | 'assistant';
-        readonly content: readonly (AnthropicBlock | AnthropicToolResult)[];
+        readonly content: readonly (AnthropicBlock | AnthropicImage | AnthropicToolResult)[];
     }
     export interface AnthropicText {
         readonly type: 'text';
@@ -477,10 +488,25 @@ declare module 'hermes-gateway:agent/models/wire-types' {
             readonly type: 'ephemeral';
         };
     }
+    /** An address as in `ChatCompletionsPart`, or content that a plugin has written. */
+    export interface AnthropicImage {
+        readonly type: 'image';
+        readonly source: {
+            readonly type: 'url';
+            readonly url: string;
+        } | {
+            readonly type: 'base64';
+            readonly media_type: string;
+            readonly data: string;
+        };
+        readonly cache_control?: {
+            readonly type: 'ephemeral';
+        };
+    }
     export interface AnthropicToolResult {
         readonly type: 'tool_result';
         readonly tool_use_id: string;
-        readonly content: string;
+        readonly content: string | readonly (AnthropicText | AnthropicImage)[];
         readonly cache_control?: {
             readonly type: 'ephemeral';
         };
@@ -4436,7 +4462,7 @@ declare module 'hermes-gateway:sdk' {
     export type { HistoryMessage, HookCallback, HookEnvelope, HookName, HookPayload, HookPayloads, HookReturn, HookReturns, } from 'hermes-gateway:plugins/hook-map';
     export type { MemoryConfigField, MemoryContext, MemoryDelegationContext, MemoryProvider, MemorySessionChange, MemorySyncContext, MemoryToolContext, MemoryToolSchema, MemoryTurnContext, MemoryWriteContext, } from 'hermes-gateway:plugins/memory-provider';
     export type { ApiMode } from 'hermes-gateway:agent/models/provider';
-    export type { AnthropicBlock, AnthropicChunk, AnthropicDelta, AnthropicMessage, AnthropicRequest, AnthropicResponse, AnthropicText, AnthropicToolResult, ChatCompletionsChunk, ChatCompletionsDelta, ChatCompletionsMessage, ChatCompletionsRequest, ChatCompletionsResponse, ChatCompletionsTool, ChatCompletionsToolCall, ChatCompletionsUsage, ResponsesChunk, ResponsesItem, ResponsesRequest, ResponsesResponse, WireChunk, WireRequest, WireResponse, } from 'hermes-gateway:agent/models/wire-types';
+    export type { AnthropicBlock, AnthropicChunk, AnthropicDelta, AnthropicImage, AnthropicMessage, AnthropicRequest, AnthropicResponse, AnthropicText, AnthropicToolResult, ChatCompletionsChunk, ChatCompletionsDelta, ChatCompletionsMessage, ChatCompletionsPart, ChatCompletionsRequest, ChatCompletionsResponse, ChatCompletionsTool, ChatCompletionsToolCall, ChatCompletionsUsage, ResponsesChunk, ResponsesItem, ResponsesRequest, ResponsesResponse, WireChunk, WireRequest, WireResponse, } from 'hermes-gateway:agent/models/wire-types';
     export type { LlmExecutionCall, LlmRequestCall, ModelCall, PluginGuardrails, PluginIntercepts, PluginMiddlewareKinds, } from 'hermes-gateway:plugins/model-call-types';
     export type { AnswerMode, Awaitable, EventFields, ExecutionOptions, FailureMode, Fields, GuardrailDecision, Guardrails, HermesMiddlewareKinds, InterceptOptions, Intercepts, LlmExecutionPayload, LlmRequestPayload, ManagedEvent, MiddlewareRegistrar, ModelCallView, Next, PendingMark, Registration, RegistrationOptions, RewriteResult, RewriteTraceEntry, RewrittenRequest, Sanitizers, Scope, ScopeSpec, ScopeType, ToolCallView, ToolExecutionPayload, ToolRequestPayload, } from 'hermes-gateway:middleware/contract';
     export { GuardrailRejected } from 'hermes-gateway:middleware/guardrail-rejected';

@@ -29,12 +29,17 @@ export type ChatCompletionsRequest = TransportKeys & {
 
 export interface ChatCompletionsMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
-  /** Null for an assistant that only calls tools. */
-  readonly content: string | null
+  /** Null for an assistant that only calls tools. Parts in a message of a user with pictures. */
+  readonly content: string | readonly ChatCompletionsPart[] | null
   readonly tool_calls?: readonly ChatCompletionsToolCall[]
   /** The call that a message of the role `tool` responds to. */
   readonly tool_call_id?: string
 }
+
+/** The address of a picture is `hermes-picture:<file>`, which the gateway replaces by its content, or one that a plugin has written. */
+export type ChatCompletionsPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image_url'; readonly image_url: { readonly url: string; readonly detail?: string } }
 
 export interface ChatCompletionsToolCall {
   readonly id: string
@@ -124,7 +129,7 @@ export type AnthropicRequest = TransportKeys & {
 
 export interface AnthropicMessage {
   readonly role: 'user' | 'assistant'
-  readonly content: readonly (AnthropicBlock | AnthropicToolResult)[]
+  readonly content: readonly (AnthropicBlock | AnthropicImage | AnthropicToolResult)[]
 }
 
 export interface AnthropicText {
@@ -133,10 +138,19 @@ export interface AnthropicText {
   readonly cache_control?: { readonly type: 'ephemeral' }
 }
 
+/** An address as in `ChatCompletionsPart`, or content that a plugin has written. */
+export interface AnthropicImage {
+  readonly type: 'image'
+  readonly source:
+    | { readonly type: 'url'; readonly url: string }
+    | { readonly type: 'base64'; readonly media_type: string; readonly data: string }
+  readonly cache_control?: { readonly type: 'ephemeral' }
+}
+
 export interface AnthropicToolResult {
   readonly type: 'tool_result'
   readonly tool_use_id: string
-  readonly content: string
+  readonly content: string | readonly (AnthropicText | AnthropicImage)[]
   readonly cache_control?: { readonly type: 'ephemeral' }
 }
 
