@@ -121,6 +121,7 @@ const packageSites: Readonly<Record<string, RegExp>> = {
   'eventsource-parser': /^src\/agent\/models\//,
   openai: /^src\/agent\/models\//,
   '@anthropic-ai/sdk': /^src\/agent\/models\//,
+  '@modelcontextprotocol/client': /^src\/agent\/mcp\//,
   'ipaddr.js': /^src\/media\//,
   unbash: /^src\/agent\//,
   kysely: /^src\/store\//,

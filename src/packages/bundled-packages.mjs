@@ -19,6 +19,7 @@ export const bundledPackages = [
   'eventsource-parser',
   'openai',
   '@anthropic-ai/sdk',
+  '@modelcontextprotocol/client',
   'discord.js',
   '@slack/bolt',
   'telegraf',
