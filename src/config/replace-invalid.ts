@@ -40,12 +40,21 @@ export function replaceInvalidValue(
   if (key === undefined) return undefined
   if (key[0] === 'platforms' && key.length > 1)
     return { ...withoutAccountKey(tree, key), path: accountKeyOf(key) ?? key, safeValues: [] }
+  const [section, server] = key
+  if (section === 'mcp_servers' && server !== undefined && key.length > 2) return withoutServer(tree, key, server)
   const safe = safeValues.filter((one) => overlapsKey(key, one.key.split('.')))
   const replaced = safe.reduce(
     (rest, { key: from, set, value }) => withValue(rest, (set ?? from).split('.'), value),
     withoutKey(tree, key),
   )
   return { tree: replaced, path: key, safeValues: safe }
+}
+
+/** An MCP server is turned off: without its `tools.exclude` it would have tools that its owner does not want. */
+function withoutServer(tree: unknown, key: readonly PathPart[], server: PathPart): ReplacedValue {
+  const enabled = ['mcp_servers', String(server), 'enabled']
+  const safe = { key: enabled.join('.'), value: false, effect: 'the server is turned off' }
+  return { tree: withValue(withoutKey(tree, key), enabled, false), path: key, safeValues: [safe] }
 }
 
 /** An item of `hooks.<event>` or `hooks.outbound`. The items are independent, and one of them may be a safety check. */

@@ -4,7 +4,7 @@
 import { isDistinctiveSecret } from '../lib/redact.ts'
 
 const secretNamePattern =
-  /(?:token|secret|password|passwd|passphrase|credentials?)$|(?:^|[-_.])(?:key|pass)$|(?:api|private|access|signing)key$/
+  /(?:token|secret|password|passwd|passphrase|credentials?|authorization|cookie)$|(?:^|[-_.])(?:key|pass)$|(?:api|private|access|signing)key$/
 
 /** Whether the value of this key or variable is secret: `bot_token`, `apiKey`, `OPENAI_API_KEY`, `signing_secret`. */
 export function isSecretName(name: string): boolean {
@@ -16,7 +16,7 @@ export function findSecrets(tree: unknown, isSecretPath: (path: readonly string[
   const found: string[] = []
   const visit = (value: unknown, path: readonly string[], isHidden: boolean): void => {
     if (typeof value === 'string') {
-      if (isHidden) found.push(value)
+      if (isHidden) found.push(value, ...findCredentials(value))
       else found.push(...findUrlPasswords(value))
     } else if (typeof value === 'number' || typeof value === 'bigint') {
       // A numeric password. Redacting short numbers would make the log unreadable.
@@ -57,6 +57,12 @@ export function findEnvironmentSecrets({ values, file, isPublic }: EnvironmentSe
 
 /** Variables of the system, not of a service. */
 const commonVariables = /^(?:PATH|HOME|USER|SHELL|TERM|TZ|LANG|LC_[A-Z]+|EDITOR|TMPDIR|NODE_ENV|NO_PROXY|no_proxy)$/
+
+/** The credentials in the value of an `Authorization` header, which appear without their scheme elsewhere. */
+function findCredentials(value: string): string[] {
+  const credentials = /^(?:bearer|basic|token) +(\S.*)$/i.exec(value)?.[1]
+  return credentials === undefined ? [] : [credentials]
+}
 
 function findUrlPasswords(text: string): string[] {
   const password = /:\/\/[^\s/:@]{0,100}:([^\s/@]{1,200})@/.exec(text)?.[1]

@@ -22,6 +22,8 @@ export interface OpenSandboxDeps {
   openProxy(directory: string): Promise<unknown>
   /** Absent where there are none. */
   skills?(): Promise<Pick<Skills, 'folders'>>
+  /** What commands see as `/tmp`. Absent: the directory of the agent's commands. */
+  readonly temporaryDirectory?: string
   readonly log: Logger
 }
 
@@ -60,7 +62,7 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
     sharesNetwork: terminal.sandbox_network === 'on' || terminal.sandbox_network === true,
     ...(forwarder === undefined ? {} : { forwarder }),
     binDirectory,
-    temporaryDirectory: join(home.cache, 'sandbox', 'tmp'),
+    temporaryDirectory: deps.temporaryDirectory ?? join(home.cache, 'sandbox', 'tmp'),
     maxProcesses: terminal.max_processes,
     maxMemoryMb: terminal.max_memory_mb,
     platform: process.platform,

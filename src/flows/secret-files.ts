@@ -18,7 +18,7 @@ const secretDirectories = ['/run/secrets', '/var/run/secrets']
 const publicDirectories = ['.cache']
 const secretFilePattern = /^\.env\b|^(?:state\.db|gateway\.token|auth\.json|config\.yaml)\b/i
 /** Directories of the gateway with the data of other people, or with settings. */
-const privateOwnDirectories = ['profiles', 'memories', 'cron', 'platforms', 'pairing', 'hooks', 'plugins']
+const privateOwnDirectories = ['profiles', 'memories', 'cron', 'platforms', 'pairing', 'hooks', 'plugins', 'mcp-tokens']
 /** The part of a file that is searched for a key. */
 const inspectedBytes = 4_096
 

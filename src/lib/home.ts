@@ -13,6 +13,10 @@ export interface HomeLayout {
   readonly envFile: string
   /** Keys of providers, in the form of Hermes. */
   readonly authFile: string
+  /** Logins at MCP servers, in the form of Hermes. */
+  readonly mcpTokens: string
+  /** What MCP servers offer, as they have said last. */
+  readonly mcpCache: string
   /** In the root home: the profile of commands without `--profile`. */
   readonly activeProfileFile: string
   /** In the root home: the homes of the other profiles. */
@@ -62,6 +66,8 @@ export function createHomeLayout(root: string): HomeLayout {
     configFile: within('config.yaml'),
     envFile: within('.env'),
     authFile: within('auth.json'),
+    mcpTokens: within('mcp-tokens'),
+    mcpCache: within('cache', 'mcp'),
     activeProfileFile: within('active_profile'),
     profiles: within('profiles'),
     profileFile: within('profile.json'),

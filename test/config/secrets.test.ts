@@ -28,6 +28,8 @@ describe('a secret name', () => {
     'x-api-key',
     'credentials',
     'SMTP_PASS',
+    'Authorization',
+    'Set-Cookie',
   ]
   const plain = [
     'max_output_tokens',
@@ -42,6 +44,7 @@ describe('a secret name', () => {
     'PATH',
     'COMPASS',
     'model',
+    'authorization_url',
   ]
   it('is distinguished from an ordinary name', () => {
     assert.deepEqual(

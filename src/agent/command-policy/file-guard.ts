@@ -9,6 +9,7 @@ import {
   codeDirectories,
   contextFileNames,
   memoryDirectory,
+  secretDirectories,
   secretFiles,
   settingsFiles,
   skillDirectory,
@@ -108,6 +109,8 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
     if (name !== undefined && [...secretFiles, ...settingsFiles].some((file) => file === name)) {
       return 'it belongs to the gateway'
     }
+    if (secretDirectories.some((directory) => isWithin(path, join(realHome, directory))))
+      return 'it belongs to the gateway'
     if (codeDirectories.some((directory) => isWithin(path, join(realHome, directory))))
       return 'the gateway runs the code in that directory'
     if (isWithin(path, join(realHome, memoryDirectory))) return 'the tool memory writes there'
@@ -124,6 +127,7 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
     const name = relativeTo(path, realHome)
     // Who may know what the agent remembers is decided elsewhere, by the person and the chat.
     if (name !== undefined && isWithin(path, join(realHome, memoryDirectory))) return true
+    if (secretDirectories.some((directory) => isWithin(path, join(realHome, directory)))) return true
     return processDirectory.test(path) || secretFiles.some((file) => file === name)
   }
 

@@ -52,6 +52,8 @@ export const secretFiles = [
   'state.db.bak.tmp',
   'cache/config.last-good.yaml',
 ] as const
+/** Directories in `HERMES_HOME` with nothing but secrets. */
+export const secretDirectories = ['mcp-tokens'] as const
 /** Files in `HERMES_HOME` that configure the gateway. */
 export const settingsFiles = ['config.yaml', 'gateway.pid', 'shell-hooks-allowlist.json'] as const
 /** Directories in `HERMES_HOME` with code that the gateway runs with its own rights and secrets, or with the people it trusts. */
@@ -104,12 +106,13 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
   const critical = [[], ...systemDirectories, pathComponents(userHome), pathComponents(dirname(userHome))]
   const secrets = secretFiles.map((file) => [...homePath, ...file.split('/')])
   const code = codeDirectories.map((folder) => [...homePath, folder])
+  const secretTrees = secretDirectories.map((folder) => [...homePath, folder])
   const { rootHome } = locateProfile(home)
   // The homes of other profiles: around the home of a profile, and below the root home.
   const otherHomes = pathComponents(rootHome === home ? createHomeLayout(home).profiles : rootHome)
   const isOfOtherProfile = (path: PathPattern) =>
     isWithin(path, otherHomes) && !(rootHome !== home && isWithin(path, homePath))
-  const protectedTrees = [['etc'], [...pathComponents(userHome), '.ssh'], ['root', '.ssh'], ...code]
+  const protectedTrees = [['etc'], [...pathComponents(userHome), '.ssh'], ['root', '.ssh'], ...code, ...secretTrees]
   const protectedFiles = [...secrets, ...settingsFiles.map((file) => [...homePath, file])]
   return {
     home,
@@ -125,6 +128,7 @@ export function createProtectedPaths(home: string, userHome: string): ProtectedP
       isOfOtherProfile(path),
     isSecret: (path) =>
       secrets.some((protectedPath) => matchesPath(path, protectedPath)) ||
+      secretTrees.some((tree) => isWithin(path, tree)) ||
       isProcessSecret(path) ||
       isOfOtherProfile(path),
     containsSecrets: (path) => matchesPath(path, homePath),

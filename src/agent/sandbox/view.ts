@@ -57,6 +57,7 @@ const ownDirectories = [
     'logs',
     'cache',
     'media',
+    'mcp-tokens',
   ],
 ]
 

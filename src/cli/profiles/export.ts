@@ -41,7 +41,7 @@ const sharedNames = [
 /** What belongs to the people of the profile. The database is copied apart. */
 const secretNames = [
   ...['.env', 'gateway.token', 'auth.json', 'shell-hooks-allowlist.json', 'plugin-state', 'media'],
-  ...['memories', 'pairing'],
+  ...['memories', 'pairing', 'mcp-tokens'],
 ]
 /** The same, inside of a shared folder. */
 const secretFolders = new Set(['platforms/pairing', 'cron/output'])

@@ -18,6 +18,8 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'gateway',
     'Keys of model providers, and how long a refused one is not used, in the form of Hermes. A key of the environment is only named here. Mode 0600.',
   ],
+  mcpTokens: ['gateway', 'Logins at MCP servers (`hermes mcp login`), in the form of Hermes. Mode 0600.'],
+  mcpCache: ['gateway', 'The tools of MCP servers, so that a start of the gateway starts no server. May be deleted.'],
   soulFile: ['you', 'The persona of the agent. The system prompt of new sessions begins with it.'],
   activeProfileFile: ['gateway', 'The profile that `hermes profile use` has selected; only in the root home.'],
   profiles: [
