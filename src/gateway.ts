@@ -269,6 +269,7 @@ function followConfiguration(parts: Parts): void {
     updateMenus(changed)
     if (options.log.level === undefined) log.setLevel(value.log.level)
     agentRuntime.agentServices.reconfigured()
+    agentRuntime.mcp.reconfigured()
     if (options.onlyPlatforms === undefined) void checkSandbox(parts)
     core.hooks.applyConfig()
     agentRuntime.plugins.reconfigured(changed)
@@ -313,7 +314,7 @@ async function stop(parts: Parts, force?: AbortSignal, isRestart = false): Promi
   const { lock, state, stopping, context, core, agentRuntime, endpoints } = parts
   const { options, config, settings, store, clock, log, failpoint } = context
   const { engine, outbox, hooks, events } = core
-  const { agentServices, plugins } = agentRuntime
+  const { agentServices, plugins, mcp } = agentRuntime
   const { supervisor, http } = endpoints
   const isDaemon = options.onlyPlatforms === undefined
 
@@ -338,7 +339,7 @@ async function stop(parts: Parts, force?: AbortSignal, isRestart = false): Promi
   await hooks.waitUntilIdle(shutdownHooksTimeoutMs, force)
   await hooks.stop(0)
   await supervisor.stop()
-  await Promise.all([http.stop(), config.stop(), agentServices.close(), agentRuntime.titlesIdle()])
+  await Promise.all([http.stop(), config.stop(), agentServices.close(), agentRuntime.titlesIdle(), mcp.close()])
   await store.close()
   if (isDaemon) removePidFile(options.home, process.pid)
   lock.release()

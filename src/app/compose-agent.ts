@@ -39,6 +39,7 @@ import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { findImagesOfConversation, findMessages, usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner, type TurnDeps } from '../turn.ts'
+import { composeMcp, type McpAccess } from './compose-mcp.ts'
 import { composePluginManager } from './compose-plugins.ts'
 import { composeSkills, type SkillRuntime, withheldVariables } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
@@ -58,6 +59,7 @@ export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'
   /** The turns of sub-agents in the background. */
   delegatedTurns(): Promise<DelegatedTurns>
   readonly skills: SkillRuntime
+  readonly mcp: McpAccess
 }
 
 export function composeAgent(context: AppContext, core: Core): AgentRuntime {
@@ -67,7 +69,9 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
 
   const ownMemory = composeOwnMemory(context, memory)
   const skills = composeSkills(context, core)
-  const agentServices = composeAgentServices(context, core, {
+  const mcp = composeMcp(context, () => agentServices)
+  const agentServices: AgentServices = composeAgentServices(context, core, {
+    mcpTools: mcp.tools,
     pluginTools: () => plugins.tools(),
     ownMemory,
     skills: skills.load,
@@ -172,8 +176,10 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     skills,
     runningSubagents,
     delegatedTurns: delegation.delegated,
-    agentCheck: composeAgentCheck(context, plugins, agentServices),
-    knownTools: async () => (await import('../flows/known-tools.ts')).knownTools(plugins.tools()),
+    mcp,
+    agentCheck: composeAgentCheck(context, { plugins, mcp }, agentServices),
+    knownTools: async () =>
+      (await import('../flows/known-tools.ts')).knownTools(plugins.tools(), await mcp.knownTools()),
     async previewPrompt(platform) {
       const { previewPrompt } = await import('../flows/prompt-preview.ts')
       return await previewPrompt(promptDeps, platform, await agentServices.ephemeralPrompt(noChat(platform)))
@@ -334,17 +340,27 @@ function noChat(platform: string): SessionSource {
 }
 
 function composeAgentCheck(
-  { settings }: AppContext,
-  plugins: PluginManager,
+  { options, settings }: AppContext,
+  { plugins, mcp }: Pick<AgentRuntime, 'plugins' | 'mcp'>,
   { ephemeralPrompt, ephemeralProblem }: AgentServices,
 ): ToolsetCheck {
-  const toolsets = createToolsetCheck(settings, plugins.tools)
+  const ofServers = async () => [
+    ...(await mcp.knownTools()),
+    ...(await import('../agent/mcp/known-tools.ts')).toolsetsOfServers(settings()),
+  ]
+  const toolsets = createToolsetCheck(settings, plugins.tools, ofServers)
   return {
     async review() {
       await toolsets.review()
       await ephemeralPrompt(noChat('cli'))
+      // A process for one command asks a server when it needs it.
+      if (options.onlyPlatforms === undefined) await mcp.discover()
     },
-    problems: () => [...toolsets.problems(), ...(ephemeralProblem() === '' ? [] : [ephemeralProblem()])],
+    problems: () => [
+      ...toolsets.problems(),
+      ...(ephemeralProblem() === '' ? [] : [ephemeralProblem()]),
+      ...mcp.problems(),
+    ],
   }
 }
 
@@ -375,6 +391,7 @@ function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly
 }
 
 interface AgentParts {
+  readonly mcpTools: McpAccess['tools']
   readonly pluginTools: PluginManager['tools']
   readonly ownMemory: () => Promise<OwnMemory>
   readonly skills: SkillRuntime['load']
@@ -383,7 +400,7 @@ interface AgentParts {
 function composeAgentServices(
   context: AppContext,
   core: Core,
-  { pluginTools, ownMemory, skills }: AgentParts,
+  { mcpTools, pluginTools, ownMemory, skills }: AgentParts,
 ): AgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   const { turnNotices, runningTurns } = core
@@ -399,6 +416,7 @@ function composeAgentServices(
     environment: config.environment,
     commandLine: options.commandLine,
     pluginTools,
+    mcpTools,
     skills,
     policyOf: accountDirectory.policyOf,
     isShared: accountDirectory.isShared,

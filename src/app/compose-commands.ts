@@ -30,7 +30,7 @@ export interface CommandRuntime {
 
 type Agent = Pick<
   AgentRuntime,
-  'agentServices' | 'compressSession' | 'plugins' | 'runningSubagents' | 'delegatedTurns' | 'skills'
+  'agentServices' | 'compressSession' | 'plugins' | 'runningSubagents' | 'delegatedTurns' | 'skills' | 'mcp'
 >
 
 export function composeCommandRuntime(context: AppContext, core: Core, agentRuntime: Agent): CommandRuntime {
@@ -130,7 +130,7 @@ function composeCommandServices(
     pluginRegistries,
     pause,
   }: Core,
-  { agentServices, compressSession, runningSubagents, delegatedTurns, skills }: Agent,
+  { agentServices, compressSession, runningSubagents, delegatedTurns, skills, mcp }: Agent,
   visibleSessions: () => Promise<VisibleSessions>,
 ): CommandServices {
   const { options, settings, accountDirectory, platforms, store, redact, degraded, startedAt, clock, log } = context
@@ -256,6 +256,7 @@ function composeCommandServices(
       gatewayAdmin ??= createGatewayAdmin({ store, outbox, accountDirectory, clock, log, startedAt, restart })
       return gatewayAdmin
     },
+    reloadMcp: mcp.reload,
     pauseAgent: pause.pause,
     resumeAgent: pause.resume,
   }

@@ -2,6 +2,7 @@
  * The configuration of the whole gateway: the sections of all modules, and the keys that take effect at the next start.
  */
 import { agentConfig } from '../agent/config.ts'
+import { mcpConfig } from '../agent/mcp/config.ts'
 import { approvalsConfig } from '../approvals/config.ts'
 import { commandsConfig } from '../commands/config.ts'
 import { type Config, type ConfigOptions, createConfig } from '../config/load.ts'
@@ -33,6 +34,7 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
     ...hooksConfig,
     ...httpConfig,
     ...inboxConfig,
+    ...mcpConfig,
     ...mediaConfig,
     ...pluginsConfig,
     ...sessionsConfig,
@@ -100,6 +102,7 @@ const safeValues: readonly SafeValue[] = [
   { key: 'approvals.mode', value: 'manual' },
   { key: 'approvals.approver', value: 'other_owner' },
   { key: 'approvals.destructive_slash_confirm', value: true },
+  { key: 'approvals.mcp_reload_confirm', value: true },
   { key: 'agent.disabled_toolsets', value: ['*'] },
   { key: 'toolsets', value: [] },
   { key: 'platform_toolsets', ...noToolset },

@@ -47,6 +47,10 @@ export const approvalsConfig = {
         .boolean()
         .default(false)
         .describe('Asks for confirmation before a command ends a conversation (`/new`, `/reset`).'),
+      mcp_reload_confirm: z
+        .boolean()
+        .default(true)
+        .describe('Asks for confirmation before `/reload-mcp` starts the MCP servers of all conversations again.'),
     })
     .prefault({}),
   command_allowlist: z

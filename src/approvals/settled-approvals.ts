@@ -36,6 +36,8 @@ export function settledByConfiguration(
     if (need.source === 'plugin' || need.ownerOnly === true || need.remember === 'call') return false
     if (approvals.mode === 'off' || judged || (yolo && role === 'owner')) return true
     if (need.command !== undefined && isOnAllowlist(need.command, command_allowlist)) return true
+    // A tool is allowed by its name, whatever its arguments are.
+    if (need.command === undefined && need.shape !== undefined && command_allowlist.includes(need.shape)) return true
     return unattended === 'approve'
   }
   const remaining = needs.filter((need) => !isSettled(need))

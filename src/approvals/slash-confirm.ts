@@ -19,6 +19,8 @@ export interface DestructiveCommand {
   readonly name: string
   /** Its effect, as the rest of a sentence that begins with the command. */
   readonly destroys: string
+  /** What decides whether it is asked. */
+  readonly setting: 'destructive_slash_confirm' | 'mcp_reload_confirm'
   readonly event: MessageEvent
   readonly sessionKey: SessionKey
 }
@@ -27,8 +29,8 @@ export interface DestructiveCommand {
 export type SlashConfirm = (command: DestructiveCommand) => Promise<PreparedWrite | undefined>
 
 export function createSlashConfirm({ store, questions, settings }: SlashConfirmDeps): SlashConfirm {
-  return async ({ name, destroys, event, sessionKey }) => {
-    const { destructive_slash_confirm: isEnabled, timeout } = settings().approvals
+  return async ({ name, destroys, setting, event, sessionKey }) => {
+    const { [setting]: isEnabled, timeout } = settings().approvals
     if (!isEnabled || isConfirmed(event)) return undefined
     const rule = `slash:${name}`
     if (await store.run(() => isGrantedInSession(sessionKey, rule))) return undefined

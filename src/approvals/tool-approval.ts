@@ -191,8 +191,9 @@ function commandToJudge(
   // Changed arguments may contain secrets, which no model may read.
   if (settings().approvals.mode !== 'smart' || approvedArgs !== undefined) return undefined
   if (need?.source !== 'policy' || need.remember === 'call' || more.length > 0) return undefined
-  const { command = '', place, reason } = need
-  return { command, place, reason, turn }
+  const { command, place, reason } = need
+  // A model judges commands. What other tools do depends on arguments that it does not know.
+  return command === undefined ? undefined : { command, place, reason, turn }
 }
 
 async function judge(deps: ToolApprovalDeps, command: JudgedCommand, signal: AbortSignal): Promise<Verdict> {

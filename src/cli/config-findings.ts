@@ -1,7 +1,9 @@
 /**
  * The issues of the configuration as `hermes status`, `hermes doctor` and `hermes config check` show them.
  */
+import { inspectServers } from '../agent/mcp/inspect.ts'
 import { formatIssue } from '../config/issue.ts'
+import type { HomeLayout } from '../lib/home.ts'
 import type { Daemon } from './daemon.ts'
 import type { Settings } from './settings.ts'
 
@@ -18,6 +20,7 @@ export interface ConfigFinding {
 export function configFindings(
   { config, catalogue }: Pick<Settings, 'config' | 'catalogue'>,
   daemon: Daemon | undefined,
+  { mcpTokens: tokens }: Pick<HomeLayout, 'mcpTokens'>,
 ): ConfigFinding[] {
   const { problems, warnings, notes, degraded } = config.state()
   const findings: ConfigFinding[] = [
@@ -27,6 +30,12 @@ export function configFindings(
       ({ directory, reason }): ConfigFinding => ({ kind: 'warning', text: `platform folder ${directory}: ${reason}` }),
     ),
   ]
+  const searchPath = config.environment().values['PATH']
+  findings.push(
+    ...inspectServers(config.current(), { tokens, searchPath }).map(
+      (text): ConfigFinding => ({ kind: 'warning', text }),
+    ),
+  )
   findings.push(...notes.map((issue): ConfigFinding => ({ kind: 'note', text: formatIssue(issue) })))
   if (daemon === undefined) return [...findings, ...degraded.map((text): ConfigFinding => ({ kind: 'degraded', text }))]
   return findings.filter(({ text }) => !daemon.report.degraded.includes(text))

@@ -11,6 +11,7 @@ import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
 import { checkLocalServers } from './checks/local-servers.ts'
 import { checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
+import { checkMcpServers } from './checks/mcp.ts'
 import { checkMedia } from './checks/media.ts'
 import { checkMemory } from './checks/memory.ts'
 import { checkModel } from './checks/model.ts'
@@ -43,6 +44,7 @@ const checks: readonly Check[] = [
   checkHooks,
   checkPlugins,
   checkMemory,
+  checkMcpServers,
   checkPort,
   checkDaemon,
   checkDeadLetters,

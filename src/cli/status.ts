@@ -51,7 +51,7 @@ export async function status(context: CliContext, { json }: { readonly json: boo
     ),
   ]
   const start: Field[] = daemon === undefined ? [['Start', 'npm start  (or hermes gateway run)']] : []
-  const configuration = configFindings(settings, daemon).map(
+  const configuration = configFindings(settings, daemon, context.home).map(
     ({ kind, text }): Field => [configNames[kind], { text, tone: configTones[kind] }],
   )
   display.line(formatHeadline(display, daemon))

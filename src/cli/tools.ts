@@ -3,6 +3,7 @@
  * comments of config.yaml; a running gateway follows the file.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { readKnownServers } from '../agent/mcp/known-tools.ts'
 import {
   type CustomToolsets,
   type SelectableTool,
@@ -30,7 +31,16 @@ interface KnownToolsets {
 async function loadToolsets(context: CliContext): Promise<KnownToolsets> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
-  if (daemon === undefined) return { settings, tools: knownTools([]) }
+  if (daemon === undefined) {
+    const servers = readKnownServers(context.home.mcpCache, settings.config.current())
+    return {
+      settings,
+      tools: knownTools(
+        [],
+        servers.flatMap(({ tools = [] }) => tools),
+      ),
+    }
+  }
   return { settings, tools: parseTools(await daemon.request('/api/tools')) }
 }
 

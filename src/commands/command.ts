@@ -103,10 +103,20 @@ export interface CommandServices {
   permissionsOf(authority: Authority, source: SessionSource): Promise<Permissions>
   /** Loads what owners do to the gateway. */
   gatewayAdmin(): Promise<GatewayAdmin>
+  /** Stops all MCP servers and asks each one for its tools. Rejects with the reason of the signal. */
+  reloadMcp(signal: AbortSignal): Promise<readonly McpServerState[]>
   /** Pauses the agent. Rejects when the pause cannot be stored; it is in effect until a restart. */
   pauseAgent(reason: string): Promise<void>
   /** False if the agent was not paused. */
   resumeAgent(): Promise<boolean>
+}
+
+/** An MCP server after it was asked for its tools. */
+export interface McpServerState {
+  readonly server: string
+  readonly tools: number
+  /** Why it cannot be used; '' if it can. */
+  readonly problem: string
 }
 
 /** Whose command it is. */
@@ -270,6 +280,8 @@ export interface CommandDefinition {
    * `approvals.destructive_slash_confirm` is set. Without it the command runs at once.
    */
   readonly destructiveEffect?: string
+  /** The setting that decides about the confirmation, if it is another one. */
+  readonly confirmedBy?: 'mcp_reload_confirm'
   /** Whom the command is for; without it, for everybody. */
   readonly minimumRole?: 'owner'
   /** A recovery command: hooks are notified after it and cannot block it (contract §1.5). */

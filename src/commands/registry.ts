@@ -15,7 +15,7 @@ import {
   undoCommand,
   usageCommand,
 } from './built-in/conversation.ts'
-import { restartCommand, sethomeCommand } from './built-in/gateway.ts'
+import { reloadMcpCommand, restartCommand, sethomeCommand } from './built-in/gateway.ts'
 import {
   commandsCommand,
   debugCommand,
@@ -87,6 +87,7 @@ const builtInCommands: readonly CommandDefinition[] = [
   voiceCommand,
   statusCommand,
   sethomeCommand,
+  reloadMcpCommand,
   restartCommand,
   helpCommand,
   commandsCommand,

@@ -1,5 +1,5 @@
 /**
- * Edits lists and single values of config.yaml and keeps the rest, including comments.
+ * Edits lists and values of config.yaml and keeps the rest, including comments.
  */
 import { accessSync, constants, lstatSync, realpathSync, statSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
@@ -27,8 +27,8 @@ export function editConfigItems(home: ConfigFile, path: YamlPath, edit: ItemEdit
   editConfig(home, [path], (text) => editItems(text, path, edit))
 }
 
-/** Undefined removes the key. Throws `config/unreadable` as `editConfigLists`. */
-export function setConfigValue(home: ConfigFile, path: YamlPath, value: string | undefined): void {
+/** A value, a list or a mapping; undefined removes the key. Throws `config/unreadable` as `editConfigLists`. */
+export function setConfigValue(home: ConfigFile, path: YamlPath, value: unknown): void {
   const isPath = (found: readonly string[]) => isDeepStrictEqual(found, path)
   const edits = value === undefined ? { remove: isPath } : { set: [{ path, value }] }
   editConfig(home, [path], (text) => editYamlValues(text, edits).text)

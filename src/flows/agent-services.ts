@@ -119,11 +119,13 @@ export interface AgentServices extends AgentModels {
   cwd(): string
   /** Opens the sandbox with the first call. Undefined when none is configured. */
   sandbox(): Promise<Sandbox | undefined>
+  /** Opens the proxy for programs in a sandbox that reach listed hosts only. Rejects with a system error. */
+  openProxy(directory: string): Promise<void>
   /** The tools that the configuration permits to this person in this chat: names, toolsets, modes, `*`, `-name`. */
   toolListOf(authority: Authority): readonly string[]
   /** The configuration has changed: the next turn reads it. */
   reconfigured(): void
-  /** Plugins registered other tools: new sessions get them. */
+  /** Plugins or MCP servers have other tools: new sessions get them. */
   toolsChanged(): void
   close(): Promise<void>
 }
@@ -254,8 +256,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     media: media.get,
     hasRunningCommand: resources.hasRunningCommand,
     renameSession: resources.rename,
-    cwd,
-    sandbox: sandbox.get,
+    ...{ cwd, sandbox: sandbox.get, openProxy: sockets.openProxy },
     toolListOf: (authority) => toolListOf(settings().roles, authority),
     reconfigured() {
       models.reconfigured()

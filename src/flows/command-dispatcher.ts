@@ -240,12 +240,12 @@ async function askConfirmation(
   { command, hooksNotified }: AllowedCommand,
   sessionKey: SessionKey,
 ): Promise<CommandResult | undefined> {
-  const { name, destructiveEffect } = command.definition
+  const { name, destructiveEffect, confirmedBy: setting = 'destructive_slash_confirm' } = command.definition
   if (destructiveEffect === undefined) return undefined
   const event = hooksNotified
     ? { ...command.event, metadata: { ...command.event.metadata, [hooksNotifiedKey]: 'yes' } }
     : command.event
-  const question = await confirm({ name, destroys: destructiveEffect, event, sessionKey })
+  const question = await confirm({ name, destroys: destructiveEffect, setting, event, sessionKey })
   return question === undefined ? undefined : { ...question, isMessage: true }
 }
 

@@ -36,6 +36,8 @@ export interface ToolRuntimeDeps {
   readonly withheld: readonly string[]
   /** Tools of plugins, in the order in which they were registered. */
   pluginTools(): readonly PluginToolEntry[]
+  /** Tools of MCP servers. Absent where there are none. Never rejects. */
+  mcpTools?(): Promise<readonly ToolDefinition[]>
   /** Loads the skills. Absent where there are none. */
   skills?(): Promise<Skills>
   /** Whether a model that reads pictures is configured. */
@@ -89,7 +91,9 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     },
   })
   const tools = await registry.load()
-  for (const tool of deps.pluginTools()) await registerPluginTool(registry, tool, log)
+  for (const tool of deps.pluginTools()) await registerTool(registry, tool, log)
+  for (const definition of (await deps.mcpTools?.()) ?? [])
+    await registerTool(registry, { definition, override: false }, log)
   const binDir = await installCliShim(join(home.cache, 'bin'), deps.commandLine)
   return {
     tools,
@@ -132,16 +136,19 @@ async function openMediaTools({
   })
 }
 
-/** A tool whose schema is invalid is left out; the others stay. */
-async function registerPluginTool(
+/** A tool whose schema is invalid, or whose name is taken, is left out; the others stay. */
+async function registerTool(
   registry: ToolRegistry,
-  { definition, override }: PluginToolEntry,
+  { definition, override }: Omit<PluginToolEntry, 'owner'>,
   log: Logger,
 ): Promise<void> {
   try {
     await registry.register(definition, { override })
   } catch (error) {
-    log.error({ event: 'tool.registration_failed', tool: definition.name, err: error }, 'a tool of a plugin is invalid')
+    log.error(
+      { event: 'tool.registration_failed', tool: definition.name, err: error },
+      'a tool of a plugin or of an MCP server is invalid',
+    )
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Checks the toolset lists of the configuration for the status. Without a list nothing is loaded.
  */
+import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import type { PluginToolEntry } from '../plugins/plugin-tools.ts'
 import type { ToolsetSettings } from './toolset-problems.ts'
 
@@ -14,6 +15,7 @@ export interface ToolsetCheck {
 export function createToolsetCheck(
   settings: () => ToolsetSettings,
   pluginTools: () => readonly PluginToolEntry[],
+  mcpTools: () => Promise<readonly SelectableTool[]>,
 ): ToolsetCheck {
   let describe: (() => readonly string[]) | undefined
   return {
@@ -24,7 +26,8 @@ export function createToolsetCheck(
       if (lists.length === 0 && toolsets.join() === 'all') return
       const { describeToolsetProblems } = await import('./toolset-problems.ts')
       const { knownTools } = await import('./known-tools.ts')
-      describe = () => describeToolsetProblems(settings(), knownTools(pluginTools()))
+      const ofServers = await mcpTools()
+      describe = () => describeToolsetProblems(settings(), knownTools(pluginTools(), ofServers))
     },
     problems: () => describe?.() ?? [],
   }

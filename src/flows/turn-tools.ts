@@ -43,7 +43,8 @@ export function createAgentTools(
   return {
     schemas: () => withoutLoneDelegation(loaded.schemas()),
     toolsetOf: (name) => loaded.resolve(name)?.toolset,
-    canRunInParallel: (calls) => planBatch(calls, cwd()) === 'parallel',
+    canRunInParallel: (calls) =>
+      planBatch(calls, cwd(), (name) => loaded.resolve(name)?.runsInParallel === true) === 'parallel',
     prepare(call) {
       const parsed = loaded.parse(call.name, call.arguments)
       if (!parsed.ok) return { kind: 'invalid', error: parsed.error }

@@ -103,3 +103,23 @@ telegram: {model: m2, channel_overrides: {-1001: {model: m3, provider: "custom:l
   assert.deepEqual([api_mode, delegation.api_mode], ['anthropic_messages', 'codex_responses'])
   assert.match(JSON.stringify(sections['telegram']), /"-1001":\{"model":"m3"/)
 })
+
+const mcpCases: readonly (readonly [string, string, object])[] = [
+  ['a list that is no list', 'tools: {exclude: write_file}', { enabled: false }],
+  ['a word that is none of the allowed', 'approval: alwys', { enabled: false, approval: 'auto' }],
+  ['a variable that is not set', 'env: {TOKEN: "${NOT_SET_ANYWHERE}"}', { enabled: false }],
+  ['a valid entry', 'approval: always', { enabled: true, approval: 'always' }],
+]
+
+for (const [what, text, expected] of mcpCases)
+  test(`an MCP server with ${what} is ${'enabled' in expected && expected.enabled ? 'used' : 'turned off'}, and the others are used`, async (t) => {
+    const config = await open(t, `mcp_servers:\n  one: {command: a, ${text}}\n  two: {url: http://127.0.0.1/mcp}\n`)
+    const { one, two } = config.current().mcp_servers
+    assert.partialDeepStrictEqual(one, expected)
+    assert.equal(two?.enabled, true)
+  })
+
+test('an MCP server with both a program and an address, or with neither, is left out', async (t) => {
+  const text = 'mcp_servers:\n  both: {command: a, url: http://b/}\n  neither: {timeout: 1}\n  good: {command: a}\n'
+  assert.deepEqual(Object.keys((await open(t, text)).current().mcp_servers), ['good'])
+})

@@ -85,6 +85,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     accessReason: () => 'the user is on the allow list',
     permissionsOf: async ({ role }) => ({ role, tools: ['*', '-terminal'], commands: ['help', 'whoami'] }),
     gatewayAdmin: () => assert.fail('unexpected use of gatewayAdmin'),
+    reloadMcp: () => assert.fail('unexpected start of MCP servers'),
     pauseAgent: () => assert.fail('unexpected pause'),
     resumeAgent: () => assert.fail('unexpected end of a pause'),
     ...more,

@@ -20,6 +20,7 @@ function checkOf(lists: {
   return createToolsetCheck(
     () => settings,
     () => [],
+    async () => [],
   )
 }
 

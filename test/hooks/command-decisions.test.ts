@@ -65,6 +65,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       accessReason: failIfCalled,
       permissionsOf: failIfCalled,
       gatewayAdmin: failIfCalled,
+      reloadMcp: failIfCalled,
       pauseAgent: failIfCalled,
       resumeAgent: failIfCalled,
       stopTurn: failIfCalled,

@@ -162,6 +162,20 @@ const joinedLetters =
 /** The flags of England, Scotland and Wales. */
 const tagFlag = /\u{1F3F4}[\u{E0061}-\u{E007A}]{3,6}\u{E007F}/gu
 
+/**
+ * The text without characters that no one sees and that can carry a hidden text. Joiners of emoji and of scripts that need them
+ * stay, and so do flags.
+ */
+export function removeInvisible(text: string): string {
+  if (text.search(invisible) === -1) return text
+  return text.replace(visibleOrNot, (found, kept: string | undefined) => kept ?? found.replace(invisible, ''))
+}
+
+const visibleOrNot = new RegExp(
+  `(${tagFlag.source}|${joined.source}|${joinedLetters.source})|${invisible.source}`,
+  'gu',
+)
+
 function findInvisibleCharacters(text: string): string[] {
   if (text.search(invisible) === -1) return []
   const suspicious = text

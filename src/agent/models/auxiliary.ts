@@ -5,7 +5,7 @@
 import type { TurnInfo } from '../agent-hooks.ts'
 import type { ModelOutput, Provider, RequestInput } from './provider.ts'
 
-export type AuxiliaryTask = 'vision' | 'web_extract' | 'compression' | 'approval' | 'title_generation'
+export type AuxiliaryTask = 'vision' | 'web_extract' | 'compression' | 'approval' | 'title_generation' | 'mcp'
 
 /** The model of a conversation, which `auto` and `main` name. */
 export interface MainModel {

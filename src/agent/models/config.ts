@@ -187,6 +187,10 @@ export const modelConfig = {
         })
         .prefault({})
         .describe('The model that finds a title for a conversation.'),
+      mcp: z
+        .object(auxiliaryModel(60))
+        .prefault({})
+        .describe('The model that answers MCP servers with `sampling.enabled`.'),
     })
     .prefault({})
     .describe(

@@ -33,13 +33,20 @@ export interface BatchCall {
   readonly arguments: string
 }
 
-/** `cwd` is the base of relative paths. A batch of one call is `sequential`. */
-export function planBatch(calls: readonly BatchCall[], cwd: string): 'parallel' | 'sequential' {
+/**
+ * `cwd` is the base of relative paths. A batch of one call is `sequential`.
+ * @param runsInParallel whether a tool beyond the built-in ones says so of itself
+ */
+export function planBatch(
+  calls: readonly BatchCall[],
+  cwd: string,
+  runsInParallel: (name: string) => boolean = () => false,
+): 'parallel' | 'sequential' {
   if (calls.length <= 1) return 'sequential'
   const claims: { path: readonly string[]; writes: boolean }[] = []
   for (const { name, arguments: text } of calls) {
     if (neverParallel.has(name)) return 'sequential'
-    if (!parallelSafe.has(name) && !pathScoped.has(name)) return 'sequential'
+    if (!parallelSafe.has(name) && !pathScoped.has(name) && !runsInParallel(name)) return 'sequential'
     const decoded = decodeArguments(name, text)
     if (!decoded.ok) return 'sequential'
     if (!pathScoped.has(name)) continue

@@ -182,6 +182,8 @@ export interface RegisteredTool {
   readonly schema: ToolSchema
   /** Undefined if it depends on the arguments. */
   readonly mode: ToolMode | undefined
+  /** See `ToolDefinition.runsInParallel`. */
+  readonly runsInParallel: boolean
   isAvailable(): Promise<boolean>
   /** Never throws. */
   parse(
@@ -200,6 +202,7 @@ export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Sc
     toolset,
     schema: { name, description, parameters },
     mode: typeof definition.mode === 'function' ? undefined : definition.mode,
+    runsInParallel: definition.runsInParallel === true,
     isAvailable: async () => (await definition.check?.()) ?? true,
     parse(input) {
       const decoded = typeof input === 'string' ? decodeArguments(name, input) : ({ ok: true, value: input } as const)

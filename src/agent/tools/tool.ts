@@ -359,6 +359,8 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   /** The JSON Schema that the model receives; derived from `parameters` by default. */
   readonly jsonSchema?: JsonObject
   readonly mode: ToolMode | ((args: z.output<Schema>) => ToolMode)
+  /** Whether calls may run at the same time as others of this kind. Not for a tool with `approval`: two questions would confuse. */
+  readonly runsInParallel?: boolean
   /** Whether the tool is available (a program is installed, a key is set). `false` hides it from the model. */
   check?(): boolean | Promise<boolean>
   /**

@@ -21,8 +21,10 @@ interface Selection {
   hasPluginTools: boolean
 }
 
-/** The entries of Hermes that concern MCP servers. */
-const ignoredEntries: ReadonlySet<string> = new Set(['no_mcp'])
+/** In a list of Hermes: without the tools of MCP servers. */
+const withoutMcp = 'no_mcp'
+/** The toolset of an MCP server begins with this. A list may also name the server alone. */
+const mcpPrefix = 'mcp-'
 
 /** The names of the selected tools. An unknown entry selects nothing. */
 export function selectTools(
@@ -38,7 +40,12 @@ export function selectTools(
     list.filter((entry) => entry.startsWith('-')).map((entry) => entry.slice(1)),
     custom,
   )
-  return new Set(tools.filter((tool) => contains(included, tool) && !contains(excluded, tool)).map(({ name }) => name))
+  const isLeftOut = ({ toolset }: SelectableTool) => list.includes(withoutMcp) && toolset.startsWith(mcpPrefix)
+  return new Set(
+    tools
+      .filter((tool) => contains(included, tool) && !contains(excluded, tool) && !isLeftOut(tool))
+      .map(({ name }) => name),
+  )
 }
 
 /**
@@ -75,6 +82,7 @@ function resolveEntries(entries: readonly string[], custom: CustomToolsets): Sel
     else {
       selection.tools.add(name)
       selection.toolsets.add(name)
+      selection.toolsets.add(`${mcpPrefix}${name}`)
     }
   }
   return selection
@@ -101,12 +109,15 @@ export function findUnknownEntries(
   const known = knownEntries(tools, custom)
   const names = list.map((entry) => (entry.startsWith('-') ? entry.slice(1) : entry))
   return [...new Set(names)]
-    .filter((name) => !known.has(name) && findToolset(name) === undefined && !ignoredEntries.has(name))
+    .filter((name) => !known.has(name) && findToolset(name) === undefined && name !== withoutMcp)
     .map((name) => ({ name, nearest: findClosestMatch(name, known) }))
 }
 
 function knownEntries(tools: readonly SelectableTool[], custom: CustomToolsets): ReadonlySet<string> {
   const ofTable = Object.entries(toolsets).flatMap(([name, { tools: own }]) => [name, ...own])
-  const ofTools = tools.flatMap(({ name, toolset }) => [name, toolset])
+  const ofTools = tools.flatMap(({ name, toolset }) => [
+    ...[name, toolset],
+    ...(toolset.startsWith(mcpPrefix) ? [toolset.slice(mcpPrefix.length)] : []),
+  ])
   return new Set(['all', '*', ...ofTable, ...Object.keys(custom), ...ofTools])
 }

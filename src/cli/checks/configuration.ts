@@ -7,7 +7,7 @@ import type { Settings } from '../settings.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 export const checkConfig: Check = ({ settings, context: { home }, daemon }) => {
-  const findings = configFindings(settings, daemon)
+  const findings = configFindings(settings, daemon, home)
   if (findings.length > 0) return findings.map(configResult)
   const { source } = settings.config.state()
   return [ok('Config', source === 'file' ? `${home.configFile} is valid` : 'no config.yaml: all values are defaults')]

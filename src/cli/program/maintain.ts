@@ -16,6 +16,7 @@ import {
 import { addHookCommands, addPlatformCommand, addPluginCommands } from './extensions.ts'
 import { addStatusCommand } from './gateway.ts'
 import { addImportCommand } from './import.ts'
+import { addMcpCommands } from './mcp.ts'
 import { type JsonOption, json, type ListOptions, limit, parseNumber } from './options.ts'
 import { addApprovalCommands, addPairingCommands, addProfileCommands } from './people.ts'
 
@@ -122,6 +123,7 @@ export function addMaintainCommands(root: Command, context: CliContext): void {
   addHookCommands(root, context)
   addPluginCommands(root, context)
   addSkillCommands(root, context)
+  addMcpCommands(root, context)
   addPlatformCommand(root, context)
   root.commandsGroup('More:')
   root

@@ -1,5 +1,5 @@
 /**
- * The built-in commands of the owner for the gateway as a whole: `/sethome` and `/restart`.
+ * The built-in commands of the owner for the gateway as a whole: `/sethome`, `/reload-mcp` and `/restart`.
  */
 import type { CommandDefinition } from '../command.ts'
 
@@ -16,6 +16,18 @@ export const sethomeCommand: CommandDefinition = {
     const { setHome, clearHome } = await services.gatewayAdmin()
     return word === 'off' ? clearHome(source) : setHome(source)
   },
+}
+
+export const reloadMcpCommand: CommandDefinition = {
+  name: 'reload-mcp',
+  aliases: ['reload_mcp'],
+  description: 'Start the MCP servers again and read their tools',
+  argsHint: '',
+  queue: 'control',
+  minimumRole: 'owner',
+  destructiveEffect: 'stops the MCP servers of all conversations and starts them again.',
+  confirmedBy: 'mcp_reload_confirm',
+  run: async (context, services) => (await import('./mcp-actions.ts')).reloadMcp(context, services),
 }
 
 export const restartCommand: CommandDefinition = {

@@ -1,0 +1,26 @@
+/**
+ * What can be said of MCP servers without starting them.
+ */
+import { delimiter } from 'node:path'
+import { findProgram } from '../../lib/find-program.ts'
+import { enabledServers, type McpConfig } from './config.ts'
+import { createLoginStore } from './login-store.ts'
+
+export interface InspectOptions {
+  /** The directory of the logins. */
+  readonly tokens: string
+  /** The PATH of the gateway. */
+  readonly searchPath: string | undefined
+}
+
+/** One sentence per server that cannot work. */
+export function inspectServers(config: McpConfig, { tokens, searchPath }: InspectOptions): readonly string[] {
+  const standard = ['/usr/local/bin', '/usr/bin', '/bin'].join(delimiter)
+  return enabledServers(config).flatMap(([server, { command, env, auth }]) => {
+    if (auth === 'oauth' && createLoginStore(tokens, server).tokens() === undefined)
+      return [`mcp_servers.${server}: no one has logged in yet; run hermes mcp login ${server}`]
+    if (command === undefined || command.includes('/')) return []
+    const found = findProgram(command, env['PATH'] ?? searchPath ?? standard)
+    return found === undefined ? [`mcp_servers.${server}.command: there is no program ${command} on the PATH`] : []
+  })
+}

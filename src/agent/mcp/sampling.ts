@@ -1,0 +1,70 @@
+/**
+ * Answers requests of MCP servers for a text of a model (MCP, sampling), where `sampling.enabled` allows it. Only texts: a server
+ * gets neither tools nor pictures.
+ */
+import {
+  type CreateMessageRequest,
+  type CreateMessageResult,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/client'
+import { messageOf } from '../../lib/errors.ts'
+import { asArray, asRecord, asString } from '../../lib/json.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { ChatMessage } from '../../message/transcript.ts'
+import type { AuxiliaryModel } from '../models/auxiliary.ts'
+import { cleanText } from './names.ts'
+
+export type AnswerSampling = (
+  params: CreateMessageRequest['params'],
+  signal: AbortSignal,
+) => Promise<CreateMessageResult>
+
+export interface SamplingDeps {
+  readonly server: string
+  readonly settings: { readonly max_tokens_cap: number; readonly max_rpm: number }
+  readonly model: Pick<AuxiliaryModel, 'complete'>
+  /** ms */
+  readonly clock: () => number
+  readonly log: Logger
+}
+
+const maxMessages = 100
+const maxTextChars = 100_000
+const minuteMs = 60_000
+
+export function createSampling({ server, settings, model, clock, log }: SamplingDeps): AnswerSampling {
+  let recent: readonly number[] = []
+  return async (params, signal) => {
+    const now = clock()
+    recent = recent.filter((at) => now - at < minuteMs)
+    if (recent.length >= settings.max_rpm) {
+      log.warn({ event: 'mcp.sampling_limited', server }, 'an MCP server asks for too many texts')
+      throw new ProtocolError(ProtocolErrorCode.InvalidRequest, `more than ${settings.max_rpm} requests in a minute`)
+    }
+    recent = [...recent, now]
+    const input = {
+      system: cleanText(asString(params.systemPrompt), maxTextChars),
+      messages: params.messages.slice(-maxMessages).map(toChatMessage),
+      tools: [],
+      maxOutputTokens: Math.min(params.maxTokens, settings.max_tokens_cap),
+    }
+    log.info({ event: 'mcp.sampling', server, messages: input.messages.length }, 'an MCP server asks for a text')
+    try {
+      const { text, finishReason, model: name } = await model.complete({ input, signal })
+      const stopReason = finishReason === 'length' ? 'maxTokens' : 'endTurn'
+      return { role: 'assistant', content: { type: 'text', text }, model: name, stopReason }
+    } catch (error) {
+      signal.throwIfAborted()
+      log.warn({ event: 'mcp.sampling_failed', server, err: error }, 'no model answered an MCP server')
+      throw new ProtocolError(ProtocolErrorCode.InternalError, `no model answered: ${cleanText(messageOf(error), 200)}`)
+    }
+  }
+}
+
+function toChatMessage({ role, content }: CreateMessageRequest['params']['messages'][number]): ChatMessage {
+  const parts = Array.isArray(content) ? asArray(content) : [content]
+  const text = parts.map((part) => asString(asRecord(part)['text'])).filter((one) => one !== '')
+  const cleaned = cleanText(text.join('\n'), maxTextChars)
+  return role === 'user' ? { role: 'user', content: cleaned } : { role: 'assistant', content: cleaned }
+}

@@ -1,0 +1,59 @@
+/**
+ * Reads errors of the SDK: what happened to a request, and why a server cannot be used.
+ */
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client'
+import { messageOf, systemCode } from '../../lib/errors.ts'
+import { loginNeeded, McpFailure } from './failure.ts'
+import { cleanText } from './names.ts'
+
+const maxReasonChars = 1_000
+
+/** What an error of the SDK means for a request that was sent. */
+export function toCallFailure(server: string, error: unknown, timeoutSeconds: number): McpFailure {
+  if (error instanceof McpFailure) return error
+  const unknown = 'Whether it had its effect is unknown: find out before you repeat it.'
+  if (error instanceof UnauthorizedError) return loginNeeded(server)
+  if (error instanceof ProtocolError)
+    return new McpFailure('refused', cleanText(`The MCP server ${server} refused: ${error.message}`, maxReasonChars), {
+      cause: error,
+    })
+  if (error instanceof SdkHttpError)
+    return new McpFailure(
+      'refused',
+      cleanText(`The MCP server ${server} answered with HTTP ${error.status}.`, maxReasonChars),
+      { cause: error },
+    )
+  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
+    return new McpFailure(
+      'timeout',
+      `The MCP server ${server} did not answer within ${timeoutSeconds} seconds. ${unknown}`,
+      { cause: error },
+    )
+  const reason = cleanText(reasonOf(error), maxReasonChars)
+  return new McpFailure(
+    'closed',
+    `The connection to the MCP server ${server} ended during the call: ${reason} ${unknown}`,
+    { cause: error },
+  )
+}
+
+/** What an error while a server starts means. */
+export function toStartFailure(server: string, error: unknown, details: string): McpFailure {
+  if (error instanceof McpFailure) return error
+  if (error instanceof UnauthorizedError) return loginNeeded(server)
+  const isUnauthorized = error instanceof SdkHttpError && error.status === 401
+  const hint = isUnauthorized ? ' It asks for a login: set its `headers`, or `auth: oauth`.' : ''
+  const said = details === '' ? '' : ` It wrote: ${details}`
+  const text = `The MCP server ${server} cannot be reached: ${reasonOf(error)}.${hint}${said}`
+  return new McpFailure('unreachable', cleanText(text.replaceAll('..', '.'), maxReasonChars), { cause: error })
+}
+
+/** With the code of the system, which `fetch` hides in the cause. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  const code = systemCode(error) ?? systemCode(cause)
+  // `fetch` says only that it failed.
+  const text = error instanceof TypeError && cause !== undefined ? messageOf(cause) : messageOf(error)
+  if (code === 'ENOENT') return 'there is no such program'
+  return code === undefined || text.includes(code) ? text : `${text} (${code})`
+}

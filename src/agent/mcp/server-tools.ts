@@ -1,0 +1,246 @@
+/**
+ * The tools of one MCP server as tools of the agent (contract agent.md S13): `mcp_<server>_<tool>`, and its resources and prompts.
+ */
+import { z } from 'zod'
+import { asArray, asRecord, asString } from '../../lib/json.ts'
+import type { Authority } from '../../message/authority.ts'
+import { toErrorJson, toResultJson } from '../tools/support/result-json.ts'
+import type { ApprovalNeed, ToolContext, ToolDefinition } from '../tools/tool.ts'
+import type { RemoteTool, ServerCatalogue } from './catalogue.ts'
+import type { McpServerConfig } from './config.ts'
+import type { ServerConnection, ServerRequest } from './connection.ts'
+import { McpFailure } from './failure.ts'
+import { cleanText, matchesGlob, toolNameOf, toolsetOfServer } from './names.ts'
+import { contentText, resourceText, toolResultJson } from './result-text.ts'
+
+export interface ServerToolsDeps {
+  readonly server: string
+  readonly settings: McpServerConfig
+  readonly catalogue: ServerCatalogue
+  readonly connection: Pick<ServerConnection, 'request'>
+  /** Why this person may not use the server; undefined if they may. */
+  refuse?(authority: Authority): Promise<string | undefined>
+}
+
+export interface ServerTools {
+  /** Each name once. */
+  readonly definitions: readonly ToolDefinition[]
+  readonly problems: readonly string[]
+}
+
+/** A larger request is refused by some providers, and all of it is paid for with each message. */
+const maxOfferedTools = 100
+
+export function createServerTools(deps: ServerToolsDeps): ServerTools {
+  const { server, settings, catalogue } = deps
+  const selected = catalogue.tools.filter(({ name }) => isSelected(name, settings.tools))
+  const problems = [...catalogue.problems, ...unmatchedEntries(deps)]
+  if (selected.length > maxOfferedTools)
+    problems.push(
+      `it has ${selected.length} tools; the model gets the first ${maxOfferedTools}: choose with mcp_servers.${server}.tools.include`,
+    )
+  const definitions = new Map<string, ToolDefinition>()
+  for (const tool of selected.slice(0, maxOfferedTools)) {
+    const definition = toDefinition(deps, tool)
+    if (definitions.has(definition.name))
+      problems.push(`its tool ${tool.name} is left out, because another one becomes ${definition.name}, too`)
+    else definitions.set(definition.name, definition)
+  }
+  for (const definition of utilityTools(deps))
+    if (!definitions.has(definition.name)) definitions.set(definition.name, definition)
+  return { definitions: [...definitions.values()], problems }
+}
+
+function isSelected(name: string, { include, exclude }: McpServerConfig['tools']): boolean {
+  if (include.length > 0) return include.some((pattern) => matchesGlob(pattern, name))
+  return !exclude.some((pattern) => matchesGlob(pattern, name))
+}
+
+/** What is meant to be offered, or left out, and does not exist under this name. */
+function unmatchedEntries({ server, settings: { tools }, catalogue }: ServerToolsDeps): string[] {
+  const key = tools.include.length > 0 ? 'include' : 'exclude'
+  return tools[key]
+    .filter((pattern) => !catalogue.tools.some(({ name }) => matchesGlob(pattern, name)))
+    .map((pattern) => `mcp_servers.${server}.tools.${key}: it has no tool ${JSON.stringify(pattern)}`)
+}
+
+function toDefinition(
+  deps: ServerToolsDeps,
+  { name: remoteName, description, inputSchema, readOnly }: RemoteTool,
+): ToolDefinition {
+  const { server, settings } = deps
+  const name = toolNameOf(server, remoteName)
+  const asks = settings.approval === 'always' || (settings.approval === 'auto' && !readOnly)
+  return {
+    name,
+    toolset: toolsetOfServer(server),
+    description: `${description} (MCP server ${server})`,
+    parameters: z.looseObject({}),
+    jsonSchema: inputSchema,
+    // A hint of the server decides neither what guests may use nor what runs twice.
+    mode: 'effect',
+    ...(settings.supports_parallel_tool_calls && !asks ? { runsInParallel: true } : {}),
+    ...(asks ? { approval: () => approvalNeed(server, name, remoteName) } : {}),
+    run: (args, context) =>
+      asks && context.isApproved !== true
+        ? Promise.resolve(notApproved(name))
+        : answer(
+            deps,
+            context,
+            { method: 'tools/call', params: { name: remoteName, arguments: args } },
+            toolResultJson,
+          ),
+  }
+}
+
+function approvalNeed(server: string, name: string, remoteName: string): ApprovalNeed {
+  return {
+    source: 'policy',
+    ruleKey: 'mcp-tool',
+    reason: `The tool ${remoteName} of the MCP server ${server} may change something.`,
+    place: `the MCP server ${server}`,
+    remember: 'always',
+    shape: name,
+  }
+}
+
+function notApproved(name: string): string {
+  return toErrorJson({ code: 'approval_required', reason: `A user must allow ${name} first. It was not run.` })
+}
+
+/** Never rejects with `McpFailure`: the model is told. */
+async function answer(
+  { connection, refuse }: ServerToolsDeps,
+  { authority, signal, limits }: ToolContext,
+  request: ServerRequest,
+  toJson: (result: unknown, maxChars: number) => string,
+): Promise<string> {
+  const refusal = await refuse?.(authority)
+  if (refusal !== undefined) return toErrorJson({ code: 'sandbox_required', reason: refusal })
+  try {
+    return toJson(await connection.request(request, signal), limits.maxResultChars)
+  } catch (error) {
+    if (!(error instanceof McpFailure)) throw error
+    return toErrorJson({ code: error.code, reason: error.message })
+  }
+}
+
+const cursor = z.string().optional().describe('next_cursor of the page before')
+
+/** What reads only needs an approval where every call does. */
+function utilityTools(deps: ServerToolsDeps): readonly ToolDefinition[] {
+  const { settings, catalogue } = deps
+  return [
+    ...(catalogue.resources && settings.tools.resources ? resourceTools(deps) : []),
+    ...(catalogue.prompts && settings.tools.prompts ? promptTools(deps) : []),
+  ]
+}
+
+interface UtilityTool<Schema extends z.ZodObject> {
+  readonly name: string
+  readonly description: string
+  readonly parameters: Schema
+  readonly label?: (args: z.output<Schema>) => string
+  request(args: z.output<Schema>): ServerRequest
+  toJson(result: unknown, maxChars: number): string
+}
+
+function utilityTool<Schema extends z.ZodObject>(
+  deps: ServerToolsDeps,
+  tool: UtilityTool<Schema>,
+): ToolDefinition<Schema> {
+  const { server, settings } = deps
+  const name = toolNameOf(server, tool.name)
+  const asks = settings.approval === 'always'
+  return {
+    name,
+    toolset: toolsetOfServer(server),
+    description: `${tool.description} of the MCP server ${server}.`,
+    parameters: tool.parameters,
+    mode: 'effect',
+    ...(tool.label === undefined ? {} : { label: tool.label }),
+    ...(settings.supports_parallel_tool_calls && !asks ? { runsInParallel: true } : {}),
+    ...(asks ? { approval: () => approvalNeed(server, name, tool.name) } : {}),
+    run: (args, context) =>
+      asks && context.isApproved !== true
+        ? Promise.resolve(notApproved(name))
+        : answer(deps, context, tool.request(args), tool.toJson),
+  }
+}
+
+function resourceTools(deps: ServerToolsDeps) {
+  return [
+    utilityTool(deps, {
+      name: 'list_resources',
+      description: 'List the resources',
+      parameters: z.object({ cursor }),
+      request: (params) => ({ method: 'resources/list', params }),
+      toJson: listJson('resources', ['uri', 'name', 'description', 'mimeType']),
+    }),
+    utilityTool(deps, {
+      name: 'read_resource',
+      description: 'Read a resource',
+      parameters: z.object({ uri: z.string() }),
+      label: ({ uri }) => uri,
+      request: (params) => ({ method: 'resources/read', params }),
+      toJson(result, maxChars) {
+        const contents = asArray(asRecord(result)['contents']).map((content) => ({
+          type: 'resource',
+          resource: content,
+        }))
+        const text = contentText(contents.map(({ resource }) => ({ type: 'text', text: resourceText(resource) })))
+        return toResultJson({ result: text }, maxChars, 'result')
+      },
+    }),
+  ]
+}
+
+function promptTools(deps: ServerToolsDeps) {
+  return [
+    utilityTool(deps, {
+      name: 'list_prompts',
+      description: 'List the prompts',
+      parameters: z.object({ cursor }),
+      request: (params) => ({ method: 'prompts/list', params }),
+      toJson: listJson('prompts', ['name', 'description', 'arguments']),
+    }),
+    utilityTool(deps, {
+      name: 'get_prompt',
+      description: 'Read a prompt',
+      parameters: z.object({ name: z.string(), arguments: z.record(z.string(), z.string()).optional() }),
+      label: ({ name }) => name,
+      request: (params) => ({ method: 'prompts/get', params }),
+      toJson(result, maxChars) {
+        const messages = asArray(asRecord(result)['messages']).map(asRecord)
+        const texts = messages.map(({ role, content }) => `${asString(role)}: ${contentText([content])}`)
+        return toResultJson({ result: texts.join('\n\n') }, maxChars, 'result')
+      },
+    }),
+  ]
+}
+
+const maxListed = 200
+const maxFieldChars = 500
+
+/** The entries of a list with these fields. */
+function listJson(key: string, fields: readonly string[]) {
+  return (result: unknown, maxChars: number): string => {
+    const { [key]: list, nextCursor } = asRecord(result)
+    const entries = asArray(list)
+      .slice(0, maxListed)
+      .map((entry) => pick(asRecord(entry), fields))
+    const lines = entries.map((entry) => JSON.stringify(entry)).join('\n')
+    const next = typeof nextCursor === 'string' ? { next_cursor: cleanText(nextCursor, maxFieldChars) } : {}
+    return toResultJson({ result: lines, ...next }, maxChars, 'result')
+  }
+}
+
+function pick(entry: Readonly<Record<string, unknown>>, fields: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    fields.flatMap((field) => {
+      const value = entry[field]
+      if (value === undefined) return []
+      return [[field, cleanText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), maxFieldChars)]]
+    }),
+  )
+}

@@ -1,0 +1,227 @@
+/**
+ * The configured MCP servers: which tools they have, and the connections that calls use. A server whose tools are known from an
+ * earlier start is not started before its first call.
+ */
+
+import { messageOf } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
+import { backoffMs, sleep, withTimeout } from '../../lib/timers.ts'
+import type { Authority } from '../../message/authority.ts'
+import type { ToolDefinition } from '../tools/tool.ts'
+import type { ServerCatalogue } from './catalogue.ts'
+import { type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
+import { enabledServers, type McpConfig, type McpServerConfig } from './config.ts'
+import type { ServerConnection } from './connection.ts'
+import { lazyConnection } from './lazy-connection.ts'
+import type { AnswerSampling } from './sampling.ts'
+import { createServerTools } from './server-tools.ts'
+import type { Transport } from './transport.ts'
+
+export interface McpServersDeps {
+  readonly settings: () => McpConfig
+  readonly version: string
+  readonly cache: CatalogueCache
+  openTransport(server: string, settings: McpServerConfig, onErrorLine: (line: string) => void): Promise<Transport>
+  /** Absent: no server may ask for texts. */
+  createSampling?(server: string, settings: McpServerConfig): AnswerSampling
+  /** Why this person may not use the server; undefined if they may. */
+  refuse(server: string, settings: McpServerConfig, authority: Authority): Promise<string | undefined>
+  /** The tools are others than before. */
+  onToolsChanged(): void
+  /** ms */
+  readonly clock: () => number
+  readonly random: () => number
+  readonly log: Logger
+}
+
+export interface McpServers {
+  /** The tools of the enabled servers. Waits a while for servers that were never asked. Never rejects. */
+  tools(): Promise<readonly ToolDefinition[]>
+  /** Asks the servers whose tools are not known, in the background. */
+  discover(): void
+  /** Sentences for the owner. */
+  problems(): readonly string[]
+  /** Stops all servers and asks each of them again. Resolves with one entry per server. */
+  reload(signal: AbortSignal): Promise<readonly ServerReport[]>
+  /** The configuration has changed: servers with other settings are stopped. */
+  reconfigured(): void
+  close(): Promise<void>
+}
+
+export interface ServerReport {
+  readonly server: string
+  readonly tools: number
+  /** Why it cannot be used; '' if it can. */
+  readonly problem: string
+}
+
+interface Entry {
+  readonly settings: McpServerConfig
+  readonly connection: ServerConnection
+  /** Undefined until the server has listed its tools. */
+  catalogue: ServerCatalogue | undefined
+  discovery: Promise<void> | undefined
+}
+
+/** A message waits no longer for a server that was never asked. Its tools are then offered to later conversations. */
+const maxWaitMs = 10_000
+const minRetryMs = 30_000
+const maxRetryMs = 600_000
+
+export function createMcpServers(deps: McpServersDeps): McpServers {
+  const { cache, log } = deps
+  const entries = new Map<string, Entry>()
+  const stopping = new AbortController()
+  /** Closing connections of former settings. */
+  const closing = new Set<Promise<void>>()
+  let nameProblems: readonly string[] = []
+  let toolProblems = new Map<string, readonly string[]>()
+
+  const close = (connection: ServerConnection) => {
+    const work = connection.close().finally(() => closing.delete(work))
+    closing.add(work)
+  }
+
+  const entryOf = (server: string, settings: McpServerConfig): Entry => {
+    const known = entries.get(server)
+    if (known !== undefined && keyOf(known.settings) === keyOf(settings)) return known
+    if (known !== undefined) close(known.connection)
+    const entry: Entry = {
+      settings,
+      catalogue: cache.read(server, settings),
+      discovery: undefined,
+      connection: lazyConnection({
+        ...deps,
+        name: server,
+        settings,
+        open: (onErrorLine) => deps.openTransport(server, settings, onErrorLine),
+        ...(settings.sampling.enabled && deps.createSampling !== undefined
+          ? { answerSampling: deps.createSampling(server, settings) }
+          : {}),
+        onCatalogue: (catalogue) => keep(server, entry, catalogue),
+      }),
+    }
+    entries.set(server, entry)
+    return entry
+  }
+
+  const keep = (server: string, entry: Entry, catalogue: ServerCatalogue) => {
+    const isSame = JSON.stringify(entry.catalogue) === JSON.stringify(catalogue)
+    entry.catalogue = catalogue
+    if (isSame || entries.get(server) !== entry) return
+    try {
+      cache.write(server, entry.settings, catalogue)
+    } catch (error) {
+      log.warn({ event: 'mcp.cache_failed', server, err: error }, 'the tools of an MCP server could not be stored')
+    }
+    deps.onToolsChanged()
+  }
+
+  const current = () => {
+    const enabled = enabledServers(deps.settings())
+    const names = new Set(enabled.map(([server]) => server))
+    for (const [server, { connection }] of entries) {
+      if (names.has(server)) continue
+      entries.delete(server)
+      close(connection)
+    }
+    return enabled.map(([server, settings]) => ({ server, entry: entryOf(server, settings) }))
+  }
+
+  const discoverUnknown = () =>
+    current().flatMap(({ server, entry }) => {
+      if (entry.catalogue !== undefined) return []
+      const isCurrent = () => entries.get(server) === entry && entry.catalogue === undefined
+      entry.discovery ??= discover(deps, server, entry.connection, { isCurrent, stopping: stopping.signal })
+      return [entry.discovery]
+    })
+
+  return {
+    async tools() {
+      await withTimeout(Promise.all(discoverUnknown()), maxWaitMs, stopping.signal)
+      const problems = new Map<string, readonly string[]>()
+      const byName = new Map<string, ToolDefinition>()
+      const taken: string[] = []
+      for (const { server, entry } of current()) {
+        const { settings, catalogue, connection } = entry
+        if (catalogue === undefined) continue
+        const refuse = (authority: Authority) => deps.refuse(server, settings, authority)
+        const made = createServerTools({ server, settings, catalogue, connection, refuse })
+        problems.set(server, made.problems)
+        for (const definition of made.definitions) {
+          if (byName.has(definition.name))
+            taken.push(`MCP server ${server}: another server has a tool ${definition.name}, too`)
+          else byName.set(definition.name, definition)
+        }
+      }
+      nameProblems = taken
+      toolProblems = problems
+      return [...byName.values()]
+    },
+    discover: () => void discoverUnknown(),
+    problems: () => [
+      ...[...entries].flatMap(([server, { connection }]) => [
+        ...(connection.problem() === '' ? [] : [connection.problem()]),
+        ...(toolProblems.get(server) ?? []).map((problem) => `MCP server ${server}: ${problem}`),
+      ]),
+      ...nameProblems,
+    ],
+    async reload(signal) {
+      const before = [...entries.values()]
+      for (const server of entries.keys()) cache.remove(server)
+      entries.clear()
+      await Promise.all(before.map(({ connection }) => connection.close()))
+      const reports = await Promise.all(
+        current().map(async ({ server, entry }): Promise<ServerReport> => {
+          try {
+            const { tools } = await entry.connection.catalogue(signal)
+            return { server, tools: tools.length, problem: '' }
+          } catch (error) {
+            signal.throwIfAborted()
+            return { server, tools: 0, problem: messageOf(error) }
+          }
+        }),
+      )
+      deps.onToolsChanged()
+      return reports
+    },
+    reconfigured: () => void current(),
+    async close() {
+      stopping.abort()
+      const last = [...entries.values()]
+      entries.clear()
+      await Promise.all([...last.map(({ connection }) => connection.close()), ...closing])
+    },
+  }
+}
+
+/** Tries until the server has listed its tools. Resolves after the first try. */
+function discover(
+  { random, log }: McpServersDeps,
+  server: string,
+  connection: ServerConnection,
+  { isCurrent, stopping }: { isCurrent(): boolean; readonly stopping: AbortSignal },
+): Promise<void> {
+  const first = Promise.withResolvers<void>()
+  const work = async () => {
+    for (let attempt = 1; isCurrent() && !stopping.aborted; attempt += 1) {
+      try {
+        await connection.catalogue(stopping)
+      } catch (error) {
+        log.info(
+          { event: 'mcp.not_known', server, reason: messageOf(error) },
+          'the tools of an MCP server are not known yet',
+        )
+        first.resolve()
+        await sleep(minRetryMs + backoffMs(attempt, minRetryMs, maxRetryMs, random), stopping)
+      }
+    }
+  }
+  void work().finally(first.resolve)
+  return first.promise
+}
+
+/** Of all settings. Only those of the connection decide whether what is stored counts. */
+function keyOf(settings: McpServerConfig): string {
+  return `${fingerprintOf(settings)} ${JSON.stringify(settings)}`
+}

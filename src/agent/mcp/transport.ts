@@ -1,0 +1,4 @@
+/**
+ * The type of a connection to a server, for files that do not load the SDK.
+ */
+export type { Transport } from '@modelcontextprotocol/client'

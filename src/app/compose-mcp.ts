@@ -1,0 +1,84 @@
+/**
+ * Composes the MCP servers. Their code is imported when one is configured and a turn, a status or a command needs it.
+ */
+import type { ServerReport } from '../agent/mcp/servers.ts'
+import type { ToolDefinition } from '../agent/tools/tool.ts'
+import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
+import type { AgentServices } from '../flows/agent-services.ts'
+import type { McpRuntime } from '../flows/mcp-servers.ts'
+import type { AppContext } from './context.ts'
+
+export interface McpAccess {
+  /** The tools of the configured servers. Never rejects. */
+  tools(): Promise<readonly ToolDefinition[]>
+  /** The tools as they are known from earlier starts. Starts no server. */
+  knownTools(): Promise<readonly SelectableTool[]>
+  /** Asks the servers whose tools are not known, in the background. */
+  discover(): Promise<void>
+  /** What is wrong with servers, for the owner. */
+  problems(): readonly string[]
+  /** Stops all servers and asks each one again. Rejects with the reason of the signal. */
+  reload(signal: AbortSignal): Promise<readonly ServerReport[]>
+  /** The configuration has changed. */
+  reconfigured(): void
+  /** Stops all servers. */
+  close(): Promise<void>
+}
+
+export function composeMcp(
+  { options, settings, config, secrets, clock, random, log }: AppContext,
+  services: () => Pick<AgentServices, 'auxiliary' | 'openProxy' | 'toolsChanged'>,
+): McpAccess {
+  let loading: Promise<McpRuntime> | undefined
+  let loaded: McpRuntime | undefined
+  let isClosed = false
+
+  const create = async (): Promise<McpRuntime> => {
+    const { openMcpServers } = await import('../flows/mcp-servers.ts')
+    const { auxiliary, openProxy, toolsChanged } = services()
+    loaded = openMcpServers({
+      home: options.home,
+      version: options.version,
+      settings,
+      environment: config.environment,
+      secrets,
+      openProxy,
+      auxiliary,
+      onToolsChanged: toolsChanged,
+      clock,
+      random,
+      log,
+    })
+    return loaded
+  }
+  /** Undefined where no server is configured. */
+  const load = async (): Promise<McpRuntime | undefined> => {
+    if (isClosed || (loading === undefined && Object.keys(settings().mcp_servers).length === 0)) return undefined
+    loading ??= create()
+    return await loading
+  }
+
+  return {
+    async tools() {
+      try {
+        return (await (await load())?.tools()) ?? []
+      } catch (error) {
+        log.error({ event: 'mcp.unavailable', err: error }, 'the tools of MCP servers are missing')
+        return []
+      }
+    },
+    async knownTools() {
+      if (Object.keys(settings().mcp_servers).length === 0) return []
+      const { readKnownServers } = await import('../agent/mcp/known-tools.ts')
+      return readKnownServers(options.home.mcpCache, settings()).flatMap(({ tools = [] }) => tools)
+    },
+    discover: async () => (await load())?.discover(),
+    problems: () => loaded?.problems() ?? [],
+    reload: async (signal) => (await (await load())?.reload(signal)) ?? [],
+    reconfigured: () => loaded?.reconfigured(),
+    async close() {
+      isClosed = true
+      await (await loading)?.close()
+    },
+  }
+}

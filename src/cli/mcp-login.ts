@@ -1,0 +1,55 @@
+/**
+ * `hermes mcp login`: logs in at an MCP server with a browser (OAuth).
+ */
+import { McpFailure } from '../agent/mcp/failure.ts'
+import { createLoginStore } from '../agent/mcp/login-store.ts'
+import { createGuardedFetch } from '../flows/guarded-fetch.ts'
+import { HermesError, messageOf } from '../lib/errors.ts'
+import type { CliContext } from './context.ts'
+import { findServer } from './mcp-connection.ts'
+import { openQuestions } from './questions.ts'
+import { readSettings } from './settings.ts'
+
+/** Time for a person to log in. */
+const maxLoginMs = 600_000
+
+/** Throws `cli/not-found`, `cli/usage` for a server without a login, and `cli/failed`. */
+export async function mcpLogin(context: CliContext, name: string): Promise<void> {
+  const { input, output, home } = context
+  const settings = await readSettings(context)
+  const server = findServer(name, settings)
+  const { url, auth } = server
+  if (url === undefined || auth !== 'oauth')
+    throw new HermesError('cli/usage', `The MCP server ${name} has no login.`, {
+      hint: `Only a server with a \`url\` and \`auth: oauth\` has one. Set mcp_servers.${name}.auth in config.yaml.`,
+    })
+  const { login } = await import('../agent/mcp/login.ts')
+  const isTerminal = input.isTTY === true && output.isTTY === true
+  const questions = isTerminal ? openQuestions(input, output) : undefined
+  const pasted = Promise.withResolvers<string>()
+  context.exitsAfterCommand = true
+  try {
+    await login({
+      server: name,
+      url,
+      settings: server,
+      store: createLoginStore(home.mcpTokens, name),
+      fetch: createGuardedFetch(url),
+      showAddress(address) {
+        output.write(`Open this address in a browser and log in:\n\n${address}\n\n`)
+        const question = 'If the browser runs on another machine, paste the address here to which it returned: '
+        questions?.ask(question).then(pasted.resolve, pasted.reject)
+      },
+      ...(questions === undefined ? {} : { pasted: pasted.promise }),
+      signal: AbortSignal.timeout(maxLoginMs),
+    })
+  } catch (error) {
+    throw new HermesError('cli/failed', messageOf(error), {
+      cause: error,
+      ...(error instanceof McpFailure ? { hint: `Run \`hermes mcp login ${name}\` again.` } : {}),
+    })
+  } finally {
+    questions?.close()
+  }
+  output.write(`\nYou are logged in at ${name}. \`hermes mcp test ${name}\` shows its tools.\n`)
+}

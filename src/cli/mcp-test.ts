@@ -1,0 +1,39 @@
+/**
+ * `hermes mcp test`: starts an MCP server, shows what it offers and stops it.
+ */
+import { createServerTools } from '../agent/mcp/server-tools.ts'
+import { HermesError, messageOf } from '../lib/errors.ts'
+import type { CliContext } from './context.ts'
+import { createDisplay, toSingleLine } from './display.ts'
+import { askServer, findServer } from './mcp-connection.ts'
+import { readSettings } from './settings.ts'
+
+/** Throws `cli/not-found`, and `cli/failed` when the server cannot be reached. */
+export async function mcpTest(context: CliContext, name: string, { json }: { readonly json: boolean }): Promise<void> {
+  const settings = await readSettings(context)
+  const server = findServer(name, settings)
+  // A server may leave sockets open.
+  context.exitsAfterCommand = true
+  const { signal } = new AbortController()
+  const catalogue = await askServer(context, settings, [name, server], signal).catch((error: unknown) => {
+    throw new HermesError('cli/failed', messageOf(error), {
+      cause: error,
+      hint: `Check mcp_servers.${name} in config.yaml.`,
+    })
+  })
+  const connection = { request: async () => undefined }
+  const { definitions, problems } = createServerTools({ server: name, settings: server, catalogue, connection })
+  const tools = definitions.map(({ name: tool, description, approval }) => ({
+    name: tool,
+    description,
+    asks: approval !== undefined,
+  }))
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json({ server: name, tools, problems })
+  display.table(
+    ['TOOL', 'ASKS FIRST', 'ABOUT'],
+    tools.map((tool) => [tool.name, tool.asks ? 'yes' : '', toSingleLine(tool.description)]),
+  )
+  for (const problem of problems) context.errors.write(`hermes: ${name}: ${toSingleLine(problem)}\n`)
+  if (!server.enabled) context.errors.write(`hermes: ${name} is turned off (mcp_servers.${name}.enabled)\n`)
+}

@@ -1,0 +1,188 @@
+/**
+ * Connects the MCP servers with this machine: programs run in the sandbox with few variables, servers on the network get the
+ * configured headers or the token of a login. Loaded when a server is configured.
+ */
+import { homedir } from 'node:os'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import type { AgentConfig } from '../agent/config.ts'
+import { createCatalogueCache } from '../agent/mcp/catalogue-cache.ts'
+import type { McpConfig, McpServerConfig } from '../agent/mcp/config.ts'
+import { McpFailure } from '../agent/mcp/failure.ts'
+import { createLoginStore } from '../agent/mcp/login-store.ts'
+import type { AnswerSampling } from '../agent/mcp/sampling.ts'
+import { createMcpServers, type McpServers } from '../agent/mcp/servers.ts'
+import type { Transport } from '../agent/mcp/transport.ts'
+import type { Auxiliary } from '../agent/models/auxiliary.ts'
+import type { Sandbox } from '../agent/sandbox/sandbox.ts'
+import type { Environment } from '../config/environment.ts'
+import { findProgram } from '../lib/find-program.ts'
+import type { HomeLayout } from '../lib/home.ts'
+import type { Logger } from '../lib/log.ts'
+import type { SecretRegistry } from '../lib/redact.ts'
+import { withFileLock } from '../store/sqlite/file-lock.ts'
+import { workingDirectory } from './agent-services.ts'
+import { createGuardedFetch } from './guarded-fetch.ts'
+import { openSandbox } from './open-sandbox.ts'
+
+export interface ServerOpenerDeps {
+  readonly home: HomeLayout
+  readonly settings: () => McpConfig & Pick<AgentConfig, 'terminal'>
+  readonly environment: () => Environment
+  readonly secrets: Pick<SecretRegistry, 'set'>
+  /** Opens the proxy for commands that reach listed hosts only. */
+  openProxy(directory: string): Promise<unknown>
+  readonly log: Logger
+}
+
+export interface McpRuntimeDeps extends ServerOpenerDeps {
+  readonly version: string
+  /** Absent: no server gets texts of a model. */
+  readonly auxiliary?: Auxiliary
+  onToolsChanged(): void
+  /** ms */
+  readonly clock: () => number
+  readonly random: () => number
+}
+
+export interface McpRuntime extends McpServers {
+  /** Forgets the sandboxes, because the configuration has changed. */
+  reconfigured(): void
+}
+
+export function openMcpServers(deps: McpRuntimeDeps): McpRuntime {
+  const { home, auxiliary, clock, log } = deps
+  const opener = createServerOpener(deps)
+  const servers = createMcpServers({
+    ...deps,
+    cache: createCatalogueCache(home.mcpCache),
+    openTransport: opener.open,
+    ...(auxiliary === undefined
+      ? {}
+      : {
+          createSampling: (server: string, { sampling }: McpServerConfig): AnswerSampling => {
+            let answer: AnswerSampling | undefined
+            return async (params, signal) => {
+              const { createSampling } = await import('../agent/mcp/sampling.ts')
+              answer ??= createSampling({ server, settings: sampling, model: auxiliary('mcp'), clock, log })
+              return await answer(params, signal)
+            }
+          },
+        }),
+    async refuse(server, { command, sandbox }, { role }) {
+      if (role === 'owner' || command === undefined || !sandbox) return undefined
+      return (await opener.sandboxOf(server))?.kind === 'none' ? sandboxMissing(server) : undefined
+    },
+  })
+  return {
+    ...servers,
+    reconfigured() {
+      opener.reset()
+      servers.reconfigured()
+    },
+  }
+}
+
+/** Opens connections to servers. Imports the SDK with the first one. */
+export function createServerOpener(deps: ServerOpenerDeps) {
+  const { home, settings, secrets } = deps
+  let sandboxes = new Map<string, Promise<Sandbox | undefined>>()
+
+  /** A server has a `/tmp` of its own: what the commands of the agent write must not become its programs. */
+  const sandboxOf = (server: string): Promise<Sandbox | undefined> => {
+    const known = sandboxes.get(server)
+    if (known !== undefined) return known
+    const temporaryDirectory = join(home.mcpCache, 'tmp', server)
+    const opening = openSandbox({ ...deps, cwd: () => workingDirectory(deps), temporaryDirectory })
+    sandboxes.set(server, opening)
+    opening.catch(() => sandboxes.delete(server))
+    return opening
+  }
+
+  return {
+    sandboxOf,
+    reset() {
+      sandboxes = new Map()
+    },
+    /** Rejects with `McpFailure`, or with a system error. */
+    async open(server: string, config: McpServerConfig, onErrorLine: (line: string) => void): Promise<Transport> {
+      const { url, headers, transport, auth } = config
+      if (url === undefined) {
+        const sandbox = config.sandbox ? await sandboxOf(server) : undefined
+        if (sandbox?.kind === 'none' && isNetworkLimited(settings()))
+          throw new McpFailure('unreachable', networkOpen(server))
+        const { createStdioTransport } = await import('../agent/mcp/stdio-transport.ts')
+        return createStdioTransport({ ...programOf(deps, server, config, sandbox), onErrorLine })
+      }
+      const [{ createHttpTransport }, { createTokenSource }] = await Promise.all([
+        import('../agent/mcp/http-transport.ts'),
+        import('../agent/mcp/oauth.ts'),
+      ])
+      const store = createLoginStore(home.mcpTokens, server, (found) => secrets.set(`mcp:${server}`, found))
+      const authProvider =
+        auth === 'oauth' ? createTokenSource({ server, settings: config, store, withLock: withFileLock }) : undefined
+      return createHttpTransport({
+        url,
+        headers,
+        transport,
+        fetch: createGuardedFetch(url),
+        ...(authProvider === undefined ? {} : { authProvider }),
+      })
+    },
+  }
+}
+
+function isNetworkLimited({ terminal }: Pick<AgentConfig, 'terminal'>): boolean {
+  return terminal.sandbox_network !== 'on' && terminal.sandbox_network !== true
+}
+
+function networkOpen(server: string): string {
+  return `The MCP server ${server} was not started: terminal.sandbox_network limits the network, and no sandbox on this machine can. mcp_servers.${server}.sandbox: off starts it without one.`
+}
+
+function sandboxMissing(server: string): string {
+  return `Refused: there is no sandbox on this machine, and without one only its owner may use the program of the MCP server ${server}.`
+}
+
+/** Variables without secrets that programs need. */
+const passedVariables = /^(?:PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TERM|TZ|TMPDIR|SHELL)$/
+
+/** How the program is started. Throws `McpFailure` when it cannot be. */
+function programOf(
+  { settings, environment, home }: ServerOpenerDeps,
+  server: string,
+  { command = '', args, env, cwd: configured }: McpServerConfig,
+  sandbox: Sandbox | undefined,
+) {
+  const { values, process } = environment()
+  const userHome = values['HOME'] ?? homedir()
+  const base = workingDirectory({ settings, environment, home })
+  const cwd = configured === '' ? base : resolve(base, expandHome(configured, userHome))
+  if (sandbox?.accessOf(cwd) === 'hidden')
+    throw new McpFailure(
+      'unreachable',
+      `The MCP server ${server} was not started: its sandbox hides the directory ${cwd}.`,
+    )
+  const own = Object.fromEntries(
+    Object.entries(process).flatMap(([name, value]) =>
+      value !== undefined && passedVariables.test(name) ? [[name, value]] : [],
+    ),
+  )
+  const variables = { ...own, ...sandbox?.variables, ...env }
+  const program = expandHome(command, userHome)
+  const searchPath = variables['PATH'] ?? ['/usr/local/bin', '/usr/bin', '/bin'].join(delimiter)
+  if (!program.includes('/') && findProgram(program, searchPath) === undefined)
+    throw new McpFailure(
+      'unreachable',
+      `The MCP server ${server} cannot be started: there is no program ${program} on the PATH.`,
+    )
+  const path = program.includes('/') && !isAbsolute(program) ? resolve(cwd, program) : program
+  return {
+    argv: sandbox?.wrap([path, ...args], { cwd, usesProxy: true }) ?? [path, ...args],
+    cwd: sandbox?.toHostPath(cwd) ?? cwd,
+    env: { ...variables, PWD: cwd },
+  }
+}
+
+function expandHome(path: string, userHome: string): string {
+  return path.replace(/^~(?=$|\/)/, userHome)
+}

@@ -1,0 +1,120 @@
+/**
+ * Servers that are programs: started with few variables, ended with what they started, and held to limits.
+ */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createServerConnection } from '../../../src/agent/mcp/connection.ts'
+import { contentText } from '../../../src/agent/mcp/result-text.ts'
+import { createStdioTransport, type StdioTransportOptions } from '../../../src/agent/mcp/stdio-transport.ts'
+import { asRecord } from '../../../src/lib/json.ts'
+import { silentLog } from '../../../src/lib/log.ts'
+import { signalProcessGroup } from '../../../src/lib/process-group.ts'
+import { serverSettings } from './support.ts'
+
+const { signal } = new AbortController()
+const program = fileURLToPath(new URL('stdio-server.mjs', import.meta.url))
+const path = process.env['PATH'] ?? ''
+
+function connect(t: TestContext, argv: readonly string[], options: Partial<StdioTransportOptions> = {}) {
+  const lines: string[] = []
+  const connection = createServerConnection({
+    name: 'program',
+    settings: serverSettings({ connect_timeout: 20, timeout: 20 }),
+    version: '0',
+    async open(onErrorLine) {
+      const onLine = (line: string) => {
+        lines.push(line)
+        onErrorLine(line)
+      }
+      return createStdioTransport({ argv, cwd: '/', env: { PATH: path }, onErrorLine: onLine, ...options })
+    },
+    onCatalogue: () => undefined,
+    clock: Date.now,
+    random: () => 0.5,
+    log: silentLog,
+  })
+  t.after(() => connection.close())
+  const call = async (name: string) => {
+    const result = await connection.request({ method: 'tools/call', params: { name, arguments: {} } }, signal)
+    return contentText(asRecord(result)['content'])
+  }
+  return { connection, call, lines }
+}
+
+async function hasEnded(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
+    await wait(10)
+  }
+}
+
+test('a program gets the listed variables only, and its end ends what it started', async (t) => {
+  const { connection, call, lines } = connect(t, [process.execPath, program], { env: { PATH: path, KEY: 'value' } })
+  const { tools } = await connection.catalogue(signal)
+  assert.deepEqual(
+    tools.map(({ name }) => name),
+    ['environment', 'read', 'spawn'],
+  )
+  assert.deepEqual(Object.keys(JSON.parse(await call('environment'))).sort(), ['KEY', 'PATH'])
+  const pid = Number(await call('spawn'))
+  assert.ok(pid > 0)
+  assert.deepEqual(lines, ['ready\u{E0041}'])
+  await connection.close()
+  await hasEnded(pid)
+})
+
+test('a program that does not exist is an error that says so', async (t) => {
+  const { connection } = connect(t, ['/nonexistent/server'])
+  await assert.rejects(connection.catalogue(signal), { code: 'unreachable', message: /no such program/ })
+})
+
+test('a program that ends at once is named with its last words', async (t) => {
+  const { connection } = connect(t, ['sh', '-c', 'echo no key given >&2; exit 3'])
+  await assert.rejects(connection.catalogue(signal), { code: 'unreachable', message: /no key given/ })
+})
+
+test('a program that sends lines without end is stopped', async (t) => {
+  const { connection } = connect(t, ['yes', '{}'])
+  await assert.rejects(connection.catalogue(signal), { code: 'unreachable' })
+  assert.equal(connection.isRunning(), false)
+})
+
+test('a program that sends one endless line is stopped before memory is full', async (t) => {
+  const before = process.memoryUsage().rss
+  const { connection } = connect(t, ['sh', '-c', 'exec head -c 400000000 /dev/zero'])
+  await assert.rejects(connection.catalogue(signal), { code: 'unreachable' })
+  assert.ok(process.memoryUsage().rss - before < 200 * 1_048_576)
+})
+
+test('a program that never answers does not keep a start waiting', async (t) => {
+  let pid: number | undefined
+  const connection = createServerConnection({
+    name: 'silent',
+    settings: serverSettings({ connect_timeout: 0.2 }),
+    version: '0',
+    async open(onErrorLine) {
+      return createStdioTransport({
+        argv: ['sh', '-c', 'echo $$ >&2; exec sleep 60'],
+        cwd: '/',
+        env: { PATH: path },
+        onErrorLine(line) {
+          pid = Number(line)
+          onErrorLine(line)
+        },
+      })
+    },
+    onCatalogue: () => undefined,
+    clock: Date.now,
+    random: () => 0.5,
+    log: silentLog,
+  })
+  t.after(() => connection.close())
+  await assert.rejects(connection.catalogue(signal), { code: 'unreachable' })
+  if (pid !== undefined) assert.equal(signalProcessGroup(pid, 0), false)
+})
