@@ -2136,6 +2136,8 @@ declare module 'hermes-gateway:message/event' {
         readonly route: string;
         /** A person asked for it in the chat of `deliver`: its reply names the task. */
         readonly isRequested?: true;
+        /** What was chosen with `/model` in the conversation that asked for it, as it is stored there. */
+        readonly model?: string;
         /** Present for a sub-agent: a conversation gets its result as a message. */
         readonly delegation?: BackgroundDelegation;
     }

@@ -179,6 +179,7 @@ function composeCommandServices(
           running: runningSubagents,
           handInUnstarted: async (task) => (await delegatedTurns()).handInUnstarted(task),
           sessionKeyOf: accountDirectory.sessionKey,
+          settingsOf: (key) => store.run(() => readSessionSettings(key)),
           clock,
         }),
       )

@@ -100,12 +100,12 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
     return await resolveConversationModel({ ...deps, selection, create: createWithKeys }, facts)
   }
 
-  const hasOwnModel = ({ settings, event }: ModelTurn) =>
-    settings.model !== undefined || deps.policyOf?.(event.source).models !== undefined
-
   async function model(turn?: ModelTurn): Promise<ChosenModel> {
-    if (turn === undefined || !hasOwnModel(turn)) return await configuredModel()
-    const { chosen, unusable } = await conversationModel({ source: turn.event.source, settings: turn.settings })
+    if (turn === undefined) return await configuredModel()
+    const place = placeOf(turn)
+    const isConfigured = place.settings.model === undefined && deps.policyOf?.(place.source).models === undefined
+    if (isConfigured) return await configuredModel()
+    const { chosen, unusable } = await conversationModel(place)
     const answering = chosen ?? (await configuredModel())
     if (unusable !== undefined)
       await deps.choiceUnusable?.(turn, unusable, `${answering.model} (${answering.provider.name})`)
@@ -180,6 +180,12 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
       await (await keys)?.close()
     },
   }
+}
+
+/** A task that a person has asked for has the model of the conversation. */
+function placeOf({ event: { source, task }, settings }: ModelTurn): ConversationFacts {
+  if (task?.isRequested !== true || task.deliver === null) return { source, settings }
+  return { source: { ...source, ...task.deliver }, settings: { ...(task.model && { model: task.model }), ...settings } }
 }
 
 async function createModel({ modelCalls, home }: AgentModelsDeps, settings: ProviderSettings): Promise<ChosenModel> {

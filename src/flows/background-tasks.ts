@@ -36,6 +36,8 @@ export interface TaskRequest extends Pick<BackgroundTask, 'deliver' | 'delegatio
   readonly route?: string | undefined
   /** A person asked for it in the chat of `deliver`. */
   readonly isRequested?: true | undefined
+  /** The model of the conversation, as it is stored there. */
+  readonly model?: string | undefined
   /** Files that are stored already. */
   readonly attachments?: readonly Attachment[] | undefined
   /** A second request with this key is the first one, over crashes, too. */
@@ -138,7 +140,16 @@ export function createBackgroundTasks({ store, inbox, turnResults, clock, log }:
 
 function taskEvent(order: TaskRequest, now: number): MessageEvent & { readonly task: BackgroundTask } {
   const id = `bg_${sessionIdAt(now).slice('YYYYMMDD_'.length)}`
-  const { deliver, maxIterations, prompt, requester, route = backgroundPlatform, isRequested, delegation } = order
+  const {
+    deliver,
+    maxIterations,
+    prompt,
+    requester,
+    route = backgroundPlatform,
+    isRequested,
+    model,
+    delegation,
+  } = order
   const { attachments = [] } = order
   return {
     source: {
@@ -160,6 +171,7 @@ function taskEvent(order: TaskRequest, now: number): MessageEvent & { readonly t
       ...{ id, deliver, route },
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(isRequested === undefined ? {} : { isRequested }),
+      ...(model === undefined ? {} : { model }),
       ...(delegation === undefined ? {} : { delegation }),
     },
   }

@@ -5,6 +5,7 @@
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
 import type { RequestedTask, TaskServices } from '../commands/command.ts'
 import { type SessionSource, type Target, targetOf } from '../message/source.ts'
+import type { SessionSettings } from '../sessions/session-state.ts'
 import type { BackgroundTasks, OpenTaskDetails } from './background-tasks.ts'
 import type { HandedInTask } from './delegation/hand-in.ts'
 import type { SessionServices } from './session-services.ts'
@@ -17,6 +18,8 @@ export interface RequestedTasksDeps {
   /** Tells the conversation of a sub-agent that it was ended before it began. Rejects `store/…`. */
   handInUnstarted(task: HandedInTask): Promise<void>
   sessionKeyOf(source: SessionSource): string
+  /** What was chosen for a conversation. Rejects `store/…`. */
+  settingsOf(sessionKey: string): Promise<SessionSettings>
   readonly clock: () => number
 }
 
@@ -29,6 +32,7 @@ export function createRequestedTasks({
   running,
   handInUnstarted,
   sessionKeyOf,
+  settingsOf,
   clock,
 }: RequestedTasksDeps): TaskServices {
   /** Ids of people whose tasks are not on disk yet, one entry per task. */
@@ -45,7 +49,8 @@ export function createRequestedTasks({
       const key = message === undefined ? undefined : `command:${message.seq}`
       starting.push(requester.id)
       try {
-        const id = await tasks.start({ prompt, requester, authority, deliver, isRequested: true, key })
+        const { model } = await settingsOf(sessionKeyOf(source))
+        const id = await tasks.start({ prompt, requester, authority, deliver, isRequested: true, model, key })
         return { status: 'started', id }
       } finally {
         starting.splice(starting.indexOf(requester.id), 1)

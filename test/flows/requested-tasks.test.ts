@@ -24,6 +24,7 @@ function tasksOn(t: TestContext) {
       running,
       handInUnstarted: async () => undefined,
       sessionKeyOf: ({ chatId }) => chatId,
+      settingsOf: async () => ({}),
       clock: () => 5_000,
     })
   return { create, stored, stopped, running }

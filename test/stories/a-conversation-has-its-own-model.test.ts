@@ -175,3 +175,12 @@ test('a sub-agent in the background has the model of the conversation that has s
   assert.ok(ofChild.length > 0)
   assert.equal(gateway.model.requests.length, 0)
 })
+
+test('a task in the background has the model of the conversation that asked for it', async (t) => {
+  const { gateway, other } = await startWithTwoProviders(t)
+  await runCommand(gateway, '/model lab:claude-small')
+  await gateway.say('/background find out')
+  await gateway.waitForReply('You said: find out')
+  assert.equal(other.requests.at(-1)?.body['model'], 'claude-small')
+  assert.equal(gateway.model.requests.length, 0)
+})
