@@ -30,7 +30,7 @@ interface ListedEntry {
 
 export async function fallbackList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const settings = await readSettings(context)
-  const keys = openKeys(settings, context.home.authFile)
+  const keys = openKeys(settings, context.home.authFile, { needsFile: false })
   const variables = settings.config.environment().values
   const entries = settings.config.current().fallback_providers.map((entry) => toListed(entry, keys, variables))
   const display = createDisplay(context.output, context.environment)
@@ -89,7 +89,7 @@ export async function fallbackAdd(
   { baseUrl, keyEnv, contextLength }: FallbackOptions,
 ): Promise<void> {
   const settings = await readSettings(context)
-  const keys = openKeys(settings, context.home.authFile)
+  const keys = openKeys(settings, context.home.authFile, { needsFile: false })
   const name = keys.nameOf(provider)
   if (baseUrl !== undefined && !/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? ''))
     throw new HermesError('cli/usage', `${JSON.stringify(baseUrl)} is not an http or https address.`)

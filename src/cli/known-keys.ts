@@ -13,7 +13,7 @@ import {
   serversOf,
 } from '../agent/models/resolve-provider.ts'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
-import { HermesError } from '../lib/errors.ts'
+import { HermesError, isHermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
 import type { Settings } from './settings.ts'
@@ -32,14 +32,14 @@ export interface KnownKeys {
   update(change: (file: AuthFile) => AuthFile): Promise<void>
 }
 
-/** Throws `auth/unusable`. */
-export function openKeys(settings: Settings, path: string): KnownKeys {
+/** Throws `auth/unusable`, unless `needsFile` is false: then the other keys are known. */
+export function openKeys(settings: Settings, path: string, { needsFile = true } = {}): KnownKeys {
   const file = createSharedAuthFile({
     path,
     withLock: (run) => withFileLock(`${path}.lock`, async () => run()),
     log: silentLog,
   })
-  const read = file.read()
+  const read = needsFile ? file.read() : readIfUsable(file.read)
   const state = createCredentialState({
     ...file,
     referencedKeys: (name) => resolveProvider(selectionOf(settings, name))?.keys ?? [],
@@ -92,6 +92,15 @@ export function withStoredKey<Selection extends ProviderSelection>(
   if (choice === undefined || choice.keys.length > 0) return selection
   const [first] = known.list(choice.name)
   return first === undefined ? selection : { ...selection, apiKey: first.secret, label: `${first.label} in auth.json` }
+}
+
+function readIfUsable(read: () => AuthFile): Pick<AuthFile, 'providers'> {
+  try {
+    return read()
+  } catch (error) {
+    if (isHermesError(error, 'auth/unusable')) return { providers: new Map() }
+    throw error
+  }
 }
 
 /** The settings of the configured provider, or of another one. */

@@ -9,7 +9,7 @@ import { findProvider } from '../agent/models/catalogue.ts'
 import type { ModelConfig } from '../agent/models/config.ts'
 import { type ProviderSelection, resolveProvider, selectionOfName } from '../agent/models/resolve-provider.ts'
 import { formatDuration } from '../lib/duration.ts'
-import { isHermesError } from '../lib/errors.ts'
+import { type HermesError, isHermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
 
 export interface KeyStatus {
@@ -119,6 +119,8 @@ export interface KeyReport {
   readonly status: readonly KeyStatus[]
   /** For people, without secrets. An unusable file is a line, too. */
   readonly lines: readonly { readonly text: string; readonly isGood: boolean }[]
+  /** `auth/unusable` */
+  readonly failure?: HermesError
 }
 
 /** As `readKeyStatus`, and never throws for the file. */
@@ -128,6 +130,6 @@ export function reportKeys(options: KeyStatusOptions): KeyReport {
     return { status, lines: status.map((one) => describeKeys(one, options.now)) }
   } catch (error) {
     if (!isHermesError(error, 'auth/unusable')) throw error
-    return { status: [], lines: [{ text: `${error.message} ${error.hint}`, isGood: false }] }
+    return { status: [], lines: [{ text: `${error.message} ${error.hint}`, isGood: false }], failure: error }
   }
 }

@@ -109,6 +109,20 @@ platforms:
   )
   const { stdout } = await runInProcess(home.root, ['doctor', '--offline', '--json'])
   const { findings }: { findings: { subject: string; text: string }[] } = JSON.parse(stdout)
-  const chats = findings.flatMap(({ subject, text }) => (subject === 'Other models' ? [/chat (\w+)/.exec(text)?.[1]] : []))
+  const chats = findings.flatMap(({ subject, text }) =>
+    subject === 'Other models' ? [/chat (\w+)/.exec(text)?.[1]] : [],
+  )
   assert.deepEqual(chats, ['bad', 'worse'])
+})
+
+test('doctor says what to do about a torn auth.json, and tries the key of the environment', async (t) => {
+  const server = await startOpenAiServer({ defaultReply: () => ({ text: 'ok' }) })
+  t.after(() => server.stop())
+  const home = homeWith(t, `model: gpt-5\nprovider: openai\nbase_url: ${server.baseUrl}\nhttp: {port: 0}\n`)
+  writeFileSync(home.authFile, '{"credential_pool": {"openai": [')
+  const { stdout } = await runInProcess(home.root, ['doctor', '--json'], { environment: { OPENAI_API_KEY: key } })
+  const { findings }: { findings: { subject: string; state: string; code?: string }[] } = JSON.parse(stdout)
+  const stateOf = (subject: string) => findings.filter((one) => one.subject === subject).map(({ state }) => state)
+  assert.deepEqual([stateOf('Model'), stateOf('Keys'), stateOf('Doctor')], [['ok'], ['problem'], []])
+  assert.equal(findings.find(({ subject }) => subject === 'Keys')?.code, 'auth/unusable')
 })

@@ -82,6 +82,7 @@ export function readAuthFile(path: string): AuthFile {
   }
   if (content === undefined) return { providers: new Map(), raw: {} }
   const raw = parseJson(content.replace(/^\uFEFF/, ''))
+  if (raw === undefined) throw unusable(path, 'it is not JSON; its end may be missing')
   if (!isRecord(raw)) throw unusable(path, 'it is not a JSON object')
   const pool = raw['credential_pool'] ?? {}
   if (!isRecord(pool)) throw unusable(path, '`credential_pool` is not an object')

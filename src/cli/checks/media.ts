@@ -38,7 +38,7 @@ export async function mediaProblems(context: CliContext, settings: Settings): Pr
 }
 
 function endpointOf({ home }: CliContext, settings: Settings, task: MediaTask): Endpoint {
-  const keys = openKeys(settings, home.authFile)
+  const keys = openKeys(settings, home.authFile, { needsFile: false })
   return chooseEndpoint({
     task,
     settings: settings.config.current(),

@@ -18,7 +18,7 @@ const maxAnswerTokens = 16
 
 export const checkModel: Check = async (facts) => {
   const { context, settings, offline } = facts
-  const known = openKeys(settings, context.home.authFile)
+  const known = openKeys(settings, context.home.authFile, { needsFile: false })
   const selection = withStoredKey(selectionOf(settings, undefined), known)
   const choice = createProvider({ ...selection, idleTimeoutMs: answerTimeoutMs })
   if ('problem' in choice) {
@@ -47,7 +47,8 @@ export const checkModel: Check = async (facts) => {
 function checkKeys({ context, settings }: Parameters<Check>[0], main: string): CheckResult[] {
   const { fallback_providers: fallbacks } = settings.config.current()
   const selection = selectionOf(settings, undefined)
-  const { status, lines } = reportKeys({ path: context.home.authFile, selection, fallbacks, now: Date.now() })
+  const { status, lines, failure } = reportKeys({ path: context.home.authFile, selection, fallbacks, now: Date.now() })
+  if (failure !== undefined) return [{ ...problem('Keys', failure.message, failure.hint), code: failure.code }]
   return status.flatMap(({ provider, resting, revoked, missing }, index) => {
     const isFine = resting.length + revoked.length === 0 && (missing === undefined || provider === main)
     const advice =
