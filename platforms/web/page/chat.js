@@ -48,11 +48,7 @@ export function openChat({ token, storage, onLeave }) {
   const banners = createBanners(storage)
   const working = createWorkingIndicator({ now })
   const store = createStore({ now, onChange: schedule, onReply: noteReply, onStored: (key) => outbox.confirm(key) })
-  const uploads = createUploads({
-    api,
-    blobs: createBlobs({ now }),
-    onProgress: (id, sent) => attach.progress(id, sent),
-  })
+  const uploads = uploadsOf({ api, now, shownBy: () => [attach, outbox] })
   const files = createFiles({ fetchFile: api.file, localFile: uploads.blob, now })
   const outbox = createOutbox({
     send: api.send,
@@ -171,6 +167,22 @@ export function openChat({ token, storage, onLeave }) {
     frame = 0
     draw({ store, now, log, empty, working, olderButton, stopButton })
   }
+}
+
+/**
+ * @param {object} options
+ * @param {import('./api.js').Api} options.api
+ * @param {() => number} options.now
+ * @param {() => readonly { progress: (id: string, sent: number) => void }[]} options.shownBy shows the progress of uploads
+ */
+function uploadsOf({ api, now, shownBy }) {
+  return createUploads({
+    api,
+    blobs: createBlobs({ now }),
+    onProgress(id, sent) {
+      for (const one of shownBy()) one.progress(id, sent)
+    },
+  })
 }
 
 /** @param {ReturnType<typeof createOutbox>} outbox @param {import('./api.js').Api} api */

@@ -28,6 +28,8 @@ export function createOutbox({ send, uploads, store, storage, storageKey, now, n
   /** Messages that only the user can send again: refused or old ones. */
   const held = new Set()
   let sending = false
+  /** The message that is being sent. @type {Unsent | undefined} */
+  let current
   let connected = false
 
   for (const { id, text, at, files = [] } of unsent) {
@@ -60,6 +62,12 @@ export function createOutbox({ send, uploads, store, storage, storageKey, now, n
     },
     /** The history contains this message. */
     confirm: finish,
+    /** Of a file of the message that is being sent. @param {string} fileId @param {number} sent the share, 0 to 1 */
+    progress(fileId, sent) {
+      const file = current?.files?.find(({ id }) => id === fileId)
+      if (current === undefined || file === undefined || sent === 1) return
+      store.setSendState(current.id, 'sending', `Sending ${file.name}… ${Math.floor(sent * 100)} %`)
+    },
     /** The gateway can be reached, or not. @param {boolean} reachable */
     reachable(reachable) {
       connected = reachable
@@ -71,8 +79,10 @@ export function createOutbox({ send, uploads, store, storage, storageKey, now, n
     if (sending) return
     sending = true
     for (let next = first(); next !== undefined; next = first()) {
+      current = next
       if (!(await attempt(next))) break
     }
+    current = undefined
     sending = false
   }
 

@@ -111,6 +111,19 @@ describe('files on the chat page', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('a picture that models cannot look at is sent as a file, which the page says before', async () => {
+    await using opened = await phone.open()
+    const { page, gateway, problems } = opened
+    await connected(page)
+    await page.setInputFiles('#choose', picture('map.png', createPng({ width: 30_000, height: 30_000 })))
+    await page.waitForSelector('#tray li[data-state=problem]')
+    assert.match(await page.innerText('#tray-status'), /map\.png.*30,000/)
+    const accepted = gateway.nextAccepted()
+    await page.click('#send')
+    assert.match((await accepted).attachments?.[0]?.hidden ?? '', /30,000/)
+    assert.deepEqual(problems, [])
+  })
+
   test('a photo that is too large for models is made smaller', async () => {
     await using opened = await phone.open()
     const { page, gateway, problems } = opened
