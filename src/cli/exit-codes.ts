@@ -24,6 +24,7 @@ const configErrorPrefixes = [
   'config/',
   'home/',
   'store/newer-schema',
+  'store/foreign',
   'store/corrupt',
   'http/port-in-use',
   'http/token-unusable',

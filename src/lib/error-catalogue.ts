@@ -46,6 +46,10 @@ export const errorCatalogue = {
     meaning: 'The database was written by a newer version of hermes-gateway.',
     hint: 'Run the newer version, or stop the gateway and replace state.db by state.db.bak, the copy before the upgrade.',
   },
+  'store/foreign': {
+    meaning: 'The database in this home was written by Hermes Agent, not by hermes-gateway. Nothing was changed.',
+    hint: 'Set HERMES_HOME to another folder, and run `hermes import hermes <this home>` there.',
+  },
   'store/corrupt': {
     meaning: 'The database file is damaged or is not a database.',
     hint: 'Stop the gateway, rename state.db and restore a backup. `hermes doctor` shows the damage.',

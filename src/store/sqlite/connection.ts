@@ -38,7 +38,9 @@ export function openDatabase(
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs })
     try {
       // First, because a file of a newer version must stay unchanged.
-      rejectNewerSchema(schemaVersion(db))
+      const version = schemaVersion(db)
+      rejectNewerSchema(version)
+      if (version === 0) rejectForeign(db)
       db.exec('pragma journal_mode = wal')
       // A platform deletes a message after the acknowledgement, so a commit must survive a power failure.
       db.exec('pragma synchronous = full')
@@ -58,7 +60,9 @@ export function openReadOnly(path: string): DatabaseSync {
   return withStoreErrors(() => {
     const db = new DatabaseSync(path, { readOnly: true, timeout: defaultBusyTimeoutMs })
     try {
-      rejectNewerSchema(schemaVersion(db))
+      const version = schemaVersion(db)
+      rejectNewerSchema(version)
+      if (version === 0) rejectForeign(db)
       return db
     } catch (error) {
       db.close()
@@ -123,6 +127,12 @@ function rejectNewerSchema(version: number): void {
     'store/newer-schema',
     `Its schema version is ${version}; this version supports ${migrations.length}.`,
   )
+}
+
+/** Hermes Agent has a `state.db` in its home, too, with a table of its own for the version. */
+function rejectForeign(db: DatabaseSync): void {
+  const found = db.prepare(`select 1 from sqlite_schema where name = 'schema_version'`).get()
+  if (found !== undefined) throw new HermesError('store/foreign')
 }
 
 /**
