@@ -32,6 +32,8 @@ export async function setup(context: CliContext): Promise<void> {
     output.write('`hermes setup` asks questions in a terminal. Scripts use `hermes model set <provider>:<model>`.\n')
     return
   }
+  const { offerImport } = await import('./import/offer.ts')
+  if ((await offerImport(context)) === 'imported') return
   output.write('The agent needs a model. This asks for the provider, its key and the model.\n\n')
   if (!(await askInTerminal(context))) return
   output.write('\nNext: `hermes chat` for a first question, `hermes gateway run` for the page and your chats.\n')

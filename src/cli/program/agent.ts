@@ -56,7 +56,7 @@ export function addModelCommands(root: Command, context: CliContext): void {
     .command('setup')
     .summary('choose a model, the first step')
     .description(
-      'Asks in a terminal for the provider, its key and the model, tries them, and writes them into config.yaml and .env. Model servers that run on this machine are offered with their models.',
+      'Asks in a terminal for the provider, its key and the model, tries them, and writes them into config.yaml and .env. Model servers that run on this machine are offered with their models. In a new home, a home of Hermes Agent or OpenClaw is offered for an import.',
     )
     .action(async () => (await import('../model-questions.ts')).setup(context))
   const load = () => import('../model.ts')

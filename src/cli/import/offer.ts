@@ -1,0 +1,36 @@
+/**
+ * The first step of a new home: offers to take over a home of another program on this machine.
+ */
+import { existsSync } from 'node:fs'
+import type { CliContext } from '../context.ts'
+import { createDisplay, toSingleLine } from '../display.ts'
+import { openQuestions } from '../questions.ts'
+import { findHome, importKinds } from './find-homes.ts'
+import { importHome } from './import-home.ts'
+import { countResults, printReport } from './report.ts'
+
+const labels = { hermes: 'Hermes Agent', openclaw: 'OpenClaw' } as const
+
+/** `imported`: settings were taken over. Asks nothing in a home that has settings. Throws what `importHome` throws. */
+export async function offerImport(context: CliContext): Promise<'imported' | 'nothing'> {
+  const { home, input, output } = context
+  if (existsSync(home.configFile) || existsSync(home.envFile)) return 'nothing'
+  const found = importKinds.flatMap((kind) => {
+    const path = findHome(kind, context)
+    return path === undefined ? [] : [{ kind, path }]
+  })
+  const questions = openQuestions(input, output)
+  try {
+    for (const { kind, path } of found) {
+      output.write(`${toSingleLine(`There is a home of ${labels[kind]} at ${path}. An import only reads it.`)}\n`)
+      if (!/^y(?:es)?$/i.test(await questions.ask('Take over its settings, people and memories? [y/N] '))) continue
+      const report = await importHome(context, kind, path, { dryRun: false, overwrite: false })
+      printReport(createDisplay(output, context.environment), report)
+      const { taken, changed } = countResults(report.entries)
+      if (taken + changed > 0) return 'imported'
+    }
+    return 'nothing'
+  } finally {
+    questions.close()
+  }
+}

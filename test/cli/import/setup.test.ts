@@ -1,0 +1,54 @@
+/**
+ * `hermes setup` offers the import in a new home, and the home of Hermes itself is not damaged by a start.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import { offerImport } from '../../../src/cli/import/offer.ts'
+import { isHermesError } from '../../../src/lib/errors.ts'
+import { createSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { assertFailed, createTestContext, runInProcess } from '../support.ts'
+import { contentOf, homesWith, snapshot, type TestHomes, writeStateDatabase } from './support.ts'
+
+/** Each question gets the next answer. */
+async function offer({ source, target }: TestHomes, ...answers: readonly string[]) {
+  const input = Object.assign(new PassThrough(), { isTTY: true as const })
+  const context = createTestContext(target, { environment: { HOME: source }, terminal: 80 })
+  const left = [...answers]
+  let text = ''
+  context.output.on('data', (part: string) => {
+    const asked = text.split('[y/N]').length
+    text += part
+    if (text.split('[y/N]').length > asked) setImmediate(() => input.write(`${left.shift() ?? 'n'}\r`))
+  })
+  return { result: await offerImport({ ...context, input }), asked: answers.length - left.length }
+}
+
+test('a home of Hermes or OpenClaw is offered in a new home, and only there', async (t) => {
+  const files = {
+    '.hermes/SOUL.md': 'Hi.',
+    '.hermes/config.yaml': 'timezone: UTC\n',
+    '.openclaw/openclaw.json': '{logging: {level: "warn"}}',
+  }
+  const homes = homesWith(t, files)
+  const refused = await offer(homes, 'n', 'n')
+  assert.deepEqual([refused.result, snapshot(homes.target)], ['nothing', []])
+  const taken = await offer(homes, 'y', 'n')
+  assert.deepEqual([taken.result, contentOf(homes.target, 'SOUL.md')], ['imported', 'Hi.'])
+  assert.deepEqual([taken.asked, (await offer(homes, 'y')).asked], [1, 0])
+})
+
+test('a gateway leaves the database of Hermes alone and says what to do', async (t) => {
+  const { source } = homesWith(t, {})
+  const path = join(source, 'state.db')
+  writeStateDatabase(path, 'old', []).close()
+  const before = readFileSync(path)
+  assert.throws(
+    () => createSqliteStore({ path }),
+    (error) => isHermesError(error, 'store/foreign'),
+  )
+  assertFailed(await runInProcess(source, ['sessions', 'list']), 'store/foreign', 'hermes import hermes')
+  assert.deepEqual(readFileSync(path), before)
+})
