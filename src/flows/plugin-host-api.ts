@@ -4,8 +4,8 @@
 
 import type { Agent, CurrentTurn } from '../agent/agent.ts'
 import type { TurnInfo } from '../agent/agent-hooks.ts'
-import type { Journal, ProgressListener } from '../agent/loop/journal.ts'
-import { runToolCall, type ToolCallDeps } from '../agent/loop/run-tool-call.ts'
+import type { ProgressListener } from '../agent/loop/journal.ts'
+import { noopJournal, runToolCall, type ToolCallDeps } from '../agent/loop/run-tool-call.ts'
 import { type CompletionDeps, complete } from '../agent/models/completion.ts'
 import type { RequestInput } from '../agent/models/provider.ts'
 import type { ResultWrite } from '../agent/tools/tool.ts'
@@ -114,6 +114,7 @@ export function createPluginHostApi(deps: PluginHostApiDeps): PluginHostApi {
             rejectionReason: deps.rejectionReason,
             apiRequestId: '',
             resumed: false,
+            // They end with the process.
             journal: noopJournal,
             listener: noopListener,
             log,
@@ -225,14 +226,6 @@ async function storeWrite({ store, clock }: PluginHostApiDeps, part: ResultWrite
     throw error
   }
   part.committed()
-}
-
-/** Calls of plugins are not resumed: they end with the process. */
-const noopJournal: Journal = {
-  recordAssistantMessage: async () => undefined,
-  wasStarted: async () => false,
-  recordToolStart: async () => 'run',
-  recordToolResult: async () => undefined,
 }
 
 const noopListener: ProgressListener = {

@@ -266,14 +266,40 @@ async function invokeTool(
   const showPicture = (image: ImagePart) => {
     state.images.push(image)
   }
+  const callTool = createNestedCalls(deps, state.call)
   state.toolOutput = await ready.run({
     ...context,
     signal,
     writeWithResult,
     ...(deps.showsPictures === true && { showPicture }),
+    callTool,
     ...(isApproved && { isApproved }),
   })
   return state.toolOutput
+}
+
+/**
+ * The calls that a tool makes itself. Each is a managed call with an id of its own. They are a part of the calling one, whose start
+ * the journal has: after a crash its outcome is unknown, and none of them runs again.
+ */
+function createNestedCalls(deps: ToolCallDeps, outer: ToolCall): NonNullable<ToolContext['callTool']> {
+  let calls = 0
+  return async (name, args, signal) => {
+    calls += 1
+    const call = { id: `${outer.id}.${calls}`, name, arguments: JSON.stringify(args) }
+    const { result, write } = await runToolCall({ ...deps, resumed: false, journal: noopJournal }, call, signal)
+    // What belongs into the transaction of a result has no transaction here.
+    write?.rolledBack()
+    return result
+  }
+}
+
+/** For calls that belong to no message of a model. */
+export const noopJournal: Journal = {
+  recordAssistantMessage: async () => undefined,
+  wasStarted: async () => false,
+  recordToolStart: async () => 'run',
+  recordToolResult: async () => undefined,
 }
 
 /** Arguments that are not valid for the tool but can be shown to plugins; undefined if they are not a JSON object. */

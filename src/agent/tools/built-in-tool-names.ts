@@ -6,6 +6,7 @@ export const builtInToolNames: ReadonlySet<string> = new Set([
   'clarify',
   'delegate_task',
   'image_generate',
+  'execute_code',
   'memory',
   'patch',
   'process',

@@ -8,7 +8,7 @@ import { defineTool } from './tool.ts'
 const parameters = z.object({
   question: z.string().trim().min(1).max(2_000),
   choices: z.array(z.string().trim().min(1).max(200)).max(4).optional().describe('the user may always answer freely'),
-  multi_select: z.boolean().optional().describe('several of the choices may be chosen'),
+  multi_select: z.boolean().optional(),
 })
 
 export default defineTool({

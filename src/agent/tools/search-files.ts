@@ -20,10 +20,10 @@ const maxHits = 1_000
 
 const parameters = z.object({
   pattern: z.string().min(1).describe('regular expression; with target files: glob'),
-  target: z.enum(['content', 'files']).optional().describe('content by default'),
-  path: z.string().optional().describe('file or directory'),
+  target: z.enum(['content', 'files']).optional(),
+  path: z.string().optional(),
   file_glob: z.string().optional().describe('*.ts'),
-  limit: z.int().min(1).optional().describe('hits, 100 by default'),
+  limit: z.int().min(1).optional(),
 })
 
 export default ({ fileGuard, userHome, searchPath, sandbox: getSandbox }: BuiltInToolDeps) => {

@@ -50,6 +50,11 @@ export interface ToolContext {
   readonly recall?: SessionRecall
   /** The memory for all later conversations; absent outside of sessions. */
   readonly memory?: () => Promise<MemoryAccess>
+  /**
+   * Runs another tool as the model would call it: plugins, policy, approvals and the ceiling of the role apply. Resolves with its
+   * result, which describes a failure. Absent outside of turns.
+   */
+  readonly callTool?: (name: string, args: JsonObject, signal: AbortSignal) => Promise<string>
   /** The web; absent where there is none. */
   readonly web?: () => Promise<WebAccess>
   /** Shows the model a stored picture with the result of this call. Absent: the model does not see. */

@@ -45,6 +45,7 @@ test('the tools of the directory are discovered and sorted by name', async () =>
     [
       'clarify',
       'delegate_task',
+      'execute_code',
       'memory',
       'patch',
       'process',
@@ -78,7 +79,17 @@ test('a disabled toolset is neither listed nor callable', async () => {
   const loaded = await setup.registry.load()
   assert.deepEqual(
     loaded.schemas().map((schema) => schema.name),
-    ['memory', 'patch', 'read_file', 'search_files', 'send_message', 'session_search', 'web_extract', 'write_file'],
+    [
+      'execute_code',
+      'memory',
+      'patch',
+      'read_file',
+      'search_files',
+      'send_message',
+      'session_search',
+      'web_extract',
+      'write_file',
+    ],
   )
   const parsed = loaded.parse('terminal', '{"command":"ls"}')
   assert.ok(!parsed.ok)

@@ -218,8 +218,10 @@ function isRedundant(key: string, value: unknown): boolean {
   if (key === '$schema') return true
   if (key === 'additionalProperties') return value === false || (isRecord(value) && Object.keys(value).length === 0)
   if (key === 'minLength') return value === 1
-  if (key === 'maxLength') return Number(value) >= 1_000
+  if (key === 'maxLength') return Number(value) >= 100
+  if (key === 'maxItems') return Number(value) >= 10
   if (key === 'exclusiveMinimum') return value === 0
+  if (key === 'minimum' && (value === 0 || value === 1)) return true
   return (key === 'minimum' || key === 'maximum') && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
 }
 

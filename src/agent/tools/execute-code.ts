@@ -1,0 +1,106 @@
+/**
+ * Runs a Python script that calls tools, so that many calls and their results need no request of a model (contract S9).
+ */
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { z } from 'zod'
+import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
+import { toVisibleText } from '../../lib/visible-text.ts'
+import type { ScriptLimits } from '../code/run-script.ts'
+import type { BuiltInToolDeps } from './deps.ts'
+import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { defineTool } from './tool.ts'
+
+const parameters = z.object({
+  code: z.string().min(1),
+  /** Of Hermes, whose scripts share an interpreter. Here each script has its own. */
+  reset: z.boolean().optional(),
+})
+
+/** Shorter than a derived one, because it is a part of every request. */
+const jsonSchema = { type: 'object', properties: { code: { type: 'string' } }, required: ['code'] }
+
+/** The tools that a script may call, and the names of their arguments in the order of Hermes' functions. */
+const scriptTools: Readonly<Record<string, readonly string[]>> = {
+  web_search: ['query', 'limit'],
+  web_extract: ['urls'],
+  read_file: ['path', 'offset', 'limit'],
+  write_file: ['path', 'content'],
+  search_files: ['pattern', 'target', 'path', 'file_glob', 'limit'],
+  patch: ['path', 'old_string', 'new_string', 'replace_all'],
+  terminal: ['command', 'timeout', 'workdir'],
+}
+
+const limits: ScriptLimits = {
+  timeoutMs: 300_000,
+  maxCalls: 50,
+  maxStdoutBytes: 50_000,
+  maxStderrBytes: 10_000,
+}
+
+/** The command policy judges the script as a file that is run. Its calls of tools are judged one by one. */
+const command = 'python3 script.py'
+
+export default ({ commandPolicy, searchPath }: Pick<BuiltInToolDeps, 'commandPolicy' | 'searchPath'>) => {
+  const judge = (cwd: string) => commandPolicy.evaluate(command, { cwd, interactive: false, limitsHermes: true })
+  return defineTool({
+    name: 'execute_code',
+    toolset: 'code_execution',
+    description: 'Run Python; hermes_tools has your terminal, file and web tools as functions that return dicts.',
+    parameters,
+    jsonSchema,
+    mode: 'effect',
+    check: () => hasProgram('python3', searchPath),
+    label: ({ code }) => code.trim().split('\n', 1)[0] ?? '',
+
+    async approval({ code }, { environment }) {
+      const judged = judge(environment.cwd)
+      if (judged.decision !== 'needs-approval') return undefined
+      const reason = `This script ${judged.reason}.`
+      const place = `${environment.cwd} (${environment.kind})`
+      return { source: 'policy', ruleKey: judged.rule, reason, command: code, place, remember: 'call' }
+    },
+
+    async run({ code }, context) {
+      const { environment, signal, callTool, isApproved } = context
+      if (callTool === undefined) return toErrorJson({ code: 'unavailable', reason: 'No script can run here.' })
+      const judged = judge(environment.cwd)
+      if (judged.decision === 'forbidden' || (judged.decision === 'needs-approval' && isApproved !== true))
+        return toErrorJson({ code: 'command_refused', reason: `Refused: this script ${judged.reason}.` })
+      const { runScript } = await import('../code/run-script.ts')
+      const started = performance.now()
+      const { status, stdout, stderr, toolCalls } = await runScript({
+        ...{ code, environment, signal, limits, tools: scriptTools },
+        cwd: environment.cwd,
+        exposed: await context.attachments(),
+        callTool: (name, args) => callTool(name, args, signal),
+      })
+      const value = {
+        status,
+        output: clean(stdout),
+        ...(stderr === '' ? {} : { error: clean(stderr) }),
+        tool_calls_made: toolCalls,
+        duration_seconds: Math.round((performance.now() - started) / 100) / 10,
+      }
+      return toResultJson(value, context.limits.maxResultChars, 'output')
+    },
+  })
+}
+
+function clean(text: string): string {
+  return toVisibleText(stripTerminalEscapes(text), { keepsMarks: true })
+}
+
+function hasProgram(name: string, searchPath: string): boolean {
+  return searchPath.split(delimiter).some((folder) => isExecutable(join(folder, name)))
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    // It is not in this folder.
+    return false
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * A script of the agent calls tools: each call passes plugins, the command policy and the ceiling of the role.
+ */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { asArray, isRecord } from '../../src/sdk.ts'
+import { startTestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
+import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
+import { hasResult } from './support.ts'
+
+/** Lets the model run one script, and returns its result. */
+async function runScript(t: TestContext, code: string, options: TestGatewayOptions = {}) {
+  const gateway = await startTestGateway(t, {
+    ...options,
+    config: {
+      roles: { guest: { tools: ['*', 'terminal', 'file', 'code_execution'] } },
+      ...options.config,
+    },
+    model: (request) =>
+      hasResult(request) ? { text: 'done' } : { toolCalls: [{ name: 'execute_code', arguments: { code } }] },
+  })
+  await gateway.say('run it')
+  await gateway.waitForReply('done')
+  const [last] = asArray((await gateway.modelRequest(1)).body['messages']).slice(-1)
+  const result: unknown = JSON.parse(isRecord(last) ? String(last['content']) : '')
+  assert.ok(isRecord(result))
+  return { gateway, result }
+}
+
+test('a script reads, writes and runs commands with the tools of the agent', async (t) => {
+  const { gateway, result } = await runScript(
+    t,
+    `
+from hermes_tools import write_file, read_file, terminal
+write_file("notes.txt", "first\\nsecond\\n")
+print(read_file("notes.txt")["content"])
+print(terminal("cat notes.txt | wc -l")["output"].strip())
+`,
+  )
+  assert.equal(result['status'], 'success', JSON.stringify(result))
+  assert.match(String(result['output']), /first[\s\S]*second[\s\S]*\n2\n/)
+  assert.equal(result['tool_calls_made'], 3)
+  assert.ok(existsSync(join(gateway.home.root, 'notes.txt')))
+})
+
+test('the command policy refuses in a script what it refuses outside', async (t) => {
+  const { result } = await runScript(t, 'from hermes_tools import terminal\nprint(terminal("rm -rf /"))')
+  assert.match(String(result['output']), /command_refused/)
+})
+
+test('plugins see each call of a script, and can reject it', async (t) => {
+  const body = `
+    ctx.registerHook('pre_tool_call', (payload) => {
+      console.error('SEEN', payload.tool_name)
+      if (payload.tool_name === 'read_file') return { action: 'block', message: 'not this file' }
+    })`
+  const { result } = await runScript(t, 'from hermes_tools import read_file\nprint(read_file("x"))', {
+    config: { plugins: { enabled: ['witness'] } },
+    prepare: (home) => writeFiles(home.plugins, pluginFiles('witness', body)),
+  })
+  assert.match(String(result['output']), /not this file/)
+})
+
+test('a script of a person without the right to write cannot write', async (t) => {
+  const { gateway, result } = await runScript(
+    t,
+    'from hermes_tools import write_file\nprint(write_file("x.txt", "y"))',
+    { config: { roles: { guest: { tools: ['*', 'code_execution'] } } } },
+  )
+  assert.match(JSON.stringify(result), /error/)
+  assert.ok(!existsSync(join(gateway.home.root, 'x.txt')))
+})
