@@ -37,6 +37,7 @@ import type { CompleteWithoutModel } from './flows/turn/without-model.ts'
 import type { EventResults } from './inbox/event-results.ts'
 import { isHermesError, isTransientError, messageOf } from './lib/errors.ts'
 import type { Logger } from './lib/log.ts'
+import type { LruCache } from './lib/lru-cache.ts'
 import { backoffMs } from './lib/timers.ts'
 import { formatUserText, hasWaitingUser, ownWordsOf } from './message/event.ts'
 import { createAgentContext, truncateForHooks } from './message/hook-events.ts'
@@ -81,8 +82,10 @@ export interface TurnDeps extends TurnProgressDeps {
   /** Builds the system prompt of a new session and stores it for all its turns. */
   freezePrompt(turn: Turn): Promise<string>
   readonly compression: Omit<SessionCompression, 'compressOnRequest' | 'compressSession'>
-  /** An answer was stored. Returns at once. */
-  answered(turn: Turn, text: string): void
+  /** An answer was stored. Returns at once, with whether no later answer of the session matters. */
+  answered(turn: Turn, text: string): boolean
+  /** The sessions for which it has returned true. */
+  readonly answeredSessions: LruCache<true>
   /** Work that is due when the next turn of a session ends. Empty for most sessions. */
   readonly turnEndListeners: ReadonlyMap<SessionKey, () => void>
   /** Stores why an attempt failed, and counts it unless the cause is outside of the turn. */
@@ -287,12 +290,17 @@ async function commitTurn(
     progress.publishEnd(result.state)
     reply.committed()
     deps.turnEndListeners.get(turn.sessionKey)?.()
-    if (result.state === 'done' && result.text !== '') deps.answered(turn, result.text)
+    if (result.state === 'done' && result.text !== '') noteAnswer(deps, turn, result.text)
     for (const seq of seqs) deps.turnResults.publish(seq, stored)
   } catch (error) {
     reply.rolledBack()
     throw error
   }
+}
+
+function noteAnswer({ answered, answeredSessions }: TurnDeps, turn: Turn, text: string): void {
+  if (answeredSessions.has(turn.sessionId)) return
+  if (answered(turn, text)) answeredSessions.set(turn.sessionId, true)
 }
 
 /** The result of a sub-agent needs a conversation that goes on, and a process that does. */

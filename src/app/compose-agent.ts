@@ -155,6 +155,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     turnInfoOf,
     turnEndListeners: core.approvals.questions.turnEndListeners,
     answered: titles.answered,
+    answeredSessions: createLruCache(maxTitledSessions),
     recordFailure: (seq, error) =>
       store.run(() => recordFailedAttempt(seq, messageOf(error), !isTransientError(error))),
     yieldTurn: core.engine.yieldTurn,
@@ -195,7 +196,6 @@ function composeTitles(
   { outbox, turnInfoOf }: Core,
   { auxiliary, model, conversationModel }: AgentServices,
 ) {
-  const known = createLruCache<true>(maxTitledSessions)
   let titles: Promise<SessionTitles> | undefined
   const load = () =>
     import('../flows/session-titles.ts').then(({ createSessionTitles }) =>
@@ -207,17 +207,17 @@ function composeTitles(
       }),
     )
   return {
-    answered(turn: Turn, text: string): void {
-      const { sessionId, event } = turn
-      if (known.has(sessionId) || options.onlyPlatforms !== undefined) return
-      if (!settings().auxiliary.title_generation.enabled) return
-      if (event.task !== undefined || event.internal === true || !hasWaitingUser(event)) return
-      known.set(sessionId, true)
+    answered(turn: Turn, text: string): boolean {
+      const { event } = turn
+      if (options.onlyPlatforms !== undefined) return true
+      if (!settings().auxiliary.title_generation.enabled) return false
+      if (event.task !== undefined || event.internal === true || !hasWaitingUser(event)) return false
       titles ??= load()
       titles.then(
         (loaded) => loaded.add(turn, text),
         (error: unknown) => log.error({ event: 'session.titles_not_loaded', err: error }, 'titles cannot be given'),
       )
+      return true
     },
     idle: async () => (await titles)?.idle(),
   }

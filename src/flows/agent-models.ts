@@ -68,19 +68,27 @@ export interface AgentModels {
 }
 
 export function createAgentModels(deps: AgentModelsDeps): AgentModels {
-  let configured: Promise<ChosenModel> | undefined
+  let configured: { readonly settings: ProviderSettings; readonly chosen: Promise<ChosenModel> } | undefined
+  const severalKeys = new WeakMap<ProviderSettings, boolean>()
   let keys: Promise<ModelKeys> | undefined
   const selection = () => providerSettings(deps)
 
   /** Loaded when there are stored keys, several keys, or another model that answers while a key rests. */
   async function openKeys(settings: ProviderSettings): Promise<ModelKeys | undefined> {
     const isNeeded = () =>
-      deps.settings().fallback_providers.length > 0 ||
-      existsSync(deps.home.authFile) ||
-      (resolveProvider(settings)?.keys.length ?? 0) > 1
+      deps.settings().fallback_providers.length > 0 || existsSync(deps.home.authFile) || hasSeveralKeys(settings)
     if (keys === undefined && !isNeeded()) return undefined
     keys ??= deps.openModelKeys?.(selection)
     return await keys
+  }
+
+  /** Remembered for the configured model, whose settings every turn uses. */
+  function hasSeveralKeys(settings: ProviderSettings): boolean {
+    const known = severalKeys.get(settings)
+    if (known !== undefined) return known
+    const several = (resolveProvider(settings)?.keys.length ?? 0) > 1
+    severalKeys.set(settings, several)
+    return several
   }
 
   async function create(settings: ProviderSettings): Promise<ChosenModel> {
@@ -113,14 +121,20 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
   }
 
   async function configuredModel(): Promise<ChosenModel> {
-    configured ??= create(selection())
+    configured ??= openConfigured()
+    const { settings, chosen } = configured
     try {
-      return await withKeys(await configured, selection())
+      return await withKeys(await chosen, settings)
     } catch (error) {
       // A key may be added while the gateway runs.
       configured = undefined
       throw error
     }
+  }
+
+  function openConfigured() {
+    const settings = selection()
+    return { settings, chosen: create(settings) }
   }
 
   async function fallback(failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null> {

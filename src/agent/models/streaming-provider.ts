@@ -25,14 +25,21 @@ export function createStreamingProvider(format: WireFormat, send: ModelTransport
   const { name, baseUrl, limits, pictures } = options
   const context = providerErrorContext(options)
   const createAggregator = () => format.createAggregator(limits.maxChars)
+  const known = new Map<string, boolean>()
+  /** The catalogue is asked once for each model. */
+  const sees = (model: string) => {
+    const seeing = known.get(model) ?? pictures?.sees(model) === true
+    known.set(model, seeing)
+    return seeing
+  }
   return {
     name,
     baseUrl,
     apiMode: format.apiMode,
-    ...(pictures === undefined ? {} : { sees: pictures.sees }),
+    ...(pictures === undefined ? {} : { sees }),
     buildRequest(input) {
       const own = withoutForeignItems(input, baseUrl)
-      return format.buildRequest(pictures?.sees(input.model) === true ? { ...own, showsPictures: true } : own)
+      return format.buildRequest(sees(input.model) ? { ...own, showsPictures: true } : own)
     },
     stream: (request, signal) =>
       streamResponse({
