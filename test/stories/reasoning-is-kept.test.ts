@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { asArray, asRecord } from '../../src/lib/json.ts'
 import { startAnthropicServer } from '../kit/servers/anthropic-server.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
@@ -55,4 +56,41 @@ test('a conversation goes on when the vendor no longer accepts its own reasoning
   await gateway.waitForReply('Still here.')
   const hasThinking = server.requests.map((request) => JSON.stringify(request.body).includes('signed-thinking'))
   assert.deepEqual(hasThinking, [false, true, true, false, false])
+})
+
+test('deepseek gets a reasoning with each response, also with those of another model', async (t) => {
+  const server = await startOpenAiServer()
+  t.after(server.stop)
+  const call = { name: 'todo', arguments: { items: [{ id: '1', content: 'think', status: 'pending' }] } }
+  server.enqueue(
+    { reasoning: 'first look', toolCalls: [call] },
+    { reasoning: 'second look', text: 'I have a plan.' },
+    { text: 'Still here.' },
+    { text: 'Hello.' },
+  )
+  const config = {
+    provider: 'deepseek',
+    base_url: '',
+    providers: { deepseek: { base_url: server.baseUrl, api_key: 'k' } },
+  }
+  const gateway = await startTestGateway(t, { config: { ...config, model: 'deepseek-v4-pro' } })
+  await gateway.say('plan this')
+  await gateway.waitForReply('I have a plan.')
+  await gateway.say('go on')
+  await gateway.waitForReply('Still here.')
+  await gateway.stop()
+  gateway.configure({ ...config, model: 'deepseek-flash' })
+  await gateway.start()
+  await gateway.say('and you?')
+  await gateway.waitForReply('Hello.')
+  const reasonings = server.requests.map(({ body }) =>
+    asArray(body['messages'])
+      .map(asRecord)
+      .filter(({ role }) => role === 'assistant')
+      .map((message) => message['reasoning_content']),
+  )
+  assert.deepEqual(reasonings.slice(2), [
+    ['first look', 'second look'],
+    [' ', ' ', ' '],
+  ])
 })

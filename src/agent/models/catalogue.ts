@@ -27,6 +27,8 @@ export interface ProviderQuirks {
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /** How the reasoning effort is sent: as a field, as OpenRouter's object, or not at all. */
   readonly reasoning?: 'effort' | 'object' | 'none'
+  /** Rejects a response in the conversation, also one of another model, that has no `reasoning_content`. */
+  readonly requiresReasoning?: true
 }
 
 const openAiQuirks: ProviderQuirks = { maxTokensField: 'max_completion_tokens' }
@@ -74,7 +76,7 @@ export const catalogue = {
     baseUrl: 'https://api.deepseek.com/v1',
     keyVariables: ['DEEPSEEK_API_KEY'],
     addressVariable: 'DEEPSEEK_BASE_URL',
-    quirks: { reasoning: 'none' },
+    quirks: { reasoning: 'none', requiresReasoning: true },
   },
   gemini: {
     label: 'Google Gemini',
@@ -105,7 +107,7 @@ export const catalogue = {
     keyVariables: ['KIMI_API_KEY', 'KIMI_CODING_API_KEY', 'MOONSHOT_API_KEY'],
     addressVariable: 'KIMI_BASE_URL',
     keyAddresses: { 'sk-kimi-': 'https://api.kimi.com/coding/v1' },
-    quirks: { reasoning: 'none' },
+    quirks: { reasoning: 'none', requiresReasoning: true },
   },
   minimax: {
     label: 'MiniMax',

@@ -38,7 +38,7 @@ export function createChatFormat(quirks: ProviderQuirks): WireFormat {
     createAggregator: createChatAggregator,
     isProgress: isChatProgress,
     parseDelta: parseChatDelta,
-    parseResponse: parseChatResponse,
+    parseResponse: (response) => parseChatResponse(response, quirks),
   }
 }
 
@@ -49,7 +49,7 @@ function buildChatRequest(input: RequestInput, quirks: ProviderQuirks): ModelReq
   const messages = normalizeMessages(input.messages, 'chat_completions', input.showsPictures)
   return {
     model: input.model,
-    messages: [...system, ...messages.flatMap(toChatMessages)],
+    messages: [...system, ...messages.flatMap((message) => toChatMessages(message, quirks))],
     ...(input.tools.length === 0 ? {} : { tools: input.tools.map(toChatTool) }),
     ...reasoningFields(input.reasoningEffort, quirks),
     ...maxTokensField(input.maxOutputTokens, quirks),
@@ -75,7 +75,7 @@ function toChatTool({ name, description, parameters }: RequestInput['tools'][num
   return { type: 'function', function: { name, description, parameters } }
 }
 
-function toChatMessages(message: NormalizedMessage): JsonObject[] {
+function toChatMessages(message: NormalizedMessage, quirks: ProviderQuirks): JsonObject[] {
   switch (message.role) {
     case 'user':
       return [{ role: 'user', content: message.parts?.map(toChatPart) ?? joinSeparateTexts(message.texts) }]
@@ -83,8 +83,10 @@ function toChatMessages(message: NormalizedMessage): JsonObject[] {
       return message.results.map((result) => ({ role: 'tool', tool_call_id: result.id, content: result.text }))
     case 'assistant': {
       const text = joinSeparateTexts(message.texts)
-      if (message.calls.length === 0) return [{ role: 'assistant', content: text }]
-      const { tool_calls: keptCalls, ...fields } = asRecord(message.items[0])
+      const { tool_calls: keptCalls, ...kept } = asRecord(message.items[0])
+      // What other models have written has none; an empty text does not count.
+      const fields = quirks.requiresReasoning === true ? { reasoning_content: ' ', ...kept } : kept
+      if (message.calls.length === 0) return [{ role: 'assistant', content: text, ...fields }]
       return [
         {
           role: 'assistant',
@@ -125,14 +127,14 @@ function isChatProgress({ choices, usage }: JsonObject): boolean {
     .some(({ delta, finish_reason }) => asString(finish_reason) !== '' || hasOutput(delta))
 }
 
-function parseChatResponse(response: JsonObject): ModelOutput {
+function parseChatResponse(response: JsonObject, quirks: ProviderQuirks): ModelOutput {
   const choice = asArray(response['choices'])[0]
   const message = isRecord(choice) ? choice['message'] : undefined
   if (!isRecord(choice) || !isRecord(message)) {
     throw new ModelError('bad-response', 'The response contains no message; a chat completion was expected.')
   }
   const toolCalls = parseToolCalls(asArray(message['tool_calls']).filter(isRecord), asString(response['id']))
-  const providerItems = extractProviderItems(message)
+  const providerItems = extractProviderItems(message, quirks)
   const reasoning = asString(message['reasoning_content']) || asString(message['reasoning'])
   return {
     text: contentText(message['content']) || asString(message['refusal']),
@@ -172,9 +174,12 @@ const KNOWN_CALL_KEYS = new Set(['id', 'type', 'function', 'index'])
  * Reasoning and signatures that other vendors require again together with the results of their tool calls. Undefined
  * for messages without any, which includes all of OpenAI's own.
  */
-function extractProviderItems(message: JsonObject): readonly JsonObject[] | undefined {
+function extractProviderItems(
+  message: JsonObject,
+  { requiresReasoning }: ProviderQuirks,
+): readonly JsonObject[] | undefined {
   const calls = asArray(message['tool_calls']).filter(isRecord)
-  if (calls.length === 0) return undefined
+  if (calls.length === 0 && requiresReasoning !== true) return undefined
   const kept: MutableJsonObject = {}
   for (const field of REASONING_FIELDS) {
     const value = message[field]
