@@ -25,8 +25,11 @@ export interface ProviderEntry {
 export interface ProviderQuirks {
   /** The field of Chat Completions for the longest response; `max_tokens` unless the vendor demands the new name. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
-  /** How the reasoning effort is sent: as a field, as OpenRouter's object, or not at all. */
-  readonly reasoning?: 'effort' | 'object' | 'none'
+  /**
+   * How the reasoning effort is sent: as a field, as OpenRouter's object, as a switch `thinking` (with the effort as a field beside it),
+   * or not at all.
+   */
+  readonly reasoning?: 'effort' | 'object' | 'switch' | 'switch-effort' | 'none'
   /** Rejects a response in the conversation, also one of another model, that has no `reasoning_content`. */
   readonly requiresReasoning?: true
 }
@@ -76,7 +79,7 @@ export const catalogue = {
     baseUrl: 'https://api.deepseek.com/v1',
     keyVariables: ['DEEPSEEK_API_KEY'],
     addressVariable: 'DEEPSEEK_BASE_URL',
-    quirks: { reasoning: 'none', requiresReasoning: true },
+    quirks: { reasoning: 'switch-effort', requiresReasoning: true },
   },
   gemini: {
     label: 'Google Gemini',
@@ -98,7 +101,7 @@ export const catalogue = {
     baseUrl: 'https://api.z.ai/api/paas/v4',
     keyVariables: ['GLM_API_KEY', 'ZAI_API_KEY', 'Z_AI_API_KEY'],
     addressVariable: 'GLM_BASE_URL',
-    quirks: { reasoning: 'none' },
+    quirks: { reasoning: 'switch' },
   },
   kimi: {
     label: 'Kimi (Moonshot)',

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { buildAnthropicRequest } from '../../../src/agent/models/anthropic/request.ts'
+import { createProvider } from '../../../src/agent/models/create-provider.ts'
 import { MISSING_TOOL_RESULT } from '../../../src/agent/models/normalize-messages.ts'
 import { createChatFormat } from '../../../src/agent/models/openai/chat-completions.ts'
 import { responsesFormat } from '../../../src/agent/models/openai/responses.ts'
@@ -233,6 +234,21 @@ test('the effort is a token budget for models up to 4.5 and a level for later on
   assert.deepEqual(fields('claude-opus-4-8', 'none'), none)
   assert.deepEqual(fields('claude-sonnet-5-5', 'none'), { ...none, output_config: { effort: 'low' } })
   assert.deepEqual(fields('claude-sonnet-5-5', undefined), none)
+})
+
+test('the effort is a switch where the vendor has one', () => {
+  const fields = (provider: string, reasoningEffort: NonNullable<RequestInput['reasoningEffort']>) => {
+    const created = createProvider({ provider, model: 'm', baseUrl: '', apiKey: 'k', variables: {} })
+    assert.ok('provider' in created)
+    const { thinking, reasoning_effort } = created.provider.buildRequest({ ...input, messages, reasoningEffort })
+    return { thinking, reasoning_effort }
+  }
+  const enabled = { type: 'enabled' }
+  assert.deepEqual(fields('deepseek', 'none'), { thinking: { type: 'disabled' }, reasoning_effort: undefined })
+  assert.deepEqual(fields('deepseek', 'minimal'), { thinking: enabled, reasoning_effort: 'low' })
+  assert.deepEqual(fields('deepseek', 'max'), { thinking: enabled, reasoning_effort: 'max' })
+  assert.deepEqual(fields('zai', 'high'), { thinking: enabled, reasoning_effort: undefined })
+  assert.deepEqual(fields('kimi', 'high'), { thinking: undefined, reasoning_effort: undefined })
 })
 
 test('reasoning that is shown is asked for where the vendor gives it only on demand', () => {

@@ -68,7 +68,11 @@ function reasoningFields(
   { reasoning = 'effort' }: ProviderQuirks,
 ): JsonObject {
   if (effort === undefined || reasoning === 'none') return {}
-  return reasoning === 'object' ? { reasoning: { effort } } : { reasoning_effort: effort }
+  if (reasoning === 'object') return { reasoning: { effort } }
+  if (reasoning === 'effort') return { reasoning_effort: effort }
+  const thinking = { type: effort === 'none' ? 'disabled' : 'enabled' }
+  if (reasoning === 'switch' || effort === 'none') return { thinking }
+  return { thinking, reasoning_effort: effort === 'minimal' ? 'low' : effort }
 }
 
 function toChatTool({ name, description, parameters }: RequestInput['tools'][number]): JsonObject {
