@@ -209,8 +209,7 @@ function composeTitles(
   return {
     answered(turn: Turn, text: string): boolean {
       const { event } = turn
-      if (options.onlyPlatforms !== undefined) return true
-      if (!settings().auxiliary.title_generation.enabled) return false
+      if (options.onlyPlatforms !== undefined || !settings().auxiliary.title_generation.enabled) return true
       if (event.task !== undefined || event.internal === true || !hasWaitingUser(event)) return false
       titles ??= load()
       titles.then(
