@@ -241,7 +241,7 @@ async function runModelTurn(
     })
     const { thinking = '', subagent } = result
     const completed = { ...completedResult(result), ...(subagent && { subagent }) }
-    const by = { model: chosen.model, provider: chosen.provider.name }
+    const by = { model: chosen.model, provider: chosen.provider.name, contextLength: chosen.contextLength }
     const ended = { ...initial, ...completed, ...by, thinking, ord: journal.nextOrd() }
     return ended.state === 'failed' ? noteFailure(turn, ended) : ended
   } catch (error) {

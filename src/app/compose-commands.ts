@@ -151,7 +151,6 @@ function composeCommandServices(
         visibleSessions(),
       ])
       const { changeConversation, sessionReplaced } = sessionServices
-      const contextLength = () => settings().context_length
       const { isShared } = accountDirectory
       return createConversationServices({
         store,
@@ -167,7 +166,6 @@ function composeCommandServices(
             reason: 'undo',
           }),
         isShared,
-        contextLength,
         clock,
       })
     },
@@ -292,7 +290,8 @@ export function composeModelServices(
     async modelOf({ sessionKey, source }) {
       const chosen = await store.run(() => readSessionSettings(sessionKey))
       const isConfigured = chosen.model === undefined && accountDirectory.policyOf(source).models === undefined
-      return isConfigured ? agentServices.describe() : await (await models()).current({ sessionKey, source })
+      if (isConfigured) return { ...agentServices.describe(), contextLength: settings().context_length }
+      return await (await models()).current({ sessionKey, source })
     },
   }
 }

@@ -8,7 +8,7 @@ import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource, Target } from '../message/source.ts'
 import type { BusyServices, TypedMessage } from './busy.ts'
 import type { ConversationServices } from './conversation.ts'
-import type { ModelServices } from './model.ts'
+import type { CurrentModel, ModelPlace, ModelServices } from './model.ts'
 import type { CommandReply } from './reply.ts'
 
 export type { CommandReply } from './reply.ts'
@@ -84,9 +84,7 @@ export interface CommandServices {
   /** Loads what `/model` needs. */
   models(): Promise<ModelServices>
   /** The model that answers in a conversation. */
-  modelOf(
-    place: Pick<CommandContext, 'sessionKey' | 'source'>,
-  ): Promise<{ readonly model: string; readonly provider: string }>
+  modelOf(place: ModelPlace): Promise<Pick<CurrentModel, 'model' | 'provider' | 'contextLength'>>
   /** The state of the daemon for `/status`. */
   gatewayStatus(): GatewayStatus
   /** Answers the oldest pending question of the session, or all (contract §3.9). */

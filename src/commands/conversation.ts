@@ -93,7 +93,6 @@ export interface ConversationUsage {
   readonly contextTokens: number | undefined
   /** Of the latest request, read from the cache of the provider. */
   readonly cachedTokens: number
-  readonly contextLength: number
   readonly startedAt: number
 }
 

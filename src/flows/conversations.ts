@@ -46,7 +46,6 @@ export interface ConversationDeps {
   sessionRewound(rewound: Pick<ReplacedSession, 'sessionKey' | 'source'> & { readonly sessionId: string }): void
   /** Whether several people write in the conversation. */
   isShared(source: SessionSource): boolean
-  contextLength(): number
   readonly clock: () => number
 }
 
@@ -138,7 +137,7 @@ export function createConversationServices(deps: ConversationDeps): Conversation
         return true
       }),
 
-    usage: (key) => store.run(() => readUsage(deps, key)),
+    usage: (key) => store.run(() => readUsage(key)),
 
     async insights(caller, days) {
       const { authority, signal } = caller
@@ -151,7 +150,7 @@ export function createConversationServices(deps: ConversationDeps): Conversation
   }
 }
 
-function* readUsage({ contextLength }: ConversationDeps, key: SessionKey) {
+function* readUsage(key: SessionKey) {
   const state = yield* findSessionState(key)
   const session = state === undefined ? undefined : yield* row(sessionById, { id: state.session_id })
   if (session === undefined) return undefined
@@ -166,7 +165,6 @@ function* readUsage({ contextLength }: ConversationDeps, key: SessionKey) {
     messages: (yield* row(countMessages, { session_id: session.id }))?.count ?? 0,
     contextTokens: latest === undefined ? undefined : latest.inputTokens + latest.outputTokens,
     cachedTokens: latest?.cachedInputTokens ?? 0,
-    contextLength: contextLength(),
     startedAt: session.created_at,
   }
 }

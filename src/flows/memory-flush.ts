@@ -35,7 +35,7 @@ export async function flushTurnMemory(
   signal: AbortSignal,
 ): Promise<void> {
   const { ownMemory, log } = deps
-  const { memory, context_length: contextLength } = deps.settings()
+  const { memory, context_length } = deps.settings()
   const { sessionId, authority, event } = turn
   const userMessages = messages.filter(({ role }) => role === 'user').length
   const isPrivate = authority.chatType === 'dm' && !deps.isShared(event.source) && event.task === undefined
@@ -59,7 +59,7 @@ export async function flushTurnMemory(
     }),
     access: ownMemory.accessOf(turn),
     mayRun: (call) => tools.prepare(call).kind === 'ready',
-    contextLength,
+    contextLength: chosen.contextLength ?? context_length,
     async complete(input) {
       const info = deps.turnInfoOf(turn, chosen)
       return await deps.auxiliary('compression').complete({ input, main: chosen, turn: info, signal })

@@ -77,7 +77,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     compressSession: () => assert.fail('unexpected compression'),
     gatewayStatus: () => gateway,
     models: () => assert.fail('unexpected use of models'),
-    modelOf: async () => gateway,
+    modelOf: async () => ({ ...gateway, contextLength: 128_000 }),
     answerQuestion: () => assert.fail('unexpected answer'),
     pendingQuestion: async () => undefined,
     toggleYolo: async () => true,
@@ -314,7 +314,7 @@ test('/status lists background tasks', async () => {
 
 test('/status works before the first message and without a model', async () => {
   const none = { ...gateway, model: '', provider: 'demo', platforms: {} }
-  const given = services({ gatewayStatus: () => none, modelOf: async () => none })
+  const given = services({ gatewayStatus: () => none, modelOf: async () => ({ ...none, contextLength: 128_000 }) })
   const text = await say('/status', given)
   assert.match(text, /\*\* demo\b/)
   assert.doesNotMatch(text, /undefined|null|``/)

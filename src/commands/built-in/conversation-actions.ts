@@ -133,21 +133,12 @@ export async function branch(context: CommandContext, services: CommandServices)
   )
 }
 
-export async function usage({ sessionKey }: CommandContext, services: CommandServices): Reply {
+export async function usage({ sessionKey, source }: CommandContext, services: CommandServices): Reply {
   const conversations = await services.conversations()
   const used = await conversations.usage(sessionKey)
   if (used === undefined) return notBegun
-  const {
-    inputTokens,
-    outputTokens,
-    spent,
-    lastTurn,
-    messages,
-    contextTokens,
-    cachedTokens,
-    contextLength,
-    startedAt,
-  } = used
+  const { inputTokens, outputTokens, spent, lastTurn, messages, contextTokens, cachedTokens, startedAt } = used
+  const { contextLength } = await services.modelOf({ sessionKey, source })
   const share = contextTokens === undefined ? 0 : Math.round((contextTokens / contextLength) * 100)
   const lines = [
     `**Tokens** ${count(inputTokens)} in, ${count(outputTokens)} out`,

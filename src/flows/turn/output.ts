@@ -307,7 +307,7 @@ async function footerOf(deps: TurnProgressDeps, turn: Turn, result: TurnRunResul
       usage,
       earlierUsage,
       duration,
-      contextLength: settings().context_length,
+      contextLength: result.contextLength ?? settings().context_length,
     })
   } catch (error) {
     log.warn({ event: 'turn.footer_failed', turn: turn.id, err: error }, 'an answer is sent without its footer')
@@ -349,6 +349,8 @@ export type TurnRunResult = Omit<TurnCompletion, 'writeReply'> &
     readonly announced: boolean
     /** What the model thought, for the user only. Absent or '': none is shown. */
     readonly thinking?: string
+    /** The window of the model that answered in tokens, unless it is `context_length`. */
+    readonly contextLength?: number | undefined
     /** Only of a sub-agent. */
     readonly subagent?: SubagentResult
   }
