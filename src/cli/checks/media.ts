@@ -11,8 +11,8 @@ import { type Check, type CheckResult, note, ok } from './check-result.ts'
 
 const tasks: readonly { readonly task: MediaTask; readonly work: string; readonly section: string }[] = [
   { task: 'stt', work: 'voice messages are transcribed', section: 'stt' },
-  { task: 'tts', work: 'answers can be spoken', section: 'tts' },
-  { task: 'image', work: 'pictures can be drawn', section: 'image_gen' },
+  { task: 'tts', work: 'answers are spoken', section: 'tts' },
+  { task: 'image', work: 'pictures are drawn', section: 'image_gen' },
 ]
 
 export const checkMedia: Check = ({ context, settings }) => {
@@ -22,8 +22,8 @@ export const checkMedia: Check = ({ context, settings }) => {
     const found = endpointOf(context, settings, task)
     const missing = missingProgram(found, context.environment['PATH'] ?? '')
     const problem = found.kind === 'none' ? found.problem : missing
-    if (problem === undefined) return ok(subjectOf(task), `${work}: ${describe(found)}`)
-    const text = `nothing is set up so that ${work}: ${problem}`
+    if (problem === undefined) return ok(subjectOf(task), `${work.replace(' are ', ' can be ')}: ${describe(found)}`)
+    const text = `${work.replace(' are ', ' cannot be ')}: ${problem}`
     const isExpected = found.kind !== 'none' || found.isWanted || isAsked(settings, task)
     return isExpected
       ? note(subjectOf(task), text, `Correct \`${section}\` in config.yaml.`)
