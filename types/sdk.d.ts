@@ -2185,6 +2185,8 @@ declare module 'hermes-gateway:message/event' {
     export function withResetTrigger(event: MessageEvent, triggers: readonly string[]): MessageEvent;
     /** Whether a recording waits for its transcript. */
     export function needsTranscript({ kind, path, transcript, untranscribed }: Attachment): boolean;
+    /** Whether all files of a message are voice messages of its sender. */
+    export function isSpoken({ attachments }: Pick<MessageEvent, 'attachments'>): boolean;
     /** What the sender has written and said. */
     export function ownWordsOf({ text, attachments }: Pick<MessageEvent, 'text' | 'attachments'>): string;
     /** The text that the model receives for a message. In a `shared` session it starts with the name of the author. */

@@ -18,7 +18,7 @@ import { createSessionCompression, type SessionCompression } from '../flows/sess
 import { createPromptFreezer, type SessionPromptDeps } from '../flows/session-prompt.ts'
 import type { SessionTitles } from '../flows/session-titles.ts'
 import { createToolsetCheck, type ToolsetCheck } from '../flows/toolset-check.ts'
-import { createMessagePreparation, type PrepareMessage } from '../flows/turn/attachments.ts'
+import { createMessagePreparation, type MessagePreparation } from '../flows/turn/attachments.ts'
 import type { Turn } from '../flows/turn/claim.ts'
 import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
@@ -95,7 +95,8 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     failpoint,
   })
   const plugins = composePluginManager(context, core, { agentServices, currentTurn: agent.currentTurn })
-  const journal = composeTurnJournal(context, core, agentServices)
+  const journal: TurnJournal = composeTurnJournal(context, core, agentServices, () => preparation)
+  const preparation = composeMessagePreparation(context, core, { journal, skills, agentServices })
   const promptDeps: SessionPromptDeps = {
     home: options.home,
     store,
@@ -129,7 +130,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     redact: context.redact,
     clock,
     usageOf: ({ id, sessionId }) => store.run(() => usageOfTurn(sessionId, id, 0)),
-    prepareMessage: composeMessagePreparation(context, core, { journal, skills, agentServices }),
+    prepareMessage: preparation.prepare,
     speak: composeSpeech(context, core, agentServices),
     completeWithoutModel: createWithoutModel({
       compressOnRequest: compression.compressOnRequest,
@@ -223,9 +224,10 @@ function composeTitles(
 }
 
 function composeTurnJournal(
-  { settings, accountDirectory, store, clock, failpoint }: AppContext,
+  { settings, accountDirectory, store, stopping, clock, failpoint }: AppContext,
   { outbox, engine, sessionServices, endRevokedMessage }: Core,
   { hasRunningCommand }: AgentServices,
+  preparation: () => Pick<MessagePreparation, 'prepareSteered'>,
 ): TurnJournal {
   const { isShared, routeOf, authorityOf, lowerAuthority, isRevoked } = accountDirectory
   const { sessionReplaced } = sessionServices
@@ -241,6 +243,7 @@ function composeTurnJournal(
     authorityOf,
     lowerAuthority,
     transcribes: () => settings().stt.enabled,
+    prepareSteered: (turn, message) => void preparation().prepareSteered(turn, message, stopping),
     hasSkills: true,
     isRevoked,
     endRevoked: endRevokedMessage,
@@ -530,7 +533,7 @@ function composeMessagePreparation(
     skills,
     agentServices: { toolListOf, media: openMedia },
   }: { readonly journal: TurnJournal; readonly skills: SkillRuntime; readonly agentServices: AgentServices },
-): PrepareMessage {
+): MessagePreparation {
   const { options, settings, accountDirectory, platforms, store, redact } = context
   const { stopping, isDraining, clock, log, failpoint } = context
   const { outbox } = core
@@ -567,7 +570,9 @@ function composeMessagePreparation(
     },
     waitOutside: core.engine.waitOutside,
     withdraw: core.sessionServices.stopEvent,
+    transcribes: () => settings().stt.enabled,
     isDraining,
+    log,
     failpoint,
   })
 }

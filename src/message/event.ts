@@ -183,6 +183,11 @@ export function needsTranscript({ kind, path, transcript, untranscribed }: Attac
   return isRecording && path !== undefined && transcript === undefined && untranscribed === undefined
 }
 
+/** Whether all files of a message are voice messages of its sender. */
+export function isSpoken({ attachments = [] }: Pick<MessageEvent, 'attachments'>): boolean {
+  return attachments.length > 0 && attachments.every(({ kind, quoted }) => kind === 'voice' && quoted !== true)
+}
+
 /** What the sender has written and said. */
 export function ownWordsOf({ text, attachments = [] }: Pick<MessageEvent, 'text' | 'attachments'>): string {
   const said = attachments.flatMap(({ kind, quoted, transcript }) =>

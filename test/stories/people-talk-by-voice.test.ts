@@ -2,11 +2,14 @@
  * Voice messages are transcribed before their turn, and answers are spoken.
  */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type MediaReply, type MediaRequest, oggOpus, startMediaServer } from '../kit/servers/media-server.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
-import { at, conversation, rowsIn, runCommand, waitForCommandReply } from './support.ts'
+import { at, conversation, rowsIn, runCommand, terminalCall, waitForCommandReply } from './support.ts'
 
 const voice = { kind: 'voice', fileName: '', mimeType: 'audio/ogg', bytes: oggOpus(3) } as const
 
@@ -337,6 +340,27 @@ test('/voice status says why nothing is spoken', async (t) => {
   assert.match(text, /\*\*off\*\*/)
   assert.match(text, /tts\.command/)
   assert.match(text, /stt\.command/)
+})
+
+test('a voice message that arrives during a turn is steered into it once it is transcribed', async (t) => {
+  const { gateway, vendor } = await startWithVoices(t, { config: { display: { busy_input_mode: 'steer' } } })
+  const pipes = ['first', 'second'].map((name) => join(gateway.home.root, name))
+  for (const pipe of pipes) execFileSync('mkfifo', [pipe])
+  gateway.model.enqueue(...pipes.map((pipe) => terminalCall(`cat ${pipe}`)), { text: 'done' })
+  const [first = '', second = ''] = pipes
+  await gateway.say('work')
+  await gateway.modelRequest(0)
+  await gateway.platform.attach(voice)
+  await writeFile(first, '')
+  await gateway.waitForLog({ event: 'turn.steer_prepared' })
+  await writeFile(second, '')
+  await gateway.waitForReply('done')
+  assert.match(
+    conversation(gateway.model.requests[2]).at(-1) ?? '',
+    /Sent while you work.*\nhello from the recording$/s,
+  )
+  assert.equal(vendor.requests.length, 1)
+  assert.equal(gateway.model.requestCount, 3)
 })
 
 const said = (bytes: Uint8Array) => ({

@@ -5,7 +5,7 @@
 
 import { isSameAuthority } from '../../message/authority.ts'
 import { type BusyInputMode, busyInputModes } from '../../message/conversation-choices.ts'
-import { hasWaitingUser, type MessageEvent, parseCommand } from '../../message/event.ts'
+import { hasWaitingUser, isSpoken, type MessageEvent, parseCommand } from '../../message/event.ts'
 import type { SessionSettings } from '../../sessions/session-state.ts'
 import type { BusyMode } from '../../store/schema.ts'
 import type { DisplayConfig } from '../turn/config.ts'
@@ -62,13 +62,18 @@ export function decide(event: MessageEvent, mode: BusyInputMode, { open, previou
       return interrupts ? { ...waits, mode, joins, interrupts } : waits
     }
     case 'steer':
-      if (hasFiles) return { ...waits, mode: 'media', joins: joinable?.mode === 'media' }
+      if (waitsForFiles(event, ownTurn)) return { ...waits, mode: 'media', joins: joinable?.mode === 'media' }
       // A text after files that wait is about them, so it does not overtake them.
       return ownTurn === undefined || joinable?.mode === 'media' ? waits : { ...waits, mode, steers: true }
     case 'queue':
       if (hasFiles && !isOwnMode) return { ...waits, mode: 'media', joins: joinable?.mode === 'media' }
       return { ...waits, joins: joinable?.isBurst === true && !hasFiles && joinable.mode !== 'media' }
   }
+}
+
+/** Voice messages are transcribed while the turn runs. */
+function waitsForFiles(event: MessageEvent, turn: BusyState['open']): boolean {
+  return (event.attachments ?? []).length > 0 && (turn === undefined || !isSpoken(event))
 }
 
 /** A message of a person for the model. */

@@ -2,17 +2,19 @@
  * Completes a message before its turn starts, so that the model request can include it: downloads attachments, transcribes
  * recordings, and reads the skills that it names.
  */
+import type { Logger } from '../../lib/log.ts'
+import { raceAbort } from '../../lib/timers.ts'
 import { needsDownload } from '../../media/attachment-downloader.ts'
-import { type Attachment, type MessageEvent, parseCommand } from '../../message/event.ts'
+import { type Attachment, type MessageEvent, needsTranscript, parseCommand } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import type { PreparedReply } from '../../outbox/outbox.ts'
 import { type RunningTurns, StopRequested } from '../../sessions/running-turns.ts'
-import type { UnpreparedMessage } from './claim.ts'
+import type { Turn, UnpreparedMessage } from './claim.ts'
 import type { TurnJournal } from './journal.ts'
 
 export interface AttachmentsDeps {
-  readonly journal: Pick<TurnJournal, 'storeAttachments' | 'storeSkills'>
-  readonly running: Pick<RunningTurns, 'start'>
+  readonly journal: Pick<TurnJournal, 'storeAttachments' | 'storeEarly' | 'storeSkills'>
+  readonly running: Pick<RunningTurns, 'start' | 'steer'>
   /** Resolves with each attachment and its path or its failure. Rejects with the signal's reason. */
   download(event: MessageEvent, name: string, signal: AbortSignal): Promise<readonly Attachment[]>
   /** Resolves with what the sender is told about files that were not received, or cannot be shown to models. */
@@ -20,6 +22,8 @@ export interface AttachmentsDeps {
     message: Pick<UnpreparedMessage, 'seq' | 'event'>,
     files: readonly Attachment[],
   ): Promise<PreparedReply | undefined>
+  /** Whether recordings are transcribed. */
+  transcribes(): boolean
   /** Resolves with each attachment and its transcript or why there is none. Rejects with the signal's reason. */
   transcribe(message: Pick<UnpreparedMessage, 'seq' | 'event'>, signal: AbortSignal): Promise<Transcribed>
   /** Resolves with the text of the skills that a message names; '' if it names none, or none that the sender may use. */
@@ -29,6 +33,7 @@ export interface AttachmentsDeps {
   /** Takes a waiting message out of the queue, with those that join its turn. */
   withdraw(seq: number, joined: readonly number[]): Promise<void>
   isDraining(): boolean
+  readonly log: Logger
   failpoint(point: string): void
 }
 
@@ -40,24 +45,81 @@ export interface Transcribed {
 
 export type PrepareMessage = (key: SessionKey, message: UnpreparedMessage, stopSignal: AbortSignal) => Promise<void>
 
-/** The attempt began with the claim of the message. Nothing is claimed meanwhile: after a stop of the gateway the message is still queued. */
-export function createMessagePreparation(deps: AttachmentsDeps): PrepareMessage {
+type Message = Pick<UnpreparedMessage, 'seq' | 'event'>
+
+export interface MessagePreparation {
+  /**
+   * The attempt began with the claim of the message. Nothing is claimed meanwhile: after a stop of the gateway the message is still
+   * queued.
+   */
+  readonly prepare: PrepareMessage
+  /** Prepares a voice message while a turn runs, and steers it into the turn. Never rejects: it may become a turn of its own. */
+  prepareSteered(turn: Pick<Turn, 'sessionKey' | 'seq'>, message: Message, stopSignal: AbortSignal): Promise<void>
+}
+
+export function createMessagePreparation(deps: AttachmentsDeps): MessagePreparation {
   const { journal, running, failpoint } = deps
-  const withNotice = async (message: Pick<UnpreparedMessage, 'seq' | 'event'>, files: readonly Attachment[]) => {
+  /** Messages that are prepared while a turn runs, by their number. */
+  const early = new Map<number, Promise<void>>()
+
+  const withNotice = async (message: Message, files: readonly Attachment[]): Promise<Transcribed> => {
     const isRefused = files.some(({ problem, hidden }) => problem !== undefined || hidden !== undefined)
     const notice = isRefused ? await deps.prepareNotice(message, files) : undefined
     return notice === undefined ? { files } : { files, notice }
   }
-  return async (key, { seq, event, joined = [] }, stopSignal) => {
+  /** Stored in between: a crash during the transcription does not repeat the download. */
+  const nextStep = async ({ seq, event }: Message, signal: AbortSignal): Promise<Transcribed> =>
+    event.attachments?.some(needsDownload) === true
+      ? await withNotice({ seq, event }, await deps.download(event, `${seq}`, signal))
+      : await deps.transcribe({ seq, event }, signal)
+
+  async function prepareEarly({ seq, event }: Message, signal: AbortSignal): Promise<void> {
+    const isOpen = (file: Attachment) => needsDownload(file) || (deps.transcribes() && needsTranscript(file))
+    for (let files = event.attachments ?? []; files.some(isOpen); ) {
+      const done = await nextStep({ seq, event: { ...event, attachments: files } }, signal)
+      await journal.storeEarly(seq, done.files, done.notice)
+      files = done.files
+    }
+  }
+
+  async function prepareSteered(
+    { sessionKey, seq: turnSeq }: Pick<Turn, 'sessionKey' | 'seq'>,
+    message: Message,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (early.has(message.seq)) return
+    const work = prepareEarly(message, signal)
+    early.set(message.seq, work)
+    try {
+      await work
+      running.steer(sessionKey, turnSeq)
+      deps.log.debug({ event: 'turn.steer_prepared', seq: message.seq }, 'a voice message may be steered')
+    } catch (error) {
+      if (!signal.aborted)
+        deps.log.warn(
+          { event: 'turn.steer_failed', seq: message.seq, err: error },
+          'a voice message is not steered; it becomes a turn of its own',
+        )
+    } finally {
+      early.delete(message.seq)
+    }
+  }
+
+  const prepare: PrepareMessage = async (key, { seq, event, joined = [] }, stopSignal) => {
     if (parseCommand(event) !== null) return await journal.storeSkills(seq, await deps.readSkills(event))
     const work = running.start(key, seq, stopSignal)
-    // Stored in between: a crash during the transcription does not repeat the download.
-    const prepare = async (): Promise<Transcribed> =>
-      event.attachments?.some(needsDownload) === true
-        ? await withNotice({ seq, event }, await deps.download(event, `${seq}`, work.signal))
-        : await deps.transcribe({ seq, event }, work.signal)
+    const step = async (): Promise<Transcribed> => {
+      const begun = early.get(seq)
+      if (begun === undefined) return await nextStep({ seq, event }, work.signal)
+      // What it has stored stays; the rest is done with the next claim.
+      await raceAbort(
+        begun.catch(() => undefined),
+        work.signal,
+      )
+      return { files: [] }
+    }
     try {
-      const { files, notice } = await deps.waitOutside(key, prepare, work.signal)
+      const { files, notice } = await deps.waitOutside(key, step, work.signal)
       await journal.storeAttachments(seq, files, notice)
       failpoint('media:fetched')
     } catch (error) {
@@ -69,4 +131,5 @@ export function createMessagePreparation(deps: AttachmentsDeps): PrepareMessage 
       work.finish()
     }
   }
+  return { prepare, prepareSteered }
 }

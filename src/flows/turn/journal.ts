@@ -46,6 +46,7 @@ import type { Transaction } from '../../store/query.ts'
 import type { Store } from '../../store/store.ts'
 import type { ClaimedReset } from './automatic-reset.ts'
 import { type Claim, type ClaimRules, claimNextTurn, type MergeFollowing, type Turn } from './claim.ts'
+import type { Steered } from './steer.ts'
 
 export interface TurnJournalDeps extends ClaimRules {
   readonly store: Store
@@ -54,6 +55,8 @@ export interface TurnJournalDeps extends ClaimRules {
   onProgress(key: SessionKey): void
   /** Ends a message for which `isRevoked` is true. Rejects `store/…`. */
   endRevoked?(key: SessionKey, seq: number): Promise<void>
+  /** A voice message is to be steered into a running turn, and is not transcribed yet. Must not throw. */
+  prepareSteered?(turn: Turn, message: Steered['unprepared'][number]): void
   /** Ends sessions by themselves. `open` is for one claim, and called only when the settings end sessions. */
   readonly reset?: { settings(): SessionsConfig; open(): Promise<ClaimedReset> }
   /** Named points for crash tests; does nothing in production. */
@@ -68,6 +71,8 @@ export interface TurnJournal {
    * waits is left unchanged.
    */
   storeAttachments(seq: number, files: readonly Attachment[], notice?: PreparedReply): Promise<void>
+  /** As `storeAttachments`, for a message whose attempt has not begun. */
+  storeEarly(seq: number, files: readonly Attachment[], notice?: PreparedReply): Promise<void>
   /** Stores the skills that a message names; '' for none. A message that no longer waits is left unchanged. */
   storeSkills(seq: number, skills: string): Promise<void>
   /** What the agent loop writes while it works. */
@@ -135,6 +140,20 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
     return merged?.kind === 'unmerged' ? null : merged
   }
 
+  async function storeFiles(write: () => Transaction<void>, notice: PreparedReply | undefined): Promise<void> {
+    const now = clock()
+    try {
+      await store.run(function* () {
+        yield* write()
+        if (notice !== undefined) yield* notice.write(now)
+      })
+    } catch (error) {
+      notice?.rolledBack()
+      throw error
+    }
+    notice?.committed()
+  }
+
   return {
     async claim(key) {
       for (;;) {
@@ -144,20 +163,13 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
       }
     },
 
-    async storeAttachments(seq, files, notice) {
-      const now = clock()
-      try {
-        await store.run(function* () {
-          yield* attachFiles(seq, files)
-          yield* endPreparation(seq)
-          if (notice !== undefined) yield* notice.write(now)
-        })
-      } catch (error) {
-        notice?.rolledBack()
-        throw error
-      }
-      notice?.committed()
-    },
+    storeAttachments: (seq, files, notice) =>
+      storeFiles(function* () {
+        yield* attachFiles(seq, files)
+        yield* endPreparation(seq)
+      }, notice),
+
+    storeEarly: (seq, files, notice) => storeFiles(() => attachFiles(seq, files), notice),
 
     storeSkills: (seq, skills) =>
       store.run(function* () {
@@ -189,6 +201,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
           const steer = await import('./steer.ts')
           const now = clock()
           const taken = await store.run(() => steer.takeSteered(deps, turn, ordinals.next(), now))
+          for (const message of taken.unprepared) deps.prepareSteered?.(turn, message)
           ordinals.skip(taken.messages.length)
           if (taken.messages.length > 0) deps.failpoint?.('turn:steered')
           return taken

@@ -6,7 +6,7 @@ import { detachFollowing } from '../../inbox/queries.ts'
 import { parseStoredEvent } from '../../inbox/stored-event.ts'
 import { bindMessage, listWaitingMessages } from '../../inbox/waiting-messages.ts'
 import { isSameAuthority } from '../../message/authority.ts'
-import { formatUserText, type MessageEvent } from '../../message/event.ts'
+import { formatUserText, isSpoken, type MessageEvent } from '../../message/event.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
 import type { SteeredMessages } from '../../sessions/running-turns.ts'
@@ -14,32 +14,37 @@ import { checkFence } from '../../sessions/session-state.ts'
 import { appendMessage } from '../../sessions/transcript.ts'
 import { addTurnInput } from '../../sessions/turns.ts'
 import type { Transaction } from '../../store/query.ts'
-import { type ClaimRules, currentAuthority, type Turn } from './claim.ts'
+import { type ClaimRules, currentAuthority, hasUnpreparedFiles, type Turn } from './claim.ts'
 
-type SteerRules = Pick<ClaimRules, 'authorityOf' | 'lowerAuthority' | 'isShared'>
+type SteerRules = Pick<ClaimRules, 'authorityOf' | 'lowerAuthority' | 'isShared' | 'transcribes'>
+
+export interface Steered extends SteeredMessages<ChatMessage> {
+  /** Voice messages that can be steered once they are transcribed. */
+  readonly unprepared: readonly { readonly seq: number; readonly event: MessageEvent }[]
+}
 
 /**
  * Takes the waiting messages that are to be steered into the transcript, from the ordinal `ord` on, and binds them to the turn.
  * They overtake messages that wait for a turn of their own. A message of another author, or with less than the rights of the
  * turn, stays in the queue. Throws `store/fenced`.
  */
-export function* takeSteered(
-  rules: SteerRules,
-  turn: Turn,
-  ord: number,
-  now: number,
-): Transaction<SteeredMessages<ChatMessage>> {
+export function* takeSteered(rules: SteerRules, turn: Turn, ord: number, now: number): Transaction<Steered> {
   yield* checkFence(turn.fence)
   const taken: ChatMessage[] = []
+  const unprepared: Steered['unprepared'][number][] = []
   let chars = 0
   for (const { seq, busy_mode, payload } of yield* listWaitingMessages(turn.sessionKey)) {
     if (busy_mode !== 'steer') continue
     const event = parseStoredEvent(payload)
-    if (event.attachments !== undefined) continue
+    if (event.attachments !== undefined && !isSpoken(event)) continue
     if (!isSameAuthority(turn.authority, currentAuthority(rules, event))) continue
+    if (hasUnpreparedFiles(rules, event)) {
+      unprepared.push({ seq, event })
+      continue
+    }
     const message = { role: 'user' as const, content: steeredText(event, rules.isShared(event.source)) }
     chars += message.content.length
-    if (taken.length > 0 && chars > maxChars) return { messages: taken, hasMore: true }
+    if (taken.length > 0 && chars > maxChars) return { messages: taken, hasMore: true, unprepared }
     // What was to join it would otherwise join an earlier message.
     yield* detachFollowing(seq, turn.sessionKey)
     yield* bindMessage(seq, turn.id)
@@ -47,7 +52,7 @@ export function* takeSteered(
     yield* appendMessage({ sessionId: turn.sessionId, turnId: turn.id, ord: ord + taken.length, message }, now)
     taken.push(message)
   }
-  return { messages: taken, hasMore: false }
+  return { messages: taken, hasMore: false, unprepared }
 }
 
 const maxNameChars = 64
