@@ -90,7 +90,7 @@ const failures: readonly Failure[] = [
     name: '429 without a reset time',
     reply: () => ({ error: { status: 429 } }),
     callsBeforeRotation: 2,
-    callsBeforeFallback: 4,
+    callsBeforeFallback: 2,
     restsMs: 60 * minute,
   },
   {

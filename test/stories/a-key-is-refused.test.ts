@@ -115,3 +115,21 @@ test('sub-agents that work at the same time use keys of their own, and a refused
   const parts = [keysOf('part one'), keysOf('part two')].toSorted((one, other) => one.length - other.length)
   assert.deepEqual(parts, [[keys[1]], [keys[2], keys[0]]])
 })
+
+test('a sub-agent in the background uses a key of its own, and another one when it is refused', async (t) => {
+  const gateway = await startWithKeys(
+    t,
+    { [keys[1]]: { status: 401 } },
+    {
+      config: { credential_pool_strategies: { openai: 'round_robin' } },
+      replyTo: ({ body, lastUserText }) =>
+        lastUserText === 'hello' && !JSON.stringify(body['messages']).includes('"tool"')
+          ? { toolCalls: [{ name: 'delegate_task', arguments: { goal: 'the part', background: true } }] }
+          : undefined,
+    },
+  )
+  await gateway.say('hello')
+  await gateway.waitForReply(/You said: .*the part/s)
+  const keysOf = (text: string) => usedKeys(gateway.model.requests.filter(({ lastUserText }) => lastUserText === text))
+  assert.deepEqual(keysOf('the part'), [keys[1], keys[2]])
+})

@@ -313,6 +313,7 @@ async function requestIteration(
 ): Promise<RequestModelResult> {
   const { provider, sender = provider, turn, signal, listener } = input
   const settings = deps.settings()
+  const canFallBack = mayFallBack(input, settings)
   const effort = reasoningEfforts.find((one) => one === input.reasoningEffort) ?? settings.reasoning_effort
   const reasoningEffort = effort === 'ultra' ? 'max' : effort
   const messages = addContext(state.messages, input.transcript[input.turnStart], context)
@@ -335,9 +336,10 @@ async function requestIteration(
     signal,
     retry: () => ({
       ...retryRulesOf(settings.agent),
-      ...(mayFallBack(input, settings) ? { maxRetries: settings.agent.max_retries ?? triesBeforeFallback } : {}),
+      ...(canFallBack ? { maxRetries: settings.agent.max_retries ?? triesBeforeFallback } : {}),
       ...(input.isUnattended === true ? { localRefusalWindowMs: unattendedLocalRefusalWindowMs } : {}),
     }),
+    mayFallBack: canFallBack,
     outageSince: state.outageSince,
     // After a text, a model may have nothing to add.
     acceptsEmpty: state.lastText !== '',

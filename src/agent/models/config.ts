@@ -150,7 +150,7 @@ export const modelConfig = {
     .max(10)
     .default([])
     .describe(
-      'Models that finish a turn when the configured one fails, in this order: `{provider, model, base_url, key_env, context_length}`. At once when the key or the model is refused, after three tries when the provider is busy or does not answer. One change per turn; the next turn begins with the configured model again.',
+      'Models that finish a turn when the configured one fails, in this order: `{provider, model, base_url, key_env, context_length}`. At once when the keys or the model are refused, after three tries when the provider is busy or does not answer. One change per turn; the next turn begins with the configured model again, unless all its keys rest. `hermes fallback` edits the list.',
     ),
   model_prices: z
     .record(

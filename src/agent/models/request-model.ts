@@ -51,6 +51,8 @@ export interface RequestModelOptions {
   readonly input: RequestInput
   readonly signal: AbortSignal
   readonly retry: () => RetryRules
+  /** Another model can answer: a request fails at once when all keys of this one rest. */
+  readonly mayFallBack?: boolean
   /** When the provider stopped answering this turn, ms; null while it answers. */
   readonly outageSince: number | null
   /** A response without text and tool calls is accepted. Otherwise it is retried. */
@@ -242,6 +244,7 @@ function createFailures(deps: RequestModelDeps, options: RequestModelOptions) {
     waitAfter(failure: ModelError): number {
       const now = deps.clock()
       const counted = add(failure, now)
+      if (options.mayFallBack === true && (provider.restsUntil?.() ?? 0) > 0) throw failure
       const rules = options.retry()
       const decision = decideRetry(failure, counted, rules, now, deps.random)
       if (decision.kind === 'fail') throw failure
