@@ -3609,8 +3609,9 @@ declare module 'hermes-gateway:platforms/adapter' {
         /** By the content. */
         readonly mimeType: string;
         readonly bytes: number;
-        /** Read it to its end, or call `return` of its iterator. */
         readonly content: AsyncIterable<Uint8Array>;
+        /** Call it when the content is not read to its end. May be called twice. */
+        close(): void;
     }
     export interface GatewayInfo {
         readonly version: string;

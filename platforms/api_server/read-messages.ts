@@ -203,7 +203,9 @@ function readRecordings(content: unknown, at: string): Recording[] {
 
 /** `detail` is checked and has no effect: the vendor of the model chooses the resolution. */
 function readPicture(part: Record<string, unknown>, at: string): PictureReference {
-  const picture = part['image_url']
+  const given = part['image_url']
+  // Some clients send the address alone, as in other APIs of OpenAI.
+  const picture = typeof given === 'string' ? { url: given } : given
   if (!isRecord(picture)) throw invalidParam(at, 'expected an object with a url')
   const { url, detail = 'auto' } = picture
   if (detail !== 'auto' && detail !== 'low' && detail !== 'high')

@@ -2,7 +2,14 @@
  * The files of messages on the page: what the agent sends is kept, because the agent may write another file of this name.
  */
 import { createHash } from 'node:crypto'
-import { type ChatEntry, type ChatFile, HermesError, type OutboundAttachment, type PlatformContext } from '#sdk'
+import {
+  type ChatEntry,
+  type ChatFile,
+  HermesError,
+  type OpenedFile,
+  type OutboundAttachment,
+  type PlatformContext,
+} from '#sdk'
 import type { WireEntry, WireFile } from './protocol.ts'
 
 const folder = 'sent'
@@ -34,8 +41,8 @@ export function createPageFiles({ files }: Pick<PlatformContext, 'files'>): Page
       const isNew = url.searchParams.has('new') && name.startsWith(`${folder}/`)
       const found = (await files.open(name)) ?? (isNew ? await waitFor(name, request.signal) : undefined)
       if (found === undefined) throw new HermesError('http/not-found', 'The file is not kept any more.')
-      const { mimeType, bytes, content } = found
-      return new Response(request.method === 'HEAD' ? null : toStream(content), {
+      const { mimeType, bytes } = found
+      return new Response(toStream(found), {
         headers: {
           // What a browser could run is never served with its type.
           'content-type': isShown(mimeType) ? mimeType : 'application/octet-stream',
@@ -86,16 +93,18 @@ function isShown(mimeType: string): boolean {
   return /^(?:image\/(?!svg)|audio\/|video\/)/.test(mimeType)
 }
 
-function toStream(content: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+function toStream({ content, close }: OpenedFile): ReadableStream<Uint8Array> {
   const pieces = content[Symbol.asyncIterator]()
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await pieces.next()
-      if (done === true) controller.close()
-      else controller.enqueue(value)
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next()
+        if (done === true) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: close,
     },
-    async cancel() {
-      await pieces.return?.()
-    },
-  })
+    // Nothing is read before the client reads, as for HEAD.
+    { highWaterMark: 0 },
+  )
 }

@@ -12,8 +12,8 @@ export interface UploadRequestDeps {
   readonly maxBytes: number
 }
 
-/** Proxies accept bodies of one megabyte. */
-const pieceBytes = 1_000_000
+/** Proxies accept bodies of one megabyte, and a piece must arrive within a minute, also over a slow phone. */
+const pieceBytes = 500_000
 
 /** Answers a request below `/api/uploads`. Throws `http/bad-request`, `media/…`, `store/full`. */
 export async function handleUploadRequest(

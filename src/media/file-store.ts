@@ -101,7 +101,8 @@ export async function openStoredFile(
     }
     const { mimeType } = await detectContent(file)
     // It closes the file at its end.
-    return { mimeType, bytes: stats.size, content: file.createReadStream({ start: 0 }) }
+    const content = file.createReadStream({ start: 0 })
+    return { mimeType, bytes: stats.size, content, close: () => content.destroy() }
   } catch (error) {
     if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCode(error) ?? '')) return undefined
     throw error

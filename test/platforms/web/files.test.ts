@@ -2,6 +2,7 @@
  * Files of messages on the page's side of the gateway: what people send, and what the agent sends.
  */
 import assert from 'node:assert/strict'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createPng } from '../../kit/pictures.ts'
@@ -94,6 +95,27 @@ for (const path of ['../gateway.token', 'uploads/upload-0000000001.part', 'pictu
     await upload('upload-0000000001', createPng())
     assert.equal((await file(path)).status, 404)
   })
+}
+
+test('a file that a page does not read to its end is closed', { skip: process.platform !== 'linux' }, async (t) => {
+  const { gateway, upload, send, file, history } = await setUp(t)
+  await upload('upload-0000000001', createPng({ fill: 1_000_000 }))
+  await send(['upload-0000000001'])
+  const [entry] = await history()
+  const { path } = entry.files[0]
+  await (await file(path)).body?.cancel()
+  const { attachments = [] } = gateway.accepted[0] ?? {}
+  const isOpen = () => readdirSync('/proc/self/fd').some((fd) => linkOf(`/proc/self/fd/${fd}`) === attachments[0]?.path)
+  while (isOpen()) await new Promise(setImmediate)
+})
+
+/** '' for a descriptor that is closed by now. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
 }
 
 test('what a browser could run is served as bytes', async (t) => {

@@ -1,5 +1,5 @@
 /**
- * The files of a message: pictures, sound and video are shown, others can be saved.
+ * The files of a message: pictures and sound are shown, a video when it is pressed, others can be saved.
  */
 import { h } from '../dom.js'
 import { sizeOf } from '../files.js'
@@ -32,7 +32,7 @@ export function createFilesView(place, { files }) {
       place.replaceChildren(
         ...shown.map((file) => {
           if (file.isPicture) return picture(file, pictures, at)
-          return file.otherwise === 'document' ? chip(file, at) : player(file, file.otherwise, at)
+          return file.otherwise === 'audio' ? player(file, 'audio', at) : chip(file, at)
         }),
       )
     },
@@ -46,7 +46,8 @@ export function createFilesView(place, { files }) {
       const { showPictures } = await import('./viewer.js')
       showPictures({ files, pictures: all, first: all.indexOf(file), at, from: button })
     })
-    image.addEventListener('error', () => lose(button, file))
+    // It is no picture after all.
+    image.addEventListener('error', () => button.replaceWith(chip(file, at)))
     image.addEventListener('load', () => {
       button.dataset['state'] = 'shown'
     })
@@ -63,7 +64,7 @@ export function createFilesView(place, { files }) {
     const media = h(tag, { controls: true, preload: 'metadata', 'aria-label': file.name })
     whenNear(media, async () => {
       const found = await files.address(file, at).catch(() => undefined)
-      if (found === undefined) media.replaceWith(chip(file, at))
+      if (found === undefined) media.replaceWith(chip({ ...file, otherwise: 'document' }, at))
       else media.src = found
     })
     return media
@@ -77,6 +78,8 @@ export function createFilesView(place, { files }) {
     button.disabled = !isHere
     if (!isHere) note.textContent = 'not kept'
     button.addEventListener('click', () => {
+      // A video is large, so it is fetched when a person wants to see it.
+      if (file.otherwise === 'video') return button.replaceWith(player(file, 'video', at))
       files.save(file, at).catch(() => {
         note.textContent = 'not kept any more'
       })
@@ -85,7 +88,7 @@ export function createFilesView(place, { files }) {
   }
 }
 
-/** The file was removed by the gateway, or is no picture after all. @param {HTMLButtonElement} button @param {ShownFile} file */
+/** The file was removed by the gateway. @param {HTMLButtonElement} button @param {ShownFile} file */
 function lose(button, file) {
   button.dataset['state'] = 'lost'
   button.disabled = true
