@@ -747,6 +747,11 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly recall?: SessionRecall;
         /** The memory for all later conversations; absent outside of sessions. */
         readonly memory?: () => Promise<MemoryAccess>;
+        /**
+         * Runs another tool as the model would call it: plugins, policy, approvals and the ceiling of the role apply. Resolves with its
+         * result, which describes a failure. Absent outside of turns.
+         */
+        readonly callTool?: (name: string, args: JsonObject, signal: AbortSignal) => Promise<string>;
         /** The web; absent where there is none. */
         readonly web?: () => Promise<WebAccess>;
         /** Shows the model a stored picture with the result of this call. Absent: the model does not see. */
@@ -1130,6 +1135,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         readonly 'store/newer-schema': {
             readonly meaning: 'The database was written by a newer version of hermes-gateway.';
             readonly hint: 'Run the newer version, or stop the gateway and replace state.db by state.db.bak, the copy before the upgrade.';
+        };
+        readonly 'store/foreign': {
+            readonly meaning: 'The database in this home was written by Hermes Agent, not by hermes-gateway. Nothing was changed.';
+            readonly hint: 'Set HERMES_HOME to another folder, and run `hermes import hermes <this home>` there.';
         };
         readonly 'store/corrupt': {
             readonly meaning: 'The database file is damaged or is not a database.';

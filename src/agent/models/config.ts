@@ -78,26 +78,24 @@ function toServer(entry: z.output<z.ZodObject<typeof serverFields>>): NamedServe
   }
 }
 
+/** Shared by all tasks, because each schema takes memory. */
+const auxiliaryKeys = {
+  provider: z
+    .string()
+    .default('auto')
+    .describe('The provider of the model. `auto` and `main`: that of the conversation, unless `base_url` is set.'),
+  model: z.string().default('').describe('The model; when empty, the model of the conversation.'),
+  base_url: z
+    .string()
+    .default('')
+    .describe('The address of the API. The `api_key` of the conversation is not sent to another address.'),
+  api_key: z.string().default('').describe('The key for this address or provider.'),
+} as const
+
 /** The model of one kind of work beside the conversation. */
 function auxiliaryModel(seconds: number) {
-  return {
-    provider: z
-      .string()
-      .default('auto')
-      .describe('The provider of the model. `auto` and `main`: that of the conversation, unless `base_url` is set.'),
-    model: z.string().default('').describe('The model; when empty, the model of the conversation.'),
-    base_url: z
-      .string()
-      .default('')
-      .describe('The address of the API. The `api_key` of the conversation is not sent to another address.'),
-    api_key: z.string().default('').describe('The key for this address or provider.'),
-    timeout: z
-      .number()
-      .positive()
-      .max(3_600)
-      .default(seconds)
-      .describe('Seconds after which the work goes on without it.'),
-  }
+  const timeout = z.number().positive().max(3_600).default(seconds)
+  return { ...auxiliaryKeys, timeout: timeout.describe('Seconds after which the work goes on without it.') }
 }
 
 export const modelConfig = {
