@@ -2,7 +2,7 @@
  * Stores conversations of another program. Each session is stored with all of its messages, or not at all.
  */
 import type { ChatMessage } from '../message/transcript.ts'
-import { exec, query, row, type Transaction } from '../store/query.ts'
+import { exec, query, row, rows, type Transaction } from '../store/query.ts'
 import { appendMessage } from './transcript.ts'
 
 export interface ImportedMessage {
@@ -92,14 +92,16 @@ const markReplaced = query((db, p: { session_id: string; ord: number }) =>
     .where('superseded', '=', 0),
 )
 
-export function* hasSession(id: string): Transaction<boolean> {
-  return (yield* row(selectSession, { id })) !== undefined
+const selectIds = query((db, _: Readonly<Record<string, never>>) => db.selectFrom('sessions').select('id'))
+
+export function* sessionIds(): Transaction<ReadonlySet<string>> {
+  return new Set((yield* rows(selectIds, {})).map(({ id }) => id))
 }
 
 /** False when a session with this id exists; nothing is changed then. */
 export function* storeImportedSession(session: ImportedSession): Transaction<boolean> {
   const { id, sessionKey: key, endedAt, currentSource } = session
-  if (yield* hasSession(id)) return false
+  if ((yield* row(selectSession, { id })) !== undefined) return false
   const isCurrent = currentSource !== '' && (yield* row(selectState, { key })) === undefined
   yield* exec(insertSession, {
     id,

@@ -114,7 +114,7 @@ export interface Findings {
 
 export interface ConversationReader {
   readonly count: number
-  /** A conversation, or why one cannot be read. */
-  all(): Iterable<ImportedSession | ImportEntry>
+  /** A conversation, or why one cannot be read. Those with a known id are only counted. */
+  all(isKnown: (id: string) => boolean): Iterable<ImportedSession | ImportEntry>
   close(): void
 }

@@ -53,7 +53,10 @@ export function printReport(display: Display, report: ImportReport): void {
       display.line(reason === '' ? text : `${text}: ${toSingleLine(reason)}`)
     }
   }
-  const same = entries.filter(({ result }) => result === 'same').length
+  // The name of an entry about conversations is their number.
+  const same = entries
+    .filter(({ result }) => result === 'same')
+    .reduce((sum, { area, name }) => sum + (area === 'conversations' ? Number(name) : 1), 0)
   if (same > 0) {
     display.line()
     display.line(same === 1 ? '1 thing is here already.' : `${same} things are here already.`)

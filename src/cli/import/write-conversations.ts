@@ -1,11 +1,10 @@
 /**
  * Stores the conversations of an import in the database of this home. A conversation that is here already is never changed.
  */
-import { existsSync } from 'node:fs'
 import { messageOf } from '../../lib/errors.ts'
-import { hasSession, type ImportedSession, storeImportedSession } from '../../sessions/imported-sessions.ts'
-import { openReader } from '../../store/sqlite/reader.ts'
+import { type ImportedSession, sessionIds, storeImportedSession } from '../../sessions/imported-sessions.ts'
 import { createSqliteStore } from '../../store/sqlite/store.ts'
+import { readHomeStore } from '../home-store.ts'
 import type { ConversationReader, ImportEntry, ImportResult } from './contract.ts'
 import { failed } from './source-home.ts'
 import type { WriteOptions } from './write-files.ts'
@@ -22,9 +21,9 @@ export async function writeConversations(reader: ConversationReader, options: Wr
     if (result === 'failed' && failures.length < maxFailures) failures.push(failed('conversations', name, reason))
   }
   try {
-    const target = openTarget(options)
+    const target = await openTarget(options)
     try {
-      for (const found of reader.all()) {
+      for (const found of reader.all(target.isKnown)) {
         if ('result' in found) add(found.result, found.reason, found.name)
         else add((await target.store(found)) ? 'taken' : 'same')
       }
@@ -48,17 +47,22 @@ export async function writeConversations(reader: ConversationReader, options: Wr
 }
 
 interface ConversationTarget {
+  isKnown(id: string): boolean
   /** False for one that is here already. */
   store(found: ImportedSession): Promise<boolean>
   close(): Promise<void>
 }
 
-function openTarget({ home, dryRun }: WriteOptions): ConversationTarget {
+async function openTarget({ home, dryRun }: WriteOptions): Promise<ConversationTarget> {
   if (!dryRun) {
     const store = createSqliteStore({ path: home.databaseFile })
-    return { store: (found) => store.run(() => storeImportedSession(found)), close: () => store.close() }
+    const known = await store.run(sessionIds)
+    return {
+      isKnown: (id) => known.has(id),
+      store: (found) => store.run(() => storeImportedSession(found)),
+      close: () => store.close(),
+    }
   }
-  if (!existsSync(home.databaseFile)) return { store: async () => true, close: async () => undefined }
-  const reader = openReader(home.databaseFile)
-  return { store: async ({ id }) => !reader.run(() => hasSession(id)), close: async () => reader.close() }
+  const known = readHomeStore(home, (reader) => reader.run(sessionIds), new Set<string>())
+  return { isKnown: (id) => known.has(id), store: async () => true, close: async () => undefined }
 }

@@ -169,3 +169,38 @@ test('an open conversation goes on in the gateway where it was in Hermes', async
   for (const part of ['My cat is called Turing.', 'A fine name.', 'the soul of Hermes'])
     assert.ok(text.includes(part), text)
 })
+
+test('a gateway starts with the settings of another home and answers its people', async (t) => {
+  const source = tempHome(t)
+  const gateway = await startTestGateway(t, { startNow: false, configText: '' })
+  const { url, token } = gateway.platform
+  const config = {
+    model: { default: 'test-model', provider: 'custom:lab' },
+    custom_providers: [{ name: 'Lab', base_url: gateway.model.baseUrl, api_key: 'test-key' }],
+    agent: { max_turns: 12, personalities: { calm: 'Breathe first.' } },
+    display: { personality: 'calm', tool_progress: 'off', skin: 'mono' },
+    gateway: { platforms: { fake: { enabled: true, url, token: `\${FAKE_TOKEN}`, extra: { allow_from: ['ada'] } } } },
+    kanban: { enabled: true },
+  }
+  writeFileSync(join(source, 'config.yaml'), JSON.stringify(config))
+  writeFileSync(join(source, '.env'), `FAKE_TOKEN=${token}\nHERMES_HTTP_PORT=0\nTERMINAL_CWD=${gateway.home.root}\n`)
+  const context = createTestContext(gateway.home.root)
+  const report = await importHome(context, 'hermes', source, { dryRun: false, overwrite: false })
+  assert.deepEqual(
+    report.entries.filter(({ result }) => result === 'failed' || result === 'conflict'),
+    [],
+  )
+  await gateway.start()
+  await gateway.current().initialConnectsDone()
+  await gateway.say('Hello?', { chat: 'ada', user: 'ada' })
+  const { body, headers } = await gateway.modelRequest(0)
+  assert.deepEqual([body['model'], headers.authorization], ['test-model', 'Bearer test-key'])
+  assert.ok(JSON.stringify(body).includes('Breathe first.'))
+  await gateway.say('Let me in.', { chat: 'eve', user: 'eve' })
+  await gateway.waitForReply(/Hello/, 'ada')
+  const asked = gateway.model.requests.map((request) => JSON.stringify(request.body))
+  assert.equal(
+    asked.some((text) => text.includes('Let me in.')),
+    false,
+  )
+})
