@@ -15,6 +15,7 @@ import { hosts } from './figures/hosts.ts'
 import { keys } from './figures/keys.ts'
 import { load } from './figures/load.ts'
 import { managed } from './figures/managed.ts'
+import { mcpFigure } from './figures/mcp.ts'
 import { loaded, memory, soak } from './figures/memory.ts'
 import { permissions } from './figures/permissions.ts'
 import { pictures } from './figures/pictures.ts'
@@ -41,6 +42,7 @@ const figures: readonly Figure[] = [
   connect,
   version,
   scanFigure,
+  mcpFigure,
   turn,
   load,
   rate,
