@@ -203,6 +203,10 @@ export const agentConfig = {
         .describe(
           'Toolsets of a sub-agent for which the agent names none; `*` for all that the agent has. A sub-agent never gets a tool that the agent does not have.',
         ),
+      inherit_mcp_toolsets: z
+        .boolean()
+        .default(true)
+        .describe('Whether a sub-agent also has the MCP servers of the agent, whichever toolsets it is given.'),
       child_timeout_seconds: seconds
         .default(600)
         .describe('Seconds that a sub-agent may work. It is then ended, and the agent is told.'),

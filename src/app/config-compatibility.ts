@@ -69,7 +69,6 @@ const plannedKeys = [
   'context_engine',
   'cron',
   'curator',
-  'delegation.inherit_mcp_toolsets',
   'delegation.max_async_children',
   'delegation.orchestrator_enabled',
   'delegation.reasoning_effort',

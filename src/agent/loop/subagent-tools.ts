@@ -20,6 +20,8 @@ export interface SubagentToolRules {
   readonly asked: readonly string[] | undefined
   /** `delegation.default_toolsets` */
   readonly defaults: readonly string[]
+  /** `delegation.inherit_mcp_toolsets`: it has the MCP servers of its parent, beside its toolsets. */
+  readonly inheritsMcp: boolean
   /** `custom_toolsets` */
   readonly custom: CustomToolsets
   readonly mayDelegate: boolean
@@ -31,7 +33,7 @@ export interface SubagentToolRules {
  */
 export function toolNamesFor(
   tools: AgentTools,
-  { asked, defaults, custom, mayDelegate }: SubagentToolRules,
+  { asked, defaults, custom, inheritsMcp, mayDelegate }: SubagentToolRules,
 ): ReadonlySet<string> {
   const names = tools.schemas().map(({ name }) => name)
   const offered = names
@@ -49,7 +51,10 @@ export function toolNamesFor(
       `The toolset ${JSON.stringify(unknown.slice(0, 100))} has no tool for a sub-agent. There are: ${choices || 'none'}. None was started.`,
     )
   }
-  const selected = selectTools(asked ?? defaults, offered, custom)
+  const servers = inheritsMcp
+    ? offered.map(({ toolset }) => toolset).filter((toolset) => toolset.startsWith('mcp-'))
+    : []
+  const selected = selectTools([...(asked ?? defaults), ...servers], offered, custom)
   return mayDelegate && names.includes(delegateTool) ? new Set([...selected, delegateTool]) : selected
 }
 

@@ -103,7 +103,7 @@ async function planSubagents(
   tasks: readonly SubagentTask[],
 ): Promise<PlannedSubagent[]> {
   const { delegation, custom_toolsets: custom } = deps.settings()
-  const { max_spawn_depth: maxDepth, default_toolsets: defaults } = delegation
+  const { max_spawn_depth: maxDepth, default_toolsets: defaults, inherit_mcp_toolsets: inheritsMcp } = delegation
   const depth = (turn.subagent?.depth ?? 0) + 1
   if (depth > maxDepth)
     throw new DelegationRefused(
@@ -116,7 +116,7 @@ async function planSubagents(
     const pictures = await picturesOf(task.images ?? [], context)
     if (task.outputSchema !== undefined) createOutputCheck(task.outputSchema)
     const mayDelegate = task.role === 'orchestrator' && depth < maxDepth
-    const names = toolNamesFor(tools, { asked: task.toolsets, defaults, custom, mayDelegate })
+    const names = toolNamesFor(tools, { asked: task.toolsets, defaults, custom, inheritsMcp, mayDelegate })
     plans.push({ task, depth, role: mayDelegate ? 'orchestrator' : 'leaf', tools: names, pictures })
   }
   return plans
