@@ -63,6 +63,9 @@ const maxTimeouts = 3
 /** Between two readings of a list that changes all the time. */
 const minRefreshMs = 1_000
 const maxPages = 64
+/** Many more than the answers and notifications of a server that works. */
+const maxMessages = 5_000
+const floodWindowMs = 10_000
 
 const anyResult = z.looseObject({})
 
@@ -225,12 +228,31 @@ async function startSession(deps: ConnectionDeps, isCancelled: () => boolean): P
     transport = await deps.open(errorLines.add)
     const timed = await withTimeout(connect(client, transport, time), time)
     if (!timed.done || isCancelled()) throw new Error(`it did not start within ${settings.connect_timeout} seconds`)
+    limitMessages(transport, () => void client.close())
     const catalogue = await readCatalogue(client, late)
     return { client, transport, startedAt: clock(), errorLines, catalogue }
   } catch (error) {
     await client.close().catch(() => undefined)
     await transport?.close().catch(() => undefined)
     throw toStartFailure(name, error, errorLines.last())
+  }
+}
+
+/** Ends the connection when the server sends messages without end. */
+function limitMessages(transport: Transport, end: () => void): void {
+  const receive = transport.onmessage
+  let windowStart = 0
+  let count = 0
+  transport.onmessage = (message, extra) => {
+    const now = performance.now()
+    if (now - windowStart > floodWindowMs) [windowStart, count] = [now, 0]
+    count += 1
+    if (count <= maxMessages) return receive?.(message, extra)
+    if (count > maxMessages + 1) return
+    transport.onerror?.(
+      new Error(`the server sent more than ${maxMessages} messages in ${floodWindowMs / 1_000} seconds`),
+    )
+    end()
   }
 }
 

@@ -159,6 +159,28 @@ test('a server without tools, resources and prompts offers nothing', async (t) =
   assert.deepEqual(await connection.catalogue(signal), { tools: [], problems: [], resources: false, prompts: false })
 })
 
+test('a server that sends messages without end is stopped', async (t) => {
+  const { connection, latest } = connectInProcess(createTestServer)
+  t.after(() => connection.close())
+  await connection.catalogue(signal)
+  const server = latest()
+  for (let index = 0; index < 6_000 && connection.isRunning(); index += 1)
+    await server
+      .send({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } })
+      .catch(() => undefined)
+  assert.equal(connection.isRunning(), false)
+  assert.equal(textOf(await connection.request(call('count'), signal)), '1')
+})
+
+test('a server that answers twice does no harm', async (t) => {
+  const { connection, latest, starts } = connectInProcess(createTestServer)
+  t.after(() => connection.close())
+  await connection.catalogue(signal)
+  for (const id of [0, 1, 2, 99]) await latest().send({ jsonrpc: '2.0', id, result: { content: [] } })
+  assert.equal(textOf(await connection.request(call('count'), signal)), '1')
+  assert.equal(starts(), 1)
+})
+
 test('a closed connection starts no server', async () => {
   const { connection, starts } = connectInProcess(createTestServer)
   await connection.close()
