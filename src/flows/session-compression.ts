@@ -19,7 +19,7 @@ import { acceptEvent } from '../inbox/queries.ts'
 import { serializeEvent } from '../inbox/stored-event.ts'
 import { uuid7 } from '../lib/ids.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
-import type { ChatMessage } from '../message/transcript.ts'
+import { type ChatMessage, withoutImages } from '../message/transcript.ts'
 import { readTranscript, type TranscriptEntry } from '../sessions/transcript.ts'
 import type { CompressSession, SessionCompressionDeps } from './compress-session.ts'
 import type { ChosenModel, Turn } from './turn/claim.ts'
@@ -72,6 +72,8 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
   const ratioOf = ({ provider, model }: ChosenModel) => ratios.get(`${provider.name}/${model}`) ?? 1
   const settingsOf = ({ contextLength }: ChosenModel) =>
     contextLength === undefined ? settings() : { ...settings(), context_length: contextLength }
+  const seenBy = ({ provider, model }: ChosenModel, messages: readonly ChatMessage[]) =>
+    provider.sees?.(model) === true ? messages : withoutImages(messages)
   const isUrgent = (tokens: number, chosen: ChosenModel) => tokens > settingsOf(chosen).context_length * urgentShare
 
   const compress: CompressSession = async (request, signal) => {
@@ -88,7 +90,10 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
     const known = counts.get(sessionId)
     const at = known === undefined ? -1 : transcript.findLastIndex(({ turnId }) => turnId === known.turnId)
     const counted = known === undefined || at === -1 ? null : { tokens: known.tokens, messages: at + 1 }
-    const messages = transcript.map(({ message }) => message)
+    const messages = seenBy(
+      chosen,
+      transcript.map(({ message }) => message),
+    )
     return contextTokens({ messages, counted, system, ratio: ratioOf(chosen) })
   }
 
@@ -96,7 +101,10 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
     async beforeTurn(turn, chosen, system, signal) {
       const { transcript, sessionId } = turn
       const limit = compressionLimit(settingsOf(chosen))
-      const messages = transcript.map(({ message }) => message)
+      const messages = seenBy(
+        chosen,
+        transcript.map(({ message }) => message),
+      )
       if (isSurelyShort({ messages, system }, limit)) return { turn, entries: transcript }
       const tokens = tokensBefore(turn, chosen, system)
       const maySummarize = cooldown.isOver(sessionId, clock()) || isUrgent(tokens, chosen)
@@ -109,14 +117,20 @@ export function createSessionCompression(deps: SessionCompressionDeps): SessionC
       return { turn: { ...turn, sessionId: newSessionId, systemPrompt: undefined, transcript: entries }, entries }
     },
 
-    counted({ id, sessionId }, { provider, model }, request) {
+    counted({ id, sessionId }, chosen, request) {
+      const { provider, model } = chosen
       counts.set(sessionId, { turnId: id, tokens: request.inputTokens + request.outputTokens })
-      const ratio = ratioOfRequest(request)
+      const ratio = ratioOfRequest({ ...request, messages: seenBy(chosen, request.messages) })
       if (ratio !== undefined) ratios.set(`${provider.name}/${model}`, ratio)
     },
 
     excess: (chosen, system, messages, counted) =>
-      excessTokens(settingsOf(chosen), { messages, system, counted, ratio: ratioOf(chosen) }),
+      excessTokens(settingsOf(chosen), {
+        messages: seenBy(chosen, messages),
+        system,
+        counted,
+        ratio: ratioOf(chosen),
+      }),
 
     async afterTools(turn, chosen, tokens, signal) {
       const entries = await store.run(() => readTranscript(turn.sessionId))

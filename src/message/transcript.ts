@@ -66,6 +66,20 @@ export interface ToolMessage {
 
 export type ChatMessage = UserMessage | AssistantMessage | ToolMessage
 
+export function hasImages(message: ChatMessage): boolean {
+  return message.role !== 'assistant' && message.images !== undefined
+}
+
+/** The messages as a model that does not see gets them. */
+export function withoutImages(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (!messages.some(hasImages)) return messages
+  return messages.map((message) => {
+    if (message.role === 'assistant' || message.images === undefined) return message
+    const { images: _images, ...rest } = message
+    return rest
+  })
+}
+
 /** Tokens of one or several model calls, as the provider counted them. */
 export interface Usage {
   readonly inputTokens: number

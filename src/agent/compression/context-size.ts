@@ -3,7 +3,7 @@
  * estimate is cheap enough to run before each turn. If it is too low, the model rejects the request and the conversation is
  * compressed then.
  */
-import type { ChatMessage, ImagePart } from '../../message/transcript.ts'
+import type { ChatMessage } from '../../message/transcript.ts'
 import type { CompressionConfig } from './config.ts'
 
 /** Above this share of the window, a conversation is compressed at once, whatever failed before. */
@@ -27,16 +27,21 @@ const charsPerTokenElsewhere = 2
 const messageOverheadTokens = 4
 
 export function estimateMessageTokens(message: ChatMessage): number {
+  return estimatePlainTokens(message) + imageTokens(message)
+}
+
+function estimatePlainTokens(message: ChatMessage): number {
   return messageOverheadTokens + Math.ceil(estimateContentTokens(message))
 }
 
 export function estimateTokens(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0)
+  return messages.reduce((sum, message) => sum + estimatePlainTokens(message), shownImageTokens(messages))
 }
 
 /** An upper bound of `estimateTokens` that reads no text. */
 export function countMostTokens(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, message) => sum + messageOverheadTokens + 1 + measure(message, textLength), 0)
+  const plain = (message: ChatMessage) => messageOverheadTokens + 1 + measure(message, textLength)
+  return messages.reduce((sum, message) => sum + plain(message), shownImageTokens(messages))
 }
 
 /** More than the tools of a request have. */
@@ -121,7 +126,7 @@ function estimateContentTokens(message: ChatMessage): number {
 }
 
 function measure(message: ChatMessage, measureText: (text: string) => number): number {
-  if (message.role !== 'assistant') return measureText(message.content) + imageTokens(message.images)
+  if (message.role !== 'assistant') return measureText(message.content)
   const { content, toolCalls = [], providerData } = message
   const own = toolCalls.reduce(
     (sum, call) => sum + measureText(call.name) + measureText(call.arguments),
@@ -135,10 +140,19 @@ const pixelsPerToken = 750
 /** A vendor makes a picture smaller that would take more. */
 const mostImageTokens = 1_600
 
-function imageTokens(images: readonly ImagePart[] = []): number {
-  return images.reduce((sum, { width, height }) => {
+/** A request shows no more pictures. */
+const mostShownImages = 20
+
+function imageTokens(message: ChatMessage): number {
+  if (message.role === 'assistant' || message.images === undefined) return 0
+  return message.images.reduce((sum, { width, height }) => {
     return sum + Math.min(mostImageTokens, Math.ceil((width * height) / pixelsPerToken))
   }, 0)
+}
+
+function shownImageTokens(messages: readonly ChatMessage[]): number {
+  const all = messages.reduce((sum, message) => sum + imageTokens(message), 0)
+  return Math.min(all, mostShownImages * mostImageTokens)
 }
 
 /** All strings in a JSON value. */

@@ -4,7 +4,14 @@
  */
 
 import { asRecord, isRecord, parseJson } from '../../lib/json.ts'
-import type { AssistantMessage, ChatMessage, ImagePart, ToolMessage } from '../../message/transcript.ts'
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  hasImages,
+  type ImagePart,
+  type ToolMessage,
+  withoutImages,
+} from '../../message/transcript.ts'
 import type { ApiMode, JsonObject, RequestInput } from './provider.ts'
 
 export interface NormalizedToolCall {
@@ -54,7 +61,7 @@ export function normalizeMessages(
   apiMode: ApiMode,
   showsPictures = false,
 ): NormalizedMessage[] {
-  const messages = stored.some(hasPictures) ? selectPictures(stored, showsPictures) : stored
+  const messages = showsPictures && stored.some(hasImages) ? selectPictures(stored) : withoutImages(stored)
   const normalized: NormalizedMessage[] = []
   const ids = new Set<string>()
   for (const [position, message] of messages.entries()) {
@@ -89,10 +96,6 @@ export function withoutItems(
   })
 }
 
-function hasPictures(message: ChatMessage): boolean {
-  return message.role !== 'assistant' && message.images !== undefined
-}
-
 /** Vendors accept more, but larger ones only up to so many. */
 const maxPictures = 20
 /** Of a request; in base64 a third more. */
@@ -100,16 +103,16 @@ const maxPictureBytes = 20_000_000
 /** So many leave a request together, so that its beginning is in the vendor's cache until the next ones do. */
 const picturesPerStep = 5
 
-/** The newest pictures, or none. Their messages name the files of all. */
-function selectPictures(messages: readonly ChatMessage[], showsPictures: boolean): ChatMessage[] {
-  let hidden = showsPictures ? countHidden(messages.map(picturesOf)) : Number.POSITIVE_INFINITY
+/** The newest pictures. The messages name the files of all. */
+function selectPictures(messages: readonly ChatMessage[]): ChatMessage[] {
+  let hidden = countHidden(messages.map(picturesOf))
   return messages.map((message) => {
     if (message.role === 'assistant' || message.images === undefined) return message
     const { images, ...rest } = message
     const gone = Math.min(hidden, images.length)
     hidden -= gone
     if (gone === 0) return message
-    const note = showsPictures && message.role === 'user' ? olderPicturesNote(gone) : ''
+    const note = message.role === 'user' ? olderPicturesNote(gone) : ''
     const shown = images.slice(gone)
     return { ...rest, content: rest.content + note, ...(shown.length === 0 ? {} : { images: shown }) }
   })
