@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
 import { reasoningEfforts } from '../message/conversation-choices.ts'
+import { codeConfig } from './code/config.ts'
 import { compressionConfig } from './compression/config.ts'
 import { memoryConfig } from './memory/config.ts'
 import { modelConfig } from './models/config.ts'
@@ -31,6 +32,7 @@ function isTimeZone(name: string): boolean {
 
 export const agentConfig = {
   ...modelConfig,
+  ...codeConfig,
   max_iterations: z.int().min(1).max(1000).default(90).describe('Maximum number of model calls per turn.'),
   timezone: z
     .string()

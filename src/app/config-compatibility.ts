@@ -65,7 +65,8 @@ const plannedKeys = [
   'approvals.gateway_timeout',
   'auxiliary.*',
   'browser',
-  'code_execution',
+
+  'code_execution.mode',
   'context_engine',
   'cron',
   'curator',

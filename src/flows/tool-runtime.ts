@@ -58,7 +58,14 @@ export interface ToolRuntime extends SessionResourcesDeps {
 /** Rejects with a system error when the home cannot be written. */
 export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntime> {
   const { home, log, environment } = deps
-  const { agent, custom_toolsets: customToolsets, delegation, memory, terminal } = deps.settings()
+  const {
+    agent,
+    code_execution: scripts,
+    custom_toolsets: customToolsets,
+    delegation,
+    memory,
+    terminal,
+  } = deps.settings()
   const { values, process } = environment()
   const userHome = values['HOME'] ?? home.root
   const commandPolicy = createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny })
@@ -83,6 +90,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       canSearchWeb: () => isSearchConfigured(deps.settings().web, values),
       canSeePictures: deps.canSeePictures,
       maxChildren: delegation.max_concurrent_children,
+      scripts: { timeoutMs: scripts.timeout * 1_000, maxCalls: scripts.max_tool_calls },
       terminal: {
         timeoutMs: terminal.timeout * 1_000,
         maxTimeoutMs: terminal.max_timeout * 1_000,

@@ -3,6 +3,7 @@
  * or the definition itself when it needs none.
  */
 
+import type { ScriptLimits } from '../code/run-script.ts'
 import type { FileGuard } from '../command-policy/file-guard.ts'
 import type { CommandPolicy } from '../command-policy/policy.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -18,6 +19,8 @@ export interface BuiltInToolDeps {
   /** The sandbox in which helper programs run. Undefined, also as its result: none is configured. */
   sandbox?(): Promise<Sandbox | undefined>
   readonly terminal: TerminalLimits
+  /** Of a script of `execute_code`. */
+  readonly scripts: Pick<ScriptLimits, 'timeoutMs' | 'maxCalls'>
   /** Loads the skills. Absent where there are none. */
   skills?(): Promise<Skills>
   /** Whether a search service is configured. Absent: none is. */

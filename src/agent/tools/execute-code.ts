@@ -6,7 +6,6 @@ import { delimiter, join } from 'node:path'
 import { z } from 'zod'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
-import type { ScriptLimits } from '../code/run-script.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
@@ -31,17 +30,16 @@ const scriptTools: Readonly<Record<string, readonly string[]>> = {
   terminal: ['command', 'timeout', 'workdir'],
 }
 
-const limits: ScriptLimits = {
-  timeoutMs: 300_000,
-  maxCalls: 50,
-  maxStdoutBytes: 50_000,
-  maxStderrBytes: 10_000,
-}
+const outputLimits = { maxStdoutBytes: 50_000, maxStderrBytes: 10_000 }
 
 /** The command policy judges the script as a file that is run. Its calls of tools are judged one by one. */
 const command = 'python3 script.py'
 
-export default ({ commandPolicy, searchPath }: Pick<BuiltInToolDeps, 'commandPolicy' | 'searchPath'>) => {
+export default ({
+  commandPolicy,
+  searchPath,
+  scripts,
+}: Pick<BuiltInToolDeps, 'commandPolicy' | 'searchPath' | 'scripts'>) => {
   const judge = (cwd: string) => commandPolicy.evaluate(command, { cwd, interactive: false, limitsHermes: true })
   return defineTool({
     name: 'execute_code',
@@ -70,7 +68,8 @@ export default ({ commandPolicy, searchPath }: Pick<BuiltInToolDeps, 'commandPol
       const { runScript } = await import('../code/run-script.ts')
       const started = performance.now()
       const { status, stdout, stderr, toolCalls } = await runScript({
-        ...{ code, environment, signal, limits, tools: scriptTools },
+        ...{ code, environment, signal, tools: scriptTools },
+        limits: { ...scripts, ...outputLimits },
         cwd: environment.cwd,
         exposed: await context.attachments(),
         callTool: (name, args) => callTool(name, args, signal),

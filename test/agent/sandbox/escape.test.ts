@@ -29,6 +29,7 @@ function toolsOf(victim: Victim) {
       userHome,
       searchPath,
       maxChildren: 1,
+      scripts: { timeoutMs: 60_000, maxCalls: 50 },
       terminal: { timeoutMs: 20_000, maxTimeoutMs: 20_000, maxOutputBytes: 1_000_000 },
     },
   })

@@ -44,6 +44,7 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
     userHome,
     searchPath: options.searchPath ?? searchPath,
     maxChildren: 3,
+    scripts: { timeoutMs: 60_000, maxCalls: 50 },
     terminal: { timeoutMs: 20_000, maxTimeoutMs: 30_000, maxOutputBytes: 100_000 },
   }
   const environment: Environment = createLocalEnvironment({
