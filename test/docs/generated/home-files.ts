@@ -68,7 +68,10 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
   pauseFile: ['gateway', 'Present while the agent is paused: since when, and why.'],
   logs: ['gateway', '`gateway.log` and rotated files: at most 7 files of 10 MB.'],
   workspace: ['you', 'The working directory of the commands of the agent; see `terminal.cwd`.'],
-  media: ['gateway', 'Attachments of messages; deleted after `retention.media_days`.'],
+  media: [
+    'gateway',
+    'Attachments of messages; deleted after `retention.media_days`. `files/` has uploaded files, `sent/` those of the agent on the chat page, `uploads/` those of messages that are not sent yet, for a day.',
+  ],
   pictures: [
     'gateway',
     'Pictures that models are shown, each stored once under the hash of its content, mode 0600. Deleted when no message of a conversation refers to it any more.',
