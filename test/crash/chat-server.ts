@@ -2,6 +2,7 @@
  * The chat server of the crash tests. It delivers updates until they are acknowledged, and keeps every message.
  */
 import { createServer, type IncomingMessage } from 'node:http'
+import { createPng } from '../kit/pictures.ts'
 
 export interface SentMessage {
   readonly id: string
@@ -83,7 +84,7 @@ export async function startChatServer(): Promise<ChatServer> {
   }
 
   const server = createServer(async (request, response) => {
-    if (request.url?.startsWith('/files/')) return void response.end(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'))
+    if (request.url?.startsWith('/files/')) return void response.end(createPng())
     const body = await readJson(request)
     const result = request.url === '/updates' ? await updatesFrom(body.offset) : storeMessage(request.url ?? '', body)
     response.end(JSON.stringify(result))

@@ -14,6 +14,7 @@ import { auditInbox } from '../../src/inbox/audit.ts'
 import { createSqliteStore } from '../../src/store/sqlite/store.ts'
 import { compileCacheDirectory } from '../kit/compile-cache.ts'
 import { gatewayBundle } from '../kit/gateway-bundle.ts'
+import { createPng } from '../kit/pictures.ts'
 import type { ModelReply, RecordedRequest } from '../kit/servers/model-script.ts'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { type ChatServer, type SentMessage, startChatServer } from './chat-server.ts'
@@ -137,8 +138,8 @@ function conversationOf(round: number, point: KillPoint): readonly UserMessage[]
     effectMessage(bob, `b${round}`),
     effectMessage(ada, `a${round}`),
     { chat: bob, text: '/whoami', reply: 'Session key' },
-    // The adapter adds an attachment.
-    { chat: ada, text: 'photo', reply: '.png (image/png, 8 bytes' },
+    // The adapter adds a picture.
+    { chat: ada, text: 'photo', reply: `.png (image/png, ${createPng().length} bytes)` },
     { chat: cyd, text: '/new Garden', reply: 'Go on?' },
     { chat: cyd, text: '/approve', reply: 'New conversation: Garden' },
   ]
