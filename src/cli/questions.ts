@@ -32,7 +32,7 @@ export function openQuestions(input: Input, output: Output): Questions {
       isHidden = options?.isHidden === true
       if (isHidden) output.write(question)
       // Shown by the interface, which draws the line again while it is edited.
-      const answer = (await Promise.race([lines.question(isHidden ? '' : question), ended])).trim()
+      const answer = (await Promise.race([ended, lines.question(isHidden ? '' : question)])).trim()
       if (isHidden) output.write('\n')
       isHidden = false
       return answer

@@ -190,3 +190,19 @@ test('in a terminal the provider, its key and the model are asked for, tried and
   assert.deepEqual([model, provider, key], ['large', 'lab', 'LAB_API_KEY'])
   assert.equal(server.requests.at(-1)?.headers['authorization'], 'Bearer lab-secret-key')
 })
+
+test('an end of the input changes nothing and says so', async (t) => {
+  const home = homeWith(t, 'http: {port: 0}\n')
+  const input = Object.assign(new PassThrough(), { isTTY: true })
+  const output = Object.assign(new PassThrough(), { isTTY: true })
+  const context: CliContext = {
+    ...createContext('1.0.0', { rootHome: home.root, profile: 'default', home: home.root }),
+    environment: {},
+    input,
+    output,
+  }
+  const before = readFileSync(home.configFile, 'utf8')
+  input.end()
+  await assert.rejects(modelChoose(context, { json: false }), { code: 'cli/failed' })
+  assert.equal(readFileSync(home.configFile, 'utf8'), before)
+})
