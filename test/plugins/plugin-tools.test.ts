@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { createMediaTools } from '../../src/agent/media/tools.ts'
 import { builtInToolNames } from '../../src/agent/tools/built-in-tool-names.ts'
+import { discoverTools } from '../../src/agent/tools/discover-tools.ts'
 import { createToolRegistry } from '../../src/agent/tools/registry.ts'
 import { isHermesError } from '../../src/lib/errors.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -45,16 +46,13 @@ async function isDone(work: Promise<unknown>): Promise<boolean> {
 
 const base = { description: 'A tool', parameters: { type: 'object' } } as const
 
-test('the names of the built-in tools are those of their folder', async () => {
+test('the names of the built-in tools are those of their folders', async () => {
   await using bench = await createWorkbench()
-  const skills = () => Promise.reject(new Error('the tools are only listed'))
-  const deps = { ...bench.deps, skills }
   const unused = () => Promise.reject(new Error('the tools are only listed'))
   const maker = { makes: async () => true, maxSpeechChars: () => 100, speak: unused, draw: unused }
-  const definitions = createMediaTools(maker)
-  const registry = createToolRegistry({ directory: toolsDirectory, definitions, deps, log: silentLog })
-  const names = (await registry.load()).schemas().map(({ name }) => name)
-  assert.deepEqual(names, [...builtInToolNames].sort())
+  const inFolder = await discoverTools(toolsDirectory, { ...bench.deps, skills: unused }, silentLog)
+  const names = [...inFolder, ...createMediaTools(maker)].map(({ name }) => name)
+  assert.deepEqual(names.sort(), [...builtInToolNames].sort())
 })
 
 test('arguments are validated by a zod schema, and the tool receives the parsed values', async () => {
