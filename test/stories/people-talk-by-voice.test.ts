@@ -147,6 +147,7 @@ test('a file that only claims to be sound is not transcribed', async (t) => {
   await gateway.platform.attach({ ...voice, bytes: Buffer.from('<html>hello</html>') })
   await gateway.waitForReply('You said')
   assert.match(firstRequest(gateway)[0] ?? '', /^user: \[Attached document: .*not transcribed: it is no sound/)
+  assert.match(gateway.replies()[0] ?? '', /not transcribed: it is no sound/)
   assert.equal(vendor.requests.length, 0)
 })
 

@@ -63,7 +63,7 @@ export function createMessagePreparation(deps: AttachmentsDeps): MessagePreparat
   const early = new Map<number, Promise<void>>()
 
   const withNotice = async (message: Message, files: readonly Attachment[]): Promise<Transcribed> => {
-    const isRefused = files.some(({ problem, hidden }) => problem !== undefined || hidden !== undefined)
+    const isRefused = files.some((file) => (file.problem ?? file.hidden ?? file.untranscribed) !== undefined)
     const notice = isRefused ? await deps.prepareNotice(message, files) : undefined
     return notice === undefined ? { files } : { files, notice }
   }

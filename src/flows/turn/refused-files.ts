@@ -1,6 +1,6 @@
 /**
- * Tells the sender of a message which of its files were not received, and which pictures the model is not shown. Loaded with the
- * first such file.
+ * Tells the sender of a message which of its files were not received, which pictures the model is not shown, and which files are no
+ * recordings. Loaded with the first such file.
  */
 import { type Attachment, hasWaitingUser, type MessageEvent } from '../../message/event.ts'
 import { targetOf } from '../../message/source.ts'
@@ -25,10 +25,19 @@ export function prepareRefusedFilesNotice(
   })
 }
 
-function describeFile({ kind, fileName = '', mimeType, problem, hidden, quoted }: Attachment): string[] {
+function describeFile({
+  kind,
+  fileName = '',
+  mimeType,
+  problem,
+  hidden,
+  untranscribed = '',
+  quoted,
+}: Attachment): string[] {
   if (quoted === true) return []
   const name = fileName === '' ? `The ${kind}` : toMarkdownLabel(fileName, 100)
   if (problem !== undefined) return [`⚠️ ${name} was not received: ${problem}.`]
+  if (untranscribed !== '') return [`⚠️ ${name} is not transcribed: ${untranscribed}.`]
   // People send animations and stickers for fun; that models see no animations is no news with each of them.
   if (hidden === undefined || kind === 'sticker' || mimeType === 'image/gif') return []
   return [`⚠️ ${name} is not shown to the model: ${hidden}.`]
