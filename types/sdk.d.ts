@@ -2631,6 +2631,9 @@ declare module 'hermes-gateway:message/transcript' {
         readonly images?: readonly ImagePart[];
     }
     export type ChatMessage = UserMessage | AssistantMessage | ToolMessage;
+    export function hasImages(message: ChatMessage): boolean;
+    /** The messages as a model that does not see gets them. */
+    export function withoutImages(messages: readonly ChatMessage[]): readonly ChatMessage[];
     /** Tokens of one or several model calls, as the provider counted them. */
     export interface Usage {
         readonly inputTokens: number;
