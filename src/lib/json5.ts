@@ -34,7 +34,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\u2029': '',
 }
 
-/** Throws `Json5Error`. */
+/** An integer that a number cannot represent exactly becomes a string of its digits. Throws `Json5Error`. */
 export function parseJson5(text: string): unknown {
   let at = 0
 
@@ -70,9 +70,11 @@ export function parseJson5(text: string): unknown {
     return fail(at >= text.length ? 'the text ends where a value was expected' : 'expected a value')
   }
 
-  function toNumber(digits: string): number {
+  /** A long integer stays exact as a text: it is an id. */
+  function toNumber(digits: string): number | string {
     const unsigned = digits.replace(/^[-+]/, '')
-    return digits.startsWith('-') ? -Number(unsigned) : Number(unsigned)
+    const result = digits.startsWith('-') ? -Number(unsigned) : Number(unsigned)
+    return /^\d+$/.test(unsigned) && !Number.isSafeInteger(result) ? digits : result
   }
 
   function record(depth: number): unknown {

@@ -22,6 +22,14 @@ b", $_1: [1, .5, 5., 0x1F, +2, -3e2, /* inner */ Infinity,],
     assert.deepEqual(parseJson5(json), JSON.parse(json))
 })
 
+test('a long id without quotes stays exact', () => {
+  assert.deepEqual(parseJson5('[123456789012345678, -1001234567890, 12]'), [
+    '123456789012345678',
+    -1_001_234_567_890,
+    12,
+  ])
+})
+
 test('text that is not JSON5 is rejected with line and column', () => {
   const bad = [
     '',
