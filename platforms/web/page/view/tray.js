@@ -168,9 +168,11 @@ function createTile(file, blob, onRemove) {
   const address = isPicture ? URL.createObjectURL(blob) : ''
   const bar = h('progress', { max: '1', value: '0', 'aria-label': `Upload of ${file.name}` })
   const removal = h('button', { class: 'remove', type: 'button', 'aria-label': `Remove ${file.name}` }, icon('cross'))
-  const content = isPicture
-    ? h('img', { src: address, alt: file.name, draggable: 'false' })
-    : h('span', { class: 'file' }, icon('file'), h('span', {}, file.name), h('small', {}, sizeOf(file.bytes)))
+  const name = h('span', { class: 'file' }, icon('file'), h('span', {}, file.name), h('small', {}, sizeOf(file.bytes)))
+  const picture = h('img', { src: address || undefined, alt: file.name, draggable: 'false' })
+  const content = isPicture ? picture : name
+  // The browser cannot show it.
+  picture.addEventListener('error', () => picture.replaceWith(name))
   removal.addEventListener('click', onRemove)
   return { node: h('li', {}, content, bar, removal), bar, address }
 }
