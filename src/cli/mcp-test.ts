@@ -3,6 +3,7 @@
  */
 import { createServerTools } from '../agent/mcp/server-tools.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
+import { createRedactor } from '../lib/redact.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, toSingleLine } from './display.ts'
 import { askServer, findServer } from './mcp-connection.ts'
@@ -16,7 +17,7 @@ export async function mcpTest(context: CliContext, name: string, { json }: { rea
   context.exitsAfterCommand = true
   const { signal } = new AbortController()
   const catalogue = await askServer(context, settings, [name, server], signal).catch((error: unknown) => {
-    throw new HermesError('cli/failed', messageOf(error), {
+    throw new HermesError('cli/failed', createRedactor({ secrets: settings.secrets.all })(messageOf(error)), {
       cause: error,
       hint: `Check mcp_servers.${name} in config.yaml.`,
     })

@@ -8,6 +8,7 @@ import { readKnownServers } from '../agent/mcp/known-tools.ts'
 import { createLoginStore } from '../agent/mcp/login-store.ts'
 import { setConfigValue } from '../config/edit-config.ts'
 import { HermesError } from '../lib/errors.ts'
+import { createRedactor } from '../lib/redact.ts'
 import type { CliContext } from './context.ts'
 import { findRunningDaemon } from './daemon.ts'
 import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
@@ -45,7 +46,8 @@ export async function mcpList(context: CliContext, { json }: { readonly json: bo
 
 async function listServers(context: CliContext): Promise<readonly ListedServer[]> {
   const { home } = context
-  const { config, token } = await readSettings(context)
+  const { config, token, secrets } = await readSettings(context)
+  const redact = createRedactor({ secrets: secrets.all })
   const { mcp_servers: servers } = config.current()
   const known = new Map(readKnownServers(home.mcpCache, config.current()).map((one) => [one.server, one]))
   const searchPath = config.environment().values['PATH']
@@ -61,9 +63,10 @@ async function listServers(context: CliContext): Promise<readonly ListedServer[]
     return {
       name,
       state: !enabled ? 'off' : problem !== '' ? 'failing' : tools === undefined ? 'unknown' : 'on',
-      connection: url ?? [command, ...args].join(' '),
+      // Some programs take their keys as arguments.
+      connection: redact(url ?? [command, ...args].join(' ')),
       tools: (tools ?? []).map((tool) => tool.name),
-      problem,
+      problem: redact(problem),
     }
   })
 }

@@ -119,6 +119,19 @@ for (const [what, text, expected] of mcpCases)
     assert.equal(two?.enabled, true)
   })
 
+test('keys of Hermes for MCP servers that do nothing here are reported as such', async (t) => {
+  const config = await open(t, 'mcp_servers: {one: {command: a, ssl_verify: true, sampling: {model: m}, commnd: b}}\n')
+  const { notes, warnings } = config.state()
+  assert.deepEqual(
+    notes.map(({ path }) => path),
+    ['mcp_servers.one.ssl_verify', 'mcp_servers.one.sampling.model'],
+  )
+  assert.deepEqual(
+    warnings.map(({ path }) => path),
+    ['mcp_servers.one.commnd'],
+  )
+})
+
 test('an MCP server with both a program and an address, or with neither, is left out', async (t) => {
   const text = 'mcp_servers:\n  both: {command: a, url: http://b/}\n  neither: {timeout: 1}\n  good: {command: a}\n'
   assert.deepEqual(Object.keys((await open(t, text)).current().mcp_servers), ['good'])

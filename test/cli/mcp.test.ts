@@ -60,6 +60,13 @@ test('a program is added with its arguments and variables as they were typed', a
   )
 })
 
+test('a key among the arguments of a program is not shown', async (t) => {
+  const { root } = homeWith(t, 'mcp_servers: {a: {command: sh, args: [--key, "${A_KEY}"]}}\n')
+  const { stdout } = await runInProcess(root, ['mcp', 'list'], { environment: { A_KEY: 'key-1234-5678-9012' } })
+  assert.match(stdout, /sh --key/)
+  assert.doesNotMatch(stdout, /key-1234/)
+})
+
 test('a server that is no server is not added', async (t) => {
   const { root, configFile } = homeWith(t, 'model: m\n')
   assertFailed(await runInProcess(root, ['mcp', 'add', 'x']), 'cli/usage')
