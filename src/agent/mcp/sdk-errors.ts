@@ -50,6 +50,7 @@ export function toStartFailure(server: string, error: unknown, details: string):
 
 /** With the code of the system, which `fetch` hides in the cause. */
 function reasonOf(error: unknown): string {
+  if (error instanceof SdkError) return error.code === SdkErrorCode.ConnectionClosed ? 'it ended' : error.message
   const cause = error instanceof Error ? error.cause : undefined
   const code = systemCode(error) ?? systemCode(cause)
   // `fetch` says only that it failed.
