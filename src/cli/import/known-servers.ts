@@ -7,27 +7,17 @@ import type { FoundSetting } from './contract.ts'
 interface KnownServer {
   readonly base_url: string
   readonly key_env: string
-  readonly api_mode?: 'anthropic_messages' | 'codex_responses'
 }
 
 const servers: Readonly<Record<string, KnownServer>> = {
   'nous-api': { base_url: 'https://inference-api.nousresearch.com/v1', key_env: 'NOUS_API_KEY' },
-  nvidia: { base_url: 'https://integrate.api.nvidia.com/v1', key_env: 'NVIDIA_API_KEY' },
   groq: { base_url: 'https://api.groq.com/openai/v1', key_env: 'GROQ_API_KEY' },
   mistral: { base_url: 'https://api.mistral.ai/v1', key_env: 'MISTRAL_API_KEY' },
   together: { base_url: 'https://api.together.xyz/v1', key_env: 'TOGETHER_API_KEY' },
   cerebras: { base_url: 'https://api.cerebras.ai/v1', key_env: 'CEREBRAS_API_KEY' },
   deepinfra: { base_url: 'https://api.deepinfra.com/v1/openai', key_env: 'DEEPINFRA_API_KEY' },
   fireworks: { base_url: 'https://api.fireworks.ai/inference/v1', key_env: 'FIREWORKS_API_KEY' },
-  'ai-gateway': { base_url: 'https://ai-gateway.vercel.sh/v1', key_env: 'AI_GATEWAY_API_KEY' },
   'vercel-ai-gateway': { base_url: 'https://ai-gateway.vercel.sh/v1', key_env: 'AI_GATEWAY_API_KEY' },
-  'ollama-cloud': { base_url: 'https://ollama.com/v1', key_env: 'OLLAMA_API_KEY' },
-  alibaba: { base_url: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', key_env: 'DASHSCOPE_API_KEY' },
-  'minimax-cn': {
-    base_url: 'https://api.minimaxi.com/anthropic',
-    key_env: 'MINIMAX_CN_API_KEY',
-    api_mode: 'anthropic_messages',
-  },
 }
 
 /** The name under which this gateway knows a provider, and the settings that it needs for that. Undefined for an unknown name. */

@@ -114,16 +114,16 @@ export const hermesHomes: readonly HermesHome[] = [
     name: 'providers with names, and several fallbacks',
     files: {
       'config.yaml':
-        'model: {default: deepseek-chat, provider: deepseek}\nproviders:\n  mine: {base_url: "https://llm.example.org/v1", key_env: MINE_KEY}\nfallback_providers:\n  - {provider: mine, model: a}\n  - {provider: google, model: gemini-3-pro}\n  - {provider: nvidia, model: b}\ncredential_pool_strategies: {deepseek: round_robin}\n',
-      '.env': 'DEEPSEEK_API_KEY=k-6\nMINE_KEY=k-7\nNVIDIA_API_KEY=k-8\n',
+        'model: {default: deepseek-chat, provider: deepseek}\nproviders:\n  mine: {base_url: "https://llm.example.org/v1", key_env: MINE_KEY}\nfallback_providers:\n  - {provider: mine, model: a}\n  - {provider: google, model: gemini-3-pro}\n  - {provider: deepinfra, model: b}\ncredential_pool_strategies: {deepseek: round_robin}\n',
+      '.env': 'DEEPSEEK_API_KEY=k-6\nMINE_KEY=k-7\nDEEPINFRA_API_KEY=k-8\n',
     },
     expected: {
       fallback_providers: [
         { provider: 'mine', model: 'a' },
         { provider: 'gemini', model: 'gemini-3-pro' },
-        { provider: 'nvidia', model: 'b' },
+        { provider: 'deepinfra', model: 'b' },
       ],
-      'providers.nvidia.key_env': 'NVIDIA_API_KEY',
+      'providers.deepinfra.key_env': 'DEEPINFRA_API_KEY',
     },
   },
   {
@@ -136,8 +136,8 @@ export const hermesHomes: readonly HermesHome[] = [
   },
   {
     name: 'a provider that this gateway knows by address only',
-    files: { 'config.yaml': 'model: {default: nemotron, provider: nvidia}\n', '.env': 'NVIDIA_API_KEY=k-10\n' },
-    expected: { provider: 'nvidia', 'providers.nvidia.base_url': 'https://integrate.api.nvidia.com/v1' },
+    files: { 'config.yaml': 'model: {default: nemotron, provider: deepinfra}\n', '.env': 'DEEPINFRA_API_KEY=k-10\n' },
+    expected: { provider: 'deepinfra', 'providers.deepinfra.base_url': 'https://api.deepinfra.com/v1/openai' },
   },
   {
     name: 'a provider that exists there only',
