@@ -113,7 +113,9 @@ test('/agents lists the sub-agents of all depths, and /stop ends them with their
 test('if all tools are disabled, the request has no tools', async (t) => {
   const gateway = await startTestGateway(t, {
     config: {
-      agent: { disabled_toolsets: ['terminal', 'file', 'todo', 'messaging', 'session_search', 'memory', 'skills'] },
+      agent: {
+        disabled_toolsets: ['terminal', 'file', 'todo', 'messaging', 'session_search', 'memory', 'skills', 'web'],
+      },
     },
   })
   await gateway.say('hello')
