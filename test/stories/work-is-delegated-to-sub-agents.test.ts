@@ -114,7 +114,17 @@ test('if all tools are disabled, the request has no tools', async (t) => {
   const gateway = await startTestGateway(t, {
     config: {
       agent: {
-        disabled_toolsets: ['terminal', 'file', 'todo', 'messaging', 'session_search', 'memory', 'skills', 'web'],
+        disabled_toolsets: [
+          'terminal',
+          'file',
+          'todo',
+          'messaging',
+          'session_search',
+          'memory',
+          'skills',
+          'web',
+          'code_execution',
+        ],
       },
     },
   })
