@@ -56,6 +56,7 @@ export function openMcpServers(deps: McpRuntimeDeps): McpRuntime {
     ...deps,
     cache: createCatalogueCache(home.mcpCache),
     openTransport: opener.open,
+    surroundings: () => JSON.stringify(deps.settings().terminal),
     ...(auxiliary === undefined
       ? {}
       : {

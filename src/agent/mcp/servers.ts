@@ -26,6 +26,8 @@ export interface McpServersDeps {
   createSampling?(server: string, settings: McpServerConfig): AnswerSampling
   /** Why this person may not use the server; undefined if they may. */
   refuse(server: string, settings: McpServerConfig, authority: Authority): Promise<string | undefined>
+  /** The settings of the sandbox, as text: programs that run with others are stopped. */
+  surroundings(): string
   /** The tools are others than before. */
   onToolsChanged(): void
   /** ms */
@@ -56,6 +58,8 @@ export interface ServerReport {
 }
 
 interface Entry {
+  /** Of all settings with which it runs. */
+  readonly key: string
   readonly settings: McpServerConfig
   readonly connection: ServerConnection
   /** Undefined until the server has listed its tools. */
@@ -84,9 +88,11 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
 
   const entryOf = (server: string, settings: McpServerConfig): Entry => {
     const known = entries.get(server)
-    if (known !== undefined && keyOf(known.settings) === keyOf(settings)) return known
+    const key = keyOf(settings, deps.surroundings())
+    if (known?.key === key) return known
     if (known !== undefined) close(known.connection)
     const entry: Entry = {
+      key,
       settings,
       catalogue: cache.read(server, settings),
       discovery: undefined,
@@ -222,6 +228,6 @@ function discover(
 }
 
 /** Of all settings. Only those of the connection decide whether what is stored counts. */
-function keyOf(settings: McpServerConfig): string {
-  return `${fingerprintOf(settings)} ${JSON.stringify(settings)}`
+function keyOf(settings: McpServerConfig, surroundings: string): string {
+  return `${fingerprintOf(settings)} ${JSON.stringify(settings)} ${settings.command === undefined ? '' : surroundings}`
 }

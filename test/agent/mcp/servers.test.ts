@@ -10,6 +10,7 @@ import { mcpConfig } from '../../../src/agent/mcp/config.ts'
 import { createMcpServers, type McpServers, type McpServersDeps } from '../../../src/agent/mcp/servers.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { tempHome } from '../../kit/temp-home.ts'
+import { createWorkbench } from '../tools/workbench.ts'
 import { createTestServer } from './support.ts'
 
 interface Setting {
@@ -41,6 +42,7 @@ function open(
       return ours
     },
     refuse: async () => undefined,
+    surroundings: () => '',
     onToolsChanged() {
       changes += 1
     },
@@ -141,6 +143,22 @@ test('/reload-mcp starts every server again and reports what it found', async (t
   const reports = await setting.servers.reload(new AbortController().signal)
   assert.deepEqual(reports, [{ server: 'test', tools: 3, problem: '' }])
   assert.deepEqual(setting.started, ['test', 'test'])
+})
+
+test('a program is started again in another sandbox, and a server on the network goes on', async (t) => {
+  let surroundings = 'on'
+  const setting = open(
+    t,
+    { program: command, remote: { url: 'http://127.0.0.1/' } },
+    { surroundings: () => surroundings },
+  )
+  await setting.servers.tools()
+  surroundings = 'off'
+  setting.servers.reconfigured()
+  const tools = await setting.servers.tools()
+  await using workbench = await createWorkbench()
+  for (const { name, run } of tools) if (name.endsWith('look')) await run({ what: 'x' }, workbench.context)
+  assert.deepEqual(setting.started, ['program', 'remote', 'program'])
 })
 
 test('a server that leaves the configuration is stopped, and its tools are gone', async (t) => {
