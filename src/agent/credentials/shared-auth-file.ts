@@ -22,12 +22,13 @@ export function createSharedAuthFile(deps: SharedAuthFileDeps): Pick<CredentialS
 
   /** The same error until the file changes. */
   function read(): AuthFile {
-    const version = versionOf(path)
-    if (current?.version !== version) {
+    if (current?.version !== versionOf(path)) {
       correctMode(path, log)
+      // Before the content: another process may replace the file meanwhile, and the next call must notice that.
+      const version = versionOf(path)
       const content = tryRead(path)
       // A system without free file descriptors or memory may have some again with the next call.
-      current = { version: isTransient(content) ? '?' : versionOf(path), content }
+      current = { version: isTransient(content) ? '?' : version, content }
     }
     if (current.content instanceof HermesError) throw current.content
     return current.content

@@ -28,7 +28,9 @@ const user = `
 test('two processes that write at the same time lose and repeat nothing', async (t) => {
   const path = join(tempHome(t), 'auth.json')
   const entry = { id: 'a', source: 'manual', access_token: 'secret-of-a', priority: 0, extra: { kept: true } }
-  writeFileSync(path, JSON.stringify({ version: 1, credential_pool: { openai: [entry] } }), { mode: 0o600 })
+  // For the turns of this process once the first key rests.
+  const spare = { ...entry, id: 'spare', access_token: 'secret-of-spare', priority: 1 }
+  writeFileSync(path, JSON.stringify({ version: 1, credential_pool: { openai: [entry, spare] } }), { mode: 0o600 })
   const child = spawn(process.execPath, ['--input-type=module', '--eval', user, path], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -49,10 +51,14 @@ test('two processes that write at the same time lose and repeat nothing', async 
     JSON.parse(readFileSync(path, 'utf8'))
   assert.deepEqual(
     stored.openai.map(({ id }) => id),
-    ['a', ...Array.from({ length: rounds }, (_, turn) => `b${turn}`)],
+    ['a', 'spare', ...Array.from({ length: rounds }, (_, turn) => `b${turn}`)],
   )
   const [a] = stored.openai
-  assert.equal(a?.['request_count'], 2 * rounds + 1)
+  const uses = stored.openai.map((one) => Number(one['request_count'] ?? 0))
+  assert.equal(
+    uses.reduce((sum, count) => sum + count, 0),
+    2 * rounds + 1,
+  )
   assert.equal(a?.['last_error_code'], 402)
   assert.deepEqual(a?.['extra'], { kept: true })
 })
