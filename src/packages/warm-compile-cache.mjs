@@ -8,6 +8,7 @@
  * expected: an image with such a daemon must not be built.
  */
 import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -46,6 +47,13 @@ async function runScenario(home, config, status) {
     env: { ...createEnvironment(home), HERMES_HTTP_PORT: '0', HERMES_LOG_LEVEL: 'error' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  // The installation ends this program when it takes too long. The daemon must not go on without it.
+  const stop = () => {
+    child.kill('SIGKILL')
+    rmSync(home, { recursive: true, force: true })
+    process.exit(1)
+  }
+  process.once('SIGTERM', stop)
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)))
   const killTimer = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
   try {
@@ -58,6 +66,7 @@ async function runScenario(home, config, status) {
     if (code !== 0) throw new Error(`the daemon exited with ${code}`)
   } finally {
     clearTimeout(killTimer)
+    process.off('SIGTERM', stop)
     child.kill('SIGKILL')
     await ended
   }
