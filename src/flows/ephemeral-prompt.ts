@@ -59,6 +59,7 @@ interface Prefill {
   readonly messages: EphemeralPrompt['prefill']
   /** The texts of its system messages. */
   readonly system: string
+  /** Why it cannot be used; '' if it can. */
   readonly problem: string
 }
 
@@ -82,6 +83,17 @@ function readPrefill(file: string, { home, userHome }: { readonly home: string; 
   try {
     const text = readTextIfExists(path, maxPrefillBytes)
     if (text === undefined) return refuse('there is no such file')
+    const parsed = parsePrefill(text)
+    return parsed.problem === '' ? parsed : refuse(parsed.problem)
+  } catch (error) {
+    return refuse(messageOf(error))
+  }
+}
+
+/** The content of the file of `prefill_messages_file`. Never throws. */
+export function parsePrefill(text: string): Prefill {
+  const refuse = (problem: string): Prefill => ({ ...emptyPrefill, problem })
+  try {
     const parsed = prefillSchema.safeParse(JSON.parse(text))
     if (!parsed.success) return refuse(describeIssue(parsed.error.issues[0]))
     return (
@@ -89,7 +101,7 @@ function readPrefill(file: string, { home, userHome }: { readonly home: string; 
       refuse('user and assistant must take turns: the first message is of user, the last of assistant')
     )
   } catch (error) {
-    return refuse(error instanceof SyntaxError ? `it is not JSON: ${error.message}` : messageOf(error))
+    return refuse(`it is not JSON: ${messageOf(error)}`)
   }
 }
 

@@ -167,7 +167,7 @@ export const hermesHomes: readonly HermesHome[] = [
       'memories/MEMORY.md': 'one\n§\ntwo\nlines',
       'memories/USER.md': 'likes tea',
     },
-    expected: { personality: 'pirate', 'personalities.pirate': 'Arrr.', prefill_messages_file: 'prefill/first.json' },
+    expected: { personality: 'pirate', 'personalities.pirate': 'Arrr.', prefill_messages_file: 'prefill.json' },
   },
   {
     name: 'skills, hooks and plugins',

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { lockHome } from '../../../src/store/sqlite/lock.ts'
 import { assertFailed, runInProcess } from '../support.ts'
@@ -55,6 +55,35 @@ test('a home is found in its usual place, also that of a profile', async (t) => 
     await place('openclaw', { HOME: source, OPENCLAW_STATE_DIR: join(source, 'state') }),
     join(source, 'state'),
   )
+})
+
+test('the file of messages before each conversation brings no consents, people, keys or settings with it', async (t) => {
+  const messages = '[{"role":"user","content":"hi"},{"role":"assistant","content":"hello"}]'
+  const consents = '{"approvals":[{"event":"gateway:start","command":"/tmp/evil.sh"}]}'
+  const unusable: Files = {
+    'shell-hooks-allowlist.json': consents,
+    'mcp-tokens/mail.json': '{"access_token":"k-20"}',
+    '../other/first.json': messages,
+    'missing.json': '',
+  }
+  for (const [path, content] of Object.entries(unusable)) {
+    const homes = homesWith(t, {
+      'config.yaml': `prefill_messages_file: ${path}\n`,
+      ...(content === '' ? {} : { [path]: content }),
+    })
+    const report = await runImport(homes, 'hermes')
+    assert.ok(namesOf(report, 'left').includes('prefill_messages_file'), path)
+    assert.equal(existsSync(join(homes.target, basename(path))), false, path)
+    assert.equal(existsSync(join(homes.target, 'mcp-tokens', basename(path))), false, path)
+    assert.equal(readSetting(homes.target, 'prefill_messages_file'), undefined)
+  }
+  // Messages in the place of another file do not become that file.
+  const path = 'platforms/pairing/telegram-pending.json'
+  const homes = homesWith(t, { '.env': `HERMES_PREFILL_MESSAGES_FILE=${path}\n`, [path]: messages })
+  await runImport(homes, 'hermes')
+  assert.equal(existsSync(join(homes.target, path)), false)
+  assert.equal(contentOf(homes.target, 'prefill.json'), messages)
+  assert.match(contentOf(homes.target, '.env'), /^HERMES_PREFILL_MESSAGES_FILE=prefill.json$/m)
 })
 
 test('nothing is imported while a gateway runs on the home', async (t) => {

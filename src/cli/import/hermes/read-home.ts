@@ -12,6 +12,7 @@ import { findFile, findFolders } from '../folders.ts'
 import { toServerName } from '../known-servers.ts'
 import { failed, left, readJsonFile, type SourceHome } from '../source-home.ts'
 import { type ConversationOptions, readHermesConversations } from './conversations.ts'
+import { takePrefill } from './prefill.ts'
 import { readHermesSettings } from './settings.ts'
 
 export interface HermesOptions extends ConversationOptions {
@@ -20,13 +21,13 @@ export interface HermesOptions extends ConversationOptions {
 
 /** Never throws for what is in the home. */
 export function readHermesHome(source: SourceHome, options: HermesOptions): Findings {
-  const { settings, entries: found, tree } = readHermesSettings(source, options.platforms)
-  const entries = [...found]
-  const prefill = asString(tree['prefill_messages_file'])
+  const { settings: found, entries: noted } = readHermesSettings(source, options.platforms)
+  const entries = [...noted]
+  const { settings, files: prefill } = takePrefill(source, found, entries)
   const files = [
     ...findFile(source, 'persona', 'SOUL.md', entries),
     ...findFile(source, 'persona', 'BOOT.md', entries),
-    ...(isInside(prefill) ? findFile(source, 'files', prefill, entries) : []),
+    ...prefill,
     ...['MEMORY.md', 'USER.md', 'ARCHIVE.jsonl'].flatMap((name) =>
       findFile(source, 'memory', `memories/${name}`, entries),
     ),
@@ -49,13 +50,8 @@ export function readHermesHome(source: SourceHome, options: HermesOptions): Find
     ...(conversations === undefined || 'result' in conversations ? {} : { conversations }),
     entries,
   }
-  entries.push(...describeRest(source))
+  entries.push(...describeRest(source, new Set(files.map(({ name }) => name.split('/')[0] ?? name))))
   return result
-}
-
-/** Relative to the home, without a way out of it. */
-function isInside(path: string): boolean {
-  return path !== '' && !path.startsWith('/') && !path.startsWith('~') && !path.split('/').includes('..')
 }
 
 /** Scheduled jobs run them. */
@@ -159,12 +155,12 @@ const reasons: Readonly<Record<string, string>> = {
 const unnamed =
   /^(?:\..*|logs?|.*cache.*|.*\.(?:lock|log|pid|bak|tmp)|.*_cache|checkpoints|sandboxes|pastes|hermes-agent|gateway.*|node|bin|auth\.lock)$/
 
-function describeRest(source: SourceHome): ImportEntry[] {
+function describeRest(source: SourceHome, used: ReadonlySet<string>): ImportEntry[] {
   const profiles = source.names('profiles').filter((name) => source.kindOf(`profiles/${name}`) === 'folder')
   return [
     ...source
       .names('.')
-      .filter((name) => !imported.has(name) && name !== 'profiles' && !unnamed.test(name))
+      .filter((name) => !imported.has(name) && !used.has(name) && name !== 'profiles' && !unnamed.test(name))
       .map((name) => left('files', name, reasons[name] ?? 'this gateway has no use for it')),
     ...profiles.map((name) =>
       left(

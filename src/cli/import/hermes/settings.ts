@@ -17,8 +17,6 @@ import { failed, left, type SourceHome } from '../source-home.ts'
 export interface HermesSettings {
   readonly settings: readonly (FoundSetting | FoundVariable)[]
   readonly entries: readonly ImportEntry[]
-  /** Values in the main spelling. */
-  readonly tree: ConfigTree
 }
 
 /** What Hermes writes for itself. */
@@ -41,7 +39,6 @@ export function readHermesSettings(source: SourceHome, platforms: readonly Platf
   return {
     settings: [...adoptProviders(settings, entries), ...readVariables(source, entries)],
     entries,
-    tree: sections,
   }
 }
 
