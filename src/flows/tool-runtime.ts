@@ -131,7 +131,8 @@ async function openMediaTools({
 }: ToolRuntimeDeps): Promise<readonly ToolDefinition[]> {
   const { tts, image_gen, api_key, base_url } = settings()
   const isNamed =
-    tts.command.length > 0 || [tts, image_gen].some((one) => one.provider !== 'auto' || one.base_url !== '')
+    tts.command.length > 0 ||
+    [tts, image_gen].some((one) => one.provider !== 'auto' || one.base_url !== '' || one.api_key !== '')
   const { values } = environment()
   const mayHaveKey =
     (api_key !== '' && base_url === '') || makerVariables.some((name) => name in values) || existsSync(home.authFile)

@@ -100,7 +100,7 @@ export const mediaConfig = {
   image_gen: z
     .object({
       provider: name.describe(
-        'Who draws pictures: openai, fal, `main` (the server of the model), `none` or a name of `providers`. `auto`: FAL if there is a FAL_KEY, or else OpenAI if there is a key.',
+        'Who draws pictures: openai, fal, `main` (the server of the model), `none` or a name of `providers`. `auto`: FAL with a FAL_KEY, or else OpenAI if there is a key. `api_key` is for FAL only where `fal` is named.',
       ),
       model: text.describe('The model that draws. The default is gpt-image-1.5, or fal-ai/flux-2/klein/9b at FAL.'),
       base_url: address,

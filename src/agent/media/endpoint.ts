@@ -52,20 +52,22 @@ export function chooseEndpoint(input: EndpointInput): Endpoint {
       true,
     )
   }
-  if (task === 'image' && (provider === 'fal' || (provider === 'auto' && baseUrl === '' && falKey(input) !== '')))
+  if (task === 'image' && (provider === 'fal' || (provider === 'auto' && baseUrl === '' && commonFalKey(input) !== '')))
     return chooseFal(input)
   return provider === 'auto' && baseUrl === '' ? chooseByKey(input) : chooseServer(input)
 }
 
 function chooseFal(input: EndpointInput): Endpoint {
-  const { base_url: baseUrl, model } = input.settings.image_gen
-  const key = falKey(input)
-  if (key === '') return absent('FAL_KEY is missing', true)
+  const { base_url: baseUrl, model, provider, api_key: ownKey } = input.settings.image_gen
+  // A key goes only to the address for which it was configured: with `auto`, `api_key` is none of FAL.
+  const key = (provider === 'fal' ? ownKey : '') || (baseUrl === '' ? commonFalKey(input) : '')
+  if (key === '') return absent(`${baseUrl === '' ? 'FAL_KEY' : '`image_gen.api_key`'} is missing`, true)
   return { kind: 'fal', key, baseUrl: baseUrl.replace(/\/+$/, '') || falUrl, model: model || 'fal-ai/flux-2/klein/9b' }
 }
 
-function falKey({ settings, main }: EndpointInput): string {
-  return settings.image_gen.api_key || (main.variables['FAL_KEY'] ?? '')
+/** The key for `falUrl`. */
+function commonFalKey({ main }: EndpointInput): string {
+  return main.variables['FAL_KEY'] ?? ''
 }
 
 /** The configured server. */

@@ -109,6 +109,18 @@ test('FAL draws where there is a key of it, unless another provider is named', (
   assert.equal(choose('image', { variables, config: { image_gen: { provider: 'none' } } }).kind, 'none')
 })
 
+test('a key for pictures goes to nobody but the vendor or the server for which it was configured', () => {
+  const config = (image_gen: object) => ({ config: { image_gen }, variables: { FAL_KEY: 'f' } })
+  const own = choose('image', { config: { image_gen: { api_key: 'sk-own' } } })
+  assert.equal(own.sent, `${openAi} sk-own gpt-image-1.5`)
+  const both = choose('image', config({ api_key: 'sk-own' }))
+  assert.equal(both.kind === 'fal' && both.key, 'f')
+  const other = 'https://pictures.example.com'
+  assert.equal(choose('image', config({ provider: 'fal', base_url: other })).kind, 'none')
+  const named = choose('image', config({ provider: 'fal', base_url: other, api_key: 'k' }))
+  assert.deepEqual(named.kind === 'fal' && [named.key, named.baseUrl], ['k', other])
+})
+
 test('what is configured and cannot work is told apart from what is absent', () => {
   const wanted = (given: Given, task: MediaTask = 'stt') => {
     const found = choose(task, given)
