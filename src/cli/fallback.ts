@@ -4,12 +4,14 @@
  */
 import { isValid, restsUntil } from '../agent/credentials/credential.ts'
 import type { ModelConfig } from '../agent/models/config.ts'
+import type { ProviderSelection } from '../agent/models/resolve-provider.ts'
 import { editConfigItems, editConfigValues, readConfigTree } from '../config/edit-config.ts'
+import { usesProviderKeys } from '../flows/other-model.ts'
 import { HermesError } from '../lib/errors.ts'
 import { asRecord } from '../lib/json.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, reportEmptyList, toSingleLine } from './display.ts'
-import { type KnownKeys, openKeys } from './known-keys.ts'
+import { type KnownKeys, openKeys, selectionOf } from './known-keys.ts'
 import { readSettings } from './settings.ts'
 
 type Entry = ModelConfig['fallback_providers'][number]
@@ -31,8 +33,8 @@ interface ListedEntry {
 export async function fallbackList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
   const settings = await readSettings(context)
   const keys = openKeys(settings, context.home.authFile, { needsFile: false })
-  const variables = settings.config.environment().values
-  const entries = settings.config.current().fallback_providers.map((entry) => toListed(entry, keys, variables))
+  const facts = { keys, main: selectionOf(settings, undefined) }
+  const entries = settings.config.current().fallback_providers.map((entry) => toListed(entry, facts))
   const display = createDisplay(context.output, context.environment)
   if (json) return display.json(entries)
   if (entries.length === 0)
@@ -52,24 +54,28 @@ export async function fallbackList(context: CliContext, { json }: { readonly jso
   )
 }
 
-function toListed(entry: Entry, keys: KnownKeys, variables: Readonly<Record<string, string>>): ListedEntry {
+interface KeyFacts {
+  readonly keys: KnownKeys
+  /** The settings of the configured model. */
+  readonly main: ProviderSelection
+}
+
+function toListed(entry: Entry, facts: KeyFacts): ListedEntry {
   const { provider, model, base_url: baseUrl, key_env: keyVariable } = entry
   return {
     provider,
     model,
     ...(baseUrl === undefined ? {} : { baseUrl }),
-    key: keyState(entry, keys, variables),
+    key: keyState(entry, facts),
     ...(keyVariable === undefined ? {} : { keyVariable }),
   }
 }
 
-function keyState(
-  { provider, api_key, key_env }: Entry,
-  keys: KnownKeys,
-  variables: Readonly<Record<string, string>>,
-): ListedEntry['key'] {
-  if (key_env !== undefined && api_key === undefined) return (variables[key_env] ?? '') === '' ? 'missing' : 'ok'
+function keyState(entry: Entry, { keys, main }: KeyFacts): ListedEntry['key'] {
+  const { provider, api_key, key_env } = entry
+  if (key_env !== undefined && api_key === undefined) return (main.variables[key_env] ?? '') === '' ? 'missing' : 'ok'
   if (api_key !== undefined || !keys.needsKey(provider)) return 'ok'
+  if (!usesProviderKeys(main, entry)) return 'missing'
   const known = keys.list(keys.nameOf(provider)).filter(isValid)
   if (known.length === 0) return 'missing'
   return known.every((one) => restsUntil(one, Date.now()) > 0) ? 'rests' : 'ok'
@@ -116,10 +122,15 @@ export async function fallbackAdd(
   }
   editConfigItems(context.home, ['fallback_providers'], { add: entry })
   context.output.write(`${toSingleLine(model)} (${name}) is number ${known.length + 1}.\n`)
-  if (keyState(entry, keys, settings.config.environment().values) === 'missing')
-    context.errors.write(
-      `hermes: there is no key for it. ${keyEnv === undefined ? `\`hermes auth add ${name}\` stores one` : `Set ${toSingleLine(keyEnv)} in .env`}.\n`,
-    )
+  const facts = { keys, main: selectionOf(settings, undefined) }
+  if (keyState(entry, facts) === 'missing') context.errors.write(`hermes: ${howToGiveKey(entry, facts)}\n`)
+}
+
+function howToGiveKey(entry: Entry, { main }: KeyFacts): string {
+  const { provider, key_env: keyVariable } = entry
+  if (keyVariable !== undefined) return `there is no key for it. Set ${toSingleLine(keyVariable)} in .env.`
+  if (usesProviderKeys(main, entry)) return `there is no key for it. \`hermes auth add ${provider}\` stores one.`
+  return `the keys of ${provider} are not sent to another address. If the server needs a key, name its variable with --key-env.`
 }
 
 /** By the number in the list, or by the name of the model. Throws `cli/not-found`, `cli/usage`, `config/unreadable`. */

@@ -8,6 +8,7 @@ import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ModelError } from '../agent/models/provider.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { withoutForeignKeys } from './other-model.ts'
 import type { ChosenModel } from './turn/claim.ts'
 
 export interface FallbackDeps {
@@ -47,7 +48,8 @@ export async function chooseFallback(
     const apiKey = api_key ?? (key_env === undefined ? '' : (configured.variables[key_env] ?? ''))
     const hasOwnKey = apiKey !== ''
     try {
-      const next = await create({ ...configured, provider, model, baseUrl, apiKey, apiMode: undefined, hasOwnKey })
+      const named = { ...configured, provider, model, baseUrl, apiKey, apiMode: undefined, hasOwnKey }
+      const next = await create(baseUrl === '' ? named : withoutForeignKeys(configured, named))
       // The keys of an entry may rest, too.
       const isOther = hasOwnKey || !isSameModel(next, failed)
       if (isOther && (next.provider.restsUntil?.() ?? 0) === 0) return { ...next, contextLength }

@@ -11,6 +11,7 @@ import { type ProviderSelection, resolveProvider, selectionOfName } from '../age
 import { formatDuration } from '../lib/duration.ts'
 import { type HermesError, isHermesError } from '../lib/errors.ts'
 import { silentLog } from '../lib/log.ts'
+import { usesProviderKeys } from './other-model.ts'
 
 export interface KeyStatus {
   readonly provider: string
@@ -52,7 +53,8 @@ function readKeyStatus({ path, selection, fallbacks, now }: KeyStatusOptions): K
     referencedKeys: (name) => resolveProvider(selectionOfName(selection, name))?.keys ?? [],
     log: silentLog,
   })
-  const used = [selection.provider, ...fallbacks.filter(usesProviderKeys).map(({ provider }) => provider)]
+  const finishing = fallbacks.filter((entry) => usesProviderKeys(selection, entry))
+  const used = [selection.provider, ...finishing.map(({ provider }) => provider)]
   const names = new Set(
     used.flatMap((provider, index) => {
       const choice = resolveProvider(index === 0 ? selection : { ...selection, provider })
@@ -68,10 +70,6 @@ function readKeyStatus({ path, selection, fallbacks, now }: KeyStatusOptions): K
       return status.resting.length + status.revoked.length === 0 ? [] : [status]
     }),
   ].filter(({ keys, revoked, missing }) => keys > 0 || revoked.length > 0 || missing !== undefined)
-}
-
-function usesProviderKeys({ api_key, key_env }: KeyStatusOptions['fallbacks'][number]): boolean {
-  return api_key === undefined && key_env === undefined
 }
 
 function toStatus(

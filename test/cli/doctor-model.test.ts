@@ -92,6 +92,32 @@ test('doctor names models for other work that cannot be used', async (t) => {
   )
 })
 
+test('doctor names the key of a vendor that goes to another server, and a fallback that gets none', async (t) => {
+  const other = 'model: other, base_url: "https://other.example/v1"'
+  const home = homeWith(
+    t,
+    `model: m
+provider: openai
+base_url: https://proxy.example/v1
+fallback_providers:
+  - {provider: openrouter, ${other}}
+  - {provider: openrouter, ${other}, key_env: OTHER}
+  - {provider: custom, ${other}}
+`,
+  )
+  const notes = async (environment: Readonly<Record<string, string>>) => {
+    const { stdout } = await runInProcess(home.root, ['doctor', '--json', '--offline'], { environment })
+    assert.ok(!stdout.includes(key))
+    const { findings }: { findings: { subject: string; text: string }[] } = JSON.parse(stdout)
+    return findings.flatMap(({ subject, text }) =>
+      subject === 'Keys' ? [/OPENAI_API_KEY|\w+\[\d\]/.exec(text)?.[0]] : [],
+    )
+  }
+  assert.deepEqual(await notes({ OPENAI_API_KEY: key }), ['OPENAI_API_KEY', 'fallback_providers[0]'])
+  writeFileSync(home.configFile, 'model: m\nprovider: openai\nbase_url: https://api.openai.com/v1\n')
+  assert.deepEqual(await notes({ OPENAI_API_KEY: key }), [])
+})
+
 test('doctor names the model of a chat that cannot be used', async (t) => {
   const home = homeWith(
     t,

@@ -135,7 +135,10 @@ export const modelConfig = {
       z.object({
         provider: name,
         model: z.string().min(1),
-        base_url: z.string().optional(),
+        base_url: z
+          .string()
+          .optional()
+          .describe('The address of another server. The keys of the provider are not sent there: set `key_env`.'),
         key_env: z.string().min(1).optional().describe('The environment variable that holds the key.'),
         api_key: z.string().optional(),
         context_length: z

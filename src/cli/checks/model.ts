@@ -10,6 +10,7 @@ import { HermesError, messageOf } from '../../lib/errors.ts'
 import { openKeys, selectionOf, withStoredKey } from '../known-keys.ts'
 import { checkAuxiliaryModels } from './auxiliary-models.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
+import { checkKeyAddresses } from './key-addresses.ts'
 
 /** The time that the provider has to answer, ms. */
 const answerTimeoutMs = 20_000
@@ -35,12 +36,20 @@ export const checkModel: Check = async (facts) => {
     ]
   }
   const name = `${choice.model} (${choice.provider.name}) at ${hostOf(choice.provider)}`
-  const key = selection.label ?? keyName(resolveProvider(selection)?.keys[0]?.source)
+  const source = resolveProvider(selection)?.keys[0]?.source
+  const key = selection.label ?? keyName(source)
   const tried = offline
     ? ok('Model', `${name}; ${key} was not tested`)
     : await tryModel(choice.provider, choice.model, name, key)
-  const others = checkAuxiliaryModels(settings, selectionOf(settings, undefined), known)
-  return [tried, ...checkKeys(facts, choice.provider.name), ...others]
+  const main = selectionOf(settings, undefined)
+  const { fallback_providers: fallbacks } = settings.config.current()
+  const addresses = checkKeyAddresses(main, source === undefined ? undefined : key, fallbacks)
+  return [
+    tried,
+    ...checkKeys(facts, choice.provider.name),
+    ...addresses,
+    ...checkAuxiliaryModels(settings, main, known),
+  ]
 }
 
 /** A missing key of the configured model is a problem of the model. */
