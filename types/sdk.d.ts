@@ -756,6 +756,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly web?: () => Promise<WebAccess>;
         /** Shows the model a stored picture with the result of this call. Absent: the model does not see. */
         showPicture?(image: ImagePart): void;
+        /** Whether the person may read files of the machine here, and not those of the conversation alone. Only with `vision`. */
+        mayReadFiles?(): Promise<boolean>;
         /** A model that sees; absent where there is none. */
         readonly vision?: () => Promise<VisionAccess>;
         /**
@@ -1043,6 +1045,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly mode: ToolMode | ((args: z.output<Schema>) => ToolMode);
         /** Whether calls may run at the same time as others of this kind. Not for a tool with `approval`: two questions would confuse. */
         readonly runsInParallel?: boolean;
+        /** Tools that do a part of what this one can: where one of them is not permitted or not offered, this one is not either. */
+        readonly requires?: readonly string[];
         /** Whether the tool is available (a program is installed, a key is set). `false` hides it from the model. */
         check?(): boolean | Promise<boolean>;
         /**

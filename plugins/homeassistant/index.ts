@@ -25,6 +25,9 @@ const serviceData = z.union([z.record(z.string(), z.unknown()), z.string()]).tra
   return z.NEVER
 })
 
+/** Reading changes nothing, but says who is at home: so it is for those who may control devices. Guests may not. */
+const mode = 'effect'
+
 export function register(ctx: PluginContext): void {
   const client = () =>
     createHomeAssistantClient({
@@ -40,7 +43,7 @@ export function register(ctx: PluginContext): void {
     description:
       'List devices and sensors of the home, by domain (light, climate, sensor) or a part of their name or area.',
     parameters: z.object({ domain: serviceName.optional(), area: z.string().optional() }),
-    mode: 'pure',
+    mode,
     run: async (filter, { signal }) => ({
       result: summarizeEntities(await client().get('/api/states', signal), filter),
     }),
@@ -49,7 +52,7 @@ export function register(ctx: PluginContext): void {
     name: 'ha_get_state',
     description: 'The state of one device with all attributes.',
     parameters: z.object({ entity_id: entityId }),
-    mode: 'pure',
+    mode,
     run: async ({ entity_id: id }, { signal }) => ({
       result: summarizeState(await client().get(`/api/states/${id}`, signal)),
     }),
@@ -58,7 +61,7 @@ export function register(ctx: PluginContext): void {
     name: 'ha_list_services',
     description: 'What can be done with devices: the services of a domain, with their fields.',
     parameters: z.object({ domain: serviceName.optional() }),
-    mode: 'pure',
+    mode,
     run: async ({ domain }, { signal }) => ({
       result: summarizeServices(await client().get('/api/services', signal), domain),
     }),
@@ -72,7 +75,7 @@ export function register(ctx: PluginContext): void {
       entity_id: entityId.optional(),
       data: serviceData.optional(),
     }),
-    mode: 'effect',
+    mode,
     async run({ domain, service, entity_id: id, data = {} }, { signal }) {
       if (isBlocked(domain)) throw new Error(`Services of ${domain} are blocked.`)
       const fields = id === undefined ? data : { ...data, entity_id: id }

@@ -150,7 +150,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const cwd = () => workingDirectory(deps)
   const environmentFor = createEnvironments(deps, async (turn) => sockets.variablesOf(turn, await sandbox.get()))
   const models = createAgentModels(deps)
-  const accessOf = createToolAccess(deps, models)
+  const accessOf = createToolAccess(deps, models, async (name) => (await agentTools.get()).resolve(name))
   const media = openLazily<MediaServices>(() => openMedia(deps, models))
 
   /** Opened with the first command or file. A later change of the configuration opens another one. */
@@ -277,12 +277,18 @@ function conversationTurnOf({ event, id }: CallingTurn): string {
   return event?.task?.delegation?.turnId ?? id
 }
 
-type ToolAccess = Pick<ToolContext, 'chatMessages' | 'recall' | 'memory' | 'showFile' | 'vision' | 'web'>
+type ToolAccess = Pick<
+  ToolContext,
+  'chatMessages' | 'recall' | 'memory' | 'showFile' | 'vision' | 'mayReadFiles' | 'web'
+>
+
+type ResolveTool = (name: string) => Promise<ReturnType<LoadedTools['resolve']>>
 
 /** What single tools reach beyond their arguments. */
 function createToolAccess(
   deps: AgentServicesDeps,
   models: Pick<AgentModels, 'auxiliary' | 'model'>,
+  resolveTool: ResolveTool,
 ): (call: ToolCall, turn: CallingTurn) => ToolAccess {
   const recall = openRecallLazily(deps)
   const web = openWebLazily(deps, models)
@@ -303,11 +309,26 @@ function createToolAccess(
       case 'web_extract':
         return { web: () => web.forTurn(turn) }
       case 'vision_analyze':
-        return { vision: () => openVision(deps, models, turn) }
+        return {
+          vision: () => openVision(deps, models, turn),
+          mayReadFiles: async () => await mayUseTool(deps, await resolveTool('read_file'), 'read_file', turn),
+        }
       default:
         return {}
     }
   }
+}
+
+/** Whether the role of the person permits the tool here. */
+async function mayUseTool(
+  { settings }: AgentServicesDeps,
+  tool: ReturnType<LoadedTools['resolve']>,
+  name: string,
+  { authority }: CallingTurn,
+): Promise<boolean> {
+  if (tool === undefined) return false
+  const { permitsTool } = await import('../agent/loop/role-ceiling.ts')
+  return permitsTool(toolListOf(settings().roles, authority), { name, toolset: tool.toolset, mode: tool.mode })
 }
 
 /** The web tools are loaded with their first call. */
@@ -442,7 +463,10 @@ async function selectSessionTools(
   if (list.length === 1 && list[0] === 'all') return undefined
   const { selectTools } = await import('../agent/toolsets/select-tools.ts')
   const all = tools.schemas().map(({ name }) => ({ name, toolset: resolve(name)?.toolset ?? '' }))
-  return selectTools(list, all, custom_toolsets)
+  const selected = selectTools(list, all, custom_toolsets)
+  return new Set(
+    [...selected].filter((name) => resolve(name)?.requires.every((other) => selected.has(other)) !== false),
+  )
 }
 
 const maxSkillSessions = 1_000

@@ -163,7 +163,7 @@ async function registerTool(
 
 /** Commands that are to run elsewhere (`terminal.backend`) must not run on this machine. */
 function toolsetsNotAvailable(backend: string): readonly string[] {
-  return backend === 'local' ? [] : ['terminal', 'file']
+  return backend === 'local' ? [] : ['terminal', 'file', 'code_execution']
 }
 
 /** A service whose key is missing is reported by `config check`; its tool would only fail. */

@@ -25,8 +25,9 @@ export interface WebAccessDeps {
   /** Takes the gateway's own secrets out of a text. */
   redact(text: string): string
   readonly log: Logger
-  /** For tests with servers on this machine. */
-  readonly isAllowed?: SafeFetchOptions['isAllowed']
+  /** For tests, with servers on this machine and without a network. */
+  readonly isAllowed?: NonNullable<SafeFetchOptions['isAllowed']>
+  readonly resolve?: NonNullable<SafeFetchOptions['resolve']>
 }
 
 const fetchTimeouts = { idleTimeoutMs: 15_000, totalTimeoutMs: 60_000 }
@@ -111,14 +112,17 @@ async function readThere(
 ): Promise<readonly ExtractedPage[]> {
   const chosen = required(choice)
   const problems = new Map<string, ExtractedPage>()
-  for (const url of urls) {
-    try {
-      checkAddress(withoutSecret(deps, url, 'address'))
-    } catch (error) {
-      if (!(error instanceof MediaError || error instanceof WebError)) throw error
-      problems.set(url, failed(url, error))
-    }
-  }
+  // A server of one's own reaches the own network.
+  await Promise.all(
+    urls.map(async (url) => {
+      try {
+        await checkAddress(withoutSecret(deps, url, 'address'), signal, deps)
+      } catch (error) {
+        if (!(error instanceof MediaError || error instanceof WebError)) throw error
+        problems.set(url, failed(url, error))
+      }
+    }),
+  )
   const asked = urls.filter((url) => !problems.has(url))
   const pages = asked.length === 0 ? [] : await extractBy(chosen, asked, signal)
   // A service may name the address to which the page has moved.

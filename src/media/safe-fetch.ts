@@ -149,12 +149,23 @@ function parseHttpUrl(text: string, base?: string): URL {
   return url
 }
 
-/** Checks what is known of an address without looking up its name. Throws a `MediaError`. */
-export function checkAddress(url: string, isAllowed = isPublicAddress): void {
+/**
+ * Checks an address that another server is to fetch, with the name looked up here. Rejects with a `MediaError`, or with the signal's
+ * reason.
+ */
+export async function checkAddress(
+  url: string,
+  signal: AbortSignal,
+  deps: Pick<SafeFetchOptions, 'resolve' | 'isAllowed'> = {},
+): Promise<void> {
   const { hostname } = parseHttpUrl(url)
-  const name = hostname.replace(/^\[|\]$/g, '')
-  const isLocalName = name === 'localhost' || /\.(?:localhost|local|internal)$/.test(name)
-  if (isLocalName || (isIP(name) !== 0 && !isAllowed(name))) throw addressNotAllowedError('its host is not public')
+  if (/(?:^|\.)(?:localhost|local|internal)\.?$/i.test(hostname)) throw addressNotAllowedError('its host is not public')
+  try {
+    await createPinnedLookup(new URL(url), signal, deps)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw toMediaError(error)
+  }
 }
 
 function addressNotAllowedError(reason: string): MediaError {
@@ -169,7 +180,7 @@ function isTrustedOrigin({ origin }: URL, trusted: readonly string[]): boolean {
 async function createPinnedLookup(
   { hostname }: URL,
   signal: AbortSignal,
-  deps: SafeFetchOptions,
+  deps: Pick<SafeFetchOptions, 'resolve' | 'isAllowed'>,
 ): Promise<LookupFunction> {
   const { resolve = resolveAllAddresses, isAllowed = isPublicAddress } = deps
   const name = hostname.replace(/^\[|\]$/g, '')

@@ -156,8 +156,12 @@ test('a service is not asked to read such addresses either', async (t) => {
   const { web } = open({
     settings: () => ({ web: { ...unset, extract_backend: 'tavily' } }),
     variables: () => ({ TAVILY_API_KEY: 'k', TAVILY_API_URL: service.origin }),
+    resolve: async (name) => [{ address: name === 'intranet.example' ? '192.168.0.9' : '93.184.216.34', family: 4 }],
   })
-  const urls = ['http://127.0.0.1/', 'http://printer.local/', 'http://[::1]/', 'file:///etc/passwd']
+  const urls = [
+    ...['http://127.0.0.1/', 'http://printer.local/', 'http://[::1]/', 'file:///etc/passwd'],
+    ...['http://intranet.example/', 'http://localhost./'],
+  ]
   const pages = await web.read(urls, t.signal)
   assert.equal(service.requests.length, 0)
   assert.deepEqual(pages.map(({ url }) => url).sort(), urls.sort())

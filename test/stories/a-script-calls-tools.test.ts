@@ -8,20 +8,23 @@ import { type TestContext, test } from 'node:test'
 import { asArray, isRecord } from '../../src/sdk.ts'
 import { startTestGateway, type TestGatewayOptions } from '../kit/start-gateway.ts'
 import { pluginFiles, writeFiles } from '../plugins/loader-support.ts'
-import { hasResult } from './support.ts'
+import { hasResult, rowsIn, waitForQuestion } from './support.ts'
 
 /** Lets the model run one script, and returns its result. */
 async function runScript(t: TestContext, code: string, options: TestGatewayOptions = {}) {
   const gateway = await startTestGateway(t, {
     ...options,
     config: {
-      roles: { guest: { tools: ['*', 'terminal', 'file', 'code_execution'] } },
+      roles: { owners: ['fake:user'] },
       ...options.config,
     },
     model: (request) =>
       hasResult(request) ? { text: 'done' } : { toolCalls: [{ name: 'execute_code', arguments: { code } }] },
   })
   await gateway.say('run it')
+  // Without a sandbox, a script needs the consent of a person.
+  await waitForQuestion(gateway)
+  await gateway.say('/approve')
   await gateway.waitForReply('done')
   const [last] = asArray((await gateway.modelRequest(1)).body['messages']).slice(-1)
   const result: unknown = JSON.parse(isRecord(last) ? String(last['content']) : '')
@@ -67,8 +70,51 @@ test('a script of a person without the right to write cannot write', async (t) =
   const { gateway, result } = await runScript(
     t,
     'from hermes_tools import write_file\nprint(write_file("x.txt", "y"))',
-    { config: { roles: { guest: { tools: ['*', 'code_execution'] } } } },
+    { config: { roles: { members: ['fake:user'], member: { tools: ['*', 'terminal', '-file'] } } } },
   )
   assert.match(JSON.stringify(result), /error/)
   assert.ok(!existsSync(join(gateway.home.root, 'x.txt')))
+})
+
+test('without a sandbox a person is asked, and what the operator has denied never runs', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      roles: { owners: ['fake:user'] },
+      approvals: { deny: ['*docker*'] },
+    },
+  })
+  const script = (code: string) => ({ toolCalls: [{ name: 'execute_code', arguments: { code } }] })
+  gateway.model.enqueue(script('print(1)'), { text: 'asked' }, script('import os\nos.system("docker ps")'), {
+    text: 'denied',
+  })
+  await gateway.say('run it')
+  await waitForQuestion(gateway)
+  await gateway.say('/deny')
+  await gateway.waitForReply('asked')
+  await gateway.say('now the other')
+  await gateway.waitForReply('denied')
+  const results = rowsIn(gateway.home, "select content from messages where role = 'tool' order by ord")
+  assert.match(String(results.at(-1)?.['content']), /command_refused/)
+})
+
+test('where the terminal is not permitted, neither are scripts', async (t) => {
+  const offered = async (config: Readonly<Record<string, unknown>>) => {
+    const gateway = await startTestGateway(t, { config })
+    await gateway.say('hello')
+    await gateway.waitForReply('hello')
+    return JSON.stringify((await gateway.modelRequest(0)).body['tools'])
+  }
+  assert.match(await offered({ roles: { owners: ['fake:user'] } }), /execute_code/)
+  for (const config of [
+    { agent: { disabled_toolsets: ['terminal'] } },
+    { terminal: { backend: 'none' } },
+    { toolsets: ['all', '-terminal'] },
+  ])
+    assert.doesNotMatch(
+      await offered({ roles: { owners: ['fake:user'] }, ...config }),
+      /execute_code/,
+      JSON.stringify(config),
+    )
+  const member = { roles: { members: ['fake:user'], member: { tools: ['*', '-terminal'] } } }
+  assert.doesNotMatch(await offered(member), /execute_code/)
 })

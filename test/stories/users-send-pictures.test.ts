@@ -146,6 +146,28 @@ test('a model that sees looks at a file itself, and still sees it after a restar
   assertStoredOnce(gateway)
 })
 
+test('who may read no files learns nothing of the pictures of the machine', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: {
+      auxiliary: { vision: { model: 'eyes-1' } },
+      roles: { guest: { tools: ['*', '-terminal', '-file', '-effect'] } },
+    },
+    model: ({ body }) => (body['model'] === 'eyes-1' ? { text: 'I see a passport.' } : { text: 'done' }),
+  })
+  writeFileSync(join(gateway.home.root, 'passport.png'), picture)
+  const question = 'Whose is it?'
+  const toolCalls = ['passport.png', 'missing.png', '/etc/hostname'].map((path) => ({
+    name: 'vision_analyze',
+    arguments: { path, question },
+  }))
+  gateway.model.enqueue({ toolCalls }, { text: 'done' })
+  await gateway.say('look')
+  await gateway.waitForReply('done')
+  const results = rowsIn(gateway.home, "select content from messages where role = 'tool'").map(({ content }) => content)
+  assert.deepEqual([...new Set(results)].length, 1)
+  assert.match(String(results[0]), /not_allowed_for_role/)
+})
+
 test('the agent learns why a picture cannot be seen', async (t) => {
   const question = 'What is it?'
   const gateway = await startTestGateway(t, { config: { auxiliary: { vision: { model: 'eyes-1' } } } })

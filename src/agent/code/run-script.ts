@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
-import { withTimeout } from '../../lib/timers.ts'
+import { linkAbortSignal, withTimeout } from '../../lib/timers.ts'
 import type { Environment } from '../environments/environment.ts'
 import { createOutputBuffer } from '../environments/output-buffer.ts'
 
@@ -25,8 +25,8 @@ export interface ScriptRequest {
   readonly tools: Readonly<Record<string, readonly string[]>>
   readonly limits: ScriptLimits
   readonly signal: AbortSignal
-  /** Runs a tool and resolves with its result. `number` counts from 1. A rejection ends the script. */
-  callTool(name: string, args: Readonly<Record<string, unknown>>, number: number): Promise<string>
+  /** Runs a tool and resolves with its result. The signal aborts when the script has ended. A rejection ends the script. */
+  callTool(name: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string>
 }
 
 export interface ScriptResult {
@@ -50,6 +50,8 @@ const messageSchema = z.discriminatedUnion('type', [
 
 type ScriptMessage = z.output<typeof messageSchema>
 
+/** For calls of tools that ignore the end of the script. */
+const graceMs = 5_000
 /** A longer line ends the script: the arguments of a call are no place for data. */
 const maxLineChars = 8 * 1_048_576
 
@@ -59,6 +61,7 @@ const maxLineChars = 8 * 1_048_576
  */
 export async function runScript(request: ScriptRequest): Promise<ScriptResult> {
   const { environment, cwd, exposed, limits, signal } = request
+  const script = linkAbortSignal(signal)
   if (environment.spawn === undefined) throw new Error(`Scripts are not available in ${environment.kind}.`)
   const process = await environment.spawn(await runnerCommand(), { cwd, exposed })
   const stdout = createOutputBuffer(limits.maxStdoutBytes)
@@ -77,7 +80,7 @@ export async function runScript(request: ScriptRequest): Promise<ScriptResult> {
     if (calls > limits.maxCalls)
       return void reply({ id, problem: `A script may call tools ${limits.maxCalls} times. This call was not made.` })
     if (!Object.hasOwn(request.tools, tool)) return void reply({ id, problem: `${tool} cannot be called here.` })
-    reply({ id, result: await request.callTool(tool, args, calls) })
+    reply({ id, result: await request.callTool(tool, args, script.signal) })
   }
 
   function take(message: ScriptMessage): void {
@@ -87,7 +90,9 @@ export async function runScript(request: ScriptRequest): Promise<ScriptResult> {
         return
       case 'call': {
         const call = answer(message)
-          .catch((error: unknown) => ended.reject(error))
+          .catch((error: unknown) => {
+            if (!script.signal.aborted) ended.reject(error)
+          })
           .finally(() => running.delete(call))
         running.add(call)
         return
@@ -117,7 +122,10 @@ export async function runScript(request: ScriptRequest): Promise<ScriptResult> {
   } finally {
     process.kill()
     await process.exited
-    await Promise.allSettled(running)
+    // What the script has begun does not go on without it.
+    script.abort(new Error('The script has ended.'))
+    await withTimeout(Promise.allSettled(running), graceMs)
+    script.release()
   }
 }
 

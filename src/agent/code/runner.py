@@ -4,9 +4,11 @@ The gateway writes JSON lines to stdin: first the script, then the results of to
 output of the script, its calls of tools, and how it ended. The script itself has an empty stdin, and its output goes through pipes,
 so that programs that it starts cannot disturb the lines.
 """
+import codecs
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 import traceback
@@ -18,17 +20,22 @@ lock = threading.Lock()
 
 
 def send(message):
+    # NaN is no JSON: the script gets a ValueError.
+    line = json.dumps(message, allow_nan=False) + "\n"
     with lock:
-        lines.write(json.dumps(message) + "\n")
+        lines.write(line)
         lines.flush()
 
 
 def forward(descriptor, name):
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while True:
         piece = os.read(descriptor, 65536)
+        text = decoder.decode(piece, final=not piece)
+        if text:
+            send({"type": "output", "stream": name, "text": text})
         if not piece:
             return
-        send({"type": "output", "stream": name, "text": piece.decode("utf-8", "replace")})
 
 
 def redirect(descriptor, name):
@@ -47,6 +54,8 @@ def receive():
     for line in requests:
         message = json.loads(line)
         waiting.pop(message["id"]).put(message)
+    # The gateway has ended, also by a kill: no one watches over the limits of the script any more.
+    os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
 class ToolError(Exception):

@@ -9,7 +9,7 @@ import type { AgentTools } from './agent-tools.ts'
 
 export interface CeilingDeps {
   /** The tool with this name. */
-  resolve(name: string): Pick<RegisteredTool, 'toolset' | 'mode'> | undefined
+  resolve(name: string): Pick<RegisteredTool, 'toolset' | 'mode' | 'requires'> | undefined
   readonly authority: Authority
   /** Names of tools, toolsets and modes; `*` for all, `-name` to take one away. */
   readonly list: readonly string[]
@@ -22,9 +22,11 @@ export interface CeilingDeps {
 
 /** The tools within the ceiling. A call beyond it is refused before anything decides about it. */
 export function withCeiling(tools: AgentTools, { resolve, authority, list, filtersSchemas }: CeilingDeps): AgentTools {
-  const permits = (name: string, mode: ToolMode | undefined) => {
+  const permits = (name: string, mode: ToolMode | undefined): boolean => {
     const tool = resolve(name)
-    return tool === undefined || permitsTool(list, { name, toolset: tool.toolset, mode: mode ?? tool.mode })
+    if (tool === undefined) return true
+    const isPermitted = permitsTool(list, { name, toolset: tool.toolset, mode: mode ?? tool.mode })
+    return isPermitted && tool.requires.every((other) => permits(other, undefined))
   }
   return {
     ...tools,

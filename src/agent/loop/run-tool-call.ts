@@ -2,6 +2,7 @@
  * One managed tool call (design, "Managed calls"): plugins can rewrite, reject, wrap and observe it; the innermost step
  * runs the tool. Every failure becomes a result for the model.
  */
+import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { ImagePart, ToolCall } from '../../message/transcript.ts'
 import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
@@ -287,10 +288,17 @@ function createNestedCalls(deps: ToolCallDeps, outer: ToolCall): NonNullable<Too
   return async (name, args, signal) => {
     calls += 1
     const call = { id: `${outer.id}.${calls}`, name, arguments: JSON.stringify(args) }
-    const { result, write } = await runToolCall({ ...deps, resumed: false, journal: noopJournal }, call, signal)
-    // What belongs into the transaction of a result has no transaction here.
-    write?.rolledBack()
-    return result
+    try {
+      const nested = { ...deps, resumed: false, journal: noopJournal }
+      const { result, ok, summary, write } = await runToolCall(nested, call, signal)
+      deps.listener.onToolEnd(call, ok, summary)
+      // What belongs into the transaction of a result has no transaction here.
+      write?.rolledBack()
+      return result
+    } catch (error) {
+      deps.listener.onToolEnd(call, false, messageOf(error))
+      throw error
+    }
   }
 }
 

@@ -6,6 +6,8 @@ import { delimiter, join } from 'node:path'
 import { z } from 'zod'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
+import type { PolicyDecision } from '../command-policy/rule.ts'
+import type { Environment } from '../environments/environment.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
@@ -32,15 +34,25 @@ const scriptTools: Readonly<Record<string, readonly string[]>> = {
 
 const outputLimits = { maxStdoutBytes: 50_000, maxStderrBytes: 10_000 }
 
-/** The command policy judges the script as a file that is run. Its calls of tools are judged one by one. */
-const command = 'python3 script.py'
-
 export default ({
   commandPolicy,
   searchPath,
   scripts,
 }: Pick<BuiltInToolDeps, 'commandPolicy' | 'searchPath' | 'scripts'>) => {
-  const judge = (cwd: string) => commandPolicy.evaluate(command, { cwd, interactive: false, limitsHermes: true })
+  /** What the sandbox contains needs no question. What the operator has denied never runs. */
+  const judge = async (code: string, environment: Environment): Promise<PolicyDecision> => {
+    const isSandboxed = (await environment.isSandboxed?.()) === true
+    const mark = markFor(code)
+    const command = `python3 - <<'${mark}'\n${code}\n${mark}`
+    const judged = commandPolicy.evaluate(command, {
+      cwd: environment.cwd,
+      interactive: false,
+      limitsHermes: isSandboxed,
+    })
+    return isSandboxed && judged.decision === 'needs-approval' && judged.rule === inlineCode
+      ? { decision: 'allow' }
+      : judged
+  }
   return defineTool({
     name: 'execute_code',
     toolset: 'code_execution',
@@ -48,11 +60,13 @@ export default ({
     parameters,
     jsonSchema,
     mode: 'effect',
+    // A script starts programs as a command does.
+    requires: ['terminal'],
     check: () => hasProgram('python3', searchPath),
     label: ({ code }) => code.trim().split('\n', 1)[0] ?? '',
 
     async approval({ code }, { environment }) {
-      const judged = judge(environment.cwd)
+      const judged = await judge(code, environment)
       if (judged.decision !== 'needs-approval') return undefined
       const reason = `This script ${judged.reason}.`
       const place = `${environment.cwd} (${environment.kind})`
@@ -62,7 +76,7 @@ export default ({
     async run({ code }, context) {
       const { environment, signal, callTool, isApproved } = context
       if (callTool === undefined) return toErrorJson({ code: 'unavailable', reason: 'No script can run here.' })
-      const judged = judge(environment.cwd)
+      const judged = await judge(code, environment)
       if (judged.decision === 'forbidden' || (judged.decision === 'needs-approval' && isApproved !== true))
         return toErrorJson({ code: 'command_refused', reason: `Refused: this script ${judged.reason}.` })
       const { runScript } = await import('../code/run-script.ts')
@@ -72,7 +86,7 @@ export default ({
         limits: { ...scripts, ...outputLimits },
         cwd: environment.cwd,
         exposed: await context.attachments(),
-        callTool: (name, args) => callTool(name, args, signal),
+        callTool,
       })
       const value = {
         status,
@@ -84,6 +98,16 @@ export default ({
       return toResultJson(value, context.limits.maxResultChars, 'output')
     },
   })
+}
+
+/** The rule for program text that no one has stored in a file. */
+const inlineCode = 'inline-code'
+
+/** A line that the script does not contain. */
+function markFor(code: string): string {
+  let mark = 'SCRIPT'
+  while (code.includes(mark)) mark += '_'
+  return mark
 }
 
 function clean(text: string): string {

@@ -125,6 +125,8 @@ export function createToolRegistry(options: ToolRegistryOptions): ToolRegistry {
       if (tool !== undefined && (await isEnabled(tool)))
         updateStack(tool.name, (stack) => insertBuiltIn(tool, stack, log))
     }
+    for (const name of [...stacks.keys()])
+      if (current(name)?.requires.some((other) => !stacks.has(other))) updateStack(name, () => [])
     return loaded
   }
 
@@ -184,6 +186,8 @@ export interface RegisteredTool {
   readonly mode: ToolMode | undefined
   /** See `ToolDefinition.runsInParallel`. */
   readonly runsInParallel: boolean
+  /** See `ToolDefinition.requires`. */
+  readonly requires: readonly string[]
   isAvailable(): Promise<boolean>
   /** Never throws. */
   parse(
@@ -203,6 +207,7 @@ export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Sc
     schema: { name, description, parameters },
     mode: typeof definition.mode === 'function' ? undefined : definition.mode,
     runsInParallel: definition.runsInParallel === true,
+    requires: definition.requires ?? [],
     isAvailable: async () => (await definition.check?.()) ?? true,
     parse(input) {
       const decoded = typeof input === 'string' ? decodeArguments(name, input) : ({ ok: true, value: input } as const)

@@ -2,10 +2,13 @@
  * Scripts of the agent in a real Python.
  */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { runScript, type ScriptRequest } from '../../../src/agent/code/run-script.ts'
 import { createLocalEnvironment } from '../../../src/agent/environments/local-environment.ts'
 
@@ -132,6 +135,8 @@ child.wait()
     },
   )
   assert.equal(status, 'interrupted')
+  // It was told to end; it may take a moment.
+  for (let left = 100; left > 0 && isAlive(pid); left--) await pause(50)
   assert.equal(isAlive(pid), false)
 })
 
@@ -185,4 +190,47 @@ test('without Python, the error says what is missing', async (t) => {
   const { status, stderr } = await open(t).run('print(1)', { environment, cwd })
   assert.equal(status, 'error')
   assert.match(stderr, /python3/)
+})
+
+test('a script that has ended takes its open calls with it', async (t) => {
+  let called = false
+  let aborted = false
+  const { status } = await open(t).run('from hermes_tools import terminal\nterminal("sleep 300")', {
+    limits: { ...generous, timeoutMs: 2_000 },
+    callTool: (_name, _args, signal) =>
+      new Promise((_resolve, reject) => {
+        called = true
+        signal.addEventListener('abort', () => {
+          aborted = true
+          reject(signal.reason)
+        })
+      }),
+  })
+  assert.equal(status, 'timeout')
+  // On a busy machine the script may not have come to its call.
+  if (called) assert.ok(aborted)
+})
+
+test('a value that JSON cannot express is an error of the script', async (t) => {
+  const { status, stderr } = await open(t).run('from hermes_tools import read_file\nread_file(float("nan"))')
+  assert.equal(status, 'error')
+  assert.match(stderr, /ValueError/)
+})
+
+test('a script ends when the gateway is killed', async (t) => {
+  const { cwd } = open(t)
+  const runner = readFileSync(new URL('../../../src/agent/code/runner.py', import.meta.url), 'utf8')
+  const script = spawn('python3', ['-u', '-c', runner], { cwd, detached: true, stdio: ['pipe', 'pipe', 'ignore'] })
+  t.after(() => script.kill('SIGKILL'))
+  const code = 'import time\nprint("begun", flush=True)\ntime.sleep(300)'
+  script.stdin.write(`${JSON.stringify({ code, tools: {} })}\n`)
+  await once(script.stdout, 'data')
+  const exited = once(script, 'exit')
+  script.stdin.destroy()
+  assert.deepEqual((await exited)[1], 'SIGKILL')
+})
+
+test('a character that is printed in two pieces stays whole', async (t) => {
+  const { stdout } = await open(t).run('print("a" + "\u20ac" * 10_000)')
+  assert.equal(stdout, `a${'€'.repeat(10_000)}\n`)
 })
