@@ -68,9 +68,9 @@ export function createCredentialPool(deps: CredentialPoolDeps): CredentialPool {
   const listValid = (provider: string) => state.list(provider).filter(isValid)
 
   /** Undefined when none is usable now. `all` is sorted by priority. */
-  function choose(provider: string, all: readonly Credential[], except?: string): Credential | undefined {
+  function choose(provider: string, all: readonly Credential[], except?: ReadonlySet<string>): Credential | undefined {
     const now = clock()
-    const usable = all.filter((one) => one.id !== except && restsUntil(one, now) === 0)
+    const usable = all.filter((one) => except?.has(one.id) !== true && restsUntil(one, now) === 0)
     return chooseCredential(usable, {
       strategy: strategyOf(provider),
       order: all.map(({ id }) => id),
@@ -85,6 +85,11 @@ export function createCredentialPool(deps: CredentialPoolDeps): CredentialPool {
     /** The turn counts as one use of the credential. */
     let isCounted = false
     let rateLimits = 0
+    /**
+     * Refused since the last answer or wait. A rest can be shorter than the calls with the other keys, and rotations have no pause
+     * between them.
+     */
+    const refused = new Set<string>()
 
     function take(next: Credential): void {
       credential = next
@@ -111,7 +116,10 @@ export function createCredentialPool(deps: CredentialPoolDeps): CredentialPool {
         if (used.id !== credential.id) return 'rotated'
         rateLimits += failure.kind === 'rate-limit' ? 1 : 0
         const isShort = (failure.retryAfterMs ?? 0) <= maxSameKeyWaitMs
-        if (failure.kind === 'rate-limit' && rateLimits === 1 && isShort) return 'same'
+        if (failure.kind === 'rate-limit' && rateLimits === 1 && isShort) {
+          refused.clear()
+          return 'same'
+        }
         const all = listValid(provider)
         const isSole = all.every(({ id }) => id === credential.id)
         const cooldownUntil = clock() + cooldownMs(failure, isSole)
@@ -122,8 +130,11 @@ export function createCredentialPool(deps: CredentialPoolDeps): CredentialPool {
           { event: 'credentials.exhausted', provider, label: credential.label, problem: kind, cooldownUntil },
           'a provider refused a key, which is not used for a while',
         )
-        const next = choose(provider, all, credential.id)
-        if (next === undefined) return 'exhausted'
+        const next = choose(provider, all, refused.add(credential.id))
+        if (next === undefined) {
+          refused.clear()
+          return 'exhausted'
+        }
         take(next)
         deps.failpoint?.('credentials:rotated')
         return 'rotated'
@@ -131,6 +142,7 @@ export function createCredentialPool(deps: CredentialPoolDeps): CredentialPool {
       succeeded(used = credential) {
         if (used.id !== credential.id) return
         rateLimits = 0
+        refused.clear()
         const hasFailed = credential.health.status !== 'ok'
         if (isCounted && !hasFailed) return
         record(hasFailed ? healthy : undefined)

@@ -154,22 +154,25 @@ function withChange(credential: Credential, change: CredentialChange | undefined
   return { ...credential, health, requestCount: credential.requestCount + uses }
 }
 
-/** What the file stores and what the environment gives, sorted by priority. A reference without a value is left out. */
+/**
+ * What the environment and the configuration give, and what the file stores, sorted by priority. A reference without a value is left
+ * out. A key that is in both is the reference, whether it has an entry or not: what happens to it is recorded under its name.
+ */
 function mergeCredentials(entries: readonly StoredEntry[], referenced: readonly ReferencedKey[]): Credential[] {
-  const stored = entries.flatMap(({ credential }): Credential[] => {
-    if (credential === undefined) return []
-    if (!isReference(credential.source)) return [credential]
-    const key = referenced.find(({ source }) => source === credential.source)
-    if (key === undefined || key.secret === '') return []
+  const stored = entries.flatMap(({ credential }) => credential ?? [])
+  const others = stored.filter(({ source }) => !isReference(source))
+  const references = referenced.flatMap(({ source, secret }): Credential[] => {
+    if (secret === '') return []
+    const known = stored.find((one) => one.source === source)
+    if (known === undefined) {
+      const same = others.find((one) => one.secret === secret)
+      return [{ ...toCredential(source, secret), health: same?.health ?? healthy }]
+    }
     // Another value under the same name has no past.
-    const health = credential.fingerprint === fingerprintOf(key.secret) ? credential.health : healthy
-    return [{ ...credential, secret: key.secret, health }]
+    const health = known.fingerprint === fingerprintOf(secret) ? known.health : healthy
+    return [{ ...known, secret, health }]
   })
-  const sources = new Set<string>(stored.map(({ source }) => source))
-  const unstored = referenced
-    .filter(({ source, secret }) => secret !== '' && !sources.has(source))
-    .map(({ source, secret }) => toCredential(source, secret))
-  return withoutDuplicates([...unstored, ...stored]).toSorted((one, other) => one.priority - other.priority)
+  return withoutDuplicates([...references, ...others]).toSorted((one, other) => one.priority - other.priority)
 }
 
 /** What the configuration or the environment names comes before what was added with `hermes auth add`. */

@@ -211,6 +211,45 @@ test('a key that left the environment is not used, and the same key in both plac
   )
 })
 
+test('a refused key that is in the environment and in the file goes on resting after that was stored', async (t) => {
+  const { pool, state, open } = startPool(t, {
+    referenced: [{ source: 'env:OPENAI_API_KEY', secret: 'secret-of-a' }],
+    stored: keys('a', 'b'),
+  })
+  assert.equal(pool.lease('openai')?.failed(unpaid), 'rotated')
+  await state.flush()
+  for (const process of [{ pool, state }, open()]) {
+    assert.equal(process.pool.lease('openai')?.credential.secret, 'secret-of-b')
+    const [first] = process.state.list('openai')
+    assert.deepEqual([first?.secret, first?.health.status], ['secret-of-a', 'exhausted'])
+  }
+})
+
+test('a stored key that rests goes on resting when a variable names it, too', (t) => {
+  const [a, b] = keys('a', 'b')
+  const resting = { ...a, id: 'a', last_status: 'exhausted', last_error_code: 402, cooldown_until: 1_000 + 600 }
+  const { pool, setReferenced } = startPool(t, { stored: [resting, ...(b === undefined ? [] : [b])] })
+  assert.equal(pool.lease('openai')?.credential.id, 'b')
+  setReferenced([{ source: 'env:OPENAI_API_KEY', secret: 'secret-of-a' }])
+  assert.equal(pool.lease('openai')?.credential.id, 'b')
+})
+
+test('keys that rest for a moment only are tried once each before the turn waits or ends', (t) => {
+  const { pool, time } = startPool(t, { stored: keys('a', 'b', 'c') })
+  const lease = pool.lease('openai')
+  const rotations = () =>
+    Array.from({ length: 3 }, () => {
+      const rotation = lease?.failed({ ...unpaid, retryAfterMs: 20 })
+      time.now += 50
+      return rotation
+    })
+  assert.deepEqual(rotations(), ['rotated', 'rotated', 'exhausted'])
+  // The next try comes after a wait.
+  assert.deepEqual(rotations(), ['rotated', 'rotated', 'exhausted'])
+  lease?.succeeded()
+  assert.equal(lease?.failed({ ...unpaid, retryAfterMs: 20 }), 'rotated')
+})
+
 test('a provider without any key gives no lease', (t) => {
   const { pool } = startPool(t, {})
   assert.equal(pool.lease('openai'), undefined)
