@@ -18,10 +18,10 @@ export interface WorkerThread {
 
 export class WorkerTimeoutError extends HermesError {}
 
-const maxHeapMb = 512
+const defaultHeapMb = 512
 
-/** `data` must be cloneable. */
-export function startWorker(file: URL, data: unknown): WorkerThread {
+/** `data` must be cloneable. Without `maxHeapMb`, the heap of the thread may have 512 MB. */
+export function startWorker(file: URL, data: unknown, { maxHeapMb = defaultHeapMb } = {}): WorkerThread {
   const worker = new Worker(file, { workerData: data, resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } })
   let failure: Error | undefined
   worker.on('error', (error) => {

@@ -2,6 +2,7 @@
  * Reads a page of the web as Markdown: HTML, PDF and text.
  */
 import { z } from 'zod'
+import { raceAbort } from '../lib/timers.ts'
 import { startWorker, WorkerTimeoutError } from '../lib/worker.ts'
 import { WebError } from './call-service.ts'
 import type { ExtractedPage } from './services.ts'
@@ -17,6 +18,10 @@ export interface FetchedPage {
 
 /** Of a response. */
 export const maxPageBytes = 10 * 1_048_576
+/** Of longer HTML, the rest is left out. */
+const maxHtmlBytes = 3 * 1_048_576
+/** Of the thread that converts a page. */
+const maxHeapMb = 256
 const convertTimeoutMs = 20_000
 /** More Markdown does not enter the process. */
 const maxMarkdownChars = 2_000_000
@@ -32,10 +37,14 @@ export async function toPage(
   switch (kind) {
     case 'text':
       return { url: requested, title: '', content: decode(bytes, contentType) }
-    case 'html':
-      return { url: requested, ...(await convert({ kind, html: decode(bytes, contentType), url }, signal)) }
+    case 'html': {
+      const html = decode(bytes.subarray(0, maxHtmlBytes), contentType)
+      const { title, content } = await convertAlone({ kind, html, url }, signal)
+      const rest = bytes.length > maxHtmlBytes ? '\n\n[The rest of the page was left out.]' : ''
+      return { url: requested, title, content: `${content}${rest}` }
+    }
     case 'pdf':
-      return { url: requested, ...(await convert({ kind, bytes }, signal)) }
+      return { url: requested, ...(await convertAlone({ kind, bytes }, signal)) }
     case 'other':
       throw new WebError('no_text', `It is a file of the type ${type.trim() || 'unknown'}, which has no text to read.`)
   }
@@ -72,13 +81,26 @@ function decode(bytes: Uint8Array, contentType: string): string {
   }
 }
 
+type Convertible = { kind: 'html'; html: string; url: string } | { kind: 'pdf'; bytes: Uint8Array }
+
+let previous: Promise<unknown> = Promise.resolve()
+
+/** One page after the other in the whole process, because each may take as much memory as its thread has. */
+function convertAlone(data: Convertible, signal: AbortSignal): ReturnType<typeof convert> {
+  const work = async () => await convert(data, signal)
+  const own = previous.then(work, work)
+  previous = own.catch(() => undefined)
+  return raceAbort(own, signal)
+}
+
 const convertedSchema = z.object({ title: z.string(), content: z.string() })
 
 async function convert(
-  data: { kind: 'html'; html: string; url: string } | { kind: 'pdf'; bytes: Uint8Array },
+  data: Convertible,
   signal: AbortSignal,
 ): Promise<{ readonly title: string; readonly content: string }> {
-  const worker = startWorker(new URL('./page-worker.ts', import.meta.url), data)
+  signal.throwIfAborted()
+  const worker = startWorker(new URL('./page-worker.ts', import.meta.url), data, { maxHeapMb })
   try {
     const { title, content } = convertedSchema.parse(await worker.receive(convertTimeoutMs, signal))
     return { title: title.slice(0, 500), content: content.slice(0, maxMarkdownChars) }

@@ -131,6 +131,11 @@ test('a file above the limit is not read', async (t) => {
   assert.match(pages[0]?.error ?? '', /10 MB/)
 })
 
+test('of a page of many megabytes the beginning is read', async (t) => {
+  const { pages } = await read(t, (response) => html(response, `<p>the beginning</p>${'<p>x</p>'.repeat(500_000)}`))
+  assert.match(pages[0]?.content ?? '', /the beginning/)
+})
+
 test('no address on this machine or its network is read, also behind a redirect', async (t) => {
   const { web } = open()
   const hosts = [...loopbackHosts, ...closedAddresses.map((one) => (one.includes(':') ? `[${one}]` : one))]

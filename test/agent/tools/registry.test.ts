@@ -79,17 +79,7 @@ test('a disabled toolset is neither listed nor callable', async () => {
   const loaded = await setup.registry.load()
   assert.deepEqual(
     loaded.schemas().map((schema) => schema.name),
-    [
-      'execute_code',
-      'memory',
-      'patch',
-      'read_file',
-      'search_files',
-      'send_message',
-      'session_search',
-      'web_extract',
-      'write_file',
-    ],
+    ['memory', 'patch', 'read_file', 'search_files', 'send_message', 'session_search', 'web_extract', 'write_file'],
   )
   const parsed = loaded.parse('terminal', '{"command":"ls"}')
   assert.ok(!parsed.ok)
