@@ -22,6 +22,8 @@ export const maxPageBytes = 10 * 1_048_576
 const maxHtmlBytes = 3 * 1_048_576
 /** Of the thread that converts a page. */
 const maxHeapMb = 256
+/** Of the process, while a page is converted. */
+const maxGrowthBytes = 400 * 1_048_576
 const convertTimeoutMs = 20_000
 /** More Markdown does not enter the process. */
 const maxMarkdownChars = 2_000_000
@@ -101,6 +103,7 @@ async function convert(
 ): Promise<{ readonly title: string; readonly content: string }> {
   signal.throwIfAborted()
   const worker = startWorker(new URL('./page-worker.ts', import.meta.url), data, { maxHeapMb })
+  const memory = watchMemory(() => void worker.stop())
   try {
     const { title, content } = convertedSchema.parse(await worker.receive(convertTimeoutMs, signal))
     return { title: title.slice(0, 500), content: content.slice(0, maxMarkdownChars) }
@@ -110,6 +113,19 @@ async function convert(
     const reason = isSlow ? 'Reading it took too long.' : 'It is damaged, or too large to read.'
     throw new WebError(isSlow ? 'timeout' : 'unreadable', reason, { cause: error })
   } finally {
+    memory.stop()
     await worker.stop()
   }
+}
+
+/**
+ * The limit of a thread counts no buffers, and a small PDF file can unpack to gigabytes. Other work of the process counts, too: the
+ * page is then not read, which does less harm than the end of the process.
+ */
+function watchMemory(onExcess: () => void): { stop(): void } {
+  const before = process.memoryUsage.rss()
+  const timer = setInterval(() => {
+    if (process.memoryUsage.rss() - before > maxGrowthBytes) onExcess()
+  }, 20)
+  return { stop: () => clearInterval(timer) }
 }
