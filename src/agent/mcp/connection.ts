@@ -5,7 +5,7 @@
 import { Client, SdkHttpError, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import type { Logger } from '../../lib/log.ts'
-import { backoffMs, raceAbort, sleep, withTimeout } from '../../lib/timers.ts'
+import { backoffMs, linkAbortSignal, raceAbort, sleep, withTimeout } from '../../lib/timers.ts'
 import { checkTools, type ServerCatalogue } from './catalogue.ts'
 import type { McpServerConfig } from './config.ts'
 import { createErrorLines, type ErrorLines } from './error-lines.ts'
@@ -78,7 +78,8 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   let problem = ''
   let active = 0
   let timeouts = 0
-  let isClosed = false
+  /** Aborts with the failure of everyone who waits for the start. */
+  const closing = new AbortController()
   let idleTimer: NodeJS.Timeout | undefined
 
   const failed = (reason: string) => {
@@ -104,7 +105,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     if (wait > 0)
       throw new McpFailure('unreachable', `${problem} It is tried again in ${Math.ceil(wait / 1_000)} seconds.`)
     try {
-      const started = await startSession(deps, () => isClosed)
+      const started = await startSession(deps, closing.signal)
       started.client.onclose = () => ended(started)
       session = started
       problem = ''
@@ -115,7 +116,8 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       return started
     } catch (error) {
       const failure = toStartFailure(name, error, '')
-      failed(failure.message)
+      // The server has not failed: nobody waited for it any more.
+      if (!closing.signal.aborted) failed(failure.message)
       throw failure
     }
   }
@@ -130,7 +132,8 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   }
 
   const running = async (signal: AbortSignal): Promise<Session> => {
-    if (isClosed) throw new McpFailure('unreachable', `The MCP server ${name} is not configured any more.`)
+    if (closing.signal.aborted)
+      throw new McpFailure('unreachable', `The MCP server ${name} is not configured any more.`)
     const { max_lifetime_seconds: lifetime } = settings
     if (session !== undefined && lifetime > 0 && active <= 1 && clock() - session.startedAt > lifetime * 1_000)
       await stopSession('max_lifetime_seconds')
@@ -198,15 +201,18 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     problem: () => problem,
     isRunning: () => session !== undefined,
     async close() {
-      isClosed = true
+      closing.abort(new McpFailure('unreachable', `The MCP server ${name} was stopped.`))
       await starting?.catch(() => undefined)
       await stopSession('closed')
     },
   }
 }
 
-/** Rejects when the server has not started and listed its tools in time. */
-async function startSession(deps: ConnectionDeps, isCancelled: () => boolean): Promise<Session> {
+/**
+ * Rejects when the server has not started and listed its tools in time, and as soon as `closing` aborts. Before it rejects, it
+ * ends what it has started.
+ */
+async function startSession(deps: ConnectionDeps, closing: AbortSignal): Promise<Session> {
   const { name, settings, version, answerSampling, clock, log } = deps
   const errorLines = createErrorLines(name, log)
   const client = new Client(
@@ -222,19 +228,40 @@ async function startSession(deps: ConnectionDeps, isCancelled: () => boolean): P
   client.onerror = (error) =>
     log.debug({ event: 'mcp.error', server: name, err: error }, 'an MCP server reported an error')
   const time = settings.connect_timeout * 1_000
+  const ending = linkAbortSignal(closing)
+  const { signal } = ending
+  const late = setTimeout(
+    () => ending.abort(new Error(`it did not start within ${settings.connect_timeout} seconds`)),
+    time,
+  )
   let transport: Transport | undefined
   try {
-    const late = AbortSignal.timeout(time)
-    transport = await deps.open(errorLines.add)
-    const timed = await withTimeout(connect(client, transport, time), time)
-    if (!timed.done || isCancelled()) throw new Error(`it did not start within ${settings.connect_timeout} seconds`)
+    transport = await openTransport(deps.open(errorLines.add), signal)
+    await raceAbort(client.connect(transport, { timeout: time }), signal)
     limitMessages(transport, () => void client.close())
-    const catalogue = await readCatalogue(client, late)
+    const catalogue = await raceAbort(readCatalogue(client, signal), signal)
     return { client, transport, startedAt: clock(), errorLines, catalogue }
   } catch (error) {
     await client.close().catch(() => undefined)
     await transport?.close().catch(() => undefined)
     throw toStartFailure(name, error, errorLines.last())
+  } finally {
+    clearTimeout(late)
+    ending.release()
+  }
+}
+
+/** A transport that comes after the signal is closed. */
+async function openTransport(opening: Promise<Transport>, signal: AbortSignal): Promise<Transport> {
+  try {
+    return await raceAbort(opening, signal)
+  } catch (error) {
+    if (signal.aborted)
+      void opening.then(
+        (transport) => transport.close(),
+        () => undefined,
+      )
+    throw error
   }
 }
 
@@ -254,10 +281,6 @@ function limitMessages(transport: Transport, end: () => void): void {
     )
     end()
   }
-}
-
-async function connect(client: Client, transport: Transport, timeout: number): Promise<void> {
-  await client.connect(transport, { timeout })
 }
 
 /** Rejects with an error of the SDK, or the reason of the signal. */

@@ -42,6 +42,7 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
   const { maxMessageBytes, maxLines, maxInvalidLines } = options.limits ?? defaultLimits
   let child: ServerProcess | undefined
   let isClosed = false
+  let ending: Promise<void> | undefined
   let windowStart = 0
   let lines = 0
   let invalidLines = 0
@@ -81,6 +82,10 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
   const transport: Transport = {
     async start() {
       child = await startProcess(options)
+      if (isClosed) {
+        await transport.close()
+        throw new Error('the server was stopped')
+      }
       readLines(child.stdout, maxMessageBytes, receive, () =>
         fail(`the server sent more than ${maxMessageBytes} bytes without a line break`),
       )
@@ -106,12 +111,11 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
         stdin.once('close', done)
       })
     },
+    // Everyone who closes it waits for the end of the program.
     async close() {
-      const ended = child
-      child = undefined
-      if (ended === undefined) return closed()
       closed()
-      await endProcess(ended, options.graceMs ?? 1_000)
+      if (child !== undefined) ending ??= endProcess(child, options.graceMs ?? 1_000)
+      await ending
     },
   }
   return transport

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { McpServer } from '@modelcontextprotocol/server'
+import { InMemoryTransport, McpServer } from '@modelcontextprotocol/server'
 import type { ServerCatalogue } from '../../../src/agent/mcp/catalogue.ts'
 import { contentText } from '../../../src/agent/mcp/result-text.ts'
 import { asRecord } from '../../../src/lib/json.ts'
@@ -186,4 +186,22 @@ test('a closed connection starts no server', async () => {
   await connection.close()
   await assert.rejects(connection.request(call('count'), signal), { code: 'unreachable' })
   assert.equal(starts(), 0)
+})
+
+test('a stop does not wait for a server that is not reachable yet', { timeout: 30_000 }, async () => {
+  const { promise: opening, resolve: open } = Promise.withResolvers<InMemoryTransport>()
+  const { connection } = connectInProcess(createTestServer, {
+    settings: serverSettings({ connect_timeout: 3_600 }),
+    open: () => opening,
+  })
+  const waiting = assert.rejects(connection.catalogue(signal), { code: 'unreachable' })
+  await connection.close()
+  await waiting
+  assert.equal(connection.problem(), '')
+  const late = new InMemoryTransport()
+  const closed = new Promise<void>((resolve) => {
+    late.onclose = resolve
+  })
+  open(late)
+  await closed
 })

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { McpServerConfig } from '../../../src/agent/mcp/config.ts'
 import { createServerConnection } from '../../../src/agent/mcp/connection.ts'
 import { contentText } from '../../../src/agent/mcp/result-text.ts'
 import { createStdioTransport, type StdioTransportOptions } from '../../../src/agent/mcp/stdio-transport.ts'
@@ -17,18 +18,24 @@ const { signal } = new AbortController()
 const program = fileURLToPath(new URL('stdio-server.mjs', import.meta.url))
 const path = process.env['PATH'] ?? ''
 
-function connect(t: TestContext, argv: readonly string[], options: Partial<StdioTransportOptions> = {}) {
+interface ConnectOptions extends Partial<StdioTransportOptions> {
+  readonly settings?: McpServerConfig
+  onLine?(line: string): void
+}
+
+function connect(t: TestContext, argv: readonly string[], { settings, onLine, ...options }: ConnectOptions = {}) {
   const lines: string[] = []
   const connection = createServerConnection({
     name: 'program',
-    settings: serverSettings({ connect_timeout: 20, timeout: 20 }),
+    settings: settings ?? serverSettings({ connect_timeout: 20, timeout: 20 }),
     version: '0',
     async open(onErrorLine) {
-      const onLine = (line: string) => {
+      const keep = (line: string) => {
         lines.push(line)
+        onLine?.(line)
         onErrorLine(line)
       }
-      return createStdioTransport({ argv, cwd: '/', env: { PATH: path }, onErrorLine: onLine, ...options })
+      return createStdioTransport({ argv, cwd: '/', env: { PATH: path }, onErrorLine: keep, ...options })
     },
     onCatalogue: () => undefined,
     clock: Date.now,
@@ -117,4 +124,19 @@ test('a program that never answers does not keep a start waiting', async (t) => 
   t.after(() => connection.close())
   await assert.rejects(connection.catalogue(signal), { code: 'unreachable' })
   if (pid !== undefined) assert.equal(signalProcessGroup(pid, 0), false)
+})
+
+test('a stop ends a program that is starting, and does not wait for its connect_timeout', {
+  timeout: 30_000,
+}, async (t) => {
+  const started = Promise.withResolvers<number>()
+  const { connection } = connect(t, ['sh', '-c', 'echo $$ >&2; exec sleep 60'], {
+    settings: serverSettings({ connect_timeout: 3_600 }),
+    onLine: (line) => started.resolve(Number(line)),
+  })
+  const waiting = assert.rejects(connection.catalogue(signal), { code: 'unreachable' })
+  const pid = await started.promise
+  await connection.close()
+  assert.equal(signalProcessGroup(pid, 0), false)
+  await waiting
 })
