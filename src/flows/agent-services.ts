@@ -8,43 +8,34 @@ import type { Environment } from '../agent/environments/environment.ts'
 import { createSessionResourcePool, withVariables } from '../agent/environments/session-resources.ts'
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
-import type { MemoryAccess } from '../agent/memory/contract.ts'
 import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
-import type {
-  ChatMessages,
-  ConversationPicture,
-  ResultWrite,
-  ToolContext,
-  VisionAccess,
-  WebAccess,
-} from '../agent/tools/tool.ts'
+import type { ConversationPicture, ToolContext } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
-import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
+import type { MessageEvent } from '../message/event.ts'
 import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { RoleSettings } from '../platforms/config.ts'
 import type { MessageFilter } from '../sessions/transcript.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
-import type { SendingTurn } from './delivery/chat-messages.ts'
 import type { MediaServices } from './media-services.ts'
 import { createSandboxSockets } from './sandbox-sockets.ts'
-import type { SessionRecallService } from './session-recall.ts'
+import { type CallingTurn, createToolAccess, isAttended, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
-import type { Turn, TurnInfoFactory } from './turn/claim.ts'
+import type { Turn } from './turn/claim.ts'
 import type { TurnAccessDeps } from './turn-access.ts'
 import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutTool } from './turn-tools.ts'
-import type { AuxiliaryCaller } from './web-access.ts'
 
 export interface AgentServicesDeps
   extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media' | 'canSeePictures'>,
-    Omit<AgentModelsDeps, 'settings' | 'home'> {
+    Omit<AgentModelsDeps, 'settings' | 'home'>,
+    Omit<ToolAccessDeps, 'settings' | 'environment' | 'home'> {
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
   /** Paths of the downloaded files of the conversation to which the turn belongs. */
   attachmentsOf(turnId: string): Promise<readonly string[]>
@@ -62,31 +53,8 @@ export interface AgentServicesDeps
   policyOf?(source: SessionSource): Pick<AccountPolicy, 'channelPrompts' | 'models'>
   /** Takes the gateway's own secrets out of the results of tools. */
   redact(text: string): string
-  /** For calls of models that a tool makes. Without it, plugins do not see them. */
-  readonly turnInfoOf?: TurnInfoFactory
-  /** Messages to other chats, for the tool `send_message`. Without it, it sends nothing. */
-  chatMessages?(turn: SendingTurn, callId: string): ChatMessages
-  /** Sends a file that a tool has made to the chat of the turn. Without it, tools only name their files. */
-  showFile?: (turn: ShowingTurn, callId: string, file: ShownFile) => Promise<ResultWrite>
-  /** Opens the search of earlier conversations, for the tool `session_search`. */
-  openRecall?(): Promise<SessionRecallService>
-  /** The memory of a turn, for the tool `memory`. Without it, there is none. */
-  readonly memory?: (turn: ToolTurn) => Promise<MemoryAccess>
   /** For the `hermes` of commands in the sandbox. Without it, it refuses everything. */
   readonly turnAccess?: Omit<TurnAccessDeps, 'directory' | 'log'>
-}
-
-/** The turn of a tool call. A plugin outside of turns has neither an event nor a chat. */
-type CallingTurn = Pick<Turn, 'sessionId' | 'id' | 'transcript' | 'authority'> &
-  Partial<Pick<Turn, 'seq' | 'sessionKey' | 'event' | 'settings'>>
-
-/** A turn, or what a plugin does outside of turns. */
-export interface ToolTurn {
-  readonly sessionId: string
-  readonly authority: Authority
-  readonly event?: MessageEvent
-  /** Stored with the session. */
-  readonly toolNames?: readonly string[] | undefined
 }
 
 export interface AgentServices extends AgentModels {
@@ -150,7 +118,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const cwd = () => workingDirectory(deps)
   const environmentFor = createEnvironments(deps, async (turn) => sockets.variablesOf(turn, await sandbox.get()))
   const models = createAgentModels(deps)
-  const accessOf = createToolAccess(deps, models, async (name) => (await agentTools.get()).resolve(name))
+  const accessOf = createToolAccess(deps, models, async (turn, name) => {
+    const { all, resolve } = await openSessionTools(turn)
+    return all.schemas().some((schema) => schema.name === name) ? resolve(name) : undefined
+  })
   const media = openLazily<MediaServices>(() => openMedia(deps, models))
 
   /** Opened with the first command or file. A later change of the configuration opens another one. */
@@ -277,94 +248,6 @@ function conversationTurnOf({ event, id }: CallingTurn): string {
   return event?.task?.delegation?.turnId ?? id
 }
 
-type ToolAccess = Pick<
-  ToolContext,
-  'chatMessages' | 'recall' | 'memory' | 'showFile' | 'vision' | 'mayReadFiles' | 'web'
->
-
-type ResolveTool = (name: string) => Promise<ReturnType<LoadedTools['resolve']>>
-
-/** What single tools reach beyond their arguments. */
-function createToolAccess(
-  deps: AgentServicesDeps,
-  models: Pick<AgentModels, 'auxiliary' | 'model'>,
-  resolveTool: ResolveTool,
-): (call: ToolCall, turn: CallingTurn) => ToolAccess {
-  const recall = openRecallLazily(deps)
-  const web = openWebLazily(deps, models)
-  return (call, turn) => {
-    switch (call.name) {
-      case 'send_message':
-        return deps.chatMessages === undefined ? {} : { chatMessages: deps.chatMessages(turn, call.id) }
-      case 'session_search':
-        return recall.contextOf(turn)
-      case 'memory': {
-        const { memory } = deps
-        return memory === undefined ? {} : { memory: () => memory(turn) }
-      }
-      case 'text_to_speech':
-      case 'image_generate':
-        return showFileOf(deps, turn, call.id)
-      case 'web_search':
-      case 'web_extract':
-        return { web: () => web.forTurn(turn) }
-      case 'vision_analyze':
-        return {
-          vision: () => openVision(deps, models, turn),
-          mayReadFiles: async () => await mayUseTool(deps, await resolveTool('read_file'), 'read_file', turn),
-        }
-      default:
-        return {}
-    }
-  }
-}
-
-/** Whether the role of the person permits the tool here. */
-async function mayUseTool(
-  { settings }: AgentServicesDeps,
-  tool: ReturnType<LoadedTools['resolve']>,
-  name: string,
-  { authority }: CallingTurn,
-): Promise<boolean> {
-  if (tool === undefined) return false
-  const { permitsTool } = await import('../agent/loop/role-ceiling.ts')
-  return permitsTool(toolListOf(settings().roles, authority), { name, toolset: tool.toolset, mode: tool.mode })
-}
-
-/** The web tools are loaded with their first call. */
-function openWebLazily(deps: AgentServicesDeps, models: Pick<AgentModels, 'auxiliary' | 'model'>) {
-  return {
-    async forTurn(turn: CallingTurn): Promise<WebAccess> {
-      const { createWebAccess } = await import('./web-access.ts')
-      const variables = () => deps.environment().values
-      return createWebAccess({ ...deps, variables, auxiliary: models.auxiliary }, await callerOf(deps, models, turn))
-    },
-  }
-}
-
-/** Loaded with the first call. */
-async function openVision(
-  deps: AgentServicesDeps,
-  models: Pick<AgentModels, 'auxiliary' | 'model'>,
-  turn: CallingTurn,
-): Promise<VisionAccess> {
-  const { createVision } = await import('./vision.ts')
-  const { auxiliary } = models
-  const { pictures } = deps.home
-  return createVision({ pictures, auxiliary, redact: deps.redact }, await callerOf(deps, models, turn))
-}
-
-/** For whom a tool calls a model. Empty outside of turns. */
-async function callerOf(
-  { turnInfoOf }: AgentServicesDeps,
-  { model }: Pick<AgentModels, 'model'>,
-  { event, sessionKey, settings, ...turn }: CallingTurn,
-): Promise<AuxiliaryCaller> {
-  if (event === undefined || sessionKey === undefined || settings === undefined || turnInfoOf === undefined) return {}
-  const main = await model({ ...turn, event, settings })
-  return { main, turn: turnInfoOf({ ...turn, event, sessionKey }, main) }
-}
-
 /** Without the tools that the role of the person may not use. */
 async function belowCeiling(
   tools: AgentTools,
@@ -389,26 +272,9 @@ async function openMedia(deps: AgentServicesDeps, { servers }: AgentModels): Pro
   return createMediaServices({ ...deps, servers, clock: Date.now, sleep })
 }
 
-type ShowingTurn = Pick<Turn, 'id' | 'sessionKey' | 'event' | 'authority'>
-type ShownFile = Parameters<NonNullable<ToolContext['showFile']>>[0]
-
-function showFileOf(
-  { showFile }: AgentServicesDeps,
-  { id, sessionKey, event, authority }: CallingTurn,
-  callId: string,
-): Pick<ToolContext, 'showFile'> {
-  if (showFile === undefined || event === undefined || sessionKey === undefined || !isAttended(event)) return {}
-  return { showFile: (file) => showFile({ id, sessionKey, event, authority }, callId, file) }
-}
-
 function withoutUser(tools: AgentTools): AgentTools {
   const quiet = withoutTool(tools, 'text_to_speech', 'No user listens in this turn.')
   return withoutTool(quiet, 'clarify', 'No user can be asked in this turn.')
-}
-
-/** Whether a person waits for the turn in a chat. */
-function isAttended(event: MessageEvent): boolean {
-  return event.task === undefined && hasWaitingUser(event)
 }
 
 /** Text that is added to requests and stored nowhere. Its code is loaded where some is configured. */
@@ -543,23 +409,6 @@ function openLazily<T>(open: (isCurrent: () => boolean) => Promise<T>) {
     },
     reset(): void {
       current = undefined
-    },
-  }
-}
-
-/** Earlier conversations, opened with the first search. */
-function openRecallLazily({ openRecall }: AgentServicesDeps) {
-  let recall: Promise<SessionRecallService> | undefined
-  return {
-    /** Nothing outside of turns. */
-    contextOf({ sessionId, sessionKey, event, authority }: CallingTurn): Pick<ToolContext, 'recall'> {
-      if (openRecall === undefined || sessionKey === undefined || event === undefined) return {}
-      return {
-        async recall(request, signal) {
-          recall ??= openRecall()
-          return (await recall).forTurn({ sessionId, sessionKey, event, authority })(request, signal)
-        },
-      }
     },
   }
 }

@@ -9,8 +9,8 @@ import { type MemoryPromptDeps, memoryPrompt } from '../agent/memory/prompt.ts'
 import type { MessageEvent } from '../message/event.ts'
 import type { SessionSource } from '../message/source.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
-import type { ToolTurn } from './agent-services.ts'
 import type { PromptFacts } from './session-prompt.ts'
+import type { ToolTurn } from './tool-access.ts'
 
 export interface OwnMemoryDeps extends MemoryPromptDeps {
   /** Whether the text contains a secret of the gateway, or what looks like one. */

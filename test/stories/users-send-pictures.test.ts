@@ -168,6 +168,19 @@ test('who may read no files learns nothing of the pictures of the machine', asyn
   assert.match(String(results[0]), /not_allowed_for_role/)
 })
 
+test('a conversation without the tools for files shows no picture of the machine', async (t) => {
+  const gateway = await startTestGateway(t, {
+    config: { auxiliary: { vision: { model: 'eyes-1' } }, toolsets: ['safe'], roles: { owners: ['fake:user'] } },
+  })
+  writeFileSync(join(gateway.home.root, 'sign.png'), picture)
+  const args = { path: 'sign.png', question: 'What does it say?' }
+  gateway.model.enqueue({ toolCalls: [{ name: 'vision_analyze', arguments: args }] }, { text: 'done' })
+  await gateway.say('look')
+  await gateway.waitForReply('done')
+  const [result] = rowsIn(gateway.home, "select content from messages where role = 'tool'")
+  assert.match(String(result?.['content']), /not_allowed_for_role/)
+})
+
 test('the agent learns why a picture cannot be seen', async (t) => {
   const question = 'What is it?'
   const gateway = await startTestGateway(t, { config: { auxiliary: { vision: { model: 'eyes-1' } } } })
