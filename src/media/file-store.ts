@@ -2,9 +2,9 @@
  * The files of messages under `$HERMES_HOME/media`. A file is named after its content, so that the same file is stored once.
  * Pictures that models can look at are in the folder of pictures, the others beside it.
  */
-import { createHash } from 'node:crypto'
-import { link, open, realpath, utimes } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createHash, randomBytes } from 'node:crypto'
+import { link, open, realpath, rename, stat, utimes } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { HermesError, isHermesError, systemCode } from '../lib/errors.ts'
 import { ensureDirectory, isOpenedAt, openExactly } from '../lib/files.ts'
 import type { Attachment } from '../message/event.ts'
@@ -74,12 +74,20 @@ export async function linkFile(path: string, declared: DeclaredFile, deps: FileS
       await link(path, target)
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error
+      if ((await stat(target)).size !== bytes) await replaceByLink(path, target)
     }
     // The oldest files are removed first.
     const now = deps.clock() / 1_000
     await utimes(target, now, now)
     return toAttachment(target, bytes, declared, found)
   })
+}
+
+/** For a stored file that was damaged. Complete at each moment. */
+async function replaceByLink(path: string, target: string): Promise<void> {
+  const unfinished = join(dirname(target), `.${randomBytes(8).toString('hex')}.part`)
+  await link(path, unfinished)
+  await rename(unfinished, target)
 }
 
 /** A path below the folder: a directory and a name. Uploads and unfinished files are not served. */

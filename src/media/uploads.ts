@@ -1,6 +1,7 @@
 /**
  * Uploads: files that arrive in pieces before the message that names them. An upload survives a lost connection and a restart,
- * because its state is what lies on disk. One that no message has used is removed after a day.
+ * because its state is what lies on disk. One that no message has used is removed after a day. A used one is kept for repeated requests,
+ * and does not count against the limits.
  */
 import { open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { HermesError, systemCode } from '../lib/errors.ts'
 import { ensureDirectory, listNames } from '../lib/files.ts'
 import { asNumber, asRecord, asString } from '../lib/json.ts'
 import type { Attachment } from '../message/event.ts'
+import { openAtomicFile } from './atomic-file.ts'
 import { type FileStoreDeps, linkFile, tooLarge, withFullDisk } from './file-store.ts'
 import { inspectFile } from './inspect-file.ts'
 
@@ -56,7 +58,8 @@ export interface Uploads {
 }
 
 const maxAgeMs = 24 * 60 * 60_000
-/** Uploads that are not removed yet, and their size relative to the largest file. */
+const maxUsedAgeMs = 60 * 60_000
+/** Uploads that no message has used yet, and their size relative to the largest file. */
 const maxUploads = 100
 const maxFilesOfLargestSize = 20
 
@@ -64,6 +67,8 @@ const idPattern = /^[A-Za-z0-9_-]{16,64}$/
 
 interface Stored extends Omit<UploadRequest, 'id'> {
   readonly beganAt: number
+  /** When a message used it first; 0 for never. */
+  readonly usedAt: number
 }
 
 /** @param deps `folder`: `$HERMES_HOME/media` */
@@ -73,20 +78,15 @@ export function createUploads(deps: FileStoreDeps): Uploads {
   const aboutOf = (id: string) => join(folder, `${id}.json`)
   /** Uploads that a request is writing to. */
   const busy = new Set<string>()
+  let beginning: Promise<unknown> = Promise.resolve()
 
   return {
-    async begin({ id, fileName, mimeType, bytes }) {
-      if (bytes > deps.maxBytes()) throw tooLarge(deps.maxBytes())
-      if ((await read(id)) !== undefined) return await stateOf(id)
-      await sweep()
-      await checkSpace(bytes)
-      await withFullDisk(async () => {
-        ensureDirectory(folder)
-        await writeFile(contentOf(id), '', { mode: 0o600 })
-        const about: Stored = { fileName, mimeType, bytes, beganAt: deps.clock() }
-        await writeFile(aboutOf(id), JSON.stringify(about), { mode: 0o600 })
-      })
-      return { id, bytes, received: 0 }
+    async begin(request) {
+      if (request.bytes > deps.maxBytes()) throw tooLarge(deps.maxBytes())
+      // One at a time, so that each one sees what the others take.
+      const begun = beginning.then(() => begin(request))
+      beginning = begun.catch(() => undefined)
+      return await begun
     },
     async append(id, from, piece) {
       const { bytes, received } = await stateOf(id)
@@ -111,9 +111,37 @@ export function createUploads(deps: FileStoreDeps): Uploads {
       const about = await existing(id)
       const { received } = await stateOf(id)
       if (received < about.bytes) throw gone(`Of ${about.bytes} bytes only ${received} have arrived.`)
-      return await linkFile(contentOf(id), about, deps)
+      const attachment = await linkFile(contentOf(id), about, deps)
+      if (about.usedAt === 0) await writeAbout(id, { ...about, usedAt: deps.clock() })
+      return attachment
     },
     sweep,
+  }
+
+  async function begin({ id, fileName, mimeType, bytes }: UploadRequest): Promise<UploadState> {
+    if ((await read(id)) !== undefined) return await stateOf(id)
+    await sweep()
+    await checkSpace(bytes)
+    // What an interrupted removal has left may also be the file of a message.
+    await rm(contentOf(id), { force: true })
+    await withFullDisk(async () => {
+      ensureDirectory(folder)
+      await writeFile(contentOf(id), '', { mode: 0o600, flag: 'wx' })
+    })
+    await writeAbout(id, { fileName, mimeType, bytes, beganAt: deps.clock(), usedAt: 0 })
+    return { id, bytes, received: 0 }
+  }
+
+  async function writeAbout(id: string, about: Stored): Promise<void> {
+    await withFullDisk(async () => {
+      const file = await openAtomicFile(folder)
+      try {
+        await file.write(Buffer.from(JSON.stringify(about)))
+        await file.commit(`${id}.json`)
+      } finally {
+        await file.discard()
+      }
+    })
   }
 
   async function write(id: string, from: number, piece: Uint8Array): Promise<void> {
@@ -152,6 +180,7 @@ export function createUploads(deps: FileStoreDeps): Uploads {
         mimeType: asString(about['mimeType']),
         bytes: asNumber(about['bytes']),
         beganAt: asNumber(about['beganAt']),
+        usedAt: asNumber(about['usedAt']),
       }
     } catch (error) {
       if (systemCode(error) === 'ENOENT' || error instanceof SyntaxError) return undefined
@@ -161,8 +190,8 @@ export function createUploads(deps: FileStoreDeps): Uploads {
 
   async function remove(id: string): Promise<void> {
     if (!idPattern.test(id)) return
-    await rm(aboutOf(id), { force: true })
     await rm(contentOf(id), { force: true })
+    await rm(aboutOf(id), { force: true })
   }
 
   async function list(): Promise<readonly (Stored & { readonly id: string })[]> {
@@ -172,13 +201,16 @@ export function createUploads(deps: FileStoreDeps): Uploads {
   }
 
   async function sweep(): Promise<number> {
-    const old = (await list()).filter(({ beganAt }) => beganAt < deps.clock() - maxAgeMs)
+    const now = deps.clock()
+    const old = (await list()).filter(({ beganAt, usedAt }) =>
+      usedAt > 0 ? usedAt < now - maxUsedAgeMs : beganAt < now - maxAgeMs,
+    )
     for (const { id } of old) if (!busy.has(id)) await remove(id)
     return old.length
   }
 
   async function checkSpace(bytes: number): Promise<void> {
-    const all = await list()
+    const all = (await list()).filter(({ usedAt }) => usedAt === 0)
     const taken = all.reduce((sum, one) => sum + one.bytes, 0)
     if (all.length >= maxUploads || taken + bytes > deps.maxBytes() * maxFilesOfLargestSize) {
       throw new HermesError('media/uploads-full', `There are ${all.length} with ${Math.ceil(taken / 1_048_576)} MB.`)

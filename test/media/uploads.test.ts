@@ -2,7 +2,7 @@
  * Uploads over their HTTP routes: pieces, limits, and what is left on disk.
  */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -141,6 +141,42 @@ test('uploads that no message uses are removed after a day, and may not fill the
   await begin(10)
   assert.deepEqual(left().sort(), [`uploads/${id}.json`, `uploads/${id}.part`])
   await assert.rejects(call('GET', `/${ids[0]}`), withCode('media/upload-gone'))
+})
+
+test('files that were sent take no space of those that are still to be sent, and may be sent again', async (t) => {
+  const { files, clock } = setUp(t, { maxBytes: 10 })
+  const idOf = (index: number) => `upload-number-${index}`.padEnd(20, '-')
+  for (let index = 0; index < 21; index++) {
+    await files.uploads.begin({ id: idOf(index), bytes: 10, fileName: '', mimeType: '' })
+    await files.uploads.append(idOf(index), 0, Buffer.from(`${index}`.padEnd(10)))
+    await files.upload(idOf(index))
+  }
+  assert.equal((await files.upload(idOf(0))).bytes, 10)
+  clock.advance(2 * 60 * 60_000)
+  await files.uploads.sweep()
+  await assert.rejects(files.uploads.state(idOf(0)), withCode('media/upload-gone'))
+})
+
+test('the limits of uploads hold for requests that come at the same time', async (t) => {
+  const { files } = setUp(t, { maxBytes: 10 })
+  const ids = Array.from({ length: 30 }, (_, index) => `upload-number-${index}`.padEnd(20, '-'))
+  const results = await Promise.allSettled(
+    ids.map((one) => files.uploads.begin({ id: one, bytes: 10, fileName: '', mimeType: '' })),
+  )
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 20)
+})
+
+test('an upload that is begun again leaves the file of a message whole, and a damaged file is replaced', async (t) => {
+  const { folder, files, upload, begin } = setUp(t)
+  await upload(new TextEncoder().encode('kept words'), 'a.txt')
+  const { path = '' } = await files.upload(id)
+  rmSync(join(folder, 'uploads', `${id}.json`))
+  await begin(10, 'a.txt')
+  assert.equal(readFileSync(path, 'utf8'), 'kept words')
+  writeFileSync(path, '')
+  await files.uploads.append(id, 0, new TextEncoder().encode('kept words'))
+  assert.equal((await files.upload(id)).path, path)
+  assert.equal(readFileSync(path, 'utf8'), 'kept words')
 })
 
 test('only stored files are opened, never an upload or a file elsewhere', async (t) => {
