@@ -2,7 +2,7 @@
  * The client of the console platform: calls its HTTP endpoints and reconnects after a lost connection.
  */
 import { z } from 'zod'
-import { isHermesError } from '../lib/errors.ts'
+import { HermesError, isHermesError } from '../lib/errors.ts'
 import { sleep as realSleep } from '../lib/timers.ts'
 import type { TurnResult } from '../message/turn-result.ts'
 import { readErrorResponse, toUnreachableError } from './api-errors.ts'
@@ -84,6 +84,8 @@ const acceptedSchema = z.object({ seq: z.number() })
 /** Consecutive failures before the daemon counts as stopped: about two minutes. */
 const maxFailures = 30
 const maxDelayMs = 5_000
+/** Answers to pieces after which an upload is where it was. */
+const maxStalled = 5
 
 /** `problem`: why models cannot look at a picture. */
 export type UploadedFile = z.output<typeof fileSchema> & { readonly id: string }
@@ -106,10 +108,15 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       const id = newId()
       const about = { id, name, type: content.type, bytes: content.size }
       let state = uploadSchema.parse(await (await call('/api/uploads', signal, about)).json())
-      while (state.file === undefined) {
-        const piece = content.slice(state.received, state.received + pieceBytes)
-        const response = await call(`/api/uploads/${id}?from=${state.received}`, signal, piece)
+      for (let stalled = 0; state.file === undefined; ) {
+        const { received } = state
+        const piece = content.slice(received, received + pieceBytes)
+        const response = await call(`/api/uploads/${id}?from=${received}`, signal, piece)
         state = uploadSchema.parse(await response.json())
+        stalled = state.received > received ? 0 : stalled + 1
+        if (stalled === maxStalled)
+          throw new HermesError('media/upload-gone', `${name}: the gateway has stopped at ${received} bytes.`)
+        if (stalled > 0) await waitBefore(stalled, signal)
       }
       return { id, ...state.file }
     },

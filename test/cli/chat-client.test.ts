@@ -147,3 +147,16 @@ test('waiting can be aborted', async (t) => {
   enough.abort()
   await assert.rejects(waiting)
 })
+
+test('an upload that the gateway no longer takes ends with an error', async () => {
+  let pieces = 0
+  const stuck: typeof fetch = async (url) => {
+    if (!String(url).includes('?from=')) return Response.json({ max_bytes: 9, piece_bytes: 9, id: 'a', received: 0 })
+    pieces += 1
+    return Response.json({ id: 'a', bytes: 5, received: 0 })
+  }
+  const client = createChatClient({ baseUrl: 'http://127.0.0.1:1', token, fetch: stuck, sleep: atOnce })
+  const upload = client.upload('a.txt', new Blob(['words']), signal)
+  await assert.rejects(upload, (error) => isHermesError(error, 'media/upload-gone'))
+  assert.ok(pieces < 10)
+})
