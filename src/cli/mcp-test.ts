@@ -1,6 +1,7 @@
 /**
  * `hermes mcp test`: starts an MCP server, shows what it offers and stops it.
  */
+import { enabledServers } from '../agent/mcp/config.ts'
 import { createServerTools } from '../agent/mcp/server-tools.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import { createRedactor } from '../lib/redact.ts'
@@ -23,7 +24,15 @@ export async function mcpTest(context: CliContext, name: string, { json }: { rea
     })
   })
   const connection = { request: async () => undefined }
-  const { definitions, problems } = createServerTools({ server: name, settings: server, catalogue, connection })
+  // A server that is turned off is tried as if it was turned on.
+  const servers = enabledServers(settings.config.current()).map(([enabled]) => enabled)
+  const { definitions, problems } = createServerTools({
+    server: name,
+    servers: servers.includes(name) ? servers : [...servers, name],
+    settings: server,
+    catalogue,
+    connection,
+  })
   const tools = definitions.map(({ name: tool, description, approval }) => ({
     name: tool,
     description,

@@ -5,6 +5,7 @@ import { delimiter } from 'node:path'
 import { findProgram } from '../../lib/find-program.ts'
 import { enabledServers, type McpConfig } from './config.ts'
 import { createLoginStore } from './login-store.ts'
+import { serversWithoutNames } from './names.ts'
 
 export interface InspectOptions {
   /** The directory of the logins. */
@@ -16,7 +17,12 @@ export interface InspectOptions {
 /** One sentence per server that cannot work. */
 export function inspectServers(config: McpConfig, { tokens, searchPath }: InspectOptions): readonly string[] {
   const standard = ['/usr/local/bin', '/usr/bin', '/bin'].join(delimiter)
-  return enabledServers(config).flatMap(([server, { command, env, auth }]) => {
+  const enabled = enabledServers(config)
+  const nameless = new Map(serversWithoutNames(enabled.map(([server]) => server)))
+  return enabled.flatMap(([server, { command, env, auth }]) => {
+    const owner = nameless.get(server)
+    if (owner !== undefined)
+      return [`mcp_servers.${server}: its tools would have the names of those of ${owner}; rename one of the servers`]
     if (auth === 'oauth' && createLoginStore(tokens, server).tokens() === undefined)
       return [`mcp_servers.${server}: no one has logged in yet; run hermes mcp login ${server}`]
     if (command === undefined || command.includes('/')) return []

@@ -21,10 +21,18 @@ export function readKnownServers(cacheDirectory: string, config: McpConfig): rea
   const request = async () => {
     throw new McpFailure('unreachable', 'no server is called here')
   }
-  return enabledServers(config).map(([server, settings]) => {
+  const enabled = enabledServers(config)
+  const servers = enabled.map(([server]) => server)
+  return enabled.map(([server, settings]) => {
     const catalogue = cache.read(server, settings)
     if (catalogue === undefined) return { server, tools: undefined, problems: [] }
-    const { definitions, problems } = createServerTools({ server, settings, catalogue, connection: { request } })
+    const { definitions, problems } = createServerTools({
+      server,
+      servers,
+      settings,
+      catalogue,
+      connection: { request },
+    })
     return { server, problems, tools: definitions.map(({ name, toolset }) => ({ name, toolset })) }
   })
 }

@@ -11,12 +11,37 @@ export function toolsetOfServer(server: string): string {
   return `mcp-${server}`
 }
 
-/** Two tools may get the same name: the caller drops the second one. A name that is too long ends with a hash of the whole. */
+/**
+ * Two tools of a server may get the same name: the caller drops the second one. A name that is too long ends with a hash of the
+ * whole.
+ */
 export function toolNameOf(server: string, tool: string): string {
-  const name = `mcp_${toWord(server)}_${toWord(tool)}`
+  const name = `${prefixOf(server)}${toWord(tool)}`
   if (name.length <= maxNameChars) return name
   const hash = createHash('sha256').update(`${server}\n${tool}`).digest('hex').slice(0, 8)
   return `${name.slice(0, maxNameChars - 9)}_${hash}`
+}
+
+/**
+ * The only server that may have a tool of this name, whichever lists one: that with the longest matching name, and the first of
+ * several. So no server takes calls of another with a tool that it adds.
+ */
+export function ownerOfName(toolName: string, servers: readonly string[]): string | undefined {
+  const matching = servers.filter((server) => toolName.startsWith(prefixOf(server)))
+  const longest = Math.max(...matching.map((server) => server.length))
+  return matching.find((server) => server.length === longest)
+}
+
+/** Servers whose tools all belong to an earlier one, as `a.b` and `a_b`, with that server. */
+export function serversWithoutNames(servers: readonly string[]): readonly (readonly [string, string])[] {
+  return servers.flatMap((server) => {
+    const owner = servers.find((other) => toWord(other) === toWord(server))
+    return owner === undefined || owner === server ? [] : [[server, owner] as const]
+  })
+}
+
+function prefixOf(server: string): string {
+  return `mcp_${toWord(server)}_`
 }
 
 function toWord(text: string): string {

@@ -10,7 +10,7 @@ import type { RemoteTool, ServerCatalogue } from './catalogue.ts'
 import type { McpServerConfig } from './config.ts'
 import type { ServerConnection, ServerRequest } from './connection.ts'
 import { McpFailure } from './failure.ts'
-import { cleanText, matchesGlob, toolNameOf, toolsetOfServer } from './names.ts'
+import { cleanText, matchesGlob, ownerOfName, toolNameOf, toolsetOfServer } from './names.ts'
 import { contentText, resourceText, toolResultJson } from './result-text.ts'
 
 export interface ServerToolsDeps {
@@ -18,6 +18,8 @@ export interface ServerToolsDeps {
   readonly settings: McpServerConfig
   readonly catalogue: ServerCatalogue
   readonly connection: Pick<ServerConnection, 'request'>
+  /** The names of all enabled servers, in the order of the configuration. */
+  readonly servers: readonly string[]
   /** Why this person may not use the server; undefined if they may. */
   refuse?(authority: Authority): Promise<string | undefined>
 }
@@ -32,7 +34,7 @@ export interface ServerTools {
 const maxOfferedTools = 100
 
 export function createServerTools(deps: ServerToolsDeps): ServerTools {
-  const { server, settings, catalogue } = deps
+  const { server, servers, settings, catalogue } = deps
   const selected = catalogue.tools.filter(({ name }) => isSelected(name, settings.tools))
   const problems = [...catalogue.problems, ...unmatchedEntries(deps)]
   if (selected.length > maxOfferedTools)
@@ -48,7 +50,18 @@ export function createServerTools(deps: ServerToolsDeps): ServerTools {
   }
   for (const definition of utilityTools(deps))
     if (!definitions.has(definition.name)) definitions.set(definition.name, definition)
-  return { definitions: [...definitions.values()], problems }
+  const own = [...definitions.values()].filter(({ name }) => ownerOfName(name, servers) === server)
+  return { definitions: own, problems: [...problems, ...foreignNames(deps, [...definitions.keys()])] }
+}
+
+/** Names that belong to another server, a sentence for each of them. */
+function foreignNames({ server, servers }: ServerToolsDeps, names: readonly string[]): string[] {
+  const byOwner = Map.groupBy(names, (name) => ownerOfName(name, servers) ?? server)
+  byOwner.delete(server)
+  return [...byOwner].map(
+    ([owner, left]) =>
+      `left out, because the names belong to the server ${owner}: ${left.join(', ')}; rename one of the servers`,
+  )
 }
 
 function isSelected(name: string, { include, exclude }: McpServerConfig['tools']): boolean {

@@ -78,7 +78,6 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   const stopping = new AbortController()
   /** Closing connections of former settings. */
   const closing = new Set<Promise<void>>()
-  let nameProblems: readonly string[] = []
   let toolProblems = new Map<string, readonly string[]>()
 
   const close = (connection: ServerConnection) => {
@@ -146,23 +145,17 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
     async tools() {
       await withTimeout(Promise.all(discoverUnknown()), maxWaitMs, stopping.signal)
       const problems = new Map<string, readonly string[]>()
-      const byName = new Map<string, ToolDefinition>()
-      const taken: string[] = []
-      for (const { server, entry } of current()) {
-        const { settings, catalogue, connection } = entry
-        if (catalogue === undefined) continue
+      const enabled = current()
+      const servers = enabled.map(({ server }) => server)
+      const definitions = enabled.flatMap(({ server, entry: { settings, catalogue, connection } }) => {
+        if (catalogue === undefined) return []
         const refuse = (authority: Authority) => deps.refuse(server, settings, authority)
-        const made = createServerTools({ server, settings, catalogue, connection, refuse })
+        const made = createServerTools({ server, servers, settings, catalogue, connection, refuse })
         problems.set(server, made.problems)
-        for (const definition of made.definitions) {
-          if (byName.has(definition.name))
-            taken.push(`MCP server ${server}: another server has a tool ${definition.name}, too`)
-          else byName.set(definition.name, definition)
-        }
-      }
-      nameProblems = taken
+        return made.definitions
+      })
       toolProblems = problems
-      return [...byName.values()]
+      return definitions
     },
     discover: () => void discoverUnknown(),
     problems: () => [
@@ -170,7 +163,6 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
         ...(connection.problem() === '' ? [] : [connection.problem()]),
         ...(toolProblems.get(server) ?? []).map((problem) => `MCP server ${server}: ${problem}`),
       ]),
-      ...nameProblems,
     ],
     async reload(signal) {
       const before = [...entries.values()]

@@ -32,6 +32,7 @@ interface Given extends Partial<ServerToolsDeps> {
 function create({ listed = [tool('work'), tool('look', readOnly)], config = {}, result = {}, ...more }: Given = {}) {
   const requests: ServerRequest[] = []
   const made = createServerTools({
+    servers: ['my-server'],
     server: 'my-server',
     settings: serverSettings(config),
     catalogue: { ...checkTools(listed), resources: false, prompts: false },
