@@ -2192,6 +2192,8 @@ declare module 'hermes-gateway:message/event' {
     }
     /** False for a program that waits for the reply of its request and reads no other message. */
     export function hasWaitingUser({ metadata }: Pick<MessageEvent, 'metadata'>): boolean;
+    /** Whether a person waits for the turn in a chat. */
+    export function isAttended(event: MessageEvent): boolean;
     /** Returns the command of a message, or null for plain text and file paths (contract §3.1). */
     export function parseCommand(event: Pick<MessageEvent, 'text' | 'allowGatewayControl'>): ParsedCommand | null;
     /** A message of a person that is one of these texts means `/new`. */

@@ -17,6 +17,9 @@ export interface HomeAssistantClient {
   callService(domain: string, service: string, data: Fields, signal: AbortSignal): Promise<unknown>
 }
 
+/** Of a service that was called: a door may be open now. */
+const unknownOutcome = 'It is unknown whether it was done: look at the state before you repeat it. Is HASS_URL right?'
+
 const maxResponseBytes = 20 * 1_048_576
 
 export function createHomeAssistantClient({ url, token, timeoutMs }: HomeAssistantSettings): HomeAssistantClient {
@@ -34,7 +37,8 @@ export function createHomeAssistantClient({ url, token, timeoutMs }: HomeAssista
     } catch (error) {
       signal.throwIfAborted()
       const reason = timeout.aborted ? `did not answer within ${timeoutMs / 1_000} seconds` : 'cannot be reached'
-      throw new Error(`Home Assistant ${reason}. Is HASS_URL right?`, { cause: error })
+      const advice = body === undefined ? 'Is HASS_URL right?' : unknownOutcome
+      throw new Error(`Home Assistant ${reason}. ${advice}`, { cause: error })
     }
   }
 

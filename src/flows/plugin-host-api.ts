@@ -196,7 +196,6 @@ function turnInfoOf(owner: string, turnId: string, chosen: ChosenModel | undefin
   }
 }
 
-/** What a tool stores with its result. A call of a plugin stores no result. Rejects `store/…`. */
 /** A completion is not lost because it cannot be counted. */
 async function countCompletion(
   { store, clock, currentTurn, log }: PluginHostApiDeps,
@@ -218,6 +217,7 @@ async function countCompletion(
   }
 }
 
+/** What a tool stores with its result. A call of a plugin stores no result. Rejects `store/…`. */
 async function storeWrite({ store, clock }: PluginHostApiDeps, part: ResultWrite): Promise<void> {
   try {
     await store.run(() => part.write(clock()))

@@ -7,7 +7,7 @@ import type { LoadedTools } from '../agent/tools/registry.ts'
 import type { ChatMessages, ResultWrite, ToolContext, VisionAccess, WebAccess } from '../agent/tools/tool.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Authority } from '../message/authority.ts'
-import { hasWaitingUser, type MessageEvent } from '../message/event.ts'
+import { isAttended, type MessageEvent } from '../message/event.ts'
 import type { ToolCall } from '../message/transcript.ts'
 import type { RoleSettings } from '../platforms/config.ts'
 import type { AgentModels } from './agent-models.ts'
@@ -162,9 +162,4 @@ function openRecallLazily({ openRecall }: ToolAccessDeps) {
       }
     },
   }
-}
-
-/** Whether a person waits for the turn in a chat. */
-export function isAttended(event: MessageEvent): boolean {
-  return event.task === undefined && hasWaitingUser(event)
 }

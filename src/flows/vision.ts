@@ -1,7 +1,7 @@
 /**
  * Answers questions about pictures with the model of `auxiliary.vision`. Without one, the model of the conversation looks itself,
- * if it sees. The picture
- * comes from a file or, through the safe fetch, from the web. Loaded with the first call of `vision_analyze`.
+ * if it sees. The picture comes from a file or, through the safe fetch, from the web. Loaded with the first call of
+ * `vision_analyze`.
  */
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import { ModelError } from '../agent/models/provider.ts'

@@ -150,6 +150,11 @@ export function hasWaitingUser({ metadata }: Pick<MessageEvent, 'metadata'>): bo
   return metadata?.['attended'] !== 'no'
 }
 
+/** Whether a person waits for the turn in a chat. */
+export function isAttended(event: MessageEvent): boolean {
+  return event.task === undefined && hasWaitingUser(event)
+}
+
 /** Returns the command of a message, or null for plain text and file paths (contract §3.1). */
 export function parseCommand(event: Pick<MessageEvent, 'text' | 'allowGatewayControl'>): ParsedCommand | null {
   if (event.allowGatewayControl === false) return null

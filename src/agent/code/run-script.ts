@@ -76,10 +76,10 @@ export async function runScript(request: ScriptRequest): Promise<ScriptResult> {
   const reply = (message: object) => process.write(`${JSON.stringify(message)}\n`)
 
   async function answer({ id, tool, arguments: args }: Extract<ScriptMessage, { type: 'call' }>): Promise<void> {
-    calls += 1
-    if (calls > limits.maxCalls)
-      return void reply({ id, problem: `A script may call tools ${limits.maxCalls} times. This call was not made.` })
     if (!Object.hasOwn(request.tools, tool)) return void reply({ id, problem: `${tool} cannot be called here.` })
+    if (calls >= limits.maxCalls)
+      return void reply({ id, problem: `A script may call tools ${limits.maxCalls} times. This call was not made.` })
+    calls += 1
     reply({ id, result: await request.callTool(tool, args, script.signal) })
   }
 

@@ -12,7 +12,7 @@ import type { Logger } from '../../lib/log.ts'
 import { toShortLine } from '../../lib/redact.ts'
 import { linkAbortSignal } from '../../lib/timers.ts'
 import type { MediaToolsConfig } from '../../media/config.ts'
-import { type BackgroundTask, hasWaitingUser, type MessageEvent } from '../../message/event.ts'
+import { type BackgroundTask, isAttended, type MessageEvent } from '../../message/event.ts'
 import type { HookEventListener } from '../../message/hook-events.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import { isSilence, isSilenceNarration } from '../../message/silence.ts'
@@ -198,7 +198,7 @@ interface Status {
 function createStatus(deps: TurnProgressDeps, turn: Turn, target: Target, ended: AbortSignal): Status {
   const { outbox, sleep, log } = deps
   const redact = withholdingBy(deps)
-  const hasReader = turn.event.task === undefined && hasWaitingUser(turn.event)
+  const hasReader = isAttended(turn.event)
   let loading: Promise<TurnStatusDisplay> | undefined
 
   const status: Status = {

@@ -6,7 +6,7 @@ import { formatDuration } from '../../lib/duration.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { linkAbortSignal } from '../../lib/timers.ts'
-import { type Attachment, hasWaitingUser, type MessageEvent, needsTranscript } from '../../message/event.ts'
+import { type Attachment, isAttended, type MessageEvent, needsTranscript } from '../../message/event.ts'
 import { targetOf } from '../../message/source.ts'
 import { toLabel, toMarkdownLabel } from '../../message/untrusted-text.ts'
 import type { Outbox, PreparedReply } from '../../outbox/outbox.ts'
@@ -50,7 +50,7 @@ export async function transcribeMessage(
   if (found.kind === 'none' && !found.isWanted)
     return { files: attachments.map((file) => (needsTranscript(file) ? { ...file, untranscribed: '' } : file)) }
   const ended = linkAbortSignal(signal)
-  if (hasReader(event)) {
+  if (isAttended(event)) {
     deps.outbox.showTyping(targetOf(event.source), ended.signal)
     void announceDelay(deps, { seq, event }, ended.signal)
   }
@@ -72,7 +72,7 @@ export async function transcribeMessage(
     ended.release()
     ended.abort()
   }
-  const text = hasReader(event) ? noticeOf(files, attachments, deps.echoes()) : ''
+  const text = isAttended(event) ? noticeOf(files, attachments, deps.echoes()) : ''
   return text === '' ? { files } : { files, notice: prepareNotice(deps, event, `stt:${seq}`, text) }
 }
 
@@ -133,8 +133,4 @@ async function announceDelay(deps: TranscribeDeps, { seq, event }: Message, ende
 function prepareNotice({ outbox }: TranscribeDeps, event: MessageEvent, key: string, text: string): PreparedReply {
   const replyTo = event.messageId === undefined ? {} : { replyTo: event.messageId }
   return outbox.prepare({ key, target: targetOf(event.source), kind: 'notice', text, ...replyTo })
-}
-
-function hasReader(event: MessageEvent): boolean {
-  return event.task === undefined && hasWaitingUser(event)
 }

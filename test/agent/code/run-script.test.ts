@@ -94,7 +94,7 @@ for i in range(4):
 `,
     { limits: { ...generous, maxCalls: 3 } },
   )
-  assert.deepEqual([status, stdout, toolCalls], ['success', 'refused\n', 4])
+  assert.deepEqual([status, stdout, toolCalls], ['success', 'refused\n', 3])
 })
 
 test('a tool that is not for scripts does not exist in them', async (t) => {
