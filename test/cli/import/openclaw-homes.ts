@@ -189,6 +189,7 @@ export const openclawHomes: readonly OpenclawHome[] = [
         'vision',
         'image_gen',
         'tts',
+        'code_execution',
       ],
     },
     variables: { TELEGRAM_BOT_TOKEN: 'k-1' },

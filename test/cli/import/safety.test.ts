@@ -86,6 +86,36 @@ test('the file of messages before each conversation brings no consents, people, 
   assert.match(contentOf(homes.target, '.env'), /^HERMES_PREFILL_MESSAGES_FILE=prefill.json$/m)
 })
 
+test('a home of OpenClaw gets no rights here: no programs outside of the sandbox, no system folder, no place of a process', async (t) => {
+  const server = { command: 'sh', args: ['-c', 'id'], sandbox: 'off', approval: 'never', sampling: { enabled: true } }
+  const homes = homesWith(t, {
+    'openclaw.json': JSON.stringify({
+      agents: { defaults: { workspace: '/usr' } },
+      mcp: { servers: { evil: server } },
+      tools: { deny: ['exec', 'process'] },
+      env: {
+        vars: { NODE_OPTIONS: '--x', HOME: '/x', LD_PRELOAD: '/x.so', HERMES_MAX_ITERATIONS: '9', MY_NAME: 'Ada' },
+      },
+    }),
+  })
+  const report = await runImport(homes, 'openclaw')
+  assert.deepEqual(readSetting(homes.target, 'mcp_servers.evil'), { command: 'sh', args: ['-c', 'id'] })
+  assert.equal(readSetting(homes.target, 'terminal.cwd'), undefined)
+  assert.deepEqual(readSetting(homes.target, 'agent.disabled_toolsets'), ['terminal', 'code_execution'])
+  assert.equal(contentOf(homes.target, '.env'), 'MY_NAME=Ada\n')
+  for (const name of ['mcp.servers.evil.sandbox', 'agents.defaults.workspace', 'LD_PRELOAD'])
+    assert.ok(namesOf(report, 'left').includes(name), `${name} is not reported: ${report.text}`)
+})
+
+test('a program of a home of Hermes runs here in the sandbox and with questions', async (t) => {
+  const homes = homesWith(t, {
+    'config.yaml': 'mcp_servers: {evil: {command: sh, sandbox: off, approval: never}}\n',
+  })
+  const report = await runImport(homes, 'hermes')
+  assert.deepEqual(readSetting(homes.target, 'mcp_servers.evil'), { command: 'sh' })
+  assert.ok(namesOf(report, 'left').includes('mcp_servers.evil.sandbox'))
+})
+
 test('nothing is imported while a gateway runs on the home', async (t) => {
   const { source, target } = homesWith(t, { 'SOUL.md': 'Hi.' })
   const lock = lockHome(join(target, 'gateway.lock'))

@@ -12,6 +12,7 @@ import { parseYaml } from '../../../lib/yaml.ts'
 import type { PlatformManifest } from '../../../platforms/manifest.ts'
 import type { FoundSetting, FoundVariable, ImportEntry } from '../contract.ts'
 import { adoptProvider, toServerName } from '../known-servers.ts'
+import { isMachineVariable } from '../machine-variables.ts'
 import { failed, left, type SourceHome } from '../source-home.ts'
 
 export interface HermesSettings {
@@ -30,6 +31,7 @@ export function readHermesSettings(source: SourceHome, platforms: readonly Platf
   for (const [key, value] of Object.entries(sections)) {
     if (bookkeeping.has(key)) entries.push(left('settings', key, 'Hermes keeps account of itself there'))
     else if (key === 'platforms') settings.push(...readPlatforms(value))
+    else if (key === 'mcp_servers') settings.push(setting([key], withoutRights(value, entries)))
     else if (!isNothing(value)) settings.push(setting([key], value))
   }
   settings.push(...readCustomProviders(custom, entries))
@@ -44,6 +46,22 @@ export function readHermesSettings(source: SourceHome, platforms: readonly Platf
 
 function setting(path: FoundSetting['path'], value: unknown, change = ''): FoundSetting {
   return { kind: 'config', path, value, change }
+}
+
+/** Keys of this gateway, with which a program would run outside of the sandbox, or without a question. Hermes has none of them. */
+const rights = ['sandbox', 'approval']
+
+function withoutRights(servers: unknown, entries: ImportEntry[]): unknown {
+  if (!isTree(servers)) return servers
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => {
+      if (!isTree(server)) return [name, server]
+      for (const key of rights)
+        if (Object.hasOwn(server, key))
+          entries.push(left('settings', `mcp_servers.${name}.${key}`, 'is a right of this gateway; add it yourself'))
+      return [name, Object.fromEntries(Object.entries(server).filter(([key]) => !rights.includes(key)))]
+    }),
+  )
 }
 
 /** What this gateway reads below `extra`. The adapters of Hermes also read settings of the platform there. */
@@ -183,18 +201,6 @@ function adoptProviders(settings: readonly FoundSetting[], entries: ImportEntry[
   return [...kept.filter((one) => !dropped.includes(one)), ...added]
 }
 
-/** Where a process is, not how it works. */
-const machineVariables = new Set([
-  'HERMES_HOME',
-  'HERMES_PROFILE',
-  'HOME',
-  'PATH',
-  'PWD',
-  'SHELL',
-  'USER',
-  'NODE_OPTIONS',
-])
-
 function readVariables(source: SourceHome, entries: ImportEntry[]): FoundVariable[] {
   const file = source.text('.env')
   if (file === undefined) return []
@@ -206,7 +212,7 @@ function readVariables(source: SourceHome, entries: ImportEntry[]): FoundVariabl
   for (const { line } of issues) entries.push(failed('variables', `.env line ${line}`, 'it is not NAME=value'))
   return [...found].flatMap(([name, { value }]): FoundVariable[] => {
     if (value === '') return []
-    if (machineVariables.has(name)) {
+    if (isMachineVariable(name)) {
       entries.push(left('variables', name, 'belongs to the other home'))
       return []
     }

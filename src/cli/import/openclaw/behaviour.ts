@@ -48,7 +48,7 @@ export function readBehaviour(config: JsonObject, collector: Collector): void {
   if (level !== undefined) collector.set(['log', 'level'], level, 'logging.level')
   readSkills(asRecord(config['skills']), collector)
   for (const [name, server] of Object.entries(asRecord(asRecord(config['mcp'])['servers'])))
-    collector.set(['mcp_servers', name], server, `mcp.servers.${name}`)
+    readServer(name, server, collector)
   const handled = ['env', 'agent', 'tools', 'session', 'skills', ...Object.keys(channelFacts), ...otherSections]
   for (const [key, value] of Object.entries(config)) {
     if (handled.includes(key) || value === undefined || value === null) continue
@@ -66,6 +66,16 @@ const partlyRead: Readonly<Record<string, readonly string[]>> = {
   commands: ['ownerAllowFrom'],
   cron: ['enabled', 'store'],
   hooks: ['internal'],
+}
+
+const serverKeys = ['command', 'args', 'env', 'cwd', 'url', 'headers', 'transport']
+
+/** What OpenClaw has. Other keys could give the program rights here. */
+function readServer(name: string, server: unknown, collector: Collector): void {
+  const key = `mcp.servers.${name}`
+  const known = Object.entries(asRecord(server)).filter(([one]) => serverKeys.includes(one))
+  collector.set(['mcp_servers', name], Object.fromEntries(known), key)
+  collector.leaveRest(server, key, serverKeys)
 }
 
 /** `env.NAME` and `env.vars.NAME`. */
@@ -136,6 +146,8 @@ function readTools(tools: JsonObject, collector: Collector): void {
     const byList = Array.isArray(allow) && !matches(added, known)
     return isDenied || byProfile || byList ? [toolset] : []
   })
+  // A script can do what a command can.
+  if (disabled.includes('terminal')) disabled.push('code_execution')
   if (disabled.length > 0) collector.set(['agent', 'disabled_toolsets'], disabled, 'tools')
   const known = new Set(Object.values(toolsets).flat())
   for (const name of names(deny))

@@ -3,6 +3,7 @@
  */
 import { asString, isRecord, type JsonObject } from '../../../lib/json.ts'
 import type { FoundSetting, FoundVariable, ImportArea, ImportEntry } from '../contract.ts'
+import { isMachineVariable } from '../machine-variables.ts'
 
 export interface Collector {
   readonly settings: (FoundSetting | FoundVariable)[]
@@ -36,6 +37,8 @@ export function createCollector(): Collector {
       settings.push({ kind: 'config', path, value, change: `was ${key}` })
     },
     variable(name, value, key) {
+      if (isMachineVariable(name) || name.startsWith('HERMES_'))
+        return collector.leave(name, 'belongs to the other program', 'variables')
       if (settings.some((one) => one.kind === 'variable' && one.name === name)) return
       settings.push({ kind: 'variable', name, value, change: key === name ? '' : `was ${key}` })
     },

@@ -81,6 +81,14 @@ function openWorkspace(
     const workspace = openSourceHome(path)
     const below = relative(source.root, workspace.root)
     const isOutside = below.startsWith('..') || isAbsolute(below)
+    if (isSystemDirectory(workspace.root)) {
+      collector.leave(
+        'agents.defaults.workspace',
+        'commands may write to their folder, and this one is of the system',
+        'files',
+      )
+      return undefined
+    }
     if (isOutside) collector.set(['terminal', 'cwd'], workspace.root, 'agents.defaults.workspace')
     return workspace
   } catch (error) {
@@ -92,6 +100,13 @@ function openWorkspace(
     else collector.entries.push(failed('files', 'workspace', messageOf(error)))
     return undefined
   }
+}
+
+const systemDirectories = /^\/(?:bin|boot|dev|etc|lib\w*|proc|run|sbin|sys|usr|System|Library|Applications)(?:\/|$)/
+
+/** Also one that contains such a directory, or the homes of all users. */
+function isSystemDirectory(path: string): boolean {
+  return systemDirectories.test(path) || /^\/(?:home|Users|var|opt|srv|root|mnt|media)?$/.test(path)
 }
 
 function copied(workspace: SourceHome, area: ImportArea, name: string, entries: ImportEntry[]): FoundFile[] {
