@@ -109,7 +109,7 @@ test('FAL draws where there is a key of it, unless another provider is named', (
   assert.equal(choose('image', { variables, config: { image_gen: { provider: 'none' } } }).kind, 'none')
 })
 
-test('a key for pictures goes to nobody but the vendor or the server for which it was configured', () => {
+test('a key for pictures goes to no one but the vendor or the server for which it was configured', () => {
   const config = (image_gen: object) => ({ config: { image_gen }, variables: { FAL_KEY: 'f' } })
   const own = choose('image', { config: { image_gen: { api_key: 'sk-own' } } })
   assert.equal(own.sent, `${openAi} sk-own gpt-image-1.5`)
