@@ -116,7 +116,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       return started
     } catch (error) {
       const failure = toStartFailure(name, error, '')
-      // The server has not failed: nobody waited for it any more.
+      // The server has not failed: no one waited for it any more.
       if (!closing.signal.aborted) failed(failure.message)
       throw failure
     }
