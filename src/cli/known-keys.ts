@@ -1,7 +1,8 @@
 /**
  * The keys of model providers that this home knows: in auth.json, in the environment and in the configuration.
  */
-import type { AuthFile } from '../agent/credentials/auth-file.ts'
+import { dirname } from 'node:path'
+import { type AuthFile, unusable } from '../agent/credentials/auth-file.ts'
 import type { Credential } from '../agent/credentials/credential.ts'
 import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
 import { createCredentialState } from '../agent/credentials/state.ts'
@@ -13,7 +14,8 @@ import {
   serversOf,
 } from '../agent/models/resolve-provider.ts'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
-import { HermesError, isHermesError } from '../lib/errors.ts'
+import { HermesError, isHermesError, messageOf } from '../lib/errors.ts'
+import { ensureDirectory } from '../lib/files.ts'
 import { silentLog } from '../lib/log.ts'
 import { withFileLock } from '../store/sqlite/file-lock.ts'
 import type { Settings } from './settings.ts'
@@ -36,7 +38,7 @@ export interface KnownKeys {
 export function openKeys(settings: Settings, path: string, { needsFile = true } = {}): KnownKeys {
   const file = createSharedAuthFile({
     path,
-    withLock: (run) => withFileLock(`${path}.lock`, async () => run()),
+    withLock: (run) => withLockOf(path, run),
     log: silentLog,
   })
   const read = needsFile ? file.read() : readIfUsable(file.read)
@@ -80,6 +82,17 @@ export function openKeys(settings: Settings, path: string, { needsFile = true } 
         hint: `\`hermes auth list ${name}\` shows the keys.`,
       })
     },
+  }
+}
+
+/** In a home that may not exist yet. Rejects `auth/unusable`, `store/locked`, and with what `run` throws. */
+async function withLockOf<T>(path: string, run: () => T): Promise<T> {
+  try {
+    ensureDirectory(dirname(path))
+    return await withFileLock(`${path}.lock`, async () => run())
+  } catch (error) {
+    const isKnown = isHermesError(error) && !['store/failed', 'store/full', 'store/unavailable'].includes(error.code)
+    throw isKnown ? error : unusable(path, messageOf(error), error)
   }
 }
 

@@ -2,8 +2,10 @@
  * `hermes auth`: the keys of model providers.
  */
 import assert from 'node:assert/strict'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { tempHome } from '../kit/temp-home.ts'
 import { assertFailed, homeWith, quietConfig, runInProcess } from './support.ts'
 
 const listed = async (root: string): Promise<unknown> =>
@@ -32,6 +34,19 @@ test('keys are added, listed without their value, reset and removed', async (t) 
   assert.equal((await runInProcess(home.root, ['auth', 'remove', 'openrouter', '1'])).code, 0)
   const left = await listed(home.root)
   assert.ok(Array.isArray(left) && left.length === 1 && left[0].label === 'key 2')
+})
+
+test('the first key creates the home, and a home that cannot be written is named', async (t) => {
+  const root = join(tempHome(t), 'new', 'home')
+  assert.equal((await runInProcess(root, ['auth', 'add', 'openai'], { input: 'sk-first-key-1\n' })).code, 0)
+  assert.equal(statSync(root).mode & 0o777, 0o700)
+  const left = await listed(root)
+  assert.ok(Array.isArray(left) && left.length === 1)
+
+  const home = homeWith(t, quietConfig)
+  mkdirSync(`${home.authFile}.lock`)
+  const blocked = await runInProcess(home.root, ['auth', 'add', 'openai'], { input: 'sk-first-key-1\n' })
+  assertFailed(blocked, 'auth/unusable', home.authFile)
 })
 
 test('a key of the environment is listed and cannot be removed here', async (t) => {
