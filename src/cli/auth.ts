@@ -4,7 +4,7 @@
 import { text as readText } from 'node:stream/consumers'
 import { newCredentialId } from '../agent/credentials/auth-file.ts'
 import { type Credential, healthy, isReference } from '../agent/credentials/credential.ts'
-import { entriesOf, withCredential, withEntries } from '../agent/credentials/state.ts'
+import { withCredential, withEntries } from '../agent/credentials/state.ts'
 import { formatDuration } from '../lib/duration.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
@@ -118,10 +118,9 @@ export async function authRemove(context: CliContext, provider: string, key: str
         : `Remove \`${variable}\` from config.yaml.`,
     })
   }
-  await store.update((file) => {
-    const left = entriesOf(file, name).filter(({ credential }) => credential?.id !== found.id)
-    return withEntries(file, name, left)
-  })
+  await store.update((file) =>
+    withEntries(file, name, (entry) => (entry.credential?.id === found.id ? undefined : entry)),
+  )
   context.output.write(`Removed ${toSingleLine(found.label)} of ${name}.\n`)
 }
 

@@ -210,20 +210,20 @@ function withChanges(
 ): AuthFile {
   const valueBehind = (source: string) => referenced.find((key) => key.source === source)?.secret ?? ''
   const entries = entriesOf(file, provider)
-  const kept = entries.flatMap((entry) => {
+  const update = (entry: StoredEntry) => {
     const { credential } = entry
-    if (credential === undefined) return [entry]
-    if (credential.source.startsWith('env:') && valueBehind(credential.source) === '') return []
+    if (credential === undefined) return entry
+    if (credential.source.startsWith('env:') && valueBehind(credential.source) === '') return undefined
     const change = changes.get(credential.id)
-    return [change === undefined ? entry : withState(entry, credential, change, valueBehind(credential.source))]
-  })
+    return change === undefined ? entry : withState(entry, credential, change, valueBehind(credential.source))
+  }
   const known = new Set<string>(entries.flatMap(({ credential }) => credential?.source ?? []))
   const added = referenced.flatMap(({ source, secret }) => {
     const change = changes.get(source)
     if (change === undefined || secret === '' || known.has(source)) return []
     return [toStored(withChange(toCredential(source, secret), change), fingerprintOf(secret))]
   })
-  return withEntries(file, provider, [...kept, ...added])
+  return withEntries(file, provider, update, added)
 }
 
 /** Another value under the same name has no past. */
@@ -239,28 +239,48 @@ function withState(
   return toStored(withChange(credential, change), fingerprint, entry.raw)
 }
 
-/** Hermes stores the keys of some providers under another name. The tokens of its `openai-codex` are for another server. */
-function storedName({ providers }: AuthFile, provider: string): string {
-  if (providers.has(provider)) return provider
-  const isSame = (name: string) => name !== 'openai-codex' && findProvider(name)?.name === provider
-  return [...providers.keys()].find(isSame) ?? provider
+/** The lists of a provider in the file: under its name here, and under its names in Hermes. No two entries have the same id. */
+function listsOf({ providers }: AuthFile, provider: string): readonly (readonly [string, readonly StoredEntry[]])[] {
+  // The tokens of `openai-codex` of Hermes are for another server.
+  const isAlias = (name: string) =>
+    name !== provider && name !== 'openai-codex' && findProvider(name)?.name === provider
+  const names = [...(providers.has(provider) ? [provider] : []), ...[...providers.keys()].filter(isAlias)]
+  const taken = new Set<string>()
+  return names.map((name) => {
+    const entries = (providers.get(name) ?? []).map((entry): StoredEntry => {
+      const { credential } = entry
+      if (credential === undefined || !taken.has(credential.id)) return entry
+      return { ...entry, credential: { ...credential, id: `${credential.id.slice(0, 50)}@${name}` } }
+    })
+    for (const { credential } of entries) if (credential !== undefined) taken.add(credential.id)
+    return [name, entries] as const
+  })
 }
 
-/** What the file has for a provider, by its name here or in Hermes. */
+/** What the file has for a provider, by all its names. */
 export function entriesOf(file: AuthFile, provider: string): readonly StoredEntry[] {
-  return file.providers.get(storedName(file, provider)) ?? []
+  return listsOf(file, provider).flatMap(([, entries]) => entries)
 }
 
-export function withEntries(file: AuthFile, provider: string, entries: readonly StoredEntry[]): AuthFile {
-  return { ...file, providers: new Map([...file.providers, [storedName(file, provider), entries]]) }
+/** The file with changed entries, each in its list. `change` returns undefined for an entry that is removed. */
+export function withEntries(
+  file: AuthFile,
+  provider: string,
+  change: (entry: StoredEntry) => StoredEntry | undefined,
+  added: readonly StoredEntry[] = [],
+): AuthFile {
+  const changed = listsOf(file, provider).map(
+    ([name, entries]) => [name, entries.flatMap((entry) => change(entry) ?? [])] as const,
+  )
+  const [[first, entries] = [provider, []]] = changed
+  return { ...file, providers: new Map([...file.providers, ...changed, [first, [...entries, ...added]]]) }
 }
 
 /** The file with one credential, which gets an entry if it had none. */
 export function withCredential(file: AuthFile, provider: string, credential: Credential): AuthFile {
-  const entries = entriesOf(file, provider)
   const fingerprint = isReference(credential.source) ? fingerprintOf(credential.secret) : ''
-  const at = entries.findIndex((entry) => entry.credential?.id === credential.id)
-  const entry = toStored(credential, fingerprint, entries[at]?.raw)
-  const changed = at === -1 ? [...entries, entry] : entries.with(at, entry)
-  return withEntries(file, provider, changed)
+  const isSame = (entry: StoredEntry) => entry.credential?.id === credential.id
+  if (!entriesOf(file, provider).some(isSame))
+    return withEntries(file, provider, (entry) => entry, [toStored(credential, fingerprint)])
+  return withEntries(file, provider, (entry) => (isSame(entry) ? toStored(credential, fingerprint, entry.raw) : entry))
 }

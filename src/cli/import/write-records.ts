@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuthFile } from '../../agent/credentials/auth-file.ts'
 import { readAuthFile } from '../../agent/credentials/auth-file.ts'
+import { entriesOf, withEntries } from '../../agent/credentials/state.ts'
 import { isHermesError, messageOf } from '../../lib/errors.ts'
 import { ensureDirectory, readTextIfExists, writeFileAtomic } from '../../lib/files.ts'
 import { asArray, asRecord, asString, isRecord, parseJson } from '../../lib/json.ts'
@@ -69,13 +70,15 @@ function addKey(
   const { credential } = entry
   const area: ImportArea = 'keys'
   const name = `${provider}: ${credential?.label || credential?.id}`
-  const here = file.providers.get(provider) ?? []
+  const here = entriesOf(file, provider)
   const same = here.find((one) => one.credential?.secret !== '' && one.credential?.secret === credential?.secret)
   if (same !== undefined) return { file, entry: { area, name, result: 'same', reason: '' } }
   if (here.some((one) => one.credential?.id === credential?.id))
     return { file, entry: { area, name, result: 'conflict', reason: `another key here has the id ${credential?.id}` } }
-  const providers = new Map([...file.providers, [provider, [...here, entry]] as const])
-  return { file: { ...file, providers }, entry: { area, name, result: 'taken', reason: '' } }
+  return {
+    file: withEntries(file, provider, (one) => one, [entry]),
+    entry: { area, name, result: 'taken', reason: '' },
+  }
 }
 
 const jobsFile = 'cron/jobs.json'

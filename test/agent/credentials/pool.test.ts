@@ -6,7 +6,7 @@ import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, statSync, symli
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { strategies } from '../../../src/agent/credentials/strategy.ts'
-import { asRecord } from '../../../src/lib/json.ts'
+import { asArray, asRecord } from '../../../src/lib/json.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { keys, limited, minute, refused, startPool, unpaid } from './support.ts'
 
@@ -431,4 +431,30 @@ test('keys that Hermes has stored under its own name of a provider are used, and
   const stored: unknown = read()['credential_pool']
   assert.deepEqual(Object.keys(asRecord(stored)), ['kimi-coding', 'openai-codex'])
   assert.match(JSON.stringify(stored), /"id":"a".*"last_status":"exhausted"/)
+})
+
+test('keys of a provider are all used when the file has them under two of its names, and each stays in its list', async (t) => {
+  const { pool, state, path, read } = startPool(t, {})
+  const own = { ...keys('a')[0], access_token: 'sk-own' }
+  const file = { version: 1, credential_pool: { 'kimi-coding': [own], openai: keys('c'), kimi: keys('a', 'b') } }
+  writeFileSync(path, JSON.stringify(file), { mode: 0o600 })
+  assert.deepEqual(
+    new Set(state.list('kimi').map(({ secret }) => secret)),
+    new Set([...keys('a', 'b').map(({ access_token }) => access_token), 'sk-own']),
+  )
+  const lease = pool.lease('kimi')
+  assert.deepEqual([lease?.failed(refused), lease?.failed(refused)], ['rotated', 'rotated'])
+  lease?.succeeded()
+  await state.flush()
+  const stored = asRecord(read()['credential_pool'])
+  const keysOf = (name: string) => asArray(stored[name]).map((entry) => asRecord(entry)['access_token'])
+  assert.deepEqual(
+    Object.keys(stored).map((name) => [name, keysOf(name).length]),
+    [
+      ['kimi-coding', 1],
+      ['openai', 1],
+      ['kimi', 2],
+    ],
+  )
+  assert.deepEqual(keysOf('kimi-coding'), ['sk-own'])
 })

@@ -5,8 +5,20 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { readAuthFile } from '../../../src/agent/credentials/auth-file.ts'
+import { entriesOf } from '../../../src/agent/credentials/state.ts'
 import { hermesHomes } from './hermes-homes.ts'
-import { contentOf, homesWith, modeOf, namesOf, problemsOf, readSetting, runImport, snapshot } from './support.ts'
+import {
+  contentOf,
+  homesWith,
+  modeOf,
+  namesOf,
+  problemsOf,
+  readSetting,
+  runImport,
+  snapshot,
+  writeFiles,
+} from './support.ts'
 
 describe('a home of Hermes is imported', () => {
   assert.equal(hermesHomes.length, 20)
@@ -61,4 +73,26 @@ test('extensions, memories, people, keys and jobs arrive as they were', async (t
   for (const path of ['config.yaml', '.env', 'auth.json', 'SOUL.md'])
     assert.equal(modeOf(join(homes.target, path)), 0o600, path)
   assert.ok(namesOf(report, 'failed').some((name) => name.startsWith('cron/jobs.json, job 2')))
+})
+
+test('an import keeps the keys in use that this home has under the name that Hermes gives to a provider', async (t) => {
+  const pool = (name: string, ...keys: readonly string[]) =>
+    JSON.stringify({
+      version: 1,
+      credential_pool: {
+        [name]: keys.map((key) => ({ id: `id-${key}`, auth_type: 'api_key', source: 'manual', access_token: key })),
+      },
+    })
+  const homes = homesWith(t, { 'config.yaml': 'model: gpt-5.2\n', 'auth.json': pool('kimi', 'own', 'new') })
+  writeFiles(homes.target, { 'auth.json': pool('kimi-coding', 'own') })
+  const report = await runImport(homes, 'hermes')
+  assert.deepEqual(
+    report.entries.filter(({ area }) => area === 'keys').map(({ result }) => result),
+    ['same', 'taken'],
+  )
+  const file = readAuthFile(join(homes.target, 'auth.json'))
+  assert.deepEqual(
+    entriesOf(file, 'kimi').map(({ credential }) => credential?.secret),
+    ['own', 'new'],
+  )
 })
