@@ -44,7 +44,8 @@ function oggDuration(head: Buffer, tail: Buffer): number | undefined {
   const samples = Number(tail.readBigInt64LE(lastPage + 6))
   if (head.subarray(0, 128).indexOf('OpusHead', 0, 'latin1') !== -1) return samples / opusSamplesPerSecond
   const vorbis = head.subarray(0, 128).indexOf('\x01vorbis', 0, 'latin1')
-  return vorbis === -1 ? undefined : samples / head.readUInt32LE(vorbis + 12)
+  if (vorbis === -1 || vorbis + 16 > head.length) return undefined
+  return samples / head.readUInt32LE(vorbis + 12)
 }
 
 function wavDuration(head: Buffer, size: number): number | undefined {

@@ -37,6 +37,7 @@ test('of a damaged or another file the duration is unknown', () => {
     mp4(1, 0),
     Buffer.from('ID3 an MP3 file'),
     mp4(1, 1).subarray(0, 30),
+    Buffer.from(`OggS${'\0'.repeat(26)}\x01vorbis`.padEnd(40, '\0'), 'latin1'),
   ])
     assert.equal(durationOf(bytes), undefined)
 })
