@@ -2,7 +2,8 @@
  * Keeps the folder of downloaded files below its limit: removes the oldest files, except those that an open message or a
  * delivery still needs.
  */
-import { lstat, rm } from 'node:fs/promises'
+import { lstatSync, rmSync } from 'node:fs'
+import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findOpenAttachmentPaths } from '../inbox/queries.ts'
 import { listNames } from '../lib/files.ts'
@@ -53,7 +54,9 @@ export async function enforceMediaCap({
   for (const file of files.sort((one, other) => one.modifiedAt - other.modifiedAt)) {
     if (excess <= 0) break
     if (isNeeded(file)) continue
-    await rm(file.path, { force: true })
+    // A message that came meanwhile has given it a new time, and is not stored yet.
+    if (lstatSync(file.path, { throwIfNoEntry: false })?.mtimeMs !== file.modifiedAt) continue
+    rmSync(file.path, { force: true })
     excess -= file.bytes
     removed += 1
   }

@@ -2,7 +2,8 @@
  * Removes pictures to which no message refers: of messages that were withdrawn before their turn, or never stored. The pictures
  * of a conversation stay as long as its messages.
  */
-import { lstat, rm } from 'node:fs/promises'
+import { lstatSync, rmSync } from 'node:fs'
+import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findOpenAttachmentPaths } from '../inbox/queries.ts'
 import { listNames } from '../lib/files.ts'
@@ -18,12 +19,13 @@ export interface UnusedPicturesDeps {
 
 /** Resolves with the number of removed files that are older than `before` (ms). Rejects with `store/…` or an error of the file system. */
 export async function removeUnusedPictures({ store, pictures }: UnusedPicturesDeps, before: number): Promise<number> {
-  const old: string[] = []
+  const found = new Map<string, number>()
   for (const name of await listNames(pictures)) {
-    const found = await lstat(join(pictures, name))
-    if (found.isFile() && found.mtimeMs < before) old.push(name)
+    const stats = await lstat(join(pictures, name))
+    if (stats.isFile() && stats.mtimeMs < before) found.set(name, stats.mtimeMs)
   }
-  if (old.length === 0) return 0
+  if (found.size === 0) return 0
+  const old = [...found.keys()]
   const { shown, waiting, outgoing } = await store.run(function* () {
     return {
       shown: yield* findStoredImageFiles(),
@@ -35,7 +37,13 @@ export async function removeUnusedPictures({ store, pictures }: UnusedPicturesDe
     const path = join(pictures, name)
     return shown.has(name) || waiting.has(path) || outgoing.some((files) => files.includes(JSON.stringify(path)))
   }
-  const unused = old.filter((name) => !isUsed(name))
-  for (const name of unused) await rm(join(pictures, name), { force: true })
-  return unused.length
+  let removed = 0
+  for (const name of old.filter((one) => !isUsed(one))) {
+    const path = join(pictures, name)
+    // A message that came meanwhile has given it a new time, and is not stored yet.
+    if (lstatSync(path, { throwIfNoEntry: false })?.mtimeMs !== found.get(name)) continue
+    rmSync(path, { force: true })
+    removed += 1
+  }
+  return removed
 }

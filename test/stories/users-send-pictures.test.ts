@@ -108,6 +108,16 @@ test('pictures of a conversation stay, and those that no message names are remov
   const store = createSqliteStore({ path: gateway.home.databaseFile })
   t.after(() => store.close())
   const { pictures } = gateway.home
+  // The picture is sent again while the database is read.
+  const busy: typeof store = {
+    ...store,
+    run(work) {
+      utimesSync(old, new Date(), new Date())
+      return store.run(work)
+    },
+  }
+  assert.equal(await removeUnusedPictures({ store: busy, pictures }, Date.now() - 86_400_000), 0)
+  utimesSync(old, 1, 1)
   assert.equal(await removeUnusedPictures({ store, pictures }, Date.now() - 86_400_000), 1)
   assert.deepEqual([old, young, pathOf(gateway)].map(existsSync), [false, true, true])
 })
