@@ -83,9 +83,10 @@ export function createMediaServices(deps: MediaServicesDeps): MediaServices {
     timeoutMs: number,
     signal: AbortSignal,
     use: (client: MediaClient) => Promise<T>,
+    isCostly = false,
   ): Promise<T> {
     const { createMediaClient } = await import('../agent/models/openai/media-client.ts')
-    const options: CallOptions = { keys: await keysOf(deps, selection), sleep: deps.sleep, signal }
+    const options: CallOptions = { keys: await keysOf(deps, selection), sleep: deps.sleep, signal, isCostly }
     return await callServer(options, (baseUrl, apiKey) =>
       use(createMediaClient({ baseUrl, apiKey, timeoutMs, now: deps.clock })),
     )
@@ -158,8 +159,7 @@ export function createMediaServices(deps: MediaServicesDeps): MediaServices {
         const input = readsFile ? '' : text
         const limits = { timeoutMs: tts.timeout * 1_000, maxOutputBytes: maxSoundBytes }
         const printed = await run({ argv, cwd: folder, input, ...limits }, signal)
-        const written = await readFile(values.output_path).catch(() => undefined)
-        return await storeSound(deps, name, written ?? printed)
+        return await storeSound(deps, name, (await readSound(values.output_path)) ?? printed)
       })
     },
 
@@ -173,8 +173,12 @@ export function createMediaServices(deps: MediaServicesDeps): MediaServices {
               { ...chosen, prompt, shape, timeoutMs, now: deps.clock, sleep: deps.sleep },
               signal,
             )
-          : await withServer(chosen, timeoutMs, signal, (client) =>
-              client.draw({ prompt, model: chosen.model, size: sizes[shape] }, signal),
+          : await withServer(
+              chosen,
+              timeoutMs,
+              signal,
+              (client) => client.draw({ prompt, model: chosen.model, size: sizes[shape] }, signal),
+              true,
             )
       const baseUrl = chosen.kind === 'fal' ? chosen.baseUrl : (resolveProvider(chosen.selection)?.baseUrl ?? '')
       const bytes = 'bytes' in drawn ? drawn.bytes : await download(drawn.url, baseUrl, signal)
@@ -250,6 +254,18 @@ async function readWritten(folder: string, extension: string): Promise<string | 
   if ((await stat(path)).size > maxTranscriptBytes)
     throw new MediaFailure('bad-result', 'the program wrote too long a transcript')
   return await readFile(path, 'utf8')
+}
+
+/** Undefined for a file that the program has not written. */
+async function readSound(path: string): Promise<Buffer | undefined> {
+  try {
+    if ((await stat(path)).size > maxSoundBytes)
+      throw new MediaFailure('bad-result', 'the program made too large a sound')
+    return await readFile(path)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 function hashOf(parts: readonly unknown[]): string {

@@ -20,6 +20,8 @@ export interface CallOptions {
   readonly keys: ServerKeys
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   readonly signal: AbortSignal
+  /** Each result is paid for: a call is repeated only where the server has certainly made nothing. */
+  readonly isCostly?: boolean
 }
 
 const maxTries = 3
@@ -27,7 +29,7 @@ const maxWaitMs = 20_000
 
 /** Rejects with `MediaFailure`, or with the reason of the signal. */
 export async function callServer<T>(
-  { keys, sleep, signal }: CallOptions,
+  { keys, sleep, signal, isCostly = false }: CallOptions,
   call: (baseUrl: string, secret: string) => Promise<T>,
 ): Promise<T> {
   for (let tries = 1, rotations = 0; ; ) {
@@ -40,7 +42,7 @@ export async function callServer<T>(
       if (!(error instanceof ModelError)) throw error
       if (keys.rotate(error) && rotations++ < maxRotations) continue
       const waitMs = error.retryAfterMs ?? 1_000 * 2 ** tries
-      if (!passes(error) || tries++ >= maxTries || waitMs > maxWaitMs) throw toFailure(error)
+      if (!passes(error, isCostly) || tries++ >= maxTries || waitMs > maxWaitMs) throw toFailure(error)
       await sleep(waitMs, signal)
       signal.throwIfAborted()
     }
@@ -50,7 +52,8 @@ export async function callServer<T>(
 const maxRotations = 20
 
 /** A server that took its whole time would take it again. */
-function passes({ kind, maxTries }: ModelError): boolean {
+function passes({ kind, maxTries, status }: ModelError, isCostly: boolean): boolean {
+  if (isCostly && kind !== 'rate-limit' && status !== 503) return false
   return maxTries > 1 && (kind === 'rate-limit' || kind === 'overloaded' || kind === 'network')
 }
 
