@@ -98,6 +98,12 @@ test('doctor says which sandbox does not work, and what to do', async (t) => {
   assert.match(stdout, /^✓ Work folder: .*workspace/m)
 })
 
+test('doctor says that the agent may only read a work folder of the system', async (t) => {
+  const home = homeWith(t, `${quietConfig}terminal: {cwd: /}\n`)
+  const { stdout } = await runInProcess(home.root, ['doctor', '--offline'])
+  assert.match(stdout, /^! Work folder: \/ .*\n {4}→ .*terminal\.cwd/m)
+})
+
 test('doctor finds a limited network that nothing enforces, and a list entry that is no host', async (t) => {
   const home = homeWith(t, `${quietConfig}terminal: {sandbox: off, sandbox_network: [example.com]}\n`)
   const { code, stdout } = await runInProcess(home.root, ['doctor', '--offline'])

@@ -2,6 +2,8 @@
  * The paths that hold secrets, or that other programs load as code or settings. Relative paths belong to a home directory.
  */
 
+import { isWithin } from './sandbox.ts'
+
 /** Keys, credentials, browser profiles, password stores and histories. */
 export const privatePaths: readonly string[] = [
   // Keys and credentials of tools
@@ -47,3 +49,34 @@ export const systemSecrets: readonly string[] = [
   ...['/etc/wireguard', '/etc/NetworkManager/system-connections', '/etc/kubernetes', '/var/lib/docker'],
   ...['/var/lib/kubelet', '/var/spool/cron', '/var/backups', '/etc/krb5.keytab', '/etc/ppp', '/root/.ssh'],
 ]
+
+/** Directories in which every file belongs to the system. */
+const systemTrees: readonly string[] = [
+  ...[
+    '/bin',
+    '/boot',
+    '/dev',
+    '/etc',
+    '/lib',
+    '/lib32',
+    '/lib64',
+    '/libx32',
+    '/nix',
+    '/proc',
+    '/sbin',
+    '/snap',
+    '/sys',
+  ],
+  ...['/usr/bin', '/usr/include', '/usr/lib', '/usr/lib32', '/usr/lib64', '/usr/libexec', '/usr/sbin', '/usr/share'],
+  ...['/usr/local/bin', '/usr/local/lib', '/usr/local/sbin', '/run/systemd', '/var/lib/dpkg', '/var/lib/systemd'],
+  ...['/var/spool/cron', '/System', '/private/etc', '/private/var/db'],
+]
+
+/** Directories of the system in which people have folders for their own work. */
+const systemParents: readonly string[] = ['/home', '/opt', '/run', '/var/log', '/Applications', '/Library', '/Users']
+
+/** Whether a real path is a directory of the system, or contains one, as `/` does. Below it, shared memory belongs to everyone. */
+export function isSystemDirectory(path: string): boolean {
+  const isInside = systemTrees.some((tree) => isWithin(path, tree)) && !isWithin(path, '/dev/shm')
+  return isInside || [...systemTrees, ...systemParents].some((directory) => isWithin(directory, path))
+}

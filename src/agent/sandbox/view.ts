@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { locateProfile } from '../../lib/profiles.ts'
-import { privatePaths, startupDirectories, systemSecrets } from './hidden-paths.ts'
+import { isSystemDirectory, privatePaths, startupDirectories, systemSecrets } from './hidden-paths.ts'
 import { isTemporary, isWithin, type SandboxView } from './sandbox.ts'
 
 export interface ViewOptions {
@@ -14,7 +14,7 @@ export interface ViewOptions {
   readonly home: string
   /** The home directory of the user, absolute. */
   readonly userHome: string
-  /** The working directory, absolute. */
+  /** The working directory, absolute. It is writable, unless it is a directory of the system or contains one. */
   readonly cwd: string
   /** `terminal.sandbox_read`; `~` is the home directory of the user. */
   readonly read: readonly string[]
@@ -80,7 +80,9 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
     ...[...homes].flatMap((directory) => privatePaths.flatMap((name) => withRealPath(join(directory, name)))),
     ...systemSecrets,
   ].filter((path) => !listed.has(path))
-  const roots = [...(isAllowed(options.cwd) ? [realPath(options.cwd)] : []), ...write]
+  // Whoever wants to open a directory of the system lists it in `write`.
+  const work = [options.cwd].filter(isAllowed).map(realPath)
+  const roots = [...work.filter((path) => !isSystemDirectory(path)), ...write]
   const openHomes = [...homes].flatMap(withRealPath).filter((path) => roots.some((root) => isWithin(path, root)))
   const writable = [
     ...roots,

@@ -1,8 +1,9 @@
 /**
  * Checks the machine: Node, the programs that tools and hooks use, disk space, and the working directory of commands.
  */
-import { existsSync, statfsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, realpathSync, statfsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { isSystemDirectory } from '../../agent/sandbox/hidden-paths.ts'
 import { workingDirectory } from '../../flows/agent-services.ts'
 import { findProgram } from '../../lib/find-program.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
@@ -55,9 +56,20 @@ export const checkPrograms: Check = ({ context: { environment } }) =>
   })
 
 export const checkWorkingDirectory: Check = ({ settings: { config }, context: { home } }) => {
-  const configured = config.current().terminal.cwd
+  const { terminal } = config.current()
+  const configured = terminal.cwd
   const directory = workingDirectory({ home, settings: config.current, environment: config.environment })
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) {
+    const isListed = terminal.sandbox_write.some((path) => resolve(path) === directory)
+    if (
+      terminal.backend === 'local' &&
+      terminal.sandbox !== 'off' &&
+      !isListed &&
+      isSystemDirectory(realpathSync(directory))
+    ) {
+      const text = `${directory} contains files of the system, so commands of the agent may only read it`
+      return [note('Work folder', text, 'Set `terminal.cwd` to a folder for the work of the agent.')]
+    }
     return [ok('Work folder', `commands of the agent start in ${directory}`)]
   }
   if (configured === '' && (directory === home.root || directory === home.workspace))

@@ -36,6 +36,18 @@ describe('the view of the sandbox', () => {
     assert.equal(accessOf(view, join(userHome, 'documents/thesis.txt')), 'writable')
   })
 
+  test('a work folder of the system is not writable, unless it is listed', async () => {
+    await using victim = await createVictim({ setting: 'seatbelt' })
+    for (const cwd of ['/', '/usr', '/etc', '/etc/nginx', '/var', '/var/lib', '/home', '/opt', '/usr/local']) {
+      const view = viewOf(victim, cwd, {})
+      for (const path of [cwd, join(cwd, 'new'), '/etc/passwd', '/usr/lib/x', '/var/lib/x', victim.userHome])
+        assert.notEqual(accessOf(view, path), 'writable', `${cwd}: ${path}`)
+    }
+    for (const cwd of ['/srv/site', '/opt/project', '/var/www/site', '/home/someone/project'])
+      assert.equal(accessOf(viewOf(victim, cwd, {}), join(cwd, 'new')), 'writable', cwd)
+    assert.equal(accessOf(viewOf(victim, '/opt', { write: ['/opt'] }), '/opt/new'), 'writable')
+  })
+
   test('no setting opens what the gateway loads', async () => {
     await using victim = await createVictim({ setting: 'seatbelt' })
     const { home, userHome } = victim
