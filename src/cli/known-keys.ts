@@ -3,7 +3,7 @@
  */
 import { dirname } from 'node:path'
 import { type AuthFile, unusable } from '../agent/credentials/auth-file.ts'
-import type { Credential } from '../agent/credentials/credential.ts'
+import { type Credential, isValid } from '../agent/credentials/credential.ts'
 import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
 import { createCredentialState } from '../agent/credentials/state.ts'
 import { catalogue, findProvider } from '../agent/models/catalogue.ts'
@@ -103,7 +103,7 @@ export function withStoredKey<Selection extends ProviderSelection>(
 ): Selection & { readonly label?: string } {
   const choice = resolveProvider(selection)
   if (choice === undefined || choice.keys.length > 0) return selection
-  const [first] = known.list(choice.name)
+  const first = known.list(choice.name).find(isValid)
   return first === undefined ? selection : { ...selection, apiKey: first.secret, label: `${first.label} in auth.json` }
 }
 

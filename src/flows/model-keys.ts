@@ -3,7 +3,7 @@
  * configuration, and another one when the provider refuses it. Loaded when there is an `auth.json`.
  */
 import type { AuthFile } from '../agent/credentials/auth-file.ts'
-import type { Credential } from '../agent/credentials/credential.ts'
+import { type Credential, isValid } from '../agent/credentials/credential.ts'
 import { createLeasedProvider } from '../agent/credentials/leased-provider.ts'
 import { type CredentialLease, createCredentialPool } from '../agent/credentials/pool.ts'
 import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
@@ -114,7 +114,7 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
     withKey(selection) {
       const name = poolFor(selection)
       if (name === undefined || (resolveProvider(selection)?.keys.length ?? 0) > 0) return selection
-      const [first] = state.list(name)
+      const first = state.list(name).find(isValid)
       return first === undefined ? selection : { ...selection, apiKey: first.secret }
     },
     forTurn(provider, selection) {
@@ -128,7 +128,7 @@ export function createModelKeys(deps: ModelKeysDeps): ModelKeys {
     },
     hasKey(selection) {
       const name = poolFor(selection)
-      return name !== undefined && state.list(name).length > 0
+      return name !== undefined && state.list(name).some(isValid)
     },
     lease(selection) {
       const name = poolFor(selection)

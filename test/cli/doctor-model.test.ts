@@ -74,6 +74,15 @@ test('doctor tries a key of auth.json, and names keys that rest', async (t) => {
   assert.ok(!stdout.includes(key))
 })
 
+test('doctor says that the key is missing when the provider has revoked the only stored one', async (t) => {
+  const home = homeWith(t, 'model: m\nprovider: openai\nhttp: {port: 0}\n')
+  const entries = [{ id: 'a', label: 'work', source: 'manual', access_token: key, last_status: 'dead' }]
+  writeFileSync(home.authFile, JSON.stringify({ credential_pool: { openai: entries } }), { mode: 0o600 })
+  const { stdout } = await runInProcess(home.root, ['doctor', '--json', '--offline'])
+  const { findings }: { findings: { subject: string; code?: string }[] } = JSON.parse(stdout)
+  assert.equal(findings.find(({ subject }) => subject === 'Model')?.code, 'config/no-model')
+})
+
 test('doctor names models for other work that cannot be used', async (t) => {
   const auxiliary =
     '{title_generation: {provider: deepsek, model: m}, vision: {provider: deepseek, model: m}, approval: {model: m}}'

@@ -179,6 +179,22 @@ function startModels(t: TestContext, { api, server, keys, fallback, limits, name
 
 const keyOf = ({ headers }: RecordedRequest) => headers['x-api-key'] ?? headers.authorization?.replace('Bearer ', '')
 
+test('a revoked key is never sent: a turn says that the key is missing', async (t) => {
+  const home = createHomeLayout(tempHome(t))
+  const entry = { id: 'a', source: 'manual', access_token: 'revoked-key', last_status: 'dead' }
+  writeFileSync(home.authFile, JSON.stringify({ credential_pool: { openai: [entry] } }), { mode: 0o600 })
+  const selection = { provider: 'openai', model: 'm', baseUrl: '', apiKey: '', variables: {} }
+  const keys = createModelKeys({
+    ...{ path: home.authFile, picturesFolder: home.pictures, settings: () => ({ credential_pool_strategies: {} }) },
+    ...{ selection: () => selection, clock: Date.now, random: () => 0, log: silentLog },
+    modelCalls: createModelCallMonitor({ log: silentLog }),
+    secrets: { set: () => undefined },
+  })
+  t.after(keys.close)
+  assert.equal(keys.hasKey(selection), false)
+  assert.equal(keys.withKey(selection).apiKey, '')
+})
+
 describe('keys and fallback', { concurrency: apis.length }, () => {
   for (const api of apis)
     describe(api.provider, { concurrency: 1 }, () => {
