@@ -19,6 +19,8 @@ interface ListedKey {
   readonly id: string
   readonly label: string
   readonly source: string
+  /** The address to which this key is sent instead of that of the provider. */
+  readonly baseUrl?: string
   readonly state: 'ok' | 'rests' | 'revoked'
   /** ISO 8601; absent while it does not rest. */
   readonly until?: string
@@ -43,20 +45,21 @@ export async function authList(
       toSingleLine(key.provider),
       toSingleLine(key.label),
       toSingleLine(key.id),
-      toSingleLine(key.source),
+      toSingleLine(key.baseUrl === undefined ? key.source : `${key.source}, for ${key.baseUrl}`),
       { text: toSingleLine(describeState(key)), tone: key.state === 'ok' ? 'good' : 'bad' },
       String(key.turns),
     ]),
   )
 }
 
-function toListed(provider: string, { id, label, source, health, requestCount }: Credential): ListedKey {
+function toListed(provider: string, { id, label, source, baseUrl, health, requestCount }: Credential): ListedKey {
   const rests = health.cooldownUntil > Date.now()
   return {
     provider,
     id,
     label,
     source,
+    ...(baseUrl === '' ? {} : { baseUrl }),
     state: health.status === 'dead' ? 'revoked' : rests ? 'rests' : 'ok',
     ...(rests ? { until: new Date(health.cooldownUntil).toISOString() } : {}),
     ...(health.errorCode === 0 ? {} : { error: `${health.errorCode}` }),

@@ -49,6 +49,15 @@ test('the first key creates the home, and a home that cannot be written is named
   assertFailed(blocked, 'auth/unusable', home.authFile)
 })
 
+test('a key with an address of its own shows where it is sent', async (t) => {
+  const home = homeWith(t, quietConfig)
+  const entries = [
+    { id: 'a', label: 'work', source: 'manual', access_token: 'sk-first', base_url: 'https://own.example/v1' },
+  ]
+  writeFileSync(home.authFile, JSON.stringify({ credential_pool: { openai: entries } }), { mode: 0o600 })
+  assert.match((await runInProcess(home.root, ['auth', 'list'])).stdout, /https:\/\/own\.example\/v1/)
+})
+
 test('a key of the environment is listed and cannot be removed here', async (t) => {
   const home = homeWith(t, quietConfig)
   writeFileSync(home.envFile, 'DEEPSEEK_API_KEY=deep-secret-key\n')
