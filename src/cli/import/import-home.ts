@@ -1,7 +1,7 @@
 /**
  * `hermes import`: takes the settings, people and conversations of another program over. The other home is only read.
  */
-import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { unusedKeys } from '../../app/config-compatibility.ts'
@@ -60,7 +60,8 @@ export async function importHome(
   if (!dryRun) prepareHome(context.home)
   const lock = dryRun ? undefined : lockOf(context)
   // Nothing is written to this home without an import.
-  const scratch = dryRun ? mkdtempSync(join(tmpdir(), 'hermes-import-')) : join(context.home.cache, 'import', 'scratch')
+  if (dryRun) removeLeftCopies()
+  const scratch = dryRun ? mkdtempSync(join(tmpdir(), copyPrefix)) : join(context.home.cache, 'import', 'scratch')
   try {
     const settings = await readSettings(context)
     const findings = await readFindings(context, kind, source, { ...settings, scratch })
@@ -69,6 +70,20 @@ export async function importHome(
   } finally {
     rmSync(scratch, { recursive: true, force: true })
     lock?.release()
+  }
+}
+
+const copyPrefix = 'hermes-import-'
+const maxCopyAgeMs = 60 * 60_000
+
+/** A kill has left the conversations of another program in the folder of temporary files. */
+function removeLeftCopies(): void {
+  for (const name of readdirSync(tmpdir())) {
+    if (!name.startsWith(copyPrefix)) continue
+    const path = join(tmpdir(), name)
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    const isOwn = found?.isDirectory() === true && (process.getuid === undefined || found.uid === process.getuid())
+    if (isOwn && found.mtimeMs < Date.now() - maxCopyAgeMs) rmSync(path, { recursive: true, force: true })
   }
 }
 

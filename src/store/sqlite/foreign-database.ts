@@ -8,7 +8,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { withStoreErrors } from './connection.ts'
 
 export interface ForeignDatabase {
-  /** The names of the columns; empty for a table that does not exist. */
+  /** The names of the columns; empty for a table that does not exist, and for a view, whose query may have no end. */
   columns(table: string): ReadonlySet<string>
   /** Throws `store/…`. */
   rows(sql: string, ...values: SQLInputValue[]): readonly Readonly<Record<string, unknown>>[]
@@ -36,13 +36,17 @@ export function openForeignDatabase(path: string, directory: string): ForeignDat
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   try {
     const db = withStoreErrors(() => new DatabaseSync(copyWhole(path, directory)))
+    // Functions in the schema of a stranger could have effects.
+    withStoreErrors(() => db.exec('pragma trusted_schema = off'))
     return {
       columns: (table) =>
         withStoreErrors(
           () =>
             new Set(
               db
-                .prepare('select name from pragma_table_info(?)')
+                .prepare(
+                  "select info.name from pragma_table_list(?1) as list, pragma_table_info(?1) as info where list.schema = 'main' and list.type = 'table'",
+                )
                 .all(table)
                 .map((row) => String(row['name'])),
             ),

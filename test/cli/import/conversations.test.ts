@@ -2,8 +2,10 @@
  * Conversations of Hermes are searched, shown and continued after an import.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { importHome } from '../../../src/cli/import/import-home.ts'
 import { startTestGateway } from '../../kit/start-gateway.ts'
@@ -203,4 +205,26 @@ test('a gateway starts with the settings of another home and answers its people'
     asked.some((text) => text.includes('Let me in.')),
     false,
   )
+})
+
+test('a database that would hang the import is refused: a view without an end, and changes in a link', async (t) => {
+  const withView = homesWith(t, { 'config.yaml': 'timezone: UTC\n' })
+  const db = new DatabaseSync(join(withView.source, 'state.db'))
+  db.exec(
+    "create view sessions as with recursive n(i) as (select 1 union all select i + 1 from n) select i as id, 'cli' as source, 0 as started_at from n; create table messages (id integer, session_id text, role text)",
+  )
+  db.close()
+  const withLink = homesWith(t, { 'config.yaml': 'timezone: UTC\n' })
+  writeStateDatabase(join(withLink.source, 'state.db'), 'new', []).close()
+  symlinkSync('/dev/zero', join(withLink.source, 'state.db-journal'))
+  for (const homes of [withView, withLink])
+    assert.ok(namesOf(await runImport(homes, 'hermes'), 'failed').includes('state.db'))
+})
+
+test('a look leaves no copy of conversations behind, also not that of one that was killed', async (t) => {
+  const homes = homesWith(t, { 'config.yaml': 'timezone: UTC\n' })
+  const left = mkdtempSync(join(tmpdir(), 'hermes-import-'))
+  utimesSync(left, 1, 1)
+  await runImport(homes, 'hermes', '--dry-run')
+  assert.equal(existsSync(left), false)
 })

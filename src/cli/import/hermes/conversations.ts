@@ -35,7 +35,9 @@ export function readHermesConversations(
 ): ConversationReader | ImportEntry | undefined {
   const kind = source.kindOf('state.db')
   if (kind === 'missing') return undefined
-  if (kind !== 'file') return failed('conversations', 'state.db', 'it is not a file of the home')
+  const changes = ['state.db-wal', 'state.db-journal'].map(source.kindOf)
+  if (kind !== 'file' || changes.some((one) => one !== 'file' && one !== 'missing'))
+    return failed('conversations', 'state.db', 'it is not a file of the home')
   let db: ForeignDatabase | undefined
   try {
     db = openForeignDatabase(source.pathOf('state.db'), join(scratch, 'database'))
