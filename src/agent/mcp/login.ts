@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { raceAbort } from '../../lib/timers.ts'
 import { McpFailure } from './failure.ts'
-import { clientMetadata, type OAuthDeps, storedParts } from './oauth.ts'
+import { clientMetadata, clientOf, type OAuthDeps, storedParts } from './oauth.ts'
 
 export interface LoginOptions extends Pick<OAuthDeps, 'server' | 'settings' | 'store'> {
   readonly fetch: FetchLike
@@ -26,7 +26,7 @@ export interface LoginOptions extends Pick<OAuthDeps, 'server' | 'settings' | 's
 
 /** Resolves when the tokens are stored. Rejects with `McpFailure`, an error of the SDK, or the reason of the signal. */
 export async function login(options: LoginOptions): Promise<void> {
-  const { server, url, settings, store, fetch, signal } = options
+  const { server, url, settings, fetch, signal } = options
   const returned = Promise.withResolvers<URL>()
   const state = randomBytes(24).toString('base64url')
   // What returns without the state of this login was sent by someone else.
@@ -34,8 +34,6 @@ export async function login(options: LoginOptions): Promise<void> {
   const http = await listen(settings.oauth.redirect_port, (target) => isOurs(target) && returned.resolve(target))
   try {
     const redirectUrl = `http://127.0.0.1:${portOf(http)}/callback`
-    // A client is registered with its address, which has another port each time.
-    if (settings.oauth.redirect_port === 0) store.removeClient()
     const provider = createLoginProvider(options, redirectUrl, state)
     const challenge = await readChallenge(options)
     const common = {
@@ -101,6 +99,7 @@ function isEqual(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }
 
+/** Stores the client with its tokens at the end: until then, and when the person gives up, the former login works. */
 function createLoginProvider(
   { settings, store, showAddress }: LoginOptions,
   redirectUrl: string,
@@ -108,8 +107,24 @@ function createLoginProvider(
 ): OAuthClientProvider {
   let verifier = ''
   let discovered: OAuthDiscoveryState | undefined
+  // A client is registered with its address, which has another port each time.
+  const { client_id, redirect_port } = settings.oauth
+  let client = client_id === undefined && redirect_port === 0 ? undefined : clientOf(settings, store)
+  let registered: object | undefined
   return {
     ...storedParts(settings, store),
+    clientInformation: () => client,
+    saveClientInformation(value) {
+      client = value
+      registered = value
+    },
+    saveTokens(tokens) {
+      if (client_id === undefined && registered !== undefined) store.saveClient(registered)
+      store.saveTokens(tokens)
+    },
+    invalidateCredentials(scope) {
+      if ((scope === 'client' || scope === 'all') && client_id === undefined) client = undefined
+    },
     redirectUrl,
     clientMetadata: clientMetadata(redirectUrl, settings),
     state: () => state,
