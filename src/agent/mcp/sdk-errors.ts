@@ -17,12 +17,14 @@ export function toCallFailure(server: string, error: unknown, timeoutSeconds: nu
     return new McpFailure('refused', cleanText(`The MCP server ${server} refused: ${error.message}`, maxReasonChars), {
       cause: error,
     })
-  if (error instanceof SdkHttpError)
-    return new McpFailure(
-      'refused',
-      cleanText(`The MCP server ${server} answered with HTTP ${error.status}.`, maxReasonChars),
-      { cause: error },
-    )
+  if (error instanceof SdkHttpError) {
+    const answer = `The MCP server ${server} answered with HTTP ${error.status}.`
+    // A proxy that waits no longer, or a failure in the middle of the work.
+    const isRefusal = error.status !== 408 && (error.status ?? 0) < 500
+    return isRefusal
+      ? new McpFailure('refused', answer, { cause: error })
+      : new McpFailure('closed', `${answer} ${unknown}`, { cause: error })
+  }
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new McpFailure(
       'timeout',

@@ -6,6 +6,7 @@ import { statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { FetchLike } from '@modelcontextprotocol/client'
 import { createServerConnection } from '../../../src/agent/mcp/connection.ts'
 import { createHttpTransport } from '../../../src/agent/mcp/http-transport.ts'
 import { type LoginOptions, login } from '../../../src/agent/mcp/login.ts'
@@ -24,6 +25,7 @@ interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly store?: LoginStore
   readonly maxMessageBytes?: number
+  readonly fetch?: FetchLike
 }
 
 function connect(t: TestContext, { url }: { readonly url: string }, options: ConnectOptions = {}) {
@@ -109,6 +111,43 @@ test('an address where nothing listens is an error that names the server', async
   await new Promise((resolve) => free.close(resolve))
   const { look } = connect(t, { url: `http://127.0.0.1:${port}/mcp` })
   await assert.rejects(look('rain'), { code: 'unreachable', message: /remote.*ECONNREFUSED/ })
+})
+
+test('a call that a proxy gives up has an unknown outcome, and one that is refused has none', async (t) => {
+  const server = await startHttpServer(t)
+  let status = 0
+  const { look } = connect(t, server, {
+    async fetch(url, init) {
+      return status !== 0 && String(init?.body).includes('tools/call')
+        ? new Response('', { status })
+        : await fetch(url, init)
+    },
+  })
+  await look('rain')
+  for (const [answer, code, text] of [
+    [504, 'closed', /unknown/],
+    [500, 'closed', /unknown/],
+    [408, 'closed', /unknown/],
+    [403, 'refused', /403\.$/],
+  ] as const) {
+    status = answer
+    await assert.rejects(look('rain'), { code, message: text })
+  }
+})
+
+test('a login that is not finished leaves the former one in use', async (t) => {
+  const server = await startHttpServer(t, { oauth: true })
+  const store = createLoginStore(join(tempHome(t), 'mcp-tokens'), 'remote')
+  await logIn(server, store)
+  const stop = new AbortController()
+  await assert.rejects(
+    logIn(server, store, { signal: stop.signal, showAddress: () => stop.abort(new Error('given up')) }),
+    /given up/,
+  )
+  const { look } = connect(t, server, { store })
+  await look('one')
+  server.expireTokens()
+  assert.equal(await look('two'), 'seen: two')
 })
 
 test('a server that asks for a login says so, and works after it', async (t) => {
