@@ -9,6 +9,7 @@ import type { McpServerConfig } from '../../../src/agent/mcp/config.ts'
 import { createServerConnection } from '../../../src/agent/mcp/connection.ts'
 import { contentText } from '../../../src/agent/mcp/result-text.ts'
 import { createStdioTransport, type StdioTransportOptions } from '../../../src/agent/mcp/stdio-transport.ts'
+import { messageOf } from '../../../src/lib/errors.ts'
 import { asRecord } from '../../../src/lib/json.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { signalProcessGroup } from '../../../src/lib/process-group.ts'
@@ -21,9 +22,15 @@ const path = process.env['PATH'] ?? ''
 interface ConnectOptions extends Partial<StdioTransportOptions> {
   readonly settings?: McpServerConfig
   onLine?(line: string): void
+  /** What the transport reports. */
+  onProblem?(text: string): void
 }
 
-function connect(t: TestContext, argv: readonly string[], { settings, onLine, ...options }: ConnectOptions = {}) {
+function connect(
+  t: TestContext,
+  argv: readonly string[],
+  { settings, onLine, onProblem, ...options }: ConnectOptions = {},
+) {
   const lines: string[] = []
   const connection = createServerConnection({
     name: 'program',
@@ -40,7 +47,10 @@ function connect(t: TestContext, argv: readonly string[], { settings, onLine, ..
     onCatalogue: () => undefined,
     clock: Date.now,
     random: () => 0.5,
-    log: silentLog,
+    log: {
+      ...silentLog,
+      debug: ({ err }) => onProblem?.(messageOf(err)),
+    },
   })
   t.after(() => connection.close())
   const call = async (name: string) => {
@@ -87,43 +97,30 @@ test('a program that ends at once is named with its last words', async (t) => {
 })
 
 test('a program that sends lines without end is stopped', async (t) => {
-  const { connection } = connect(t, ['yes', '{}'])
+  const problems: string[] = []
+  const { connection } = connect(t, ['yes', '{}'], { onProblem: (text) => problems.push(text) })
   await assert.rejects(connection.catalogue(signal), { code: 'unreachable' })
+  assert.match(problems.join(), /lines that are no messages/)
   assert.equal(connection.isRunning(), false)
 })
 
 test('a program that sends one endless line is stopped before memory is full', async (t) => {
-  const before = process.memoryUsage().rss
-  const { connection } = connect(t, ['sh', '-c', 'exec head -c 400000000 /dev/zero'])
+  const problems: string[] = []
+  const { connection } = connect(t, ['sh', '-c', 'exec head -c 400000000 /dev/zero'], {
+    onProblem: (text) => problems.push(text),
+  })
   await assert.rejects(connection.catalogue(signal), { code: 'unreachable' })
-  assert.ok(process.memoryUsage().rss - before < 200 * 1_048_576)
+  assert.match(problems.join(), /more than 10485760 bytes without a line break/)
 })
 
 test('a program that never answers does not keep a start waiting', async (t) => {
-  let pid: number | undefined
-  const connection = createServerConnection({
-    name: 'silent',
-    settings: serverSettings({ connect_timeout: 0.2 }),
-    version: '0',
-    async open(onErrorLine) {
-      return createStdioTransport({
-        argv: ['sh', '-c', 'echo $$ >&2; exec sleep 60'],
-        cwd: '/',
-        env: { PATH: path },
-        onErrorLine(line) {
-          pid = Number(line)
-          onErrorLine(line)
-        },
-      })
-    },
-    onCatalogue: () => undefined,
-    clock: Date.now,
-    random: () => 0.5,
-    log: silentLog,
+  const started = Promise.withResolvers<number>()
+  const { connection } = connect(t, ['sh', '-c', 'echo $$ >&2; exec sleep 60'], {
+    settings: serverSettings({ connect_timeout: 1 }),
+    onLine: (line) => started.resolve(Number(line)),
   })
-  t.after(() => connection.close())
-  await assert.rejects(connection.catalogue(signal), { code: 'unreachable' })
-  if (pid !== undefined) assert.equal(signalProcessGroup(pid, 0), false)
+  await assert.rejects(connection.catalogue(signal), { code: 'unreachable', message: /within 1 seconds|timed out/ })
+  assert.equal(signalProcessGroup(await started.promise, 0), false)
 })
 
 test('a stop ends a program that is starting, and does not wait for its connect_timeout', {
