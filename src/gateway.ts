@@ -339,7 +339,11 @@ async function stop(parts: Parts, force?: AbortSignal, isRestart = false): Promi
   await hooks.waitUntilIdle(shutdownHooksTimeoutMs, force)
   await hooks.stop(0)
   await supervisor.stop()
-  await Promise.all([http.stop(), config.stop(), agentServices.close(), agentRuntime.titlesIdle(), mcp.close()])
+  const ends = [http.stop(), config.stop(), agentServices.close(), agentRuntime.titlesIdle(), mcp.close()]
+  // What cannot be stopped must not keep the database and the lock of the home.
+  for (const end of await Promise.allSettled(ends))
+    if (end.status === 'rejected')
+      log.error({ event: 'gateway.stop_failed', err: end.reason }, 'a part of the gateway could not be stopped')
   await store.close()
   if (isDaemon) removePidFile(options.home, process.pid)
   lock.release()

@@ -54,7 +54,10 @@ export function composeMcp(
   /** Undefined where no server is configured. */
   const load = async (): Promise<McpRuntime | undefined> => {
     if (isClosed || (loading === undefined && Object.keys(settings().mcp_servers).length === 0)) return undefined
-    loading ??= create()
+    loading ??= create().catch((error: unknown) => {
+      loading = undefined
+      throw error
+    })
     return await loading
   }
 
@@ -78,7 +81,8 @@ export function composeMcp(
     reconfigured: () => loaded?.reconfigured(),
     async close() {
       isClosed = true
-      await (await loading)?.close()
+      // Whoever waits for code that cannot be loaded gets its error.
+      await (await loading?.catch(() => undefined))?.close()
     },
   }
 }

@@ -3,18 +3,27 @@
  */
 import type { ConnectionDeps, ServerConnection } from './connection.ts'
 
-export function lazyConnection(deps: ConnectionDeps): ServerConnection {
+type ConnectionCode = Pick<typeof import('./connection.ts'), 'createServerConnection'>
+
+/** @param loadCode is tried again after a failure */
+export function lazyConnection(
+  deps: ConnectionDeps,
+  loadCode: () => Promise<ConnectionCode> = () => import('./connection.ts'),
+): ServerConnection {
   let loading: Promise<ServerConnection> | undefined
   let loaded: ServerConnection | undefined
   let isClosed = false
   const create = async () => {
-    const { createServerConnection } = await import('./connection.ts')
+    const { createServerConnection } = await loadCode()
     loaded = createServerConnection(deps)
     if (isClosed) await loaded.close()
     return loaded
   }
   const load = () => {
-    loading ??= create()
+    loading ??= create().catch((error: unknown) => {
+      loading = undefined
+      throw error
+    })
     return loading
   }
   return {
@@ -24,7 +33,8 @@ export function lazyConnection(deps: ConnectionDeps): ServerConnection {
     isRunning: () => loaded?.isRunning() === true,
     async close() {
       isClosed = true
-      await (await loading)?.close()
+      // Whoever waits for code that cannot be loaded gets its error.
+      await (await loading?.catch(() => undefined))?.close()
     },
   }
 }

@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { InMemoryTransport, McpServer } from '@modelcontextprotocol/server'
 import type { ServerCatalogue } from '../../../src/agent/mcp/catalogue.ts'
+import { createServerConnection } from '../../../src/agent/mcp/connection.ts'
+import { lazyConnection } from '../../../src/agent/mcp/lazy-connection.ts'
 import { contentText } from '../../../src/agent/mcp/result-text.ts'
 import { asRecord } from '../../../src/lib/json.ts'
 import { connectInProcess, createTestServer, serverSettings } from './support.ts'
@@ -204,4 +206,22 @@ test('a stop does not wait for a server that is not reachable yet', { timeout: 3
   })
   open(late)
   await closed
+})
+
+test('a server whose code could not be loaded once is used later, and does not disturb a stop', async () => {
+  const { deps } = connectInProcess(createTestServer)
+  let attempts = 0
+  const connection = lazyConnection(deps, async () => {
+    attempts += 1
+    if (attempts < 3) throw new Error('too many open files')
+    return { createServerConnection }
+  })
+  await assert.rejects(connection.catalogue(signal), /too many open files/)
+  await assert.rejects(connection.catalogue(signal), /too many open files/)
+  const broken = lazyConnection(deps, async () => await Promise.reject(new Error('no memory')))
+  const failing = assert.rejects(broken.catalogue(signal), /no memory/)
+  await broken.close()
+  await failing
+  assert.equal((await connection.catalogue(signal)).tools.length, 3)
+  await connection.close()
 })
