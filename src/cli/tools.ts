@@ -17,6 +17,7 @@ import { findRunningDaemon } from './daemon.ts'
 import { createDisplay, toSingleLine } from './display.ts'
 import { assertPlatformExists, assertToolsetsExist, parseTools } from './known-toolsets.ts'
 import { readSettings, type Settings } from './settings.ts'
+import { findUnavailableTools } from './unavailable-tools.ts'
 
 interface ToolsOptions {
   readonly platform?: string
@@ -25,23 +26,27 @@ interface ToolsOptions {
 interface KnownToolsets {
   readonly tools: readonly SelectableTool[]
   readonly settings: Settings
+  /** Why a tool cannot be offered, by its name. */
+  readonly unavailable: ReadonlyMap<string, string>
 }
 
 /** Tools of plugins are known to a running gateway only. Throws what `findRunningDaemon` throws, and `home/unusable`. */
 async function loadToolsets(context: CliContext): Promise<KnownToolsets> {
   const settings = await readSettings(context)
   const daemon = await findRunningDaemon({ home: context.home, token: settings.token, fetch })
+  const unavailable = findUnavailableTools(context, settings)
   if (daemon === undefined) {
     const servers = readKnownServers(context.home.mcpCache, settings.config.current())
     return {
       settings,
+      unavailable,
       tools: knownTools(
         [],
         servers.flatMap(({ tools = [] }) => tools),
       ),
     }
   }
-  return { settings, tools: parseTools(await daemon.request('/api/tools')) }
+  return { settings, unavailable, tools: parseTools(await daemon.request('/api/tools')) }
 }
 
 /** Throws `cli/not-found` for a platform that does not exist. */
@@ -56,9 +61,9 @@ export async function toolsList(
   if (json) return display.json(rows)
   display.table(
     ['TOOLSET', 'STATE', 'TOOLS'],
-    rows.map(({ name, state, tools }) => [
+    rows.map(({ name, state, reason = '', tools }) => [
       toSingleLine(name),
-      { text: state, tone: state === 'on' ? 'good' : 'dim' },
+      { text: reason === '' ? state : toSingleLine(`${state}: ${reason}`), tone: state === 'on' ? 'good' : 'dim' },
       toSingleLine(tools.join(', ')),
     ]),
   )
@@ -74,28 +79,39 @@ interface ListedToolset {
   readonly name: string
   /** `partly`: some of its tools are taken away. */
   readonly state: 'on' | 'off' | 'partly'
+  /** What is missing for tools that no list takes away. */
+  readonly reason?: string
   /** Those that exist here. */
   readonly tools: readonly string[]
 }
 
 /** The toolsets with tools that exist here; neither those of platforms nor those that consist of others. */
-function listToolsets({ tools, settings }: KnownToolsets, platform: string | undefined): readonly ListedToolset[] {
+function listToolsets(known: KnownToolsets, platform: string | undefined): readonly ListedToolset[] {
+  const { tools, settings, unavailable } = known
   const { custom_toolsets: custom } = settings.config.current()
-  const offered = offeredTools({ tools, settings }, platform)
+  const selected = selectedTools(known, platform)
   const names = new Set([...tools.map(({ toolset }) => toolset), ...Object.keys(custom)])
   return [...names].sort().flatMap((name): ListedToolset[] => {
     const own = [...selectTools([name], tools, custom)].sort()
-    const available = own.filter((tool) => offered.has(tool)).length
     if (own.length === 0) return []
-    return [{ name, state: available === own.length ? 'on' : available === 0 ? 'off' : 'partly', tools: own }]
+    const wanted = own.filter((tool) => selected.has(tool))
+    const available = wanted.filter((tool) => !unavailable.has(tool)).length
+    const state = available === own.length ? 'on' : available === 0 ? 'off' : 'partly'
+    const reason = [...new Set(wanted.flatMap((tool) => unavailable.get(tool) ?? []))].join('; ')
+    return [{ name, state, ...(reason === '' ? {} : { reason }), tools: own }]
   })
 }
 
-/** What a new conversation is offered. Undefined as platform: one without a list of its own. */
-function offeredTools({ tools, settings }: KnownToolsets, platform: string | undefined): ReadonlySet<string> {
+/** What no list takes away from a new conversation. Undefined as platform: one without a list of its own. */
+function selectedTools(
+  { tools, settings }: Pick<KnownToolsets, 'tools' | 'settings'>,
+  platform: string | undefined,
+): ReadonlySet<string> {
   const { agent, custom_toolsets: custom } = settings.config.current()
   const disabled = selectDisabledTools(agent.disabled_toolsets, tools, custom)
-  return new Set([...selectTools(listOf(settings, platform), tools, custom)].filter((name) => !disabled.has(name)))
+  const selected = [...selectTools(listOf(settings, platform), tools, custom)].filter((name) => !disabled.has(name))
+  // A script can do what a command can.
+  return new Set(selected.filter((name) => name !== 'execute_code' || selected.includes('terminal')))
 }
 
 function listOf({ config }: Settings, platform: string | undefined): readonly string[] {
@@ -198,16 +214,18 @@ function selects(list: readonly string[], name: string, { tools, custom }: Selec
 
 function report(
   { output, errors }: CliContext,
-  { settings, tools }: KnownToolsets,
+  { settings, tools, unavailable }: KnownToolsets,
   { names, platform, custom }: { names: readonly string[]; platform: string | undefined; custom: CustomToolsets },
 ): void {
-  const offered = offeredTools({ settings, tools }, platform)
+  const selected = selectedTools({ settings, tools }, platform)
   const where = platform === undefined ? '' : ` on ${platform}`
   for (const name of names) {
     const own = [...selectTools([name], tools, custom)]
-    const available = own.filter((tool) => offered.has(tool))
+    const available = own.filter((tool) => selected.has(tool) && !unavailable.has(tool))
     const state = available.length === 0 ? 'off' : available.length === own.length ? 'on' : 'partly on'
     output.write(`${name} is ${state} for new conversations${where}.\n`)
+    for (const tool of own.filter((one) => selected.has(one) && unavailable.has(one)))
+      errors.write(`hermes: ${tool} is not offered: ${unavailable.get(tool)}\n`)
   }
   const { agent } = settings.config.current()
   const disabled = selectDisabledTools(agent.disabled_toolsets, tools, custom)

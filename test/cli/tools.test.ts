@@ -42,6 +42,23 @@ test('a toolset is taken away on all platforms or on one, and given back', async
   assert.equal((await statesIn(root, '--platform', 'telegram')).get('terminal'), 'on')
 })
 
+test('the list says of tools that cannot be offered what is missing', async (t) => {
+  const { root } = homeWith(t, 'terminal: {backend: none}\n')
+  const { stdout } = await runInProcess(root, ['tools', 'list', '--json'])
+  const rows: readonly (Row & { readonly reason?: string })[] = JSON.parse(stdout)
+  const shown = new Map(rows.map(({ name, state, reason = '' }) => [name, `${state} ${reason}`]))
+  for (const name of ['terminal', 'file', 'code_execution'])
+    assert.equal(shown.get(name), 'off terminal.backend is none', name)
+  assert.match(shown.get('web') ?? '', /^partly .*key/)
+  for (const name of ['vision', 'tts', 'image_gen']) assert.match(shown.get(name) ?? '', /^off .+/, name)
+  assert.equal(shown.get('todo'), 'on ')
+})
+
+test('without commands there are no scripts', async (t) => {
+  const { root } = homeWith(t, 'agent: {disabled_toolsets: [terminal]}\n')
+  assert.equal((await statesIn(root)).get('code_execution'), 'off')
+})
+
 test('a toolset that a platform has needs no list of its own', async (t) => {
   const { root } = homeWith(t, '')
   const on = await runInProcess(root, ['tools', 'enable', 'terminal', '--platform', 'telegram'])

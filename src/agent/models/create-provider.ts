@@ -57,7 +57,8 @@ function createProviderWithKey(
 ): Provider {
   const { idleTimeoutMs, totalTimeoutMs, maxChars, modelPrices } = settings
   const limits = { idleTimeoutMs, totalTimeoutMs, maxChars }
-  const pictures = folder === undefined ? undefined : { folder, sees: (model: string) => sees(settings, name, model) }
+  const pictures =
+    folder === undefined ? undefined : { folder, sees: (model: string) => seesPictures(settings, name, model) }
   const options = createProviderOptions({ name, apiKey, baseUrl, quirks, ...limits, fetch, now, monitor, pictures })
   const create = {
     chat_completions: createOpenAiChatProvider,
@@ -67,7 +68,11 @@ function createProviderWithKey(
   return { ...create(options), prices: pricesAt({ name, baseUrl, isOfficial }, modelPrices) }
 }
 
-function sees({ imageInputMode = 'auto', providers }: ProviderSettings, name: string, model: string): boolean {
+export function seesPictures(
+  { imageInputMode = 'auto', providers }: Pick<ProviderSettings, 'imageInputMode' | 'providers'>,
+  name: string,
+  model: string,
+): boolean {
   if (imageInputMode !== 'auto') return imageInputMode === 'native'
   const server = findServer(providers, name)?.server
   return server?.models?.[model]?.supports_vision ?? server?.supports_vision ?? isSeeingModel(model)

@@ -37,7 +37,8 @@ export async function mediaProblems(context: CliContext, settings: Settings): Pr
   return results.filter(({ state }) => state !== 'ok').map(({ text, advice = '' }) => `${text}. ${advice}`)
 }
 
-function endpointOf({ home }: CliContext, settings: Settings, task: MediaTask): Endpoint {
+/** Who does the task. */
+export function endpointOf({ home }: CliContext, settings: Settings, task: MediaTask): Endpoint {
   const keys = openKeys(settings, home.authFile, { needsFile: false })
   return chooseEndpoint({
     task,
