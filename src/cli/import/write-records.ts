@@ -77,8 +77,12 @@ function addKey(
     return { file, entry: { area, name, result: 'conflict', reason: `another key here has the id ${credential?.id}` } }
   return {
     file: withEntries(file, provider, (one) => one, [entry]),
-    entry: { area, name, result: 'taken', reason: '' },
+    entry: { area, name, result: 'taken', reason: sentTo(credential?.baseUrl ?? '') },
   }
+}
+
+function sentTo(address: string): string {
+  return address === '' ? '' : `conversations that use it are sent to ${address}`
 }
 
 const jobsFile = 'cron/jobs.json'

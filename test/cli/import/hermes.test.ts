@@ -80,7 +80,13 @@ test('an import keeps the keys in use that this home has under the name that Her
     JSON.stringify({
       version: 1,
       credential_pool: {
-        [name]: keys.map((key) => ({ id: `id-${key}`, auth_type: 'api_key', source: 'manual', access_token: key })),
+        [name]: keys.map((key) => ({
+          id: `id-${key}`,
+          auth_type: 'api_key',
+          source: 'manual',
+          access_token: key,
+          base_url: `https://${key}.example`,
+        })),
       },
     })
   const homes = homesWith(t, { 'config.yaml': 'model: gpt-5.2\n', 'auth.json': pool('kimi', 'own', 'new') })
@@ -90,6 +96,7 @@ test('an import keeps the keys in use that this home has under the name that Her
     report.entries.filter(({ area }) => area === 'keys').map(({ result }) => result),
     ['same', 'taken'],
   )
+  assert.ok(report.entries.some(({ reason }) => reason.includes('https://new.example')))
   const file = readAuthFile(join(homes.target, 'auth.json'))
   assert.deepEqual(
     entriesOf(file, 'kimi').map(({ credential }) => credential?.secret),
