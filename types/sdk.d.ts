@@ -1315,7 +1315,7 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         };
         readonly 'provider/auth': {
             readonly meaning: 'The model provider rejected the API key.';
-            readonly hint: 'Check the API key in .env or config.yaml (OPENAI_API_KEY, ANTHROPIC_API_KEY or `api_key`).';
+            readonly hint: 'Check the key of the provider: `hermes doctor` names the key that is sent, and `hermes auth list` shows where each one is.';
         };
         readonly 'provider/billing': {
             readonly meaning: 'The model provider reports insufficient credit or an exhausted quota.';

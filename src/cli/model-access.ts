@@ -60,6 +60,13 @@ export function unknownProvider(provider: string, closest: string | null): Herme
   })
 }
 
+/** The offline demonstration answers. */
+export function noProvider(): HermesError {
+  return new HermesError('cli/not-found', 'No provider is configured.', {
+    hint: 'Name the provider, too: `hermes model set <provider>:<model>`. `hermes model list` shows those with a key.',
+  })
+}
+
 /** The model that these words name. Throws `cli/not-found`, and what keeps the provider from being used. */
 export function requireFound(found: FoundModel): Extract<FoundModel, { kind: 'found' }> {
   switch (found.kind) {
@@ -68,9 +75,9 @@ export function requireFound(found: FoundModel): Extract<FoundModel, { kind: 'fo
     case 'unknown-provider':
       throw unknownProvider(found.provider, found.closest)
     case 'unknown-model': {
+      if (['', 'demo', 'none'].includes(found.provider)) throw noProvider()
       const like = found.models.length === 0 ? '' : ` It has ${found.models.join(', ')}.`
-      const at = found.provider === '' ? 'No provider' : found.provider
-      throw new HermesError('cli/not-found', `${at} does not have this model.${like}`, {
+      throw new HermesError('cli/not-found', `${found.provider} does not have this model.${like}`, {
         hint: '`hermes model list` shows the models.',
       })
     }

@@ -9,7 +9,7 @@ import { createRedactor } from '../lib/redact.ts'
 import type { CliContext } from './context.ts'
 import { createDisplay, type Display, reportEmptyList, toSingleLine } from './display.ts'
 import { exitCodes } from './exit-codes.ts'
-import { type ModelAccess, openModels, requireFound, unknownProvider } from './model-access.ts'
+import { type ModelAccess, noProvider, openModels, requireFound, unknownProvider } from './model-access.ts'
 import { printCheck, printEdited, probeModel } from './model-report.ts'
 
 interface JsonOption {
@@ -123,7 +123,11 @@ export async function modelProbe(context: CliContext, words: string | undefined,
 /** `model` is '' where a provider is named without one. */
 async function targetOf(access: ModelAccess, words: string | undefined): Promise<{ provider: string; model: string }> {
   const current = access.selection()
-  if (words === undefined) return { provider: resolveProvider(current)?.name ?? '', model: current.model }
+  if (words === undefined) {
+    const name = resolveProvider(current)?.name ?? ''
+    if (name === 'demo') throw noProvider()
+    return { provider: name, model: current.model }
+  }
   const isProvider = resolveProvider({ ...current, provider: words }) !== undefined
   const found = await access.find(words, undefined, current)
   if (isProvider && found.kind !== 'found') return { provider: words, model: '' }

@@ -222,7 +222,7 @@ export const errorCatalogue = {
   },
   'provider/auth': {
     meaning: 'The model provider rejected the API key.',
-    hint: 'Check the API key in .env or config.yaml (OPENAI_API_KEY, ANTHROPIC_API_KEY or `api_key`).',
+    hint: 'Check the key of the provider: `hermes doctor` names the key that is sent, and `hermes auth list` shows where each one is.',
   },
   'provider/billing': {
     meaning: 'The model provider reports insufficient credit or an exhausted quota.',

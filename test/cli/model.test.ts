@@ -137,6 +137,12 @@ test('a model that does not exist changes nothing, unless it is not to be checke
   assert.match(readFileSync(home.configFile, 'utf8'), /model: private\n/)
 })
 
+test('without a provider, a model that no provider has and a probe ask for the name of one', async (t) => {
+  const home = homeWith(t, 'http: {port: 0}\n')
+  for (const words of [['set', 'gpt-9'], ['probe']])
+    assertFailed(await runInProcess(home.root, ['model', ...words]), 'cli/not-found', '<provider>:<model>')
+})
+
 test('a link stays a link, and a read-only file and a dangling link are refused', async (t) => {
   const server = await startServer(t)
   const home = homeWith(t, '')
