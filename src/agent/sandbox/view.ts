@@ -80,7 +80,7 @@ export function computeSandboxView(options: ViewOptions): SandboxView {
     ...[...homes].flatMap((directory) => privatePaths.flatMap((name) => withRealPath(join(directory, name)))),
     ...systemSecrets,
   ].filter((path) => !listed.has(path))
-  // Whoever wants to open a directory of the system lists it in `write`.
+  // A directory of the system is opened by listing it in `write`.
   const work = [options.cwd].filter(isAllowed).map(realPath)
   const roots = [...work.filter((path) => !isSystemDirectory(path)), ...write]
   const openHomes = [...homes].flatMap(withRealPath).filter((path) => roots.some((root) => isWithin(path, root)))
