@@ -5,6 +5,7 @@
 import { homedir } from 'node:os'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { countChars, formatEntries, withoutDuplicates } from '../../../agent/memory/entries.ts'
+import { isSystemDirectory } from '../../../agent/sandbox/hidden-paths.ts'
 import type { ProcessEnvironment } from '../../../config/environment.ts'
 import { messageOf, systemCode } from '../../../lib/errors.ts'
 import { asArray, asRecord, asString, type JsonObject } from '../../../lib/json.ts'
@@ -100,13 +101,6 @@ function openWorkspace(
     else collector.entries.push(failed('files', 'workspace', messageOf(error)))
     return undefined
   }
-}
-
-const systemDirectories = /^\/(?:bin|boot|dev|etc|lib\w*|proc|run|sbin|sys|usr|System|Library|Applications)(?:\/|$)/
-
-/** Also one that contains such a directory, or the homes of all users. */
-function isSystemDirectory(path: string): boolean {
-  return systemDirectories.test(path) || /^\/(?:home|Users|var|opt|srv|root|mnt|media)?$/.test(path)
 }
 
 function copied(workspace: SourceHome, area: ImportArea, name: string, entries: ImportEntry[]): FoundFile[] {
