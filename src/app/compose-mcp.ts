@@ -81,7 +81,7 @@ export function composeMcp(
     reconfigured: () => loaded?.reconfigured(),
     async close() {
       isClosed = true
-      // Whoever waits for code that cannot be loaded gets its error.
+      // The callers that wait for code that cannot be loaded get its error.
       await (await loading?.catch(() => undefined))?.close()
     },
   }

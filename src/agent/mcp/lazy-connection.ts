@@ -33,7 +33,7 @@ export function lazyConnection(
     isRunning: () => loaded?.isRunning() === true,
     async close() {
       isClosed = true
-      // Whoever waits for code that cannot be loaded gets its error.
+      // The callers that wait for code that cannot be loaded get its error.
       await (await loading?.catch(() => undefined))?.close()
     },
   }
