@@ -11,7 +11,10 @@ export function isSecretName(name: string): boolean {
   return secretNamePattern.test(name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase())
 }
 
-/** Returns the values under secret names in plain data, at any depth, and the passwords in URLs. */
+/**
+ * Returns the values under secret names in plain data, at any depth, those of options with secret names in lists of arguments
+ * (`--token=…`, `--token …`), and the passwords in URLs.
+ */
 export function findSecrets(tree: unknown, isSecretPath: (path: readonly string[]) => boolean = () => false): string[] {
   const found: string[] = []
   const visit = (value: unknown, path: readonly string[], isHidden: boolean): void => {
@@ -22,6 +25,7 @@ export function findSecrets(tree: unknown, isSecretPath: (path: readonly string[
       // A numeric password. Redacting short numbers would make the log unreadable.
       if (isHidden && String(value).length >= 8) found.push(String(value))
     } else if (typeof value === 'object' && value !== null) {
+      if (Array.isArray(value)) found.push(...findArgumentSecrets(value))
       for (const [key, inner] of Object.entries(value)) {
         const childPath = [...path, key]
         visit(inner, childPath, isHidden || isSecretName(key) || isSecretPath(childPath))
@@ -67,4 +71,14 @@ function findCredentials(value: string): string[] {
 function findUrlPasswords(text: string): string[] {
   const password = /:\/\/[^\s/:@]{0,100}:([^\s/@]{1,200})@/.exec(text)?.[1]
   return password === undefined ? [] : [password]
+}
+
+function findArgumentSecrets(list: readonly unknown[]): string[] {
+  return list.flatMap((text, index): string[] => {
+    const [, name = '', assigned] =
+      /^--?([\w.-]{1,100})(?:=([\s\S]+))?$/.exec(typeof text === 'string' ? text : '') ?? []
+    if (!isSecretName(name)) return []
+    const value = assigned ?? list[index + 1]
+    return typeof value === 'string' && (assigned !== undefined || !value.startsWith('-')) ? [value] : []
+  })
 }

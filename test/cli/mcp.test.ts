@@ -65,6 +65,13 @@ test('a key among the arguments of a program is not shown', async (t) => {
   const { stdout } = await runInProcess(root, ['mcp', 'list'], { environment: { A_KEY: 'key-1234-5678-9012' } })
   assert.match(stdout, /sh --key/)
   assert.doesNotMatch(stdout, /key-1234/)
+  const written = homeWith(
+    t,
+    'mcp_servers: {a: {command: sh, args: ["--token=written-4711-8888", --api-key, other-4711-9999, --fast]}}\n',
+  )
+  const list = await runInProcess(written.root, ['mcp', 'list'])
+  assert.match(list.stdout, /sh --token=.* --api-key .* --fast/)
+  assert.doesNotMatch(list.stdout, /4711/)
 })
 
 test('a server that is no server is not added', async (t) => {
