@@ -12,6 +12,7 @@ import { systemCode } from '../lib/errors.ts'
 import { listNames } from '../lib/files.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Outbox } from '../outbox/outbox.ts'
+import { pruneAuxiliaryCalls } from '../sessions/auxiliary-calls.ts'
 import type { SessionsConfig } from '../sessions/config.ts'
 import { pruneTurns } from '../sessions/turns.ts'
 import type { Transaction } from '../store/query.ts'
@@ -73,6 +74,7 @@ export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{
     (limit) => pruneTurns(before, limit),
     (limit) => sweepQuestions(before, limit),
     (limit) => pruneTrace(before, limit),
+    (limit) => pruneAuxiliaryCalls(before, limit),
     (limit) => pruneCursors(deps.clock() - inactiveCursorDays * dayMs, limit),
   ]
   let rows = 0

@@ -2,7 +2,7 @@
  * Counts the calls of models beside the conversation: titles, pictures, the judgement of commands, what plugins ask.
  */
 import type { Usage } from '../message/transcript.ts'
-import { exec, query, type Transaction } from '../store/query.ts'
+import { exec, query, rows, type Transaction } from '../store/query.ts'
 import { addSessionUsage } from './session-state.ts'
 
 export interface AuxiliaryCall {
@@ -32,4 +32,23 @@ const insertCall = query((db, p: Omit<AuxiliaryCall, 'usage'> & { usage: string;
 export function* recordAuxiliaryCall({ usage, ...call }: AuxiliaryCall, now: number): Transaction<void> {
   yield* exec(insertCall, { ...call, usage: JSON.stringify(usage), now })
   yield* addSessionUsage(call.sessionId, usage, now)
+}
+
+const deleteOldCalls = query((db, p: { before: number; limit: number }) =>
+  db
+    .deleteFrom('auxiliary_calls')
+    .where('id', 'in', (old) =>
+      old
+        .selectFrom('auxiliary_calls')
+        .select('id')
+        .where('created_at', '<', p.before)
+        .orderBy('created_at')
+        .limit(p.limit),
+    )
+    .returning('id'),
+)
+
+/** Deletes calls older than `before`, at most `limit`; returns how many. The sums of their sessions keep them. */
+export function* pruneAuxiliaryCalls(before: number, limit: number): Transaction<number> {
+  return (yield* rows(deleteOldCalls, { before, limit })).length
 }

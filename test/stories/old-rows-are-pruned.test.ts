@@ -8,6 +8,7 @@ import { silentLog } from '../../src/lib/log.ts'
 import { createOutbox } from '../../src/outbox/outbox.ts'
 import { insertRow } from '../../src/outbox/queries.ts'
 import { serializeAttachment } from '../../src/outbox/stored-attachment.ts'
+import { recordAuxiliaryCall } from '../../src/sessions/auxiliary-calls.ts'
 import { createSqliteStore } from '../../src/store/sqlite/store.ts'
 import { startTestGateway, type TestGateway } from '../kit/start-gateway.ts'
 import { conversation, rowsIn } from './support.ts'
@@ -150,4 +151,25 @@ test('unanswered messages and undelivered replies are never pruned', async (t) =
   await gateway.waitForReply('You said: unanswered', 'ada')
   await gateway.waitForReply('You said: undelivered', 'bob')
   assert.equal(gateway.model.requestCount, 3)
+})
+
+test('calls of models beside the conversation are forgotten one by one, and stay in the sums', async (t) => {
+  const gateway = await startTestGateway(t)
+  await gateway.say('hello')
+  await gateway.waitForReply('hello')
+  await gateway.stop()
+  const [session] = rowsIn(gateway.home, 'select id, input_tokens as tokens from sessions')
+  const store = createSqliteStore({ path: gateway.home.databaseFile })
+  const usage = { inputTokens: 100, outputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0 }
+  const call = { sessionId: String(session?.['id']), turnId: null, task: 'vision', provider: 'p', model: 'm', usage }
+  await store.run(() => recordAuxiliaryCall(call, Date.now()))
+  await store.close()
+  const tokens = Number(session?.['tokens']) + 100
+  const state = () => [
+    rowsIn(gateway.home, 'select count(*) as n from auxiliary_calls')[0]?.['n'],
+    rowsIn(gateway.home, 'select input_tokens as n from sessions')[0]?.['n'],
+  ]
+  assert.deepEqual(state(), [1, tokens])
+  await pruneAfter(gateway, 31)
+  assert.deepEqual(state(), [0, tokens])
 })

@@ -17,4 +17,5 @@ create table auxiliary_calls (
   created_at integer not null
 );
 create index auxiliary_calls_by_session on auxiliary_calls (session_id);
+create index auxiliary_calls_by_age on auxiliary_calls (created_at);
 `
