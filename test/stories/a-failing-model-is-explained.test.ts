@@ -34,7 +34,7 @@ for (const [status, code] of [
 }
 
 const failures: readonly { what: string; error: ModelReply['error']; code: string; hint: RegExp }[] = [
-  { what: 'a wrong key', error: { status: 401 }, code: 'provider/auth', hint: /\.env/ },
+  { what: 'a wrong key', error: { status: 401 }, code: 'provider/auth', hint: /hermes auth list/ },
   {
     what: 'an empty account',
     error: { status: 429, body: { error: { message: 'You exceeded your current quota', code: 'insufficient_quota' } } },

@@ -52,7 +52,8 @@ export async function discordUnderTest(): Promise<PlatformUnderTest> {
     const attempt = gateway.nextAttempt()
     act()
     await attempt
-    while (gateway.changes.length === before) await nextRound()
+    // Without a limit, a change that does not arrive would keep this process alive for ever.
+    for (let rounds = 0; gateway.changes.length === before && rounds < 100_000; rounds++) await nextRound()
     return true
   }
 

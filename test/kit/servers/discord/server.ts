@@ -206,7 +206,9 @@ export async function startDiscordServer(options: DiscordServerOptions = {}): Pr
     },
     edit(message, text) {
       message.content = text
-      message.edited_timestamp = new Date().toISOString()
+      // Two edits within a millisecond are two: people are slower than a test.
+      const last = message.edited_timestamp === null ? 0 : Date.parse(message.edited_timestamp)
+      message.edited_timestamp = new Date(Math.max(Date.now(), last + 1)).toISOString()
       gateway.dispatchMessage('MESSAGE_UPDATE', message)
     },
     unfurl(message) {
