@@ -140,7 +140,8 @@ describe('the chat page', { skip }, () => {
     assert.equal(await draft.evaluate((node) => node.isConnected), true)
     assert.equal(await page.locator('.entry.agent').count(), 1)
     assert.equal(await page.locator('.entry.user').count(), 1)
-    assert.equal(await page.isVisible('#working'), false)
+    await page.waitForSelector('#working', { state: 'hidden' })
+    await page.waitForSelector('#announcer:not(:empty)', { state: 'attached' })
     assert.match(await page.innerText('#announcer'), /^Hermes: There are three files:/)
     assert.deepEqual(problems, [])
   })
@@ -202,8 +203,10 @@ describe('the chat page', { skip }, () => {
     }
     await using opened = await open({ prepare })
     await connected(opened.page)
-    const shown = await opened.page.locator('.entry .prose, .slip').allInnerTexts()
-    assert.deepEqual(shown, ['first?', 'first!', 'second?', 'second!'])
+    const entries = opened.page.locator('.entry .prose, .slip')
+    // Replies are shown when the code that renders them has arrived.
+    await entries.nth(3).waitFor()
+    assert.deepEqual(await entries.allInnerTexts(), ['first?', 'first!', 'second?', 'second!'])
   })
 
   test('unsent messages and the draft in the field survive a reload', async () => {
