@@ -104,7 +104,7 @@ export async function fallbackAdd(
   const { fallback_providers: known, model: main, provider: mainProvider } = settings.config.current()
   const isSame = (one: Pick<Entry, 'provider' | 'model'> & { readonly base_url?: string | undefined }) =>
     one.provider === name && one.model === model && (one.base_url ?? '') === (baseUrl ?? '')
-  if (known.some(isSame)) throw new HermesError('cli/usage', `${model} of ${name} is there already.`)
+  if (known.some(isSame)) throw new HermesError('cli/usage', `The list already has ${model} of ${name}.`)
   if (mainProvider !== undefined && isSame({ provider: mainProvider, model: main }))
     throw new HermesError('cli/usage', `${model} of ${name} is the configured model itself.`, {
       hint: 'Name another model or another provider.',
