@@ -37,7 +37,7 @@ export type { Gateway, GatewayOptions } from './app/options.ts'
 const shutdownHooksTimeoutMs = 1_000
 const maxOutboxDrainMs = 5_000
 
-/** Starts a gateway. Rejects `home/…`, `store/…`, `http/…` or `config/…`, and closes what it had opened. */
+/** Starts a gateway. Rejects `home/...`, `store/...`, `http/...` or `config/...`, and closes what it had opened. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   prepareHome(options.home)
   const lock = lockHome(options.home.lockFile)
@@ -75,7 +75,7 @@ interface Parts {
   readonly extensionWatcher: ExtensionWatcher
 }
 
-// — Build: the modules on the route of a message, what runs their queues, the endpoints
+// Build: the modules on the route of a message, what runs their queues, the endpoints
 
 function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastructure): Parts {
   const { clock, log, secrets, redact, config, catalogue, store, sandboxReport, suspiciousFiles, degraded, paired } =
@@ -152,7 +152,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
   return { lock, state, stopping, context, core, agentRuntime, runCommand, endpoints, extensionWatcher }
 }
 
-// — Start: plugins and hooks, recovery, HTTP; the platforms connect last
+// Start: plugins and hooks, recovery, HTTP; the platforms connect last
 
 async function start({ state, context, core, agentRuntime, runCommand, endpoints }: Parts): Promise<void> {
   const { options, store, clock, log, startedAt, failpoint } = context
@@ -308,7 +308,7 @@ function restartDeps({ context, core }: Pick<Parts, 'context' | 'core'>) {
   return { store, outbox: core.outbox, accountDirectory, clock, log, notices: core.turnNotices }
 }
 
-// — Stop: the reverse order, each step bounded
+// Stop: the reverse order, each step bounded
 
 async function stop(parts: Parts, force?: AbortSignal, isRestart = false): Promise<void> {
   const { lock, state, stopping, context, core, agentRuntime, endpoints } = parts

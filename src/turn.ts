@@ -62,7 +62,7 @@ export interface TurnDeps extends TurnProgressDeps {
   readonly prepareMessage: PrepareMessage
   /** Completes a turn that the gateway itself answers. */
   readonly completeWithoutModel: CompleteWithoutModel
-  /** The model of the conversation and its provider. Rejects `config/…` when it cannot be used. */
+  /** The model of the conversation and its provider. Rejects `config/...` when it cannot be used. */
   model(turn: Turn): Promise<ChosenModel>
   /** The model that finishes a turn after a failure of its own, or because all its keys rest; null when there is none. Never rejects. */
   fallback(turn: Turn, failed: ChosenModel, failure?: ModelError): Promise<ChosenModel | null>

@@ -1359,7 +1359,7 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         };
         readonly 'agent/max-iterations': {
             readonly meaning: 'The turn reached its limit of model calls without an answer.';
-            readonly hint: 'Send “continue” to go on from here, or increase `max_iterations` in config.yaml.';
+            readonly hint: 'Send "continue" to go on from here, or increase `max_iterations` in config.yaml.';
         };
         readonly 'terminal/no-folder': {
             readonly meaning: 'The working directory of a command does not exist.';
@@ -1834,7 +1834,7 @@ declare module 'hermes-gateway:lib/redact' {
 declare module 'hermes-gateway:lib/rotating-file' {
     export interface RotatingFileOptions {
         readonly path: string;
-        /** Path of a rotated file; 1 is the newest. Default: `<path>.1`, `<path>.2` … */
+        /** Path of a rotated file; 1 is the newest. Default: `<path>.1`, `<path>.2` ... */
         readonly generationPath?: (generation: number) => string;
         /** Size at which a file is rotated. A line that is larger gets a file of its own. */
         readonly maxBytes: number;
@@ -3350,7 +3350,7 @@ declare module 'hermes-gateway:platforms/adapter' {
         /** Between two updates, ms. */
         readonly intervalMs: number;
         /**
-         * Shows or replaces a draft. All updates of a text have the same `draftId`, an integer from 1 to 2^31 − 1. Errors of the
+         * Shows or replaces a draft. All updates of a text have the same `draftId`, an integer from 1 to 2^31 - 1. Errors of the
          * platform are returned, never thrown. After `rejected` the text is streamed by edits of a message.
          */
         show(draftId: number, message: OutboundMessage, signal: AbortSignal): Promise<SendResult>;

@@ -30,7 +30,7 @@ export interface PendingRequests {
 
 export function createPendingRequests(): PendingRequests {
   const requests = new Map<string, Set<PendingRequest>>()
-  /** Turn id → message id. */
+  /** Turn id -> message id. */
   const turns = new Map<string, string>()
 
   const waitingFor = (messageId: string | undefined) =>

@@ -18,7 +18,7 @@ const arrivalMs = 10_000
 const maxWaiting = 50
 
 export interface PageFiles {
-  /** Keeps a file of the agent. Throws `media/…`, `store/full`, or the error of the file. */
+  /** Keeps a file of the agent. Throws `media/...`, `store/full`, or the error of the file. */
   keep(deliveryId: string, attachment: OutboundAttachment, signal: AbortSignal): Promise<void>
   /** Answers `GET /web/files/*`. Throws `http/not-found`. */
   serve(request: Request): Promise<Response>

@@ -123,7 +123,7 @@ export interface SubagentInfo {
   readonly subagentId: string
   readonly role: SubagentRole
   readonly goal: string
-  /** 1 for a sub-agent of a turn, 2 for a sub-agent of that one … */
+  /** 1 for a sub-agent of a turn, 2 for a sub-agent of that one ... */
   readonly depth: number
 }
 
@@ -156,7 +156,7 @@ export interface TurnEndInfo {
   readonly completed: boolean
   readonly failed: boolean
   readonly interrupted: boolean
-  /** `stop`, `max_iterations`, `interrupted`, `overtaken`, `error: …` */
+  /** `stop`, `max_iterations`, `interrupted`, `overtaken`, `error: ...` */
   readonly reason: string
 }
 

@@ -13,7 +13,7 @@ import type { AppContext } from './context.ts'
 export interface PairingControl {
   /** Rejects when the code cannot be loaded. */
   admin(): Promise<PairingAdmin>
-  /** Rejects `store/…`; other failures are logged. */
+  /** Rejects `store/...`; other failures are logged. */
   readonly refused: HandleRefusal
 }
 

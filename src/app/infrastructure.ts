@@ -42,7 +42,7 @@ export interface Infrastructure {
   close(): Promise<void>
 }
 
-/** Rejects `config/…` or `store/…`. */
+/** Rejects `config/...` or `store/...`. */
 export async function openInfrastructure(options: GatewayOptions): Promise<Infrastructure> {
   const { home } = options
   const clock = options.clock ?? Date.now

@@ -36,7 +36,7 @@ export interface Questions {
    * answer; several approvals of tools may be open at the same time.
    */
   ask(question: Question): PreparedWrite
-  /** For `PlatformContext.press`. Throws `http/starting` or `store/…` when nothing was stored. */
+  /** For `PlatformContext.press`. Throws `http/starting` or `store/...` when nothing was stored. */
   press(press: ButtonPress): Promise<PressResult>
   /** Prepares a typed answer to the open questions of a session; the text is the reply. */
   answerTyped(sessionKey: SessionKey, answer: TypedAnswer): PreparedWrite
@@ -48,7 +48,7 @@ export interface Questions {
   isAsking(sessionKey: string): boolean
   /** Whether a message of this session answers an open question without a command. */
   isPlainAnswer(sessionKey: SessionKey, event: MessageEvent): boolean
-  /** The oldest open question of a session. Rejects `store/…`. */
+  /** The oldest open question of a session. Rejects `store/...`. */
   oldestWaiting(sessionKey: SessionKey): Promise<{ readonly text: string; readonly expiresAt: number } | undefined>
   /** Expires and cancels questions until the signal aborts. */
   run(signal: AbortSignal): Promise<void>

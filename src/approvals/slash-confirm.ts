@@ -25,7 +25,7 @@ export interface DestructiveCommand {
   readonly sessionKey: SessionKey
 }
 
-/** The confirmation question; undefined lets the command run. Rejects `store/…`. */
+/** The confirmation question; undefined lets the command run. Rejects `store/...`. */
 export type SlashConfirm = (command: DestructiveCommand) => Promise<PreparedWrite | undefined>
 
 export function createSlashConfirm({ store, questions, settings }: SlashConfirmDeps): SlashConfirm {

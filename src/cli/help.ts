@@ -42,7 +42,7 @@ const commonNames: Readonly<Record<string, string>> = {
 }
 
 /**
- * Rewrites `help <command…>` to `<command…> --help`, and removes the option from an unknown command, so that it is reported:
+ * Rewrites `help <command...>` to `<command...> --help`, and removes the option from an unknown command, so that it is reported:
  * Commander would print the help of the group around it.
  * Throws `cli/usage` for a common name of a command.
  */

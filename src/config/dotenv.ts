@@ -28,7 +28,7 @@ const assignmentPattern = /^[ \t]*(?:export[ \t]+)?(?<name>[A-Za-z_][A-Za-z0-9_]
 
 /**
  * `NAME=value`, with an optional `export`; `#` begins a comment at the start of a line and after a blank.
- * `'…'` is literal; `"…"` supports \n \r \t \" \\ \$; both may span several lines. Never throws.
+ * `'...'` is literal; `"..."` supports \n \r \t \" \\ \$; both may span several lines. Never throws.
  */
 export function parseDotenv(text: string): Dotenv {
   const entries = new Map<string, DotenvEntry>()

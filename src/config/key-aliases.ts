@@ -1,5 +1,5 @@
 /**
- * Moves values from other spellings of Hermes to the keys that the modules read: `model: {default: …}`, `telegram:` at the
+ * Moves values from other spellings of Hermes to the keys that the modules read: `model: {default: ...}`, `telegram:` at the
  * top level, `gateway.platforms`.
  */
 import type { PathPart } from '../lib/yaml.ts'
@@ -58,7 +58,7 @@ export function applyKeyAliases(root: unknown, aliases: readonly KeyAlias[]): Al
     return Object.keys(mapping).map((inner) => ({ path: [...path, inner], known }))
   })
 
-  /** A moved mapping can contain a key that has an alias itself: `slack.token` → `platforms.slack.token` → `bot_token`. */
+  /** A moved mapping can contain a key that has an alias itself: `slack.token` -> `platforms.slack.token` -> `bot_token`. */
   const merge = (value: unknown, from: readonly PathPart[], alias: readonly PathPart[]): void => {
     const to = moves.find((move) => isSame(move.from, alias))?.to ?? alias
     const existing = valueAt(tree, to)

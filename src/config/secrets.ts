@@ -13,7 +13,7 @@ export function isSecretName(name: string): boolean {
 
 /**
  * Returns the values under secret names in plain data, at any depth, those of options with secret names in lists of arguments
- * (`--token=…`, `--token …`), and the passwords in URLs.
+ * (`--token=...`, `--token ...`), and the passwords in URLs.
  */
 export function findSecrets(tree: unknown, isSecretPath: (path: readonly string[]) => boolean = () => false): string[] {
   const found: string[] = []

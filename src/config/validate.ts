@@ -137,6 +137,6 @@ function describeFound(
     return typeof value === 'string' ? 'a text (not shown, it is secret)' : `a ${typeof value} (not shown)`
   // Before truncation: a part of a secret would not be recognised.
   const text = redaction.redact(String(value))
-  const short = text.length > maxShownChars ? `${text.slice(0, maxShownChars)}…` : text
+  const short = text.length > maxShownChars ? `${text.slice(0, maxShownChars)}\u2026` : text
   return typeof value === 'string' ? JSON.stringify(short) : short
 }

@@ -28,15 +28,15 @@ export interface AdminRoutesDeps {
   status(): object
   /** Loads what an owner does about pairing. */
   pairing(): Promise<PairingAdmin>
-  /** Sends a message for a script and resolves with the response. Rejects `http/bad-request`, `delivery/…` or `store/…`. */
+  /** Sends a message for a script and resolves with the response. Rejects `http/bad-request`, `delivery/...` or `store/...`. */
   send(body: unknown, signal: AbortSignal): Promise<unknown>
-  /** The chats for messages that belong to no other chat. Rejects `store/…`. */
+  /** The chats for messages that belong to no other chat. Rejects `store/...`. */
   homeChannels(): Promise<readonly unknown[]>
   readonly menu: CommandMenu
   readonly pause: { pause(reason: string): Promise<void>; resume(): Promise<boolean> }
   /** Starts the stop of the daemon. */
   shutdown(): void
-  /** Announces and starts a restart. Rejects `http/bad-request` where there is no daemon, or `store/…`. */
+  /** Announces and starts a restart. Rejects `http/bad-request` where there is no daemon, or `store/...`. */
   restart(): Promise<void>
 }
 

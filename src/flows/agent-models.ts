@@ -39,9 +39,9 @@ export interface AgentModelsDeps extends Pick<ToolRuntimeDeps, 'environment'> {
 export type ModelTurn = Pick<Turn, 'sessionId' | 'event' | 'settings'>
 
 export interface AgentModels {
-  /** For one turn; the configured model without one. Rejects `config/…` when it cannot be used. */
+  /** For one turn; the configured model without one. Rejects `config/...` when it cannot be used. */
   model(turn?: ModelTurn): Promise<ChosenModel>
-  /** The model of a conversation, and where it is named. Rejects `config/…` when the configured model cannot be used. */
+  /** The model of a conversation, and where it is named. Rejects `config/...` when the configured model cannot be used. */
   conversationModel(facts: ConversationFacts): Promise<ConversationModel>
   /** The settings of the configured model. */
   selection(): ProviderSettings
@@ -56,7 +56,7 @@ export interface AgentModels {
   readonly auxiliary: Auxiliary
   /** Whether the configured model reads pictures, or the configuration names one for them. */
   canSeePictures(): Promise<boolean>
-  /** The model of `delegation`; undefined when it names none. Rejects `config/…`. */
+  /** The model of `delegation`; undefined when it names none. Rejects `config/...`. */
   subagentModel(): Promise<ChosenModel | undefined>
   /** The settings of the configured model, and the stored keys, for calls that are none of a model. */
   servers(): Promise<{ readonly main: ProviderSettings; readonly keys: ModelKeys | undefined }>

@@ -41,11 +41,11 @@ export interface AgentServicesDeps
   attachmentsOf(turnId: string): Promise<readonly string[]>
   /** The pictures of the conversation to which the turn belongs. Absent: there are none. */
   picturesOf?(turnId: string): Promise<readonly ConversationPicture[]>
-  /** Also those that summaries have replaced. Rejects `store/…`. */
+  /** Also those that summaries have replaced. Rejects `store/...`. */
   findMessages(sessionId: string, filter: MessageFilter): Promise<readonly ChatMessage[]>
   /** A sandbox was opened. Undefined: none is configured, or the next one is not open yet. */
   onSandbox(sandbox: Sandbox | undefined): void
-  /** A turn starts although no sandbox works. Rejects `store/…`. */
+  /** A turn starts although no sandbox works. Rejects `store/...`. */
   announceMissingSandbox(turn: ToolTurn): Promise<void>
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean

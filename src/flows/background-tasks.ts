@@ -68,9 +68,9 @@ export interface OpenTaskDetails extends OpenTask {
 }
 
 export interface BackgroundTasks {
-  /** Resolves with the id of the task once it is on disk. Rejects as the inbox: `inbox/too-large`, `http/starting`, `store/…`. */
+  /** Resolves with the id of the task once it is on disk. Rejects as the inbox: `inbox/too-large`, `http/starting`, `store/...`. */
   start(order: TaskRequest): Promise<string>
-  /** Tracks the tasks of the last process. Rejects `store/…`. */
+  /** Tracks the tasks of the last process. Rejects `store/...`. */
   recover(): Promise<void>
   open(): readonly OpenTask[]
   details(): readonly OpenTaskDetails[]

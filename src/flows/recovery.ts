@@ -30,7 +30,7 @@ export interface RecoveryDeps {
   failpoint(point: string): void
 }
 
-/** Rejects `store/…`. */
+/** Rejects `store/...`. */
 export async function recover(deps: RecoveryDeps): Promise<void> {
   const { store, engine, log, onlyPlatforms } = deps
   deps.failpoint('recovery:begun')

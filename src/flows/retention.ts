@@ -64,7 +64,7 @@ export async function runRetention(
   }
 }
 
-/** One run. Rejects with `store/…` or an error of the file system. */
+/** One run. Rejects with `store/...` or an error of the file system. */
 export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{ rows: number; files: number }> {
   const { days, media_days } = deps.settings()
   const before = deps.clock() - days * dayMs

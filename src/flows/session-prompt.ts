@@ -64,7 +64,7 @@ export interface SessionPromptDeps {
 /** The first turn of a session, or one that is only imagined, to show its prompt. */
 export type PromptTurn = Pick<Turn, 'sessionId' | 'sessionKey' | 'event' | 'authority' | 'settings'>
 
-/** Resolves with the prompt once it is stored. Rejects `store/…`. */
+/** Resolves with the prompt once it is stored. Rejects `store/...`. */
 export function createPromptFreezer(deps: SessionPromptDeps): (turn: Turn) => Promise<string> {
   return async (turn) => {
     const text = joinLayers(await readPromptLayers(deps, turn))

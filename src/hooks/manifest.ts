@@ -26,7 +26,7 @@ export interface HookManifest {
 
 export type ManifestResult =
   | { readonly ok: true; readonly manifest: HookManifest; readonly warnings: readonly string[] }
-  /** One sentence each: `file:line:column: expected …, found …`. */
+  /** One sentence each: `file:line:column: expected ..., found ...`. */
   | { readonly ok: false; readonly issues: readonly string[] }
 
 export interface ManifestOptions {

@@ -22,7 +22,7 @@ type Keys = readonly [EventKey, ...EventKey[]]
 /**
  * Checks access as for messages, and follows the account's setting `edits`. The change of a message that was never accepted
  * (it was not addressed to the agent, or is too old) is `refused`, and nothing of it is stored.
- * Throws `http/starting`, `inbox/too-large` or `store/…`, as `accept` does.
+ * Throws `http/starting`, `inbox/too-large` or `store/...`, as `accept` does.
  */
 export function createChangeHandler(
   deps: InboxDeps,

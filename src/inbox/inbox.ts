@@ -18,7 +18,7 @@ export type { InboxDeps } from './deps.ts'
 
 export interface Inbox {
   /**
-   * Stores an event completely or not at all. Throws `http/starting`, `inbox/too-large` or `store/…`; the platform must then not be
+   * Stores an event completely or not at all. Throws `http/starting`, `inbox/too-large` or `store/...`; the platform must then not be
    * acknowledged. The cursor advances with the event, also for one that is a duplicate, refused or too large, so that it is
    * not fetched again. A refused event does not create a cursor.
    */

@@ -13,7 +13,7 @@ import type { InboxDeps, PreDispatchHooks } from './deps.ts'
 import { acceptEvent, addKeys, findEventKind, findSeqByKeys, finishEvent } from './queries.ts'
 import { serializeEvent } from './stored-event.ts'
 
-/** The event to be processed, or the result for its platform. Rejects `http/starting`, `store/…`. */
+/** The event to be processed, or the result for its platform. Rejects `http/starting`, `store/...`. */
 export type PreDispatch = (
   event: MessageEvent,
   keys: readonly string[],

@@ -24,7 +24,7 @@ function isConnectErrorAtDepth(thrown: unknown, depth: number): boolean {
   return isConnectErrorAtDepth(thrown.cause ?? ('original' in thrown ? thrown.original : undefined), depth + 1)
 }
 
-/** `connect` of "… reason: connect EHOSTUNREACH 1.2.3.4:443". A host that becomes unreachable during a connection has the same code. */
+/** `connect` of "... reason: connect EHOSTUNREACH 1.2.3.4:443". A host that becomes unreachable during a connection has the same code. */
 function parseSyscall(message: string): string | undefined {
   return /\b(connect|getaddrinfo|read|write) E[A-Z_]+\b/.exec(message)?.[1]
 }

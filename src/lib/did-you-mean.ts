@@ -1,5 +1,5 @@
 /**
- * Finds the known word that is closest to a mistyped one, for "did you mean …?".
+ * Finds the known word that is closest to a mistyped one, for "did you mean ...?".
  */
 
 const maxWordLength = 64

@@ -266,7 +266,7 @@ export const errorCatalogue = {
   },
   'agent/max-iterations': {
     meaning: 'The turn reached its limit of model calls without an answer.',
-    hint: 'Send “continue” to go on from here, or increase `max_iterations` in config.yaml.',
+    hint: 'Send "continue" to go on from here, or increase `max_iterations` in config.yaml.',
   },
   'terminal/no-folder': {
     meaning: 'The working directory of a command does not exist.',

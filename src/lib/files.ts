@@ -25,7 +25,7 @@ import { systemCode } from './errors.ts'
 
 /**
  * Writes a file so that a reader or a crash sees the old or the new content and never a part of it. The directory must
- * exist. Throws the system's error (ENOSPC, EACCES …) and removes the temporary file.
+ * exist. Throws the system's error (ENOSPC, EACCES ...) and removes the temporary file.
  */
 export function writeFileAtomic(path: string, text: string | Uint8Array, mode = 0o600): void {
   const temporary = temporaryPathFor(path)

@@ -140,7 +140,7 @@ interface SecretPattern {
   readonly literals: readonly string[]
 }
 
-/** Names of fields whose value is always a secret: `token`, `bot_token`, `botToken`, `TELEGRAM_BOT_TOKEN`, `client-secret` … */
+/** Names of fields whose value is always a secret: `token`, `bot_token`, `botToken`, `TELEGRAM_BOT_TOKEN`, `client-secret` ... */
 const secretFieldNames = [
   '(?:[a-z0-9]{1,20}[-_]){0,4}[a-z]{0,20}(?:token|secret|password|passwd|passphrase|credential)',
   '(?:[a-z0-9]{1,20}[-_]){0,4}(?:api|access|private|signing|secret)[-_]?key',
@@ -174,7 +174,7 @@ const secretPatterns: readonly SecretPattern[] = [
     pattern: /(?<![A-Za-z0-9_-])[MNO][A-Za-z0-9_-]{22,30}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25,45}(?![A-Za-z0-9_-])/g,
     literals: ['.'],
   },
-  // Headers such as `Authorization: Bearer …`, and bearer tokens elsewhere.
+  // Headers such as `Authorization: Bearer ...`, and bearer tokens elsewhere.
   {
     pattern:
       /(authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|bot|token|digest|apikey)\s{1,4})[^\s"',;\\]{4,}/gi,

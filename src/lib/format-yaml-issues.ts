@@ -1,12 +1,12 @@
 /**
- * Formats validation issues of a YAML file: `file:line:column: key: expected …, found …`.
+ * Formats validation issues of a YAML file: `file:line:column: key: expected ..., found ...`.
  */
 import type { ParsedYaml, PathPart } from './yaml.ts'
 
 /** The part of a zod issue that is used. */
 export interface ValueIssue {
   readonly path: readonly PropertyKey[]
-  /** The expectation: `expected …`. */
+  /** The expectation: `expected ...`. */
   readonly message: string
 }
 

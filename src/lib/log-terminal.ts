@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module'
 import { escapeJsonLine } from './json.ts'
 
-/** One JSON line → text for people, which ends with a line break. */
+/** One JSON line -> text for people, which ends with a line break. */
 export type TerminalFormatter = (jsonLine: string) => string
 
 /** @param colour whether the text contains colour escapes */

@@ -213,7 +213,7 @@ function toLogValue(value: unknown, options: LogValueOptions): unknown {
 function convert(value: unknown, options: LogValueOptions, depth: number, ancestors: readonly object[]): unknown {
   switch (typeof value) {
     case 'string':
-      return value.length > maxChars ? `${value.slice(0, maxChars)}… (${value.length} characters)` : value
+      return value.length > maxChars ? `${value.slice(0, maxChars)}\u2026 (${value.length} characters)` : value
     case 'number':
       return Number.isFinite(value) ? value : String(value)
     case 'bigint':
@@ -239,12 +239,12 @@ function convertObject(value: object, options: LogValueOptions, depth: number, a
   if (Array.isArray(value) || value instanceof Set) {
     const items = [...value]
     const shown = items.slice(0, maxItems).map((item) => convert(item, options, depth + 1, path))
-    return items.length > maxItems ? [...shown, `… ${items.length - maxItems} more`] : shown
+    return items.length > maxItems ? [...shown, `\u2026 ${items.length - maxItems} more`] : shown
   }
   const entries: [string, unknown][] =
     value instanceof Map ? [...value].map(([k, v]) => [String(k), v]) : Object.entries(value)
   const shown = entries.slice(0, maxItems).map(([key, item]) => [key, convert(item, options, depth + 1, path)])
-  if (entries.length > maxItems) shown.push(['…', `${entries.length - maxItems} more`])
+  if (entries.length > maxItems) shown.push(['\u2026', `${entries.length - maxItems} more`])
   return Object.fromEntries(shown)
 }
 

@@ -26,7 +26,7 @@ import { ensureDirectory } from './files.ts'
 
 export interface RotatingFileOptions {
   readonly path: string
-  /** Path of a rotated file; 1 is the newest. Default: `<path>.1`, `<path>.2` … */
+  /** Path of a rotated file; 1 is the newest. Default: `<path>.1`, `<path>.2` ... */
   readonly generationPath?: (generation: number) => string
   /** Size at which a file is rotated. A line that is larger gets a file of its own. */
   readonly maxBytes: number

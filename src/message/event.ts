@@ -176,7 +176,7 @@ export function withResetTrigger(event: MessageEvent, triggers: readonly string[
 
 /** Phones replace `--` by dashes; commands need the hyphens. */
 function normalizeDashes(text: string): string {
-  return text.replace(/——|—/g, '--').replace(/–/g, '-')
+  return text.replace(/\u2014\u2014|\u2014/g, '--').replace(/\u2013/g, '-')
 }
 
 /** Everything that `toMessageText` might change, and more. Most messages have none of it. */

@@ -20,7 +20,7 @@ const partialNarration =
   /^[\s.…🔇*_~`([{]+(?:s(?:i(?:l(?:e(?:n(?:t|ce?)?)?)?)?)?|n(?:o(?:\s+r(?:e(?:p(?:ly?)?|s(?:p(?:o(?:n(?:se?)?)?)?)?)?)?)?)?)?[\s.…)\]}*_~`]*$/iu
 
 /**
- * Whether a reply only says that it is silent, such as `*(silent)*`, `🔇`, `.` or `…` (contract §3.11,
+ * Whether a reply only says that it is silent, such as `*(silent)*`, `🔇`, `.` or `...` (contract §3.11,
  * `filter_silence_narration`).
  */
 export function isSilenceNarration(text: string): boolean {

@@ -60,7 +60,7 @@ export interface Outbox {
    * after 15 s, and as the call does. Must not be used within `send` or `edit`: those hold the permit of the chat.
    */
   rateLimited(target: Target, signal: AbortSignal, call: RateLimitedCall): Promise<SendResult>
-  /** Called once after a start: resolves deliveries that a crash interrupted and delivers open rows. Rejects `store/…`. */
+  /** Called once after a start: resolves deliveries that a crash interrupted and delivers open rows. Rejects `store/...`. */
   recover(): Promise<{ openChats: number }>
   /** Called when an account is connected or works again: delivers its open rows. */
   platformConnected(platform: string, account: string): void
@@ -70,11 +70,11 @@ export interface Outbox {
   withholdPartial(text: string): string
   /** How many messages contained a secret of this gateway since the start. */
   withheldMessages(): number
-  /** Dead letters, the newest first. Rejects `store/…`. */
+  /** Dead letters, the newest first. Rejects `store/...`. */
   list(limit?: number): Promise<readonly DeadLetter[]>
-  /** Delivers a dead letter again; false when no dead letter has this id. Rejects `store/…`. */
+  /** Delivers a dead letter again; false when no dead letter has this id. Rejects `store/...`. */
   retry(id: number): Promise<boolean>
-  /** Gives a dead letter up for good; false when no dead letter has this id. Rejects `store/…`. */
+  /** Gives a dead letter up for good; false when no dead letter has this id. Rejects `store/...`. */
   drop(id: number): Promise<boolean>
   /** Retention: deletes finished rows older than a time in ms, at most `limit`; returns how many. */
   prune(olderThan: number, limit: number): Transaction<number>

@@ -29,7 +29,7 @@ import { splitReply } from './split-message.ts'
 import { formatAttachmentLine, parseAttachment, serializeAttachment } from './stored-attachment.ts'
 
 export interface Reply {
-  /** Never used twice: a second reply with the same key is ignored. Its messages are `<key>:1`, `<key>:2` … and `<key>:voice`. */
+  /** Never used twice: a second reply with the same key is ignored. Its messages are `<key>:1`, `<key>:2` ... and `<key>:voice`. */
   readonly key: string
   readonly target: Target
   readonly sessionKey?: string

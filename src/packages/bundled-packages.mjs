@@ -52,7 +52,7 @@ export function bundleFileName(name) {
  * failed, or if a file is missing: bundles share files.
  * @param {URL} directory
  * @param {URL} manifest the `package.json` of the gateway
- * @returns {ReadonlyMap<string, string>} package name → file URL
+ * @returns {ReadonlyMap<string, string>} package name -> file URL
  */
 export function bundledPackageUrls(directory = bundleDirectory, manifest = packageManifest) {
   const bundled = readJson(new URL(bundleMarkerName, directory))

@@ -6,7 +6,7 @@
 /**
  * @param {object} options
  * @param {URL} options.source the directory of `sdk.ts`
- * @param {ReadonlyMap<string, string>} options.packed package name → file URL
+ * @param {ReadonlyMap<string, string>} options.packed package name -> file URL
  * @returns {import('node:module').ResolveHookSync}
  */
 export function createResolver({ source: sourceDirectory, packed: bundledPackages }) {

@@ -106,7 +106,7 @@ export interface NativeDrafts {
   /** Between two updates, ms. */
   readonly intervalMs: number
   /**
-   * Shows or replaces a draft. All updates of a text have the same `draftId`, an integer from 1 to 2^31 − 1. Errors of the
+   * Shows or replaces a draft. All updates of a text have the same `draftId`, an integer from 1 to 2^31 - 1. Errors of the
    * platform are returned, never thrown. After `rejected` the text is streamed by edits of a message.
    */
   show(draftId: number, message: OutboundMessage, signal: AbortSignal): Promise<SendResult>

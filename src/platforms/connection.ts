@@ -188,7 +188,7 @@ async function reconnect(state: ConnectionState, module: PlatformModule): Promis
     if (connectedMs >= stableConnectionMs) attempt = 1
     const delayMs = backoffMs(attempt, initialBackoffMs, maxBackoffMs, deps.random)
     const hasChanged = setHealth(state, { state: 'connecting', reason })
-    // During a long outage only the first, second, fourth, eighth … attempt is a warning.
+    // During a long outage only the first, second, fourth, eighth ... attempt is a warning.
     const level = hasChanged || Number.isInteger(Math.log2(attempt)) ? 'warn' : 'debug'
     log[level]({ event: 'platform.disconnected', reason, attempt, delayMs }, 'platform not connected, trying again')
     await deps.sleep(delayMs, stopping.signal)

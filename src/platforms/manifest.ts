@@ -63,7 +63,7 @@ export type ManifestResult =
   | { readonly kind: 'platform'; readonly manifest: PlatformManifest }
   /** A plugin of another kind. */
   | { readonly kind: 'other' }
-  /** One text each: `file:line:column: key: expected …, found …`. */
+  /** One text each: `file:line:column: key: expected ..., found ...`. */
   | { readonly kind: 'invalid'; readonly issues: readonly string[] }
 
 /** Keys of every platform, which an option cannot redefine. */
@@ -172,7 +172,7 @@ const manifestSchema = z.looseObject(
       .record(
         z.string().regex(/^[a-z][a-z0-9_]*$/),
         optionSchema,
-        mappingError('option: {type, …}', 'the name of an option in lower-case letters, digits and _'),
+        mappingError('option: {type, ...}', 'the name of an option in lower-case letters, digits and _'),
       )
       .default({}),
     default_enabled: booleanSchema.optional(),

@@ -48,7 +48,7 @@ export interface ReplacedSession {
   /** Null without a previous session. */
   readonly oldSessionId: string | null
   readonly newSessionId: string
-  /** `new`, `idle` … */
+  /** `new`, `idle` ... */
   readonly reason: string
 }
 

@@ -22,7 +22,7 @@ export interface MemoryOwner {
   readonly sessionId: string
   readonly sessionKey: string
   readonly platform: string
-  /** `dm`, `group` … */
+  /** `dm`, `group` ... */
   readonly chatType: string
   /** '' for a message that names no user. */
   readonly userId: string

@@ -9,7 +9,7 @@ export interface AuxiliaryCall {
   /** '' for a call outside of conversations. */
   readonly sessionId: string
   readonly turnId: string | null
-  /** `title_generation`, `plugin:<name>` … */
+  /** `title_generation`, `plugin:<name>` ... */
   readonly task: string
   readonly provider: string
   readonly model: string

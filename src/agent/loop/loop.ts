@@ -122,7 +122,7 @@ export interface LoopResult {
   /** Of the last response. The usage of earlier responses was stored with them in the journal. */
   readonly usage: Usage
   readonly iterations: number
-  /** The finish reason of the last response (`stop`, `length` …), `max_iterations`, `identical_calls` or `token_limit`. */
+  /** The finish reason of the last response (`stop`, `length` ...), `max_iterations`, `identical_calls` or `token_limit`. */
   readonly finishReason: string
   /** What the model thought before its last response; '' if the provider does not give it. */
   readonly thinking?: string

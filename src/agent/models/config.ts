@@ -129,7 +129,7 @@ export const modelConfig = {
   custom_providers: z
     .array(customProvider)
     .default([])
-    .describe('The older form of `providers`: a list of `{name, base_url, …}`. The provider is `custom:<name>`.'),
+    .describe('The older form of `providers`: a list of `{name, base_url, ...}`. The provider is `custom:<name>`.'),
   fallback_providers: z
     .array(
       z.object({

@@ -385,8 +385,8 @@ function* buildTurn({
 }
 
 /** The beginnings of the memory blocks in a prompt (agent/memory/prompt.ts). No entry has such a line. */
-const profileBlock = '═\nUSER PROFILE (who the user is) ['
-const notesBlock = '═\nMEMORY (your personal notes) ['
+const profileBlock = '\u2550\nUSER PROFILE (who the user is) ['
+const notesBlock = '\u2550\nMEMORY (your personal notes) ['
 
 /** Whether a frozen prompt of a private conversation shows its person more than the role permits now: it was a higher one then. */
 function showsForbiddenMemory(prompt: string, { role, chatType }: Authority): boolean {

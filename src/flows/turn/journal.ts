@@ -53,7 +53,7 @@ export interface TurnJournalDeps extends ClaimRules {
   readonly clock: () => number
   /** Called when a turn with failed attempts has stored its first progress. */
   onProgress(key: SessionKey): void
-  /** Ends a message for which `isRevoked` is true. Rejects `store/…`. */
+  /** Ends a message for which `isRevoked` is true. Rejects `store/...`. */
   endRevoked?(key: SessionKey, seq: number): Promise<void>
   /** A voice message is to be steered into a running turn, and is not transcribed yet. Must not throw. */
   prepareSteered?(turn: Turn, message: Steered['unprepared'][number]): void

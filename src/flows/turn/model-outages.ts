@@ -32,7 +32,7 @@ export interface ModelOutages {
   watch(turn: Turn): TroubleWatch
   /**
    * Stores that the turn is continued later; false when it fails instead, with the error that its requests had. Rejects
-   * `store/…`.
+   * `store/...`.
    */
   postpone(turn: Turn, error: unknown): Promise<boolean>
 }
@@ -117,9 +117,9 @@ function startTrouble(
   }
 }
 
-/** The pauses between the attempts grow from this part of the patience (30 s by default) … */
+/** The pauses between the attempts grow from this part of the patience (30 s by default) ... */
 const shortestPausePart = 60
-/** … to this part of it (5 minutes by default). */
+/** ... to this part of it (5 minutes by default). */
 const longestPausePart = 6
 const maxShortestPauseMs = 30_000
 const maxLongestPauseMs = 5 * 60_000

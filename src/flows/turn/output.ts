@@ -52,7 +52,7 @@ export interface TurnProgressDeps {
   readonly redact: (text: string) => string
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly clock: () => number
-  /** Of the stored responses of a turn. Rejects `store/…`. */
+  /** Of the stored responses of a turn. Rejects `store/...`. */
   usageOf(turn: Pick<Turn, 'id' | 'sessionId'>): Promise<Usage>
   /** The adapter of a connected account. */
   adapter(target: Target): Pick<PlatformAdapter, 'activity'> | undefined

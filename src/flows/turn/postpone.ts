@@ -12,7 +12,7 @@ export interface PostponementDeps {
   readonly clock: () => number
 }
 
-/** Rejects `store/…`. */
+/** Rejects `store/...`. */
 export function createPostponement({ engine, notices, clock }: PostponementDeps) {
   return async (key: SessionKey, { turnId, event, until, isAnnounced }: PostponedTurn): Promise<void> => {
     engine.wakeLater(key, 'turn', Math.max(0, until - clock()))

@@ -22,21 +22,21 @@ export interface ModelChange {
 }
 
 export interface TurnNotices {
-  /** The turn continues later, after crashes of the gateway. Rejects `store/…`. */
+  /** The turn continues later, after crashes of the gateway. Rejects `store/...`. */
   postponed(event: MessageEvent, turnId: string, until: number): Promise<void>
-  /** The turn waits for the provider of the model. `reason` is for people. Rejects `store/…`. */
+  /** The turn waits for the provider of the model. `reason` is for people. Rejects `store/...`. */
   waitingForModel(event: MessageEvent, turnId: string, reason: string): Promise<void>
-  /** Another model finishes the turn. Rejects `store/…`. */
+  /** Another model finishes the turn. Rejects `store/...`. */
   fellBack(event: MessageEvent, turnId: string, change: ModelChange): Promise<void>
-  /** The model that people chose for the conversation cannot be used. All three are for people. Rejects `store/…`. */
+  /** The model that people chose for the conversation cannot be used. All three are for people. Rejects `store/...`. */
   modelUnusable(event: MessageEvent, key: string, chosen: string, why: string, instead: string): Promise<void>
-  /** The message waits until the agent goes on. `key` names the pause and the conversation. Rejects `store/…`. */
+  /** The message waits until the agent goes on. `key` names the pause and the conversation. Rejects `store/...`. */
   paused(event: MessageEvent, key: string, reason: string): Promise<void>
-  /** The owner learns once that the agent works without a sandbox. `owner` names the owner. Rejects `store/…`. */
+  /** The owner learns once that the agent works without a sandbox. `owner` names the owner. Rejects `store/...`. */
   withoutSandbox(event: MessageEvent, owner: string): Promise<void>
-  /** The turn goes on after a restart that was asked for. Rejects `store/…`. */
+  /** The turn goes on after a restart that was asked for. Rejects `store/...`. */
   resumed(event: MessageEvent, turnId: string): Promise<void>
-  /** The turn is ended because a user refused several commands in a row. Rejects `store/…`. */
+  /** The turn is ended because a user refused several commands in a row. Rejects `store/...`. */
   endedAfterRefusals(event: MessageEvent, turnId: string): Promise<void>
 }
 

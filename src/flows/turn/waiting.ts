@@ -14,7 +14,7 @@ export interface TurnWaitDeps {
 
 /**
  * Meanwhile another turn may run, and a crash does not count as a failed attempt of the turn. Resolves or rejects as `wait`,
- * or rejects `store/…`.
+ * or rejects `store/...`.
  */
 export type TurnWait = <T>(key: SessionKey, wait: () => Promise<T>, signal: AbortSignal) => Promise<T>
 

@@ -112,5 +112,5 @@ function nonRetryableError(
   const origin = describeErrorOrigin(error)
   if (origin === null) return undefined
   const text = beginningOf(messageOf(error), 500)
-  return new HermesError('middleware/failed', `It was ${origin}, with “${text}”.`, { cause: error })
+  return new HermesError('middleware/failed', `It was ${origin}, with "${text}".`, { cause: error })
 }

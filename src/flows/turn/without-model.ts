@@ -12,7 +12,7 @@ import { interruptedResult, stoppedResult } from './without-answer.ts'
 export interface WithoutModelDeps {
   /** Resolves with the text for the user. */
   compressOnRequest(turn: Turn, focus: string, choose: () => Promise<ChosenModel>, signal: AbortSignal): Promise<string>
-  /** The model of the conversation. Rejects `config/…` when it cannot be used. */
+  /** The model of the conversation. Rejects `config/...` when it cannot be used. */
   model(turn: Turn): Promise<ChosenModel>
 }
 

@@ -26,7 +26,7 @@ export interface OpenOptions {
 
 /**
  * Creates (0600) or opens the database for writing and brings it to the newest schema. An existing database is copied before
- * that. Throws `store/…`.
+ * that. Throws `store/...`.
  */
 export function openDatabase(
   path: string,
@@ -55,7 +55,7 @@ export function openDatabase(
   })
 }
 
-/** Opens an existing database read-only, without blocking writers. Throws `store/…`. */
+/** Opens an existing database read-only, without blocking writers. Throws `store/...`. */
 export function openReadOnly(path: string): DatabaseSync {
   return withStoreErrors(() => {
     const db = new DatabaseSync(path, { readOnly: true, timeout: defaultBusyTimeoutMs })

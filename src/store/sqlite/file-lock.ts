@@ -26,7 +26,7 @@ const retryMs = 20
 /**
  * Runs `work` while this process holds the lock. The file of the lock stays empty, and is created with mode 0600 in a directory
  * that exists. Waiting calls have no order. Rejects `store/locked` after 10 seconds,
- * another `store/…` error when the file cannot be used, the signal's reason, and what `work` rejects.
+ * another `store/...` error when the file cannot be used, the signal's reason, and what `work` rejects.
  */
 export async function withFileLock<T>(path: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   const lock = await waitForLock(path, signal)

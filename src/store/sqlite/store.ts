@@ -36,7 +36,7 @@ interface QueuedTransaction {
 /** Transactions per commit. The event loop runs between two commits. */
 const maxBatchSize = 128
 
-/** Opens the database. Throws `store/…` when it cannot be used. */
+/** Opens the database. Throws `store/...` when it cannot be used. */
 export function createSqliteStore({
   path,
   guardFiles: guardedBy = [],
