@@ -1,47 +1,43 @@
 /**
  * Composes what runs the turns of a session: the model and its tools, prompts, attachments, compression and plugins.
  */
-import { join } from 'node:path'
 import { createAgent } from '../agent/agent.ts'
 import type { RunningSubagent } from '../agent/loop/agent-turn.ts'
-import type { ProviderSettings } from '../agent/models/create-provider.ts'
-import type { ChatMessages } from '../agent/tools/tool.ts'
 import type { AgentRoutesDeps } from '../flows/agent-routes.ts'
-import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
-import type { StartSubagents } from '../flows/delegation/background-subagents.ts'
+import type { AgentServices } from '../flows/agent-services.ts'
 import type { DelegatedTurns } from '../flows/delegation/delegated-turns.ts'
-import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
-import type { ModelKeys } from '../flows/model-keys.ts'
-import type { OwnMemory } from '../flows/own-memory.ts'
 import type { PluginManager } from '../flows/plugin-manager.ts'
-import { createSessionCompression, type SessionCompression } from '../flows/session-compression.ts'
+import type { SessionCompression } from '../flows/session-compression.ts'
 import { createPromptFreezer, type SessionPromptDeps } from '../flows/session-prompt.ts'
-import type { SessionTitles } from '../flows/session-titles.ts'
 import { createToolsetCheck, type ToolsetCheck } from '../flows/toolset-check.ts'
-import { createMessagePreparation, type MessagePreparation } from '../flows/turn/attachments.ts'
-import type { Turn } from '../flows/turn/claim.ts'
-import { createTurnJournal, type TurnJournal } from '../flows/turn/journal.ts'
+import type { TurnJournal } from '../flows/turn/journal.ts'
 import { createModelOutages } from '../flows/turn/model-outages.ts'
 import { createPostponement } from '../flows/turn/postpone.ts'
 import { createWithoutModel } from '../flows/turn/without-model.ts'
 import { recordFailedAttempt } from '../inbox/attempts.ts'
-import { findAttachmentPaths } from '../inbox/queries.ts'
 import { isTransientError, messageOf } from '../lib/errors.ts'
-import { brand, systemRandom } from '../lib/ids.ts'
+import { brand } from '../lib/ids.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
-import { createAttachmentDownloader } from '../media/attachment-downloader.ts'
-import { hasWaitingUser } from '../message/event.ts'
 import type { SessionKey } from '../message/ids.ts'
-import { type SessionSource, targetOf } from '../message/source.ts'
+import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
-import type { PluginMemory } from '../plugins/plugin-memory.ts'
-import { findImagesOfConversation, findMessages, usageOfTurn } from '../sessions/transcript.ts'
-import { createTurnRunner, type TurnDeps } from '../turn.ts'
+import { usageOfTurn } from '../sessions/transcript.ts'
+import { createTurnRunner } from '../turn.ts'
+import { composeAgentServices } from './compose-agent-services.ts'
 import { composeMcp, type McpAccess } from './compose-mcp.ts'
+import { composeOwnMemory, reportScan } from './compose-memory.ts'
 import { composePluginManager } from './compose-plugins.ts'
-import { composeSkills, type SkillRuntime, withheldVariables } from './compose-skills.ts'
+import { composeSkills, type SkillRuntime } from './compose-skills.ts'
+import {
+  composeCompression,
+  composeDelegation,
+  composeMessagePreparation,
+  composeSpeech,
+  composeTitles,
+  composeTurnJournal,
+} from './compose-turn.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
@@ -191,152 +187,6 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
 
 const maxTitledSessions = 1_000
 
-/** Their code is loaded with the first answer of a conversation that people can find again. */
-function composeTitles(
-  { options, settings, store, stopping, log }: AppContext,
-  { outbox, turnInfoOf }: Core,
-  { auxiliary, model, conversationModel }: AgentServices,
-) {
-  let titles: Promise<SessionTitles> | undefined
-  const load = () =>
-    import('../flows/session-titles.ts').then(({ createSessionTitles }) =>
-      createSessionTitles({
-        ...{ store, settings, auxiliary, turnInfoOf, withhold: outbox.withhold, stopping, log },
-        // The turn has told its person when the chosen model cannot be used.
-        model: async ({ event, settings: chosen }) =>
-          (await conversationModel({ source: event.source, settings: chosen })).chosen ?? (await model()),
-      }),
-    )
-  return {
-    answered(turn: Turn, text: string): boolean {
-      const { event } = turn
-      if (options.onlyPlatforms !== undefined || !settings().auxiliary.title_generation.enabled) return true
-      if (event.task !== undefined || event.internal === true || !hasWaitingUser(event)) return false
-      titles ??= load()
-      titles.then(
-        (loaded) => loaded.add(turn, text),
-        (error: unknown) => log.error({ event: 'session.titles_not_loaded', err: error }, 'titles cannot be given'),
-      )
-      return true
-    },
-    idle: async () => (await titles)?.idle(),
-  }
-}
-
-function composeTurnJournal(
-  { settings, accountDirectory, store, stopping, clock, failpoint }: AppContext,
-  { outbox, engine, sessionServices, endRevokedMessage }: Core,
-  { hasRunningCommand }: AgentServices,
-  preparation: () => Pick<MessagePreparation, 'prepareSteered'>,
-): TurnJournal {
-  const { isShared, routeOf, authorityOf, lowerAuthority, isRevoked } = accountDirectory
-  const { sessionReplaced } = sessionServices
-  async function openReset() {
-    const { createClaimedReset } = await import('../flows/turn/automatic-reset.ts')
-    return createClaimedReset({ settings, outbox, hasRunningCommand, sessionReplaced })
-  }
-  return createTurnJournal({
-    store,
-    clock,
-    isShared,
-    routeOf,
-    authorityOf,
-    lowerAuthority,
-    transcribes: () => settings().stt.enabled,
-    prepareSteered: (turn, message) => void preparation().prepareSteered(turn, message, stopping),
-    hasSkills: true,
-    isRevoked,
-    endRevoked: endRevokedMessage,
-    onProgress: engine.madeProgress,
-    failpoint,
-    reset: { settings, open: openReset },
-  })
-}
-
-/** What a turn has to do with sub-agents in the background. Their code is loaded with the first of them. */
-function composeDelegation(
-  { options, settings, accountDirectory, store, clock, log, failpoint }: AppContext,
-  { backgroundTasks: tasks, engine, outbox }: Core,
-  agentServices: AgentServices,
-): Pick<TurnDeps, 'delegated' | 'startSubagents'> {
-  let turns: Promise<DelegatedTurns> | undefined
-  let start: StartSubagents | undefined
-  return {
-    delegated() {
-      turns ??= import('../flows/delegation/delegated-turns.ts').then(({ createDelegatedTurns }) =>
-        createDelegatedTurns({
-          ...{ store, agentServices, settings, clock, log, failpoint, withhold: outbox.withhold },
-          isShared: accountDirectory.isShared,
-          hasAccess: ({ source }) => accountDirectory.access({ source }).allowed,
-          wake: (key) => engine.wake(key, 'turn'),
-        }),
-      )
-      return turns
-    },
-    // A process for one command does not wait for what goes on in the background.
-    ...(options.onlyPlatforms === undefined
-      ? {
-          async startSubagents(...task: Parameters<StartSubagents>) {
-            const { createBackgroundSubagents } = await import('../flows/delegation/background-subagents.ts')
-            start ??= createBackgroundSubagents({ tasks, settings, failpoint })
-            return await start(...task)
-          },
-        }
-      : {}),
-  }
-}
-
-/** Loaded with the first message to another chat. */
-function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn, callId: string): ChatMessages {
-  const { options, settings, accountDirectory, platforms, store, clock, failpoint } = context
-  const load = async () => {
-    const { createChatMessages } = await import('../flows/delivery/chat-messages.ts')
-    const { outbox } = core
-    const { home } = options
-    const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, settings, home, clock, failpoint }
-    return createChatMessages(deps, turn, callId)
-  }
-  return {
-    prepare: async (message, signal) => (await load()).prepare(message, signal),
-    list: async (signal) => (await load()).list(signal),
-  }
-}
-
-/** Loaded with the first new session. */
-function composeOwnMemory(context: AppContext, memory: Pick<PluginMemory, 'memoryWritten'>): () => Promise<OwnMemory> {
-  const { options, settings, secrets, promptFileProblems, accountDirectory, clock, log, failpoint } = context
-  const redactAll = createRedactor({ secrets: secrets.distinctive })
-  let loaded: Promise<OwnMemory> | undefined
-  const load = async () => {
-    const { createOwnMemory } = await import('../flows/own-memory.ts')
-    return createOwnMemory({
-      directory: options.home.memories,
-      settings: () => settings().memory,
-      redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
-      holdsSecret: (text) => redactAll(text) !== text,
-      onScanned: (path, ids) => reportScan(context, path, ids),
-      onRead(path, problem) {
-        if (problem === undefined) promptFileProblems.delete(path)
-        else promptFileProblems.set(path, problem)
-      },
-      isShared: accountDirectory.isShared,
-      onWritten(change, { sessionId, authority: { role }, event }) {
-        if (event === undefined || event.task !== undefined) return
-        const { platform, chatType, userId = '' } = event.source
-        const sessionKey = accountDirectory.sessionKey(event.source)
-        memory.memoryWritten(change, { sessionId, sessionKey, platform, chatType, userId, role })
-      },
-      clock,
-      log,
-      failpoint,
-    })
-  }
-  return () => {
-    loaded ??= load()
-    return loaded
-  }
-}
-
 function noChat(platform: string): SessionSource {
   return { platform, account: 'default', chatId: '', chatType: 'dm' }
 }
@@ -364,215 +214,4 @@ function composeAgentCheck(
       ...mcp.problems(),
     ],
   }
-}
-
-async function openModelKeys(context: AppContext, selection: () => ProviderSettings): Promise<ModelKeys> {
-  const { options, settings, secrets, modelCalls, clock, random, log, failpoint } = context
-  const { createModelKeys } = await import('../flows/model-keys.ts')
-  const path = options.home.authFile
-  const { pictures: picturesFolder } = options.home
-  return createModelKeys({
-    path,
-    picturesFolder,
-    settings,
-    selection,
-    secrets,
-    modelCalls,
-    clock,
-    random,
-    log,
-    failpoint,
-  })
-}
-
-const maxSuspiciousFiles = 20
-
-function reportScan({ suspiciousFiles }: AppContext, path: string, ids: readonly string[]): void {
-  if (ids.length === 0) suspiciousFiles.delete(path)
-  else if (suspiciousFiles.size < maxSuspiciousFiles) suspiciousFiles.set(path, ids)
-}
-
-interface AgentParts {
-  readonly mcpTools: McpAccess['tools']
-  readonly pluginTools: PluginManager['tools']
-  readonly ownMemory: () => Promise<OwnMemory>
-  readonly skills: SkillRuntime['load']
-}
-
-function composeAgentServices(
-  context: AppContext,
-  core: Core,
-  { mcpTools, pluginTools, ownMemory, skills }: AgentParts,
-): AgentServices {
-  const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
-  const { turnNotices, runningTurns } = core
-  const isDaemon = options.onlyPlatforms === undefined
-  const picturesOf = async (turnId: string) => {
-    const images = await context.store.run(() => findImagesOfConversation(turnId))
-    return images.map((image) => ({ path: join(options.home.pictures, image.file), image }))
-  }
-  return createAgentServices({
-    home: options.home,
-    log,
-    settings,
-    environment: config.environment,
-    commandLine: options.commandLine,
-    pluginTools,
-    mcpTools,
-    skills,
-    policyOf: accountDirectory.policyOf,
-    isShared: accountDirectory.isShared,
-    memory: async (turn) => (await ownMemory()).accessOf(turn),
-    turnAccess: { secrets, ended: runningTurns.ended, run: context.runAgentCommand },
-    modelCalls,
-    auxiliaryCalls: {
-      middleware: core.pluginRegistries.middleware,
-      pause: core.pauseTurn,
-      clock: context.clock,
-      random: context.random,
-      failpoint: context.failpoint,
-      async record(call) {
-        const { recordAuxiliaryCall } = await import('../sessions/auxiliary-calls.ts')
-        await context.store.run(() => recordAuxiliaryCall(call, context.clock()))
-      },
-    },
-    turnInfoOf: core.turnInfoOf,
-    openModelKeys: (selection) => openModelKeys(context, selection),
-    async choiceUnusable({ event, sessionId }, { provider, model, problem }, instead) {
-      const chosen = provider === '' ? model : `${model} (${provider})`
-      log.warn(
-        { event: 'model.choice_unusable', session: sessionId, provider, model, err: problem },
-        'a model is left out',
-      )
-      await turnNotices.modelUnusable(event, `${sessionId}:${provider}:${model}`, chosen, problem.message, instead)
-    },
-    ...(isDaemon
-      ? { chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId) }
-      : {}),
-    async showFile(turn, callId, file) {
-      const { showFile } = await import('../flows/delivery/show-file.ts')
-      return showFile(core.outbox, turn, callId, file)
-    },
-    async openRecall() {
-      const { createSessionRecall } = await import('../flows/session-recall.ts')
-      return createSessionRecall(options.home.databaseFile, context.store)
-    },
-    attachmentsOf: async (turnId) => {
-      const files = await context.store.run(() => findAttachmentPaths(turnId))
-      // The messages of the inbox are deleted earlier than those of the conversation.
-      return [...new Set([...files, ...(await picturesOf(turnId)).map(({ path }) => path)])]
-    },
-    picturesOf,
-    findMessages: (sessionId, filter) => context.store.run(() => findMessages(sessionId, filter)),
-    onSandbox: (sandbox) => {
-      context.sandboxReport.reason = sandbox?.reason ?? ''
-    },
-    async announceMissingSandbox({ authority, event }) {
-      const { role, chatType, platform, userId = '' } = authority
-      if (event === undefined || role !== 'owner' || chatType !== 'dm') return
-      await turnNotices.withoutSandbox(event, `${platform}:${userId}`)
-    },
-    // A file that the agent edits must stay intact, so words of everyday text are not replaced.
-    redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
-    withheld: withheldVariables(catalogue),
-  })
-}
-
-interface CompressionParts extends Pick<AgentServices, 'auxiliary' | 'model' | 'tools' | 'renameSession'> {
-  readonly ownMemory: () => Promise<OwnMemory>
-}
-
-function composeCompression(
-  context: AppContext,
-  core: Core,
-  { ownMemory, auxiliary, model, tools, renameSession }: CompressionParts,
-): SessionCompression {
-  const { settings, accountDirectory, store, clock, log, failpoint } = context
-  const shared = { auxiliary, turnInfoOf: core.turnInfoOf, settings, log }
-  return createSessionCompression({
-    ...shared,
-    store,
-    clock,
-    failpoint,
-    engine: core.engine,
-    memory: core.pluginRegistries.memory,
-    emit: core.events.emit,
-    emitsEvents: accountDirectory.emitsEvents,
-    sessionContinued({ turn: { sessionId: oldSessionId, sessionKey, event }, newSessionId }) {
-      renameSession(oldSessionId, newSessionId)
-      const { source } = event
-      core.pluginRegistries.notifyMemory({ sessionKey, source, oldSessionId, newSessionId, reason: 'compression' })
-    },
-    async flushMemory(turn, messages, signal) {
-      const { flushTurnMemory } = await import('../flows/memory-flush.ts')
-      const deps = { ...shared, ownMemory: await ownMemory(), model, tools, isShared: accountDirectory.isShared }
-      return await flushTurnMemory(deps, turn, messages, signal)
-    },
-  })
-}
-
-/** Loaded with the first answer that is spoken. */
-function composeSpeech(
-  { settings, platforms, log }: AppContext,
-  { outbox }: Core,
-  { media }: Pick<AgentServices, 'media'>,
-): NonNullable<TurnDeps['speak']> {
-  return async (turn, text, signal) => {
-    if (platforms.adapter(targetOf(turn.event.source))?.sendsAttachments !== true) return {}
-    const { speakAnswer } = await import('../flows/turn/speak.ts')
-    const deps = { media: await media(), maxChars: settings().tts.max_chars, redact: outbox.withhold, log }
-    return await speakAnswer(deps, turn.id, text, signal)
-  }
-}
-
-function composeMessagePreparation(
-  context: AppContext,
-  core: Core,
-  {
-    journal,
-    skills,
-    agentServices: { toolListOf, media: openMedia },
-  }: { readonly journal: TurnJournal; readonly skills: SkillRuntime; readonly agentServices: AgentServices },
-): MessagePreparation {
-  const { options, settings, accountDirectory, platforms, store, redact } = context
-  const { stopping, isDraining, clock, log, failpoint } = context
-  const { outbox } = core
-  const media = createAttachmentDownloader({
-    folder: options.home.media,
-    pictures: options.home.pictures,
-    clock,
-    sleep,
-    log,
-    maxBytes: () => settings().media.max_mb * 1_048_576,
-    adapter: platforms.adapter,
-    fileHosts: (target) => accountDirectory.policyOf(target).fileHosts,
-    randomSuffix: () => Buffer.from(systemRandom(4)).toString('hex'),
-    redact,
-  })
-  return createMessagePreparation({
-    journal,
-    async readSkills(event) {
-      const [loaded, { readMessageSkills }] = await Promise.all([skills.load(), import('../flows/skill-commands.ts')])
-      const { authorityOf, commandTiersOf } = accountDirectory
-      return await readMessageSkills({ skills: loaded, toolListOf, authorityOf, commandTiersOf }, event)
-    },
-    running: core.runningTurns,
-    download: (event, name, signal) => media.fetchAttachments(event, name, AbortSignal.any([signal, stopping])),
-    async prepareNotice(message, files) {
-      const { prepareRefusedFilesNotice } = await import('../flows/turn/refused-files.ts')
-      return prepareRefusedFilesNotice(outbox, message, files)
-    },
-    async transcribe(message, signal) {
-      const [transcripts, services] = await Promise.all([import('../flows/turn/transcribe.ts'), openMedia()])
-      const echoes = () => settings().stt_echo_transcripts
-      const deps = { media: services, outbox, store, echoes, redact, clock, sleep, log }
-      return await transcripts.transcribeMessage(deps, message, AbortSignal.any([signal, stopping]))
-    },
-    waitOutside: core.engine.waitOutside,
-    withdraw: core.sessionServices.stopEvent,
-    transcribes: () => settings().stt.enabled,
-    isDraining,
-    log,
-    failpoint,
-  })
 }

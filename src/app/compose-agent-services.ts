@@ -1,0 +1,139 @@
+/**
+ * Composes what a turn needs besides the loop: models, tools and their services.
+ */
+import { join } from 'node:path'
+import type { ProviderSettings } from '../agent/models/create-provider.ts'
+import type { ChatMessages } from '../agent/tools/tool.ts'
+import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
+import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
+import type { ModelKeys } from '../flows/model-keys.ts'
+import type { OwnMemory } from '../flows/own-memory.ts'
+import type { PluginManager } from '../flows/plugin-manager.ts'
+import { findAttachmentPaths } from '../inbox/queries.ts'
+import { createRedactor } from '../lib/redact.ts'
+import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
+import type { McpAccess } from './compose-mcp.ts'
+import { type SkillRuntime, withheldVariables } from './compose-skills.ts'
+import type { AppContext } from './context.ts'
+import type { Core } from './core.ts'
+
+export interface AgentParts {
+  readonly mcpTools: McpAccess['tools']
+  readonly pluginTools: PluginManager['tools']
+  readonly ownMemory: () => Promise<OwnMemory>
+  readonly skills: SkillRuntime['load']
+}
+
+export function composeAgentServices(
+  context: AppContext,
+  core: Core,
+  { mcpTools, pluginTools, ownMemory, skills }: AgentParts,
+): AgentServices {
+  const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
+  const { turnNotices, runningTurns } = core
+  const isDaemon = options.onlyPlatforms === undefined
+  const picturesOf = async (turnId: string) => {
+    const images = await context.store.run(() => findImagesOfConversation(turnId))
+    return images.map((image) => ({ path: join(options.home.pictures, image.file), image }))
+  }
+  return createAgentServices({
+    home: options.home,
+    log,
+    settings,
+    environment: config.environment,
+    commandLine: options.commandLine,
+    pluginTools,
+    mcpTools,
+    skills,
+    policyOf: accountDirectory.policyOf,
+    isShared: accountDirectory.isShared,
+    memory: async (turn) => (await ownMemory()).accessOf(turn),
+    turnAccess: { secrets, ended: runningTurns.ended, run: context.runAgentCommand },
+    modelCalls,
+    auxiliaryCalls: {
+      middleware: core.pluginRegistries.middleware,
+      pause: core.pauseTurn,
+      clock: context.clock,
+      random: context.random,
+      failpoint: context.failpoint,
+      async record(call) {
+        const { recordAuxiliaryCall } = await import('../sessions/auxiliary-calls.ts')
+        await context.store.run(() => recordAuxiliaryCall(call, context.clock()))
+      },
+    },
+    turnInfoOf: core.turnInfoOf,
+    openModelKeys: (selection) => openModelKeys(context, selection),
+    async choiceUnusable({ event, sessionId }, { provider, model, problem }, instead) {
+      const chosen = provider === '' ? model : `${model} (${provider})`
+      log.warn(
+        { event: 'model.choice_unusable', session: sessionId, provider, model, err: problem },
+        'a model is left out',
+      )
+      await turnNotices.modelUnusable(event, `${sessionId}:${provider}:${model}`, chosen, problem.message, instead)
+    },
+    ...(isDaemon
+      ? { chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId) }
+      : {}),
+    async showFile(turn, callId, file) {
+      const { showFile } = await import('../flows/delivery/show-file.ts')
+      return showFile(core.outbox, turn, callId, file)
+    },
+    async openRecall() {
+      const { createSessionRecall } = await import('../flows/session-recall.ts')
+      return createSessionRecall(options.home.databaseFile, context.store)
+    },
+    attachmentsOf: async (turnId) => {
+      const files = await context.store.run(() => findAttachmentPaths(turnId))
+      // The messages of the inbox are deleted earlier than those of the conversation.
+      return [...new Set([...files, ...(await picturesOf(turnId)).map(({ path }) => path)])]
+    },
+    picturesOf,
+    findMessages: (sessionId, filter) => context.store.run(() => findMessages(sessionId, filter)),
+    onSandbox: (sandbox) => {
+      context.sandboxReport.reason = sandbox?.reason ?? ''
+    },
+    async announceMissingSandbox({ authority, event }) {
+      const { role, chatType, platform, userId = '' } = authority
+      if (event === undefined || role !== 'owner' || chatType !== 'dm') return
+      await turnNotices.withoutSandbox(event, `${platform}:${userId}`)
+    },
+    // A file that the agent edits must stay intact, so words of everyday text are not replaced.
+    redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
+    withheld: withheldVariables(catalogue),
+  })
+}
+
+/** Loaded with the first message to another chat. */
+function composeChatMessages(context: AppContext, core: Core, turn: SendingTurn, callId: string): ChatMessages {
+  const { options, settings, accountDirectory, platforms, store, clock, failpoint } = context
+  const load = async () => {
+    const { createChatMessages } = await import('../flows/delivery/chat-messages.ts')
+    const { outbox } = core
+    const { home } = options
+    const deps = { store, accountDirectory, adapter: platforms.adapter, outbox, settings, home, clock, failpoint }
+    return createChatMessages(deps, turn, callId)
+  }
+  return {
+    prepare: async (message, signal) => (await load()).prepare(message, signal),
+    list: async (signal) => (await load()).list(signal),
+  }
+}
+
+async function openModelKeys(context: AppContext, selection: () => ProviderSettings): Promise<ModelKeys> {
+  const { options, settings, secrets, modelCalls, clock, random, log, failpoint } = context
+  const { createModelKeys } = await import('../flows/model-keys.ts')
+  const path = options.home.authFile
+  const { pictures: picturesFolder } = options.home
+  return createModelKeys({
+    path,
+    picturesFolder,
+    settings,
+    selection,
+    secrets,
+    modelCalls,
+    clock,
+    random,
+    log,
+    failpoint,
+  })
+}
