@@ -2,6 +2,8 @@
  * The contract of an environment in which commands run (seed 004, `BaseEnvironment`). It is small, so that a container or a
  * remote host can implement it.
  */
+import type { EnvironmentFiles } from './files.ts'
+
 export interface ExecuteOptions {
   /** Absolute, or relative to the directory of the environment, which is the default. */
   readonly cwd?: string
@@ -40,10 +42,19 @@ export interface BackgroundCommand {
 }
 
 export interface Environment {
-  /** `local`; later `docker`, `ssh` … */
+  /** `local`, `bwrap`, `docker`, `ssh`, `singularity`, or the name that a plugin has registered. */
   readonly kind: string
-  /** The working directory of commands and the base of relative paths. */
+  /** The working directory of commands and the base of relative paths. In a remote place it may begin with `~`. */
   readonly cwd: string
+  /** The files of the same place. */
+  readonly files?: EnvironmentFiles
+  /**
+   * Commands cannot reach the machine of the gateway and its files, as in a container. Then no command needs approval; the
+   * forbidden ones stay forbidden.
+   */
+  readonly isContainer?: boolean
+  /** Prepares the place. Rejects with `HermesError` `environment/...`. Commands and files do it themselves when needed. */
+  start?(signal: AbortSignal): Promise<void>
   /** Runs a shell command until it exits. Throws only when the command cannot be started. */
   execute(command: string, options: ExecuteOptions): Promise<ExecuteResult>
   /**

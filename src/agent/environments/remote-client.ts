@@ -1,0 +1,48 @@
+/**
+ * The contract of a client program that reaches another place: `docker exec`, `ssh`, `singularity exec`. See
+ * `createRemoteEnvironment`, which does everything else.
+ */
+import type { HermesError } from '../../lib/errors.ts'
+
+export interface RemoteClient {
+  readonly kind: string
+  /**
+   * Starts the container, or opens the connection, unless it is there already: it is called before each command. Concurrent
+   * calls share one attempt, and a call after a failed one tries again. Rejects with `HermesError` `environment/...`.
+   */
+  start(signal: AbortSignal): Promise<void>
+  /**
+   * The command line on this machine that runs `script` with `sh -c` in the place, in any directory. stdin and stdout are
+   * passed unchanged; stderr is the client's own. The script has at most 8 kB.
+   */
+  commandLine(script: string, options: RemoteCommandOptions): RemoteCommandLine
+  /**
+   * Why the client program ended although the script did not: the container is gone, the link is lost. Undefined: a signal
+   * ended the script.
+   */
+  describeFailure?(exit: RemoteExit): HermesError | undefined
+  /** Closes the connection, or stops the container. May be called twice, and `start` after it. */
+  stop(): Promise<void>
+}
+
+export interface RemoteCommandOptions {
+  /** Something is written to stdin. Without it stdin is empty. */
+  readonly input: boolean
+  /** The script gets a terminal. */
+  readonly pty?: boolean
+}
+
+export interface RemoteCommandLine {
+  /** Program first. */
+  readonly argv: readonly string[]
+  /** The whole environment of the client program. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface RemoteExit {
+  /** Of the client program. Null when a signal ended it. */
+  readonly exitCode: number | null
+  readonly signal: NodeJS.Signals | null
+  /** The last 4 kB of what the client program wrote to stderr. */
+  readonly stderr: string
+}
