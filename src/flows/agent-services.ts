@@ -113,7 +113,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const resources = createSessionResourcePool({
     createEnvironment: () => requireRuntime().createEnvironment(),
     createProcessTable: () => requireRuntime().createProcessTable(),
-    readTodos: (argumentsJson) => requireRuntime().readTodos(argumentsJson),
+    readTodos: (json, earlier) => requireRuntime().readTodos(json, earlier),
   })
   const cwd = () => workingDirectory(deps)
   const environmentFor = createEnvironments(deps, async (turn) => sockets.variablesOf(turn, await sandbox.get()))

@@ -4,7 +4,6 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { createFileGuard } from '../agent/command-policy/file-guard.ts'
 import { type CommandPolicy, createCommandPolicy } from '../agent/command-policy/policy.ts'
 import type { AgentConfig } from '../agent/config.ts'
@@ -14,7 +13,8 @@ import { createProcessTable, type SessionResourcesDeps } from '../agent/environm
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { Skills } from '../agent/skills/skills.ts'
 import { createToolRegistry, type LoadedTools, type ToolRegistry } from '../agent/tools/registry.ts'
-import type { TodoItem, ToolDefinition } from '../agent/tools/tool.ts'
+import { readTodoCall } from '../agent/tools/support/todo-list.ts'
+import type { ToolDefinition } from '../agent/tools/tool.ts'
 import type { ApprovalsConfig } from '../approvals/config.ts'
 import type { Environment } from '../config/environment.ts'
 import type { HomeLayout } from '../lib/home.ts'
@@ -116,7 +116,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
         sandbox: deps.sandbox,
       }),
     createProcessTable: () => createProcessTable({ now: Date.now }),
-    readTodos,
+    readTodos: readTodoCall,
   }
 }
 
@@ -174,24 +174,4 @@ function isSearchConfigured(web: WebConfig['web'], variables: Environment['value
 
 function toolsetsOff(memory: AgentConfig['memory']): readonly string[] {
   return memory.memory_enabled || memory.user_profile_enabled ? [] : ['memory']
-}
-
-const todoCall = z.object({
-  todos: z.array(
-    z.object({
-      id: z.string(),
-      content: z.string(),
-      status: z.enum(['pending', 'in_progress', 'completed', 'cancelled']),
-    }),
-  ),
-})
-
-/** The list that a `todo` call wrote; null for a call that only reads, or that is malformed. */
-function readTodos(argumentsJson: string): readonly TodoItem[] | null {
-  try {
-    return todoCall.parse(JSON.parse(argumentsJson)).todos
-  } catch {
-    // The result of the call has told the model what is wrong.
-    return null
-  }
 }

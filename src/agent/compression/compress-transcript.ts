@@ -12,7 +12,7 @@ import {
   clearToolResult,
   planCompression,
 } from './plan.ts'
-import { buildSummaryMessage, buildSummaryRequest, lastTodoArguments, type SummaryRequest } from './summary-prompt.ts'
+import { buildSummaryMessage, buildSummaryRequest, lastTodoList, type SummaryRequest } from './summary-prompt.ts'
 
 /** One model call without tools. Rejects as the model does. */
 export type RequestSummary = (request: SummaryRequest) => Promise<{ readonly text: string; readonly usage: Usage }>
@@ -89,7 +89,7 @@ async function summarize(
     buildSummaryRequest(replaced, { tokens: maxSummaryTokens, contextLength, focus, insights }),
   )
   if (text.trim() === '') throw new UnusableSummaryError('it is empty')
-  const steps = lastTodoArguments(entries.slice(to)) === undefined ? lastTodoArguments(replaced) : undefined
+  const steps = lastTodoList(entries.slice(to)) === undefined ? lastTodoList(replaced) : undefined
   const said = summarizes === 'turn' ? messagesOfUser(replaced) : ''
   const parts = [text, ...(said === '' ? [] : [said]), ...(steps === undefined ? [] : [`## List of steps\n${steps}`])]
   const message = buildSummaryMessage(role, parts.join('\n\n'))

@@ -88,10 +88,15 @@ export function requestShare(contextLength: number): number {
   return contextLength * 0.6
 }
 
-/** The last todo list of the model, which exists only in the arguments of its call. */
-export function lastTodoArguments(entries: readonly CompressionEntry[]): string | undefined {
+/** The last todo list of the model as JSON: the result of its call, or the arguments where that contains no list. */
+export function lastTodoList(entries: readonly CompressionEntry[]): string | undefined {
   const calls = entries.flatMap(({ message }) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
-  return calls.findLast(({ name, arguments: json }) => name === 'todo' && json.includes('"todos"'))?.arguments
+  const last = calls.findLast(({ name, arguments: json }) => name === 'todo' && json.includes('"todos"'))
+  if (last === undefined) return undefined
+  const results = entries.flatMap(({ message }) =>
+    message.role === 'tool' && message.toolCallId === last.id ? [message.content] : [],
+  )
+  return results.find((content) => content.startsWith('{"todos"')) ?? last.arguments
 }
 
 function withoutPreface(content: string): string {

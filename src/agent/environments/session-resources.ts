@@ -16,8 +16,11 @@ export interface SessionResources {
 export interface SessionResourcesDeps {
   createEnvironment(): Environment
   createProcessTable(): ProcessTable
-  /** Parses the arguments of a `todo` call; null when they contain no list. */
-  readTodos(argumentsJson: string): readonly TodoItem[] | null
+  /**
+   * The list that a `todo` call wrote, which may change the `earlier` one; null when it wrote none. Takes the arguments or the
+   * result of the call.
+   */
+  readTodos(json: string, earlier: readonly TodoItem[]): readonly TodoItem[] | null
 }
 
 export interface SessionResourcePool {
@@ -154,17 +157,16 @@ export function withVariables(
   }
 }
 
-function lastTodos(
-  transcript: readonly ChatMessage[],
-  read: (argumentsJson: string) => readonly TodoItem[] | null,
-): readonly TodoItem[] {
-  for (const message of transcript.toReversed()) {
+function lastTodos(transcript: readonly ChatMessage[], read: SessionResourcesDeps['readTodos']): readonly TodoItem[] {
+  let items: readonly TodoItem[] = []
+  for (const message of transcript) {
+    // A result contains the whole list, also where a summary has replaced the calls before it.
+    if (message.role === 'tool' && message.name === 'todo') items = read(message.content, items) ?? items
     if (message.role !== 'assistant') continue
-    const call = message.toolCalls?.findLast(({ name }) => name === 'todo')
-    const items = call === undefined ? null : read(call.arguments)
-    if (items !== null) return items
+    for (const { name, arguments: call } of message.toolCalls ?? [])
+      if (name === 'todo') items = read(call, items) ?? items
   }
-  return []
+  return items
 }
 
 interface ProcessTableOptions {

@@ -201,6 +201,7 @@ export interface RegisteredTool {
 export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): RegisteredTool {
   const { name, toolset, description, parameters: type, jsonSchema } = definition
   const parameters = jsonSchema ?? toJsonSchema(type)
+  let accepted = definition.acceptsUndescribed === true ? undefined : parameters
   return {
     name,
     toolset,
@@ -213,7 +214,8 @@ export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Sc
       const decoded = typeof input === 'string' ? decodeArguments(name, input) : ({ ok: true, value: input } as const)
       if (!decoded.ok) return decoded
       try {
-        const parsed = parseArguments(name, decoded.value, type, parameters)
+        accepted ??= toJsonSchema(type)
+        const parsed = parseArguments(name, decoded.value, type, accepted)
         return parsed.ok ? { ok: true, call: bindCall(definition, parsed) } : parsed
       } catch (error) {
         const reason = `The arguments of ${name} could not be validated: ${messageOf(error)}`

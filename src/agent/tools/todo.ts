@@ -1,44 +1,55 @@
 /**
  * The agent's list of steps, kept for the duration of a session.
  */
-import { z } from 'zod'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { applyTodoCall, todoArguments } from './support/todo-list.ts'
 import { defineTool, type TodoItem } from './tool.ts'
 
-const statuses = ['pending', 'in_progress', 'completed', 'cancelled'] as const
+const text = { type: 'string' } as const
 
-const parameters = z.object({
-  todos: z
-    .array(z.object({ id: z.string(), content: z.string().max(1_000), status: z.enum(statuses) }))
-    .max(200)
-    .optional(),
-})
+/** Shorter than a derived one, because it is a part of every request. */
+const jsonSchema = {
+  type: 'object',
+  properties: {
+    todos: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          id: text,
+          content: text,
+          status: { type: 'string', enum: ['pending', 'in_progress', 'completed', 'cancelled'] },
+        },
+        required: ['id'],
+      },
+    },
+    merge: { type: 'boolean' },
+  },
+}
 
 export default defineTool({
   name: 'todo',
   toolset: 'todo',
   description:
-    'Your list of steps for work of three steps or more. With todos: replaces the whole list. Without: reads it.',
-  parameters,
+    'Your steps, for three or more. todos replaces it; with merge it updates by id. Without: reads it.',
+  parameters: todoArguments,
+  jsonSchema,
   mode: 'idempotent',
-  label: ({ todos }) => (todos === undefined ? 'read' : progressSummary(todos)),
+  label: ({ todos, merge }) =>
+    todos === undefined ? 'read' : merge === true ? `${todos.length} updated` : progressSummary(todos),
 
-  async run({ todos }, { todos: store, limits }) {
-    if (todos !== undefined) {
-      const duplicate = todos.find((item, index) => todos.findIndex((other) => other.id === item.id) !== index)
-      if (duplicate !== undefined)
-        return toErrorJson({
-          code: 'duplicate_id',
-          reason: `The id ${JSON.stringify(duplicate.id)} is used twice; nothing was changed.`,
-        })
-      store.write(todos)
+  async run(call, { todos: store, limits }) {
+    if (call.todos !== undefined) {
+      const change = applyTodoCall(store.read(), call)
+      if (!change.ok) return toErrorJson(change)
+      store.write(change.items)
     }
     const items = store.read()
     return toResultJson({ todos: items, summary: progressSummary(items) }, limits.maxResultChars)
   },
 })
 
-function progressSummary(items: readonly TodoItem[]): string {
-  const done = items.filter((item) => item.status === 'completed' || item.status === 'cancelled').length
+function progressSummary(items: readonly { readonly status?: TodoItem['status'] | undefined }[]): string {
+  const done = items.filter(({ status }) => status === 'completed' || status === 'cancelled').length
   return `${done} of ${items.length} done`
 }

@@ -365,6 +365,8 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly parameters: Schema
   /** The JSON Schema that the model receives; derived from `parameters` by default. */
   readonly jsonSchema?: JsonObject
+  /** `parameters` takes arguments that `jsonSchema` does not show, because each request contains it. */
+  readonly acceptsUndescribed?: true
   readonly mode: ToolMode | ((args: z.output<Schema>) => ToolMode)
   /** Whether calls may run at the same time as others of this kind. Not for a tool with `approval`: two questions would confuse. */
   readonly runsInParallel?: boolean

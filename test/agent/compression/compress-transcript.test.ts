@@ -170,6 +170,18 @@ test('the todo list is kept when its call is summarised', async () => {
   assert.ok(!newer.done?.summary?.message.content.includes('List of steps'))
 })
 
+test('a todo list whose last call changed one step is kept as a whole', async () => {
+  const whole =
+    '{"todos":[{"id":"1","content":"dig","status":"completed"},{"id":"2","content":"fill","status":"pending"}]}'
+  const change = '{"todos":[{"id":"1","status":"completed"}],"merge":true}'
+  const wrote: CompressionEntry[] = [
+    { message: { role: 'assistant', content: '', toolCalls: [{ id: 't', name: 'todo', arguments: change }] } },
+    { message: { role: 'tool', toolCallId: 't', name: 'todo', content: whole } },
+  ]
+  const old = await compressed([...talk(3), ...wrote, ...talk(15)], 'x')
+  assert.ok(old.done?.summary?.message.content.endsWith(`## List of steps\n${whole}`))
+})
+
 test('a compressed conversation is valid for the strictest provider: roles alternate, and every call has its result', async () => {
   const call = { id: 'c', name: 'read_file', arguments: '{}' }
   const lines: CompressionEntry[] = [
