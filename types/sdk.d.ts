@@ -16,6 +16,7 @@ declare module 'hermes-gateway:agent/environments/environment' {
      * The contract of an environment in which commands run (seed 004, `BaseEnvironment`). It is small, so that a container or a
      * remote host can implement it.
      */
+    import type { EnvironmentFiles } from 'hermes-gateway:agent/environments/files';
     export interface ExecuteOptions {
         /** Absolute, or relative to the directory of the environment, which is the default. */
         readonly cwd?: string;
@@ -52,10 +53,19 @@ declare module 'hermes-gateway:agent/environments/environment' {
         kill(): void;
     }
     export interface Environment {
-        /** `local`; later `docker`, `ssh` … */
+        /** `local`, `bwrap`, `docker`, `ssh`, `singularity`, or the name that a plugin has registered. */
         readonly kind: string;
-        /** The working directory of commands and the base of relative paths. */
+        /** The working directory of commands and the base of relative paths. In a remote place it may begin with `~`. */
         readonly cwd: string;
+        /** The files of the same place. */
+        readonly files?: EnvironmentFiles;
+        /**
+         * Commands cannot reach the machine of the gateway and its files, as in a container. Then no command needs approval; the
+         * forbidden ones stay forbidden.
+         */
+        readonly isContainer?: boolean;
+        /** Prepares the place. Rejects with `HermesError` `environment/...`. Commands and files do it themselves when needed. */
+        start?(signal: AbortSignal): Promise<void>;
         /** Runs a shell command until it exits. Throws only when the command cannot be started. */
         execute(command: string, options: ExecuteOptions): Promise<ExecuteResult>;
         /**
@@ -95,6 +105,116 @@ declare module 'hermes-gateway:agent/environments/environment' {
         /** Kills all running commands. May be called twice. */
         killAll(): void;
     }
+}
+
+declare module 'hermes-gateway:agent/environments/files' {
+    /**
+     * The contract of the files of an environment: what the file tools do, in the same place as the commands.
+     */
+    /** Who reads or writes. The rules of the place decide what this caller may do. */
+    export interface FileAccess {
+        readonly signal: AbortSignal;
+        /** An owner causes the call; others write no file that becomes a part of prompts. Default: true. */
+        readonly isOwner?: boolean;
+        /** Files that were sent in the conversation. They lie on the disk of the gateway, wherever commands run. */
+        attachments?(): Promise<readonly string[]>;
+    }
+    export type FileRefusalCode = 
+    /** The rules of the place. */
+    'secret' | 'protected' | 'outside_sandbox' | 'outside_safe_root'
+    /** The file. */
+     | 'not_found' | 'is_directory' | 'not_regular_file' | 'too_large' | 'binary' | 'not_utf8'
+    /** A link replaced a part of the path meanwhile. */
+     | 'changed'
+    /** The system of the place refuses, for example for lack of permission or of space. */
+     | 'failed';
+    export interface FileRefusal {
+        readonly ok: false;
+        readonly code: FileRefusalCode;
+        /** A sentence for the model. */
+        readonly reason: string;
+    }
+    export type FileResult<Value> = ({
+        readonly ok: true;
+    } & Value) | FileRefusal;
+    export interface FileStat {
+        readonly kind: 'file' | 'directory' | 'other';
+        /** In bytes. */
+        readonly size: number;
+        /** Permission bits. */
+        readonly mode: number;
+    }
+    export interface DirectoryEntry {
+        readonly name: string;
+        readonly kind: 'file' | 'directory' | 'link' | 'other';
+    }
+    /** A search below a directory, or in one file. */
+    export interface FileSearchRequest {
+        /** As the model wrote it. */
+        readonly path: string;
+        readonly target: 'content' | 'files';
+        /** A regular expression for content, a glob for files. */
+        readonly pattern: string;
+        /** Searches only in files whose name, or whose path from `path`, matches this glob. */
+        readonly fileGlob: string | undefined;
+        /** Maximum number of hits. */
+        readonly limit: number;
+        readonly timeoutMs: number;
+    }
+    /** `path` begins with the path of the request. `line` is 0 for a file that was found by name. */
+    export interface FileHit {
+        readonly path: string;
+        readonly line: number;
+        readonly text: string;
+    }
+    export type FileSearchResult = {
+        readonly ok: true;
+        readonly hits: readonly FileHit[];
+        readonly stopped?: 'limit' | 'timeout' | 'abort';
+    } | FileRefusal | {
+        readonly ok: false;
+        readonly code: 'invalid_pattern';
+        readonly reason: string;
+    };
+    /**
+     * Paths are as a model writes them: relative to the directory of the environment, absolute, or below `~`, the home of the
+     * user in that place. Symbolic links are followed. Methods reject when the signal aborts and when the place cannot be
+     * reached (`HermesError` `environment/...`); everything else is a refusal.
+     */
+    export interface EnvironmentFiles {
+        /** The path as a command in this place may use it. It may still begin with `~`. */
+        resolve(path: string): string;
+        /** Whether the rules of the place permit this, before anything is changed. The file may be missing. */
+        check(path: string, intent: 'read' | 'write', access: FileAccess): Promise<FileResult<object>>;
+        /** `stat` is undefined if nothing is there. */
+        stat(path: string, access: FileAccess): Promise<FileResult<{
+            readonly stat: FileStat | undefined;
+        }>>;
+        /** A regular file of at most `maxBytes`. `length`: at most so many bytes from `offset` on, of a file of any size. */
+        read(path: string, options: FileAccess & ReadOptions): Promise<FileResult<{
+            readonly bytes: Buffer;
+        }>>;
+        /** A reader sees the old or the new content. Keeps the mode, and creates missing directories. */
+        writeAtomic(path: string, content: string | Uint8Array, access: FileAccess): Promise<FileResult<{
+            readonly created: boolean;
+        }>>;
+        /** Removes a file; a missing one is refused as `not_found`, a directory as `is_directory`. */
+        remove(path: string, access: FileAccess): Promise<FileResult<object>>;
+        /** At most `limit` entries of a directory, in the order of their names. */
+        list(path: string, options: FileAccess & {
+            readonly limit: number;
+        }): Promise<FileResult<{
+            readonly entries: readonly DirectoryEntry[];
+            readonly isComplete: boolean;
+        }>>;
+        search(request: FileSearchRequest, access: FileAccess): Promise<FileSearchResult>;
+    }
+    export type ReadOptions = {
+        readonly maxBytes: number;
+    } | {
+        readonly offset: number;
+        readonly length: number;
+    };
 }
 
 declare module 'hermes-gateway:agent/memory/contract' {
@@ -1042,6 +1162,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly parameters: Schema;
         /** The JSON Schema that the model receives; derived from `parameters` by default. */
         readonly jsonSchema?: JsonObject;
+        /** `parameters` takes arguments that `jsonSchema` does not show, because each request contains it. */
+        readonly acceptsUndescribed?: true;
         readonly mode: ToolMode | ((args: z.output<Schema>) => ToolMode);
         /** Whether calls may run at the same time as others of this kind. Not for a tool with `approval`: two questions would confuse. */
         readonly runsInParallel?: boolean;
@@ -1368,6 +1490,34 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         readonly 'terminal/cannot-start': {
             readonly meaning: 'A command cannot be started.';
             readonly hint: 'The message contains the reason. Check that a shell is installed and that processes may be started.';
+        };
+        readonly 'environment/unreachable': {
+            readonly meaning: 'The place where commands run (`terminal.backend`) cannot be reached. Nothing ran, here or there.';
+            readonly hint: 'The message contains the reason. `hermes doctor` checks the place. The next command tries again.';
+        };
+        readonly 'environment/lost': {
+            readonly meaning: 'The connection to the place where commands run was lost while a command ran. Its effects are unknown.';
+            readonly hint: 'Look at what the command has done before you repeat it. The next command connects again.';
+        };
+        readonly 'environment/no-client': {
+            readonly meaning: 'The program that reaches the place where commands run is not installed.';
+            readonly hint: 'Install it for the user of the gateway, or choose another `terminal.backend`.';
+        };
+        readonly 'environment/ssh-settings': {
+            readonly meaning: 'The settings of the ssh connection are invalid.';
+            readonly hint: 'Correct `terminal.ssh_host`, `ssh_user`, `ssh_port`, `ssh_key` and `ssh_known_hosts` in config.yaml.';
+        };
+        readonly 'environment/ssh-host-key-changed': {
+            readonly meaning: 'The ssh host shows another key than known_hosts contains. Nothing was sent to it.';
+            readonly hint: 'Someone may be between you and the host. Only if its administrator confirms the new key, remove the line of known_hosts.';
+        };
+        readonly 'environment/ssh-host-key-unknown': {
+            readonly meaning: 'The key of the ssh host is not in known_hosts. Nothing was sent to it.';
+            readonly hint: 'Connect once with ssh as the user of the gateway and compare the fingerprint, or set `terminal.ssh_host_keys: accept-new`.';
+        };
+        readonly 'environment/ssh-denied': {
+            readonly meaning: 'The ssh host does not accept the key of the gateway.';
+            readonly hint: 'Add the public key to ~/.ssh/authorized_keys of the account, or correct `terminal.ssh_user` and `terminal.ssh_key`.';
         };
         readonly 'agent/stopped': {
             readonly meaning: 'The turn was stopped.';

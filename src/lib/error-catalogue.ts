@@ -276,6 +276,34 @@ export const errorCatalogue = {
     meaning: 'A command cannot be started.',
     hint: 'The message contains the reason. Check that a shell is installed and that processes may be started.',
   },
+  'environment/unreachable': {
+    meaning: 'The place where commands run (`terminal.backend`) cannot be reached. Nothing ran, here or there.',
+    hint: 'The message contains the reason. `hermes doctor` checks the place. The next command tries again.',
+  },
+  'environment/lost': {
+    meaning: 'The connection to the place where commands run was lost while a command ran. Its effects are unknown.',
+    hint: 'Look at what the command has done before you repeat it. The next command connects again.',
+  },
+  'environment/no-client': {
+    meaning: 'The program that reaches the place where commands run is not installed.',
+    hint: 'Install it for the user of the gateway, or choose another `terminal.backend`.',
+  },
+  'environment/ssh-settings': {
+    meaning: 'The settings of the ssh connection are invalid.',
+    hint: 'Correct `terminal.ssh_host`, `ssh_user`, `ssh_port`, `ssh_key` and `ssh_known_hosts` in config.yaml.',
+  },
+  'environment/ssh-host-key-changed': {
+    meaning: 'The ssh host shows another key than known_hosts contains. Nothing was sent to it.',
+    hint: 'Someone may be between you and the host. Only if its administrator confirms the new key, remove the line of known_hosts.',
+  },
+  'environment/ssh-host-key-unknown': {
+    meaning: 'The key of the ssh host is not in known_hosts. Nothing was sent to it.',
+    hint: 'Connect once with ssh as the user of the gateway and compare the fingerprint, or set `terminal.ssh_host_keys: accept-new`.',
+  },
+  'environment/ssh-denied': {
+    meaning: 'The ssh host does not accept the key of the gateway.',
+    hint: 'Add the public key to ~/.ssh/authorized_keys of the account, or correct `terminal.ssh_user` and `terminal.ssh_key`.',
+  },
   'agent/stopped': {
     meaning: 'The turn was stopped.',
     hint: 'Send a message to continue.',

@@ -19,6 +19,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   provider: 'The model provider',
   agent: 'The agent and its tools',
   terminal: 'Commands of the agent',
+  environment: 'Places where commands run',
   hosts: 'Hosts: handlers of hooks and Python plugins',
   hooks: 'Hooks',
   plugins: 'Plugins',
