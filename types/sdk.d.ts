@@ -1503,6 +1503,18 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'The program that reaches the place where commands run is not installed.';
             readonly hint: 'Install it for the user of the gateway, or choose another `terminal.backend`.';
         };
+        readonly 'environment/engine-too-old': {
+            readonly meaning: 'The engine of the containers is too old.';
+            readonly hint: 'Update docker or podman, or name another one in `terminal.docker_binary`.';
+        };
+        readonly 'environment/no-image': {
+            readonly meaning: 'The image of the container is not on this machine and cannot be fetched.';
+            readonly hint: 'Check the name of the image (`terminal.docker_image`, `terminal.singularity_image`) and the network, or fetch it by hand.';
+        };
+        readonly 'environment/container-failed': {
+            readonly meaning: 'The container in which commands run cannot be started.';
+            readonly hint: 'The message contains the reason of the engine. Check the keys `docker_*` and `container_*` of `terminal`.';
+        };
         readonly 'environment/ssh-settings': {
             readonly meaning: 'The settings of the ssh connection are invalid.';
             readonly hint: 'Correct `terminal.ssh_host`, `ssh_user`, `ssh_port`, `ssh_key` and `ssh_known_hosts` in config.yaml.';

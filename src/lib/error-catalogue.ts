@@ -288,6 +288,18 @@ export const errorCatalogue = {
     meaning: 'The program that reaches the place where commands run is not installed.',
     hint: 'Install it for the user of the gateway, or choose another `terminal.backend`.',
   },
+  'environment/engine-too-old': {
+    meaning: 'The engine of the containers is too old.',
+    hint: 'Update docker or podman, or name another one in `terminal.docker_binary`.',
+  },
+  'environment/no-image': {
+    meaning: 'The image of the container is not on this machine and cannot be fetched.',
+    hint: 'Check the name of the image (`terminal.docker_image`, `terminal.singularity_image`) and the network, or fetch it by hand.',
+  },
+  'environment/container-failed': {
+    meaning: 'The container in which commands run cannot be started.',
+    hint: 'The message contains the reason of the engine. Check the keys `docker_*` and `container_*` of `terminal`.',
+  },
   'environment/ssh-settings': {
     meaning: 'The settings of the ssh connection are invalid.',
     hint: 'Correct `terminal.ssh_host`, `ssh_user`, `ssh_port`, `ssh_key` and `ssh_known_hosts` in config.yaml.',

@@ -18,9 +18,9 @@ export interface RemoteClient {
   commandLine(script: string, options: RemoteCommandOptions): RemoteCommandLine
   /**
    * Why the client program ended although the script did not: the container is gone, the link is lost. Undefined: a signal
-   * ended the script.
+   * ended the script. May ask the engine of the container, which takes some seconds at most. Never rejects.
    */
-  describeFailure?(exit: RemoteExit): HermesError | undefined
+  describeFailure?(exit: RemoteExit): HermesError | undefined | Promise<HermesError | undefined>
   /** Closes the connection, or stops the container. May be called twice, and `start` after it. */
   stop(): Promise<void>
 }
