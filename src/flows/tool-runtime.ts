@@ -69,6 +69,13 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
   const { values, process } = environment()
   const userHome = values['HOME'] ?? home.root
   const commandPolicy = createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny })
+  const fileGuard = createFileGuard({
+    home: home.root,
+    userHome,
+    writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '',
+    sandbox: deps.sandbox,
+  })
+  const searchPath = values['PATH'] ?? ''
   const registry = createToolRegistry({
     directory: new URL('../agent/tools/', import.meta.url),
     disabledToolsets: [...agent.disabled_toolsets, ...toolsetsNotAvailable(terminal.backend), ...toolsetsOff(memory)],
@@ -77,15 +84,8 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     log,
     deps: {
       commandPolicy,
-      fileGuard: createFileGuard({
-        home: home.root,
-        userHome,
-        writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '',
-        sandbox: deps.sandbox,
-      }),
-      userHome,
-      searchPath: values['PATH'] ?? '',
-      sandbox: deps.sandbox,
+      fileGuard,
+      searchPath,
       ...(deps.skills === undefined ? {} : { skills: deps.skills }),
       canSearchWeb: () => isSearchConfigured(deps.settings().web, values),
       canSeePictures: deps.canSeePictures,
@@ -114,6 +114,10 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
         passthrough: deps.settings().terminal.env_passthrough,
         blocked: deps.withheld,
         sandbox: deps.sandbox,
+        openFiles: async (resolve) => {
+          const { createLocalFiles } = await import('../agent/tools/support/local-files.ts')
+          return createLocalFiles({ fileGuard, searchPath, sandbox: deps.sandbox }, resolve)
+        },
       }),
     createProcessTable: () => createProcessTable({ now: Date.now }),
     readTodos: readTodoCall,

@@ -3,6 +3,7 @@
  * are
  * plain functions.
  */
+
 import { z } from 'zod'
 import { type AgentConfig, agentConfig } from '../../src/agent/config.ts'
 import type { Environment } from '../../src/agent/environments/environment.ts'
@@ -15,6 +16,7 @@ import type { ToolContext, ToolMode } from '../../src/agent/tools/tool.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage, ToolCall } from '../../src/message/transcript.ts'
 import { ownerAuthority } from '../kit/authority.ts'
+import { noFiles } from './environments/no-files.ts'
 
 export function settingsWith(more: Partial<AgentConfig> = {}): AgentConfig {
   const unset = { provider: undefined, reasoning_effort: undefined, max_output_tokens: undefined, api_mode: undefined }
@@ -122,6 +124,7 @@ export function createTestTools(
 const noEnvironment: Environment = {
   kind: 'none',
   cwd: '/',
+  files: noFiles,
   execute: () => Promise.reject(new Error('there is nothing to run commands in')),
   cleanup: () => Promise.resolve(),
 }

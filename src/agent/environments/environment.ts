@@ -47,7 +47,7 @@ export interface Environment {
   /** The working directory of commands and the base of relative paths. In a remote place it may begin with `~`. */
   readonly cwd: string
   /** The files of the same place. */
-  readonly files?: EnvironmentFiles
+  readonly files: EnvironmentFiles
   /**
    * Commands cannot reach the machine of the gateway and its files, as in a container. Then no command needs approval; the
    * forbidden ones stay forbidden.

@@ -14,6 +14,7 @@ import { withTimeout } from '../../lib/timers.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { createBackgroundCommand, type ShellProcess } from './background-command.ts'
 import type { Environment, ExecuteOptions, ExecuteResult, SpawnOptions } from './environment.ts'
+import type { EnvironmentFiles } from './files.ts'
 import { createOutputBuffer } from './output-buffer.ts'
 
 /** How long to wait for the output pipe after the shell has exited; another process may keep it open. */
@@ -38,6 +39,8 @@ export interface LocalEnvironmentOptions {
   readonly graceMs?: number
   /** Undefined, also as its result: commands run without a sandbox. Called for each command. */
   sandbox?(): Promise<Sandbox | undefined>
+  /** Opens the files with their first use. Takes what makes a path absolute. Without it there are none. */
+  openFiles?(resolve: (path: string) => string): Promise<EnvironmentFiles>
 }
 
 /** Throws `HermesError` when `cwd` is not absolute. */
@@ -77,6 +80,7 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
   return {
     kind: 'local',
     cwd,
+    files: deferFiles(options),
 
     async execute(command, { timeoutMs, signal, maxOutputBytes, ...options }) {
       const limits = { timeoutMs, signal, maxOutputBytes }
@@ -108,6 +112,31 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
       for (const [, release] of groups) release()
     },
   }
+}
+
+function deferFiles({ cwd, env, openFiles }: LocalEnvironmentOptions): EnvironmentFiles {
+  const resolvePath = (path: string) => absolutePath(path, cwd, env['HOME'] ?? cwd)
+  let opened: Promise<EnvironmentFiles> | undefined
+  const open = () => {
+    opened ??= openFiles?.(resolvePath) ?? Promise.reject(new Error('This environment has no files.'))
+    return opened
+  }
+  return {
+    resolve: resolvePath,
+    check: async (...args) => (await open()).check(...args),
+    stat: async (...args) => (await open()).stat(...args),
+    read: async (...args) => (await open()).read(...args),
+    writeAtomic: async (...args) => (await open()).writeAtomic(...args),
+    remove: async (...args) => (await open()).remove(...args),
+    list: async (...args) => (await open()).list(...args),
+    search: async (...args) => (await open()).search(...args),
+  }
+}
+
+/** Resolves a path that a model wrote: relative to the working directory of the environment; `~` is the user's home. */
+function absolutePath(path: string, cwd: string, userHome: string): string {
+  if (path === '~') return userHome
+  return path.startsWith('~/') ? resolve(userHome, path.slice(2)) : resolve(cwd, path)
 }
 
 /** `hasSurvivors`: a process that the command started is still running. */

@@ -114,7 +114,7 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
 /** Wraps an environment to track whether a command is running in it. */
 function trackExecutions(environment: Environment): { environment: Environment; executing(): boolean } {
   let running = 0
-  const { kind, cwd, spawn, isSandboxed } = environment
+  const { spawn, isSandboxed } = environment
   const execute: Environment['execute'] = async (command, options) => {
     running += 1
     try {
@@ -125,8 +125,7 @@ function trackExecutions(environment: Environment): { environment: Environment; 
   }
   return {
     environment: {
-      kind,
-      cwd,
+      ...placeOf(environment),
       execute,
       cleanup: () => environment.cleanup(),
       ...(spawn === undefined ? {} : { spawn: spawn.bind(environment) }),
@@ -134,6 +133,11 @@ function trackExecutions(environment: Environment): { environment: Environment; 
     },
     executing: () => running > 0,
   }
+}
+
+/** What stays the same when the commands of an environment are wrapped. */
+function placeOf({ kind, cwd, files, isContainer, start }: Environment) {
+  return { kind, cwd, files, ...(isContainer && { isContainer }), ...(start && { start }) }
 }
 
 /** The environment whose commands get these variables in addition: those in the sandbox, or with `outsideSandbox` all. */
@@ -148,8 +152,7 @@ export function withVariables(
       ? options
       : { ...options, variables: { ...options.variables, ...(await variables()) } }
   return {
-    kind: environment.kind,
-    cwd: environment.cwd,
+    ...placeOf(environment),
     execute: async (command, options) => environment.execute(command, await extend(options)),
     cleanup: () => environment.cleanup(),
     ...(spawn && { spawn: async (command, options) => spawn.call(environment, command, await extend(options)) }),

@@ -6,18 +6,13 @@
 import type { ScriptLimits } from '../code/run-script.ts'
 import type { FileGuard } from '../command-policy/file-guard.ts'
 import type { CommandPolicy } from '../command-policy/policy.ts'
-import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Skills } from '../skills/skills.ts'
 
 export interface BuiltInToolDeps {
   readonly commandPolicy: CommandPolicy
   readonly fileGuard: FileGuard
-  /** The meaning of `~` in the paths of file tools. */
-  readonly userHome: string
-  /** The PATH for helper programs such as `rg`. */
+  /** The PATH for helper programs such as `python3`. */
   readonly searchPath: string
-  /** The sandbox in which helper programs run. Undefined, also as its result: none is configured. */
-  sandbox?(): Promise<Sandbox | undefined>
   readonly terminal: TerminalLimits
   /** Of a script of `execute_code`. */
   readonly scripts: Pick<ScriptLimits, 'timeoutMs' | 'maxCalls'>

@@ -2,8 +2,7 @@
  * Replaces a part of a text file.
  */
 import { z } from 'zod'
-import type { BuiltInToolDeps } from './deps.ts'
-import { absolutePath, readTextFile, writeFileAtomic } from './support/files.ts'
+import { decodeText } from './support/files.ts'
 import { replaceLongText } from './support/replace-long-text.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
@@ -17,43 +16,41 @@ const parameters = z.object({
   replace_all: z.boolean().optional(),
 })
 
-export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
-  defineTool({
-    name: 'patch',
-    toolset: 'file',
-    description: 'Replace old_string by new_string in a file. Spaces and indentation may differ a little.',
-    parameters,
-    mode: 'effect',
-    label: ({ path }) => path,
+export default defineTool({
+  name: 'patch',
+  toolset: 'file',
+  description: 'Replace old_string by new_string in a file. Spaces and indentation may differ a little.',
+  parameters,
+  mode: 'effect',
+  label: ({ path }) => path,
 
-    async run({ path, old_string, new_string, replace_all = false }, { authority, environment, limits, signal }) {
-      const allowed = await fileGuard.checkWrite(
-        absolutePath(path, environment.cwd, userHome),
-        authority.role === 'owner',
+  async run({ path, old_string, new_string, replace_all = false }, { authority, environment, limits, signal }) {
+    const { files } = environment
+    const access = { isOwner: authority.role === 'owner', signal }
+    const allowed = await files.check(path, 'write', access)
+    if (!allowed.ok) return toErrorJson(allowed)
+    const read = await files.read(path, { maxBytes: maxFileBytes, signal })
+    const file = read.ok ? decodeText(read.bytes, path) : read
+    if (!file.ok)
+      return toErrorJson(
+        file.code === 'not_found' ? { ...file, reason: `${file.reason} write_file creates new files.` } : file,
       )
-      if (!allowed.ok) return toErrorJson(allowed)
-      const readable = await fileGuard.checkRead(allowed.path)
-      if (!readable.ok) return toErrorJson(readable)
-      const file = await readTextFile(allowed.path, path, maxFileBytes)
-      if (!file.ok)
-        return toErrorJson(
-          file.code === 'not_found' ? { ...file, reason: `${file.reason} write_file creates new files.` } : file,
-        )
-      if (!file.lossless)
-        return toErrorJson({ code: 'not_utf8', reason: `${path} is not valid UTF-8; changing it would damage it.` })
-      const replaced = await replaceLongText(
-        { text: file.text, search: old_string, replacement: new_string, all: replace_all },
-        signal,
-      )
-      if (!replaced.ok) return toErrorJson(replaced)
-      await writeFileAtomic(allowed.path, replaced.text)
-      const { count, lines, exact } = replaced
-      const value = {
-        path,
-        replaced: count,
-        lines,
-        ...(!exact && { matched: 'ignoring spaces' }),
-      }
-      return toResultJson(value, limits.maxResultChars)
-    },
-  })
+    if (!file.lossless)
+      return toErrorJson({ code: 'not_utf8', reason: `${path} is not valid UTF-8; changing it would damage it.` })
+    const replaced = await replaceLongText(
+      { text: file.text, search: old_string, replacement: new_string, all: replace_all },
+      signal,
+    )
+    if (!replaced.ok) return toErrorJson(replaced)
+    const written = await files.writeAtomic(path, replaced.text, access)
+    if (!written.ok) return toErrorJson(written)
+    const { count, lines, exact } = replaced
+    const value = {
+      path,
+      replaced: count,
+      lines,
+      ...(!exact && { matched: 'ignoring spaces' }),
+    }
+    return toResultJson(value, limits.maxResultChars)
+  },
+})

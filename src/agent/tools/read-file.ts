@@ -3,8 +3,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
-import type { BuiltInToolDeps } from './deps.ts'
-import { absolutePath, readTextFile } from './support/files.ts'
+import { decodeText } from './support/files.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
@@ -19,33 +18,31 @@ const parameters = z.object({
   limit: z.int().min(1).optional().describe('lines, 500 by default'),
 })
 
-export default ({ fileGuard, userHome }: BuiltInToolDeps) =>
-  defineTool({
-    name: 'read_file',
-    toolset: 'file',
-    description: 'Read a text file or a part of it. Lines come as `12|text`; next_offset says where to go on.',
-    parameters,
-    mode: 'pure',
-    label: ({ path }) => path,
+export default defineTool({
+  name: 'read_file',
+  toolset: 'file',
+  description: 'Read a text file or a part of it. Lines come as `12|text`; next_offset says where to go on.',
+  parameters,
+  mode: 'pure',
+  label: ({ path }) => path,
 
-    async run({ path, offset = 1, limit = 500 }, { environment, limits, attachments }) {
-      const allowed = await fileGuard.checkRead(absolutePath(path, environment.cwd, userHome), attachments)
-      if (!allowed.ok) return toErrorJson(allowed)
-      const file = await readTextFile(allowed.path, path, maxFileBytes)
-      if (!file.ok) return toErrorJson(file)
-      const { lines, total } = await linesFrom(file.text, offset, limit)
-      if (offset > Math.max(1, total))
-        return toErrorJson({ code: 'offset_too_large', reason: `${path} has only ${total} lines.` })
-      const window = numberLines(lines, offset, limits.maxResultChars - 200)
-      const next = offset + window.count
-      const value = {
-        content: window.text,
-        total_lines: total,
-        ...(next <= total && { next_offset: next }),
-      }
-      return toResultJson(value, limits.maxResultChars, 'content')
-    },
-  })
+  async run({ path, offset = 1, limit = 500 }, { environment, limits, attachments, signal }) {
+    const read = await environment.files.read(path, { maxBytes: maxFileBytes, attachments, signal })
+    const file = read.ok ? decodeText(read.bytes, path) : read
+    if (!file.ok) return toErrorJson(file)
+    const { lines, total } = await linesFrom(file.text, offset, limit)
+    if (offset > Math.max(1, total))
+      return toErrorJson({ code: 'offset_too_large', reason: `${path} has only ${total} lines.` })
+    const window = numberLines(lines, offset, limits.maxResultChars - 200)
+    const next = offset + window.count
+    const value = {
+      content: window.text,
+      total_lines: total,
+      ...(next <= total && { next_offset: next }),
+    }
+    return toResultJson(value, limits.maxResultChars, 'content')
+  },
+})
 
 /** Counts all lines, and copies at most `limit` of them. A line break at the end does not start another line. */
 async function linesFrom(text: string, offset: number, limit: number) {

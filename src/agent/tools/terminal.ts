@@ -10,7 +10,6 @@ import { isUnchecked } from '../command-policy/policy.ts'
 import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment, ExecuteOptions } from '../environments/environment.ts'
 import type { BuiltInToolDeps, TerminalLimits } from './deps.ts'
-import { absolutePath } from './support/files.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
 
@@ -35,7 +34,7 @@ export default (deps: BuiltInToolDeps) =>
 
     async approval(args, context) {
       const { command, outside_sandbox: outside = false } = args
-      const cwd = workingDirectoryOf(args, context, deps)
+      const cwd = workingDirectoryOf(args, context)
       const policyResult = await judge(args, cwd, context, deps)
       if (policyResult.decision === 'forbidden') return undefined
       if (outside) return needOutsideSandbox(command, cwd, policyResult, context)
@@ -46,7 +45,7 @@ export default (deps: BuiltInToolDeps) =>
 
     async run(args, context) {
       const { background = false, outside_sandbox: outside = false } = args
-      const cwd = workingDirectoryOf(args, context, deps)
+      const cwd = workingDirectoryOf(args, context)
       const policyResult = await judge(args, cwd, context, deps)
       const { decision } = policyResult
       if (decision !== 'forbidden' && outside && context.isApproved !== true)
@@ -70,12 +69,8 @@ async function judge(
   return commandPolicy.evaluate(command, { cwd, interactive: background, limitsHermes })
 }
 
-function workingDirectoryOf(
-  { workdir }: Arguments,
-  { environment }: ToolContext,
-  { userHome }: BuiltInToolDeps,
-): string {
-  return workdir === undefined ? environment.cwd : absolutePath(workdir, environment.cwd, userHome)
+function workingDirectoryOf({ workdir }: Arguments, { environment }: ToolContext): string {
+  return workdir === undefined ? environment.cwd : environment.files.resolve(workdir)
 }
 
 async function approvalNeedOf(

@@ -3,7 +3,6 @@
  */
 import { z } from 'zod'
 import type { BuiltInToolDeps } from './deps.ts'
-import { absolutePath } from './support/files.ts'
 import { toErrorJson, truncateMiddle } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
@@ -26,7 +25,7 @@ const jsonSchema = {
   required: ['question'],
 }
 
-export default ({ canSeePictures, fileGuard, userHome }: BuiltInToolDeps) =>
+export default ({ canSeePictures, fileGuard }: BuiltInToolDeps) =>
   defineTool({
     name: 'vision_analyze',
     toolset: 'vision',
@@ -43,7 +42,7 @@ export default ({ canSeePictures, fileGuard, userHome }: BuiltInToolDeps) =>
       if ((address === undefined) === (named === undefined))
         return toErrorJson({ code: 'no_picture', reason: 'Give either image_url or path.' })
       const url = address !== undefined && isAddress(address) ? address : undefined
-      const path = absolutePath(named ?? address ?? '', environment.cwd, userHome)
+      const path = environment.files.resolve(named ?? address ?? '')
       // Asked before the file is looked for: the answer must not say what exists.
       if (url === undefined && !(await attachments()).includes(path) && (await mayReadFiles?.()) !== true)
         return toErrorJson({ code: 'not_allowed_for_role', reason: foreignFile })

@@ -4,6 +4,7 @@ import type { BackgroundCommand, Environment } from '../../../src/agent/environm
 import { createProcessTable, createSessionResourcePool } from '../../../src/agent/environments/session-resources.ts'
 import type { TodoItem } from '../../../src/agent/tools/tool.ts'
 import type { ChatMessage } from '../../../src/message/transcript.ts'
+import { noFiles } from './no-files.ts'
 
 const none: readonly ChatMessage[] = []
 const step = (content: string): TodoItem => ({ id: '1', content, status: 'pending' })
@@ -18,6 +19,7 @@ function pool() {
     return {
       kind: 'test',
       cwd: `/${number}`,
+      files: noFiles,
       async execute() {
         const command = Promise.withResolvers<void>()
         commands.push(command)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
 import type { CommandPolicy } from '../../../src/agent/command-policy/policy.ts'
 import { createProcessTable } from '../../../src/agent/environments/session-resources.ts'
 import { createToolRegistry } from '../../../src/agent/tools/registry.ts'
@@ -19,14 +18,13 @@ const permissive: CommandPolicy = { evaluate: () => ({ decision: 'allow' }) }
 
 /** Calls the real tools as the agent loop does. */
 function toolsOf(victim: Victim) {
-  const { home, userHome, sandbox, environment } = victim
+  const { environment, fileGuard } = victim
   const registry = createToolRegistry({
     directory: toolsDirectory,
     log: silentLog,
     deps: {
       commandPolicy: permissive,
-      fileGuard: createFileGuard({ home, userHome, sandbox: async () => sandbox }),
-      userHome,
+      fileGuard,
       searchPath,
       maxChildren: 1,
       scripts: { timeoutMs: 60_000, maxCalls: 50 },

@@ -6,10 +6,12 @@ import { createHash } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createFileGuard, type FileGuard } from '../../../src/agent/command-policy/file-guard.ts'
 import type { Environment, ExecuteResult } from '../../../src/agent/environments/environment.ts'
 import { createLocalEnvironment } from '../../../src/agent/environments/local-environment.ts'
 import { type DetectSandboxOptions, detectSandbox } from '../../../src/agent/sandbox/detect-sandbox.ts'
 import type { Sandbox } from '../../../src/agent/sandbox/sandbox.ts'
+import { createLocalFiles } from '../../../src/agent/tools/support/local-files.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 
 export const canary = 'CANARY-7f3a9c'
@@ -41,6 +43,7 @@ export interface Victim extends AsyncDisposable {
   /** The working directory of the agent. */
   readonly cwd: string
   readonly sandbox: Sandbox
+  readonly fileGuard: FileGuard
   readonly environment: Environment
   run(command: string, more?: Partial<Parameters<Environment['execute']>[1]>): Promise<ExecuteResult>
   /** A digest of every file that the agent must not change. */
@@ -84,17 +87,20 @@ export async function createVictim({ workingDirectory, forwarderOf, ...options }
     ...(forwarderOf && { forwarder: forwarderOf(join(home, 'cache/sandbox/bin')) }),
     ...options,
   })
+  const fileGuard = createFileGuard({ home, userHome, sandbox: async () => sandbox })
   const environment = createLocalEnvironment({
     cwd,
     env: { PATH: searchPath, HOME: userHome, HERMES_HOME: home },
     graceMs: 100,
     sandbox: async () => sandbox,
+    openFiles: async (resolve) => createLocalFiles({ fileGuard, searchPath, sandbox: async () => sandbox }, resolve),
   })
   return {
     userHome,
     home,
     cwd,
     sandbox,
+    fileGuard,
     environment,
     run: (command, more = {}) =>
       environment.execute(command, {

@@ -11,6 +11,7 @@ import { createLocalEnvironment } from '../../../src/agent/environments/local-en
 import { createProcessTable } from '../../../src/agent/environments/session-resources.ts'
 import type { BuiltInToolDeps } from '../../../src/agent/tools/deps.ts'
 import { createToolRegistry, type ToolRegistry } from '../../../src/agent/tools/registry.ts'
+import { createLocalFiles } from '../../../src/agent/tools/support/local-files.ts'
 import type { TodoItem, ToolContext } from '../../../src/agent/tools/tool.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
@@ -38,10 +39,10 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
   const userHome = join(root, 'me')
   const home = join(userHome, '.hermes')
   for (const directory of [cwd, home]) await mkdir(directory, { recursive: true })
+  const fileGuard = createFileGuard({ home, userHome })
   const deps: BuiltInToolDeps = {
     commandPolicy: createCommandPolicy({ home, userHome }),
-    fileGuard: createFileGuard({ home, userHome }),
-    userHome,
+    fileGuard,
     searchPath: options.searchPath ?? searchPath,
     maxChildren: 3,
     scripts: { timeoutMs: 60_000, maxCalls: 50 },
@@ -51,6 +52,8 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
     cwd,
     env: { PATH: searchPath, HOME: userHome },
     graceMs: 50,
+    openFiles: async (resolve) =>
+      createLocalFiles({ fileGuard, searchPath: options.searchPath ?? searchPath }, resolve),
   })
   const processes = createProcessTable({ now: Date.now })
   let todos: readonly TodoItem[] = []

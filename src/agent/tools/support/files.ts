@@ -1,39 +1,52 @@
 /**
- * Paths as models write them, and reading and replacing whole text files.
+ * Reads, replaces and removes files of this machine at real paths.
  */
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { type FileHandle, mkdir, open, rename, rm, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { systemCode } from '../../../lib/errors.ts'
 import { isOpenedAt, openExactly } from '../../../lib/files.ts'
-
-/** Resolves a path that a model wrote: relative to the working directory of the environment; `~` is the user's home. */
-export function absolutePath(path: string, cwd: string, userHome: string): string {
-  if (path === '~') return userHome
-  if (path.startsWith('~/')) return join(userHome, path.slice(2))
-  return isAbsolute(path) ? resolve(path) : resolve(cwd, path)
-}
+import type { ReadOptions } from '../../environments/files.ts'
 
 export type ReadTextFileResult =
   /** `lossless`: decoding lost nothing, so that the text may be written back. */
-  | { readonly ok: true; readonly text: string; readonly lossless: boolean }
-  /** `reason` is a sentence for the model. */
-  | {
-      readonly ok: false
-      readonly code: 'not_found' | 'is_directory' | 'not_regular_file' | 'too_large' | 'binary' | 'changed'
-      readonly reason: string
-    }
+  { readonly ok: true; readonly text: string; readonly lossless: boolean } | ReadFileFailure
+
+/** `reason` is a sentence for the model. */
+type ReadFileFailure = {
+  readonly ok: false
+  readonly code: 'not_found' | 'is_directory' | 'not_regular_file' | 'too_large' | 'binary' | 'changed'
+  readonly reason: string
+}
 
 const megabyte = 1024 * 1024
 
 /**
- * Reads a regular file; invalid UTF-8 becomes U+FFFD. `path` is a real path, and the file is not read when a link has
- * replaced a part of it meanwhile. `displayName` is its name in messages. Throws system errors other
- * than ENOENT and ENOTDIR.
+ * Reads a regular file; invalid UTF-8 becomes U+FFFD. See `readFileBytes`, which this extends.
  */
 export async function readTextFile(path: string, displayName: string, maxBytes: number): Promise<ReadTextFileResult> {
+  const read = await readFileBytes(path, displayName, { maxBytes })
+  return read.ok ? decodeText(read.bytes, displayName) : read
+}
+
+/** The text of a file. A NUL in the first 8 kB makes it a binary file. */
+export function decodeText(bytes: Buffer, displayName: string): ReadTextFileResult {
+  return bytes.subarray(0, 8192).includes(0)
+    ? { ok: false, code: 'binary', reason: `${displayName} is a binary file of ${bytes.length} bytes.` }
+    : { ok: true, text: bytes.toString('utf8'), lossless: isUtf8(bytes) }
+}
+
+/**
+ * Reads a regular file, or `length` bytes of it. `path` is a real path, and the file is not read when a link has replaced a
+ * part of it meanwhile. `displayName` is its name in messages. Throws system errors other than ENOENT and ENOTDIR.
+ */
+export async function readFileBytes(
+  path: string,
+  displayName: string,
+  options: ReadOptions,
+): Promise<{ readonly ok: true; readonly bytes: Buffer } | ReadFileFailure> {
   let file: FileHandle
   try {
     file = await openExactly(path)
@@ -46,28 +59,39 @@ export async function readTextFile(path: string, displayName: string, maxBytes: 
   try {
     if (!(await isOpenedAt(file, path))) return changedWhileOpened(displayName)
     const found = await file.stat()
-    if (found.isDirectory())
-      return { ok: false, code: 'is_directory', reason: `${displayName} is a directory; search_files lists its files.` }
+    if (found.isDirectory()) return isDirectory(displayName)
     if (!found.isFile()) return { ok: false, code: 'not_regular_file', reason: `${displayName} is not a regular file.` }
-    if (found.size > maxBytes) {
-      const size = `${(found.size / megabyte).toFixed(1)} MB, more than ${maxBytes / megabyte} MB`
-      return {
-        ok: false,
-        code: 'too_large',
-        reason: `${displayName} has ${size}; use search_files, or sed and tail in the terminal.`,
-      }
-    }
-    const bytes = await file.readFile()
-    if (bytes.subarray(0, 8192).includes(0)) {
-      return { ok: false, code: 'binary', reason: `${displayName} is a binary file of ${bytes.length} bytes.` }
-    }
-    return { ok: true, text: bytes.toString('utf8'), lossless: isUtf8(bytes) }
+    if ('length' in options) return { ok: true, bytes: await readRange(file, options) }
+    if (found.size > options.maxBytes) return tooLarge(displayName, found.size, options.maxBytes)
+    return { ok: true, bytes: await file.readFile() }
   } finally {
     await file.close()
   }
 }
 
-function changedWhileOpened(displayName: string): Extract<ReadTextFileResult, { ok: false }> {
+async function readRange(file: FileHandle, { offset, length }: { offset: number; length: number }): Promise<Buffer> {
+  const buffer = Buffer.alloc(length)
+  let filled = 0
+  while (filled < length) {
+    const { bytesRead } = await file.read(buffer, filled, length - filled, offset + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return buffer.subarray(0, filled)
+}
+
+export function isDirectory(displayName: string) {
+  const reason = `${displayName} is a directory; search_files lists its files.`
+  return { ok: false, code: 'is_directory', reason } as const
+}
+
+export function tooLarge(displayName: string, size: number, maxBytes: number) {
+  const sizes = `${(size / megabyte).toFixed(1)} MB, more than ${maxBytes / megabyte} MB`
+  const reason = `${displayName} has ${sizes}; use search_files, or sed and tail in the terminal.`
+  return { ok: false, code: 'too_large', reason } as const
+}
+
+function changedWhileOpened(displayName: string): ReadFileFailure {
   return { ok: false, code: 'changed', reason: `${displayName} was replaced while it was being opened.` }
 }
 
@@ -108,7 +132,11 @@ async function createDirectory(path: string): Promise<FileHandle> {
  * is a real path; nothing is written when a link has replaced a part of it meanwhile. Throws system errors.
  * @param newMode of a file that does not exist yet, before the umask
  */
-export async function writeFileAtomic(path: string, text: string, newMode = 0o666): Promise<{ created: boolean }> {
+export async function writeFileAtomic(
+  path: string,
+  text: string | Uint8Array,
+  newMode = 0o666,
+): Promise<{ created: boolean }> {
   const folder = dirname(path)
   const directory = await openDirectory(folder)
   try {
@@ -125,10 +153,20 @@ export async function writeFileAtomic(path: string, text: string, newMode = 0o66
   }
 }
 
+/** Removes the file at a real path; its directory exists. Throws system errors. */
+export async function removeFile(path: string): Promise<void> {
+  const directory = await openDirectory(dirname(path))
+  try {
+    await unlink(entryOf(directory, dirname(path), basename(path)))
+  } finally {
+    await directory.close()
+  }
+}
+
 async function replaceFile(
   target: string,
   temporary: string,
-  text: string,
+  text: string | Uint8Array,
   mode: number | { readonly newMode: number },
 ): Promise<void> {
   try {
