@@ -30,6 +30,7 @@ export type { TurnResult, TurnStatus } from './message/turn-result.ts'
 
 // Platforms
 
+export type { ToolCallSummary, ToolView, ToolViewPart } from './message/tool-view.ts'
 export type {
   AlbumLookup,
   AlbumSupport,
@@ -37,6 +38,7 @@ export type {
   ChatEntry,
   ChatFile,
   ChatQuestion,
+  ChatToolCalls,
   CommandEntry,
   DiagnosticContext,
   DiagnosticResult,

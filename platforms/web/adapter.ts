@@ -15,6 +15,7 @@ import {
 import { createAssets } from './assets.ts'
 import { createPageFiles, toWireEntry } from './files.ts'
 import { createHub } from './hub.ts'
+import { storedToolEvent } from './live-chat.ts'
 import { createRoutes } from './routes.ts'
 
 /** Larger than any reply, because a page needs no splitting. */
@@ -25,7 +26,9 @@ const draftIntervalMs = 60
 export function createAdapter(context: PlatformContext): PlatformAdapter {
   const hub = createHub({
     history: async (chatId, query) => (await context.history(chatId, query)).map(toWireEntry),
+    toolCalls: async (chatId, turnIds) => (await context.toolCalls.list(chatId, turnIds)).map(storedToolEvent),
     info: () => context.info(),
+    clock: context.clock,
     modelOf: (chatId) =>
       context.modelOf({ platform: context.platform, account: context.account, chatId, chatType: 'dm' }),
     log: context.log,

@@ -3,7 +3,7 @@
  */
 import type { Logger } from '#sdk'
 import { createLiveChat, type LiveChat } from './live-chat.ts'
-import type { LiveEvent, WireEntry, WireInfo } from './protocol.ts'
+import type { LiveEvent, ToolEvent, WireEntry, WireInfo } from './protocol.ts'
 import { createSubscriber, type Subscriber } from './subscriber.ts'
 
 const maxSubscribersPerChat = 20
@@ -28,7 +28,11 @@ export interface Hub {
 
 export interface HubOptions {
   readonly history: (chatId: string, query: { after?: string; limit: number }) => Promise<WireEntry[]>
+  /** The ended tool calls of these turns. */
+  readonly toolCalls?: (chatId: string, turnIds: readonly string[]) => Promise<readonly ToolEvent[]>
   readonly info: () => WireInfo
+  /** ms */
+  readonly clock?: () => number
   /** The model of a conversation. */
   readonly modelOf?: (chatId: string) => Promise<Pick<WireInfo, 'model' | 'provider'>>
   readonly log: Logger
@@ -43,7 +47,15 @@ interface ChatEntryState {
   ownModel: string
 }
 
-export function createHub({ history, info, modelOf, log, pingIntervalMs: pingMs = 15_000 }: HubOptions): Hub {
+export function createHub({
+  history,
+  toolCalls = async () => [],
+  info,
+  clock = Date.now,
+  modelOf,
+  log,
+  pingIntervalMs: pingMs = 15_000,
+}: HubOptions): Hub {
   const chats = new Map<string, ChatEntryState>()
   let heartbeat: NodeJS.Timeout | undefined
   let knownInfo = ''
@@ -56,6 +68,7 @@ export function createHub({ history, info, modelOf, log, pingIntervalMs: pingMs 
       if (subscribers.size >= maxSubscribersPerChat) oldest?.close()
       const subscriber = createSubscriber({
         history: (query) => history(chatId, query),
+        toolCalls: (turnIds) => toolCalls(chatId, turnIds),
         after,
         initialEntries,
         log,
@@ -117,7 +130,7 @@ export function createHub({ history, info, modelOf, log, pingIntervalMs: pingMs 
       if (chats.size < maxChats) break
       prune(id)
     }
-    const created: ChatEntryState = { live: createLiveChat(), subscribers: new Set(), ownModel: '' }
+    const created: ChatEntryState = { live: createLiveChat(clock), subscribers: new Set(), ownModel: '' }
     chats.set(chatId, created)
     return created
   }

@@ -2,7 +2,7 @@
  * The live state of a chat: drafts, running turns with their tools, and messages in progress. It is kept in memory with
  * limits; only the history is stored.
  */
-import type { TurnActivity } from '#sdk'
+import type { ToolCallSummary, TurnActivity } from '#sdk'
 import type { DraftEvent, LiveEvent, ToolEvent } from './protocol.ts'
 
 const maxDrafts = 20
@@ -38,7 +38,8 @@ interface RunningTurn {
   readonly isForeign: boolean
 }
 
-export function createLiveChat(): LiveChat {
+/** @param now ms */
+export function createLiveChat(now: () => number = Date.now): LiveChat {
   const drafts = new Map<string, { turnId: string; text: string }>()
   const turns = new Map<string, RunningTurn>()
   const seqs = new Map<number, true>()
@@ -77,7 +78,7 @@ export function createLiveChat(): LiveChat {
         events.push({ type: 'turn', turnId, state: 'running' })
       }
       if (activity.kind !== 'turn-started') {
-        const tool = toolEvent(activity, tools.get(activity.callId))
+        const tool = toolEvent(activity, tools.get(activity.callId), now())
         tools.set(tool.callId, tool)
         evictOldest(tools, maxToolsPerTurn)
         events.push(tool)
@@ -106,13 +107,18 @@ function evictOldest<Key>(map: Map<Key, unknown>, max: number): void {
 function toolEvent(
   activity: Extract<TurnActivity, { kind: 'tool-started' | 'tool-ended' }>,
   known: ToolEvent | undefined,
+  now: number,
 ): ToolEvent {
   const { turnId, callId, tool } = activity
-  if (activity.kind === 'tool-started') {
-    return { type: 'tool', turnId, callId, tool, label: activity.label, state: 'running', summary: '' }
-  }
+  const common = { type: 'tool', turnId, callId, tool, startedAt: known?.startedAt ?? now } as const
+  if (activity.kind === 'tool-started') return { ...common, label: activity.label, state: 'running', summary: '' }
   const { ok, summary } = activity
-  return { type: 'tool', turnId, callId, tool, label: known?.label ?? '', state: ok ? 'done' : 'failed', summary }
+  return { ...common, label: known?.label ?? '', state: ok ? 'done' : 'failed', summary, endedAt: now }
+}
+
+/** A call of the history. */
+export function storedToolEvent(call: ToolCallSummary): ToolEvent {
+  return { type: 'tool', ...call }
 }
 
 /**

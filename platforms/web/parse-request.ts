@@ -20,6 +20,7 @@ const chatIdPattern = /^[A-Za-z0-9_-]{1,64}$/
 const messageIdPattern = /^[A-Za-z0-9_-]{8,64}$/
 const buttonIdPattern = /^[A-Za-z0-9:_-]{1,64}$/
 const uploadIdPattern = /^[A-Za-z0-9_-]{16,64}$/
+const callPartPattern = /^[^\p{Cc}]{1,300}$/u
 const entryIdPattern = /^[\x21-\x7e]{1,200}$/
 
 /** The chat id of a URL. Throws `http/bad-request`. */
@@ -30,6 +31,11 @@ export function parseChatId(value: unknown): string {
 /** An entry id from a URL, if present. Throws `http/bad-request`. */
 export function parseEntryId(field: string, value: string | null): string | undefined {
   return value === null || value === '' ? undefined : requireMatch(field, value, entryIdPattern, 'the id of an entry')
+}
+
+/** The id of a turn or of a tool call; vendors choose the latter. Throws `http/bad-request`. */
+export function parseCallPart(field: 'turn' | 'call', value: string | null): string {
+  return requireMatch(field, value, callPartPattern, `the id of a ${field}`)
 }
 
 /** Throws `http/bad-request`. */

@@ -93,6 +93,49 @@ export interface WirePairingRequest {
   readonly createdAt: number
 }
 
+/** The answer of `GET /web/tool`, with the shape of the gateway's `ToolView`. All texts are plain unless stated otherwise. */
+export interface WireToolView {
+  readonly parts: readonly WireToolPart[]
+  /** `whole` in the address brings more. */
+  readonly isCut: boolean
+}
+
+export type WireToolPart =
+  | {
+      readonly kind: 'command'
+      readonly command: string
+      readonly language: 'shell' | 'python'
+      readonly output: string
+      readonly exitCode?: number
+      readonly state: string
+    }
+  | { readonly kind: 'lines'; readonly path: string; readonly first: number; readonly text: string }
+  | {
+      readonly kind: 'diff'
+      readonly path: string
+      readonly added: number
+      readonly removed: number
+      readonly text: string
+    }
+  | {
+      readonly kind: 'matches'
+      readonly path: string
+      readonly lines: readonly { readonly line: number; readonly text: string; readonly isContext?: true }[]
+      readonly marks: readonly string[]
+    }
+  | { readonly kind: 'files'; readonly files: readonly string[] }
+  | { readonly kind: 'links'; readonly links: readonly { title: string; url: string; text: string }[] }
+  | {
+      readonly kind: 'todos'
+      readonly items: readonly { content: string; status: 'pending' | 'in_progress' | 'completed' | 'cancelled' }[]
+    }
+  /** `name`: behind `/web/files/`. */
+  | { readonly kind: 'pictures'; readonly pictures: readonly { name: string; width: number; height: number }[] }
+  | { readonly kind: 'agents'; readonly agents: readonly { goal: string; status: string; text: string }[] }
+  | { readonly kind: 'text'; readonly title: string; readonly text: string; readonly markdown: boolean }
+  | { readonly kind: 'fields'; readonly fields: readonly { name: string; value: string }[] }
+  | { readonly kind: 'error'; readonly text: string; readonly code: string }
+
 /** The answer to a press. */
 export interface WirePressResult {
   readonly status: 'taken' | 'stale' | 'refused'
@@ -126,8 +169,11 @@ export type LiveEvent =
       readonly callId: string
       readonly tool: string
       readonly label: string
-      readonly state: 'running' | 'done' | 'failed'
+      readonly state: 'running' | 'done' | 'failed' | 'interrupted'
       readonly summary: string
+      /** Milliseconds since 1970. */
+      readonly startedAt: number
+      readonly endedAt?: number
     }
   /** All missed entries were sent; live events follow. `more`: older entries exist. */
   | { readonly type: 'ready'; readonly more: boolean }

@@ -16,7 +16,15 @@ import { brand, HermesError, parseCommand } from '#sdk'
 import type { Assets } from './assets.ts'
 import { type PageFiles, toWireEntry } from './files.ts'
 import type { Hub } from './hub.ts'
-import { parseChatId, parseChatIdBody, parseEntryId, parsePress, parseSentMessage } from './parse-request.ts'
+import { storedToolEvent } from './live-chat.ts'
+import {
+  parseCallPart,
+  parseChatId,
+  parseChatIdBody,
+  parseEntryId,
+  parsePress,
+  parseSentMessage,
+} from './parse-request.ts'
 import type { WireEntry } from './protocol.ts'
 import { jsonResponse, withErrorResponse } from './responses.ts'
 
@@ -45,6 +53,7 @@ export function createRoutes({ context, hub, assets, files, closing }: RouteDeps
     { method: 'GET', path: '/web/stream', access: 'token', handle: whileOpen(stream) },
     { method: 'GET', path: '/web/commands', access: 'token', handle: whileOpen(commands) },
     { method: 'GET', path: '/web/history', access: 'token', handle: whileOpen(history) },
+    { method: 'GET', path: '/web/tool', access: 'token', handle: whileOpen(tool) },
     { method: 'GET', path: '/web/files/*', access: 'token', handle: whileOpen(files.serve) },
     { method: 'POST', path: '/web/messages', access: 'token', handle: whileOpen(send) },
     { method: 'POST', path: '/web/press', access: 'token', handle: whileOpen(press) },
@@ -79,7 +88,20 @@ export function createRoutes({ context, hub, assets, files, closing }: RouteDeps
     const query = new URL(request.url).searchParams
     const chat = parseChatId(query.get('chat'))
     const before = parseEntryId('before', query.get('before'))
-    return jsonResponse(200, await readHistoryPage((limits) => context.history(chat, limits), before))
+    const { entries, more } = await readHistoryPage((limits) => context.history(chat, limits), before)
+    const turnIds = new Set(entries.flatMap(({ turnId }) => turnId ?? []))
+    const calls = turnIds.size === 0 ? [] : await context.toolCalls.list(chat, [...turnIds])
+    return jsonResponse(200, { entries, tools: calls.map(storedToolEvent), more })
+  }
+
+  /** What one tool call did. `whole` shows all of it. */
+  async function tool(request: Request): Promise<Response> {
+    const query = new URL(request.url).searchParams
+    const chat = parseChatId(query.get('chat'))
+    const call = { turnId: parseCallPart('turn', query.get('turn')), callId: parseCallPart('call', query.get('call')) }
+    const view = await context.toolCalls.view(chat, call, { whole: query.has('whole') })
+    if (view === undefined) throw new HermesError('http/not-found', 'No more than its line is stored of this call.')
+    return jsonResponse(200, view)
   }
 
   async function send(request: Request): Promise<Response> {

@@ -5,7 +5,7 @@
  * history. Every entry is therefore sent once, with the id under which it is stored.
  */
 import type { Logger } from '#sdk'
-import type { LiveEvent, WireEntry } from './protocol.ts'
+import type { LiveEvent, ToolEvent, WireEntry } from './protocol.ts'
 
 /** The size of the first read of missed entries. Larger reads follow when it is not sufficient. */
 const initialBatch = 200
@@ -30,6 +30,8 @@ export interface Subscriber {
 
 export interface SubscriberOptions {
   readonly history: (query: { after?: string; limit: number }) => Promise<WireEntry[]>
+  /** The ended tool calls of these turns, sent after the missed entries. */
+  readonly toolCalls: (turnIds: readonly string[]) => Promise<readonly ToolEvent[]>
   /** The last entry that the page has. Without it the newest `initialEntries` are sent. */
   readonly after: string | undefined
   readonly initialEntries: number
@@ -45,6 +47,9 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
   const encoder = new TextEncoder()
   /** Ids of entries that the page has, in ascending order. */
   const known: string[] = options.after === undefined ? [] : [options.after]
+  /** The turns of the missed entries. */
+  const missedTurns = new Set<string>()
+  let isCatchingUp = true
   let open = true
   /** Pending work in order. `pending` counts it, so that an event is sent at once when there is none. */
   let tail: Promise<void> = Promise.resolve()
@@ -67,6 +72,7 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
   enqueue(async () => {
     const more = options.after === undefined ? await readNewest() : true
     await readNext()
+    await writeToolCalls()
     for (const event of options.snapshot()) write(event)
     write({ type: 'ready', more })
   })
@@ -120,7 +126,20 @@ export function createSubscriber(options: SubscriberOptions): Subscriber {
       if (known.includes(entry.id)) continue
       known.push(entry.id)
       if (known.length > overlapEntries) known.shift()
+      if (isCatchingUp && entry.turnId !== undefined) missedTurns.add(entry.turnId)
       write({ type: 'entry', entry })
+      await drain()
+    }
+  }
+
+  /** Later calls are live events. */
+  async function writeToolCalls(): Promise<void> {
+    isCatchingUp = false
+    if (missedTurns.size === 0) return
+    const calls = await options.toolCalls([...missedTurns])
+    missedTurns.clear()
+    for (const call of calls) {
+      write(call)
       await drain()
     }
   }

@@ -21,7 +21,7 @@ import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
 export function composeTurnJournal(
-  { settings, accountDirectory, store, stopping, clock, failpoint }: AppContext,
+  { settings, accountDirectory, store, stopping, clock, failpoint, redact }: AppContext,
   { outbox, engine, sessionServices, endRevokedMessage }: Core,
   { hasRunningCommand }: AgentServices,
   preparation: () => Pick<MessagePreparation, 'prepareSteered'>,
@@ -45,6 +45,7 @@ export function composeTurnJournal(
     isRevoked,
     endRevoked: endRevokedMessage,
     onProgress: engine.madeProgress,
+    withhold: (text) => redact(outbox.withhold(text)),
     failpoint,
     reset: { settings, open: openReset },
   })

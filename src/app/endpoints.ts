@@ -234,7 +234,7 @@ function platformContextDepsOf(
   { agentServices, skills }: EndpointsDeps,
   { http, files }: { readonly http: HttpServer; readonly files: () => Promise<FileServices> },
 ): PlatformContextDeps {
-  const { options, settings, accountDirectory, store, degraded, clock, log } = context
+  const { options, settings, accountDirectory, store, degraded, clock, log, redact } = context
   const { home, version } = options
   const models = composeModelServices(context, agentServices)
   return {
@@ -244,6 +244,7 @@ function platformContextDepsOf(
     turnResults: core.turnResults,
     outbox: core.outbox,
     sessions: core.sessionServices,
+    redact,
     log,
     clock,
     route: http.route,

@@ -25,12 +25,14 @@ export interface PlatformContextDeps {
   readonly store: Store
   readonly inbox: Inbox
   readonly turnResults: EventResults
-  readonly outbox: Pick<Outbox, 'rateLimited'>
+  readonly outbox: Pick<Outbox, 'rateLimited' | 'withhold'>
   readonly sessions: SessionServices
   readonly log: Logger
   readonly clock: () => number
   /** Serves a route until the returned function is called. */
   route(route: HttpRoute): () => void
+  /** Takes secrets out of a text, besides those that the outbox knows. */
+  redact(text: string): string
   press: PlatformContext['press']
   readonly files: PlatformContext['files']
   commands(): readonly Pick<CommandDefinition, 'name' | 'description' | 'argsHint' | 'aliases' | 'choices'>[]
@@ -56,6 +58,8 @@ export function createPlatformContext(
     deps.store.run(() => listCursors({ platform, account: account.account }))
   const waitForResult: PlatformContext['waitForResult'] = (seq, signal) => deps.turnResults.wait(seq, signal)
   const log = deps.log.child({ platform, account: account.account })
+
+  const toolResults = { store: deps.store, withhold: (text: string) => deps.redact(deps.outbox.withhold(text)) }
 
   /** Never rejects. */
   const acceptLate = async (...[event, keys, inOrder]: Parameters<PlatformContext['acceptIfDelayed']>) => {
@@ -97,6 +101,16 @@ export function createPlatformContext(
     waitForResult,
     stop: (seq) => deps.sessions.stopEvent(seq),
     history: (chatId, query) => deps.store.run(() => chatHistory(chatRef(chatId), query, join(deps.home, 'media'))),
+    toolCalls: {
+      async list(chatId, turnIds) {
+        const { listToolCalls } = await import('./tool-results.ts')
+        return await listToolCalls(toolResults, chatRef(chatId), turnIds)
+      },
+      async view(chatId, call, { whole }) {
+        const { viewToolCall } = await import('./tool-results.ts')
+        return await viewToolCall(toolResults, chatRef(chatId), call, whole)
+      },
+    },
     route(route) {
       onAbort(lifecycle.signal, deps.route(route))
     },

@@ -16,6 +16,7 @@ import type {
   SendResult,
 } from '../message/outbound.ts'
 import type { SessionSource, Target } from '../message/source.ts'
+import type { ToolCallSummary, ToolView } from '../message/tool-view.ts'
 import type { ImagePart } from '../message/transcript.ts'
 import type { TurnResult, TurnStatus } from '../message/turn-result.ts'
 
@@ -338,6 +339,8 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   stop(seq: number): Promise<void>
   /** The stored messages of a chat, oldest first. */
   history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>
+  /** What the agent did in the turns of a chat. */
+  readonly toolCalls: ChatToolCalls
   /** The files of messages. */
   readonly files: PlatformFiles
   /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
@@ -358,6 +361,21 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   marks: PlatformContext['cursors']
   /** @deprecated Name of 0.1, removed in 0.3. Use `waitForResult`. */
   outcome: PlatformContext['waitForResult']
+}
+
+/** The tool calls of turns. A call is told only of the chat whose message its turn works on. Both reject `store/…`. */
+export interface ChatToolCalls {
+  /** The ended calls of these turns, at most 500, in the order of their start. Those of other chats are left out. */
+  list(chatId: string, turnIds: readonly string[]): Promise<readonly ToolCallSummary[]>
+  /**
+   * What one call did; without `whole` about as much as a screen shows. Undefined for calls of other chats, and for those of scripts
+   * and of sub-agents, which are not stored.
+   */
+  view(
+    chatId: string,
+    call: { readonly turnId: string; readonly callId: string },
+    options: { readonly whole: boolean },
+  ): Promise<ToolView | undefined>
 }
 
 /** The files of messages, which the gateway keeps under `$HERMES_HOME/media`. */

@@ -166,6 +166,13 @@ export interface PluginTool<Schema extends z.ZodType = z.ZodType> {
   /** Replaces a tool of the same name. */
   readonly override?: boolean
   check?(): Awaitable<boolean>
+  /** What a call works on, for people: `ls -la`. The gateway makes one line of it. Without it only the name is shown. */
+  label?(args: z.output<Schema>): string
+  /**
+   * What came of a call, for people, in a few words: `3 of 5 sent`. `result` is the object that `run` returned. Must be fast. Without
+   * it the gateway makes a line of the fields of the result.
+   */
+  summarize?(result: Fields, args: z.output<Schema>): string
   /** Returns the result for the model: a text, or a value that is converted to JSON. An error becomes `{"error": …}`. */
   run(args: z.output<Schema>, context: PluginToolContext): Awaitable<unknown>
 }

@@ -101,10 +101,21 @@ function toToolDefinition(owner: string, tool: PluginTool, run: PluginTool['run'
     ...toToolParameters(owner, tool, log),
     mode: modeOf(owner, tool),
     ...(tool.check === undefined ? {} : { check: () => runCheck(tool) }),
+    ...(tool.label === undefined ? {} : { label: (args) => labelOf(tool, args) }),
+    ...(tool.summarize === undefined ? {} : { summarize: (result, args) => tool.summarize?.(result, args) ?? '' }),
     async run(args, { sessionId, turnId, callId: toolCallId, signal, log: callLog }) {
       const result = await run(args, { sessionId, turnId, toolCallId, signal, log: callLog.child({ plugin: owner }) })
       return toModelText(result)
     },
+  }
+}
+
+/** '' when the plugin throws: a label must not fail the call. */
+function labelOf(tool: PluginTool, args: unknown): string {
+  try {
+    return String(tool.label?.(args) ?? '')
+  } catch {
+    return ''
   }
 }
 

@@ -300,14 +300,18 @@ const updateToolCallEnd = query(
       .where('call_id', '=', p.call_id),
 )
 
-/** Stores the final state of a call. The same transaction writes the result to the transcript. */
+/**
+ * Stores the final state of a call. The same transaction writes the result to the transcript.
+ * @param line JSON of what people read of the call, without secrets (`StoredCallLine`); null for none
+ */
 export function* endToolCall(
   turnId: string,
   callId: string,
   state: 'done' | 'interrupted',
+  line: string | null,
   now: number,
 ): Transaction<void> {
-  yield* exec(updateToolCallEnd, { turn_id: turnId, call_id: callId, state, result: null, now })
+  yield* exec(updateToolCallEnd, { turn_id: turnId, call_id: callId, state, result: line, now })
 }
 
 const selectRunningCall = query((db, p: { session_key: string }) =>

@@ -139,6 +139,7 @@ export interface Database {
     args_hash: string
     mode: 'pure' | 'idempotent' | 'effect'
     state: 'started' | 'done' | 'interrupted'
+    /** JSON of what people read of the call (`ok`, `label`, `summary`). Null for a call without a result, and in rows of earlier versions. */
     result: string | null
     /** A result that arrived after the turn had continued without it. */
     late_result: string | null

@@ -12,6 +12,7 @@ import type { AgentTools } from '../../src/agent/loop/agent-tools.ts'
 import type { Journal, ProgressListener } from '../../src/agent/loop/journal.ts'
 import type { ModelTrouble } from '../../src/agent/models/request-model.ts'
 import { decodeArguments } from '../../src/agent/tools/support/parse-arguments.ts'
+import { summarizeResult } from '../../src/agent/tools/support/result-json.ts'
 import type { ToolContext, ToolMode } from '../../src/agent/tools/tool.ts'
 import { silentLog } from '../../src/lib/log.ts'
 import type { ChatMessage, ToolCall } from '../../src/message/transcript.ts'
@@ -108,6 +109,7 @@ export function createTestTools(
       const text = JSON.stringify(args.value)
       return {
         kind: 'ready',
+        summarize: summarizeResult,
         mode: args.value['effect'] === true ? 'effect' : mode,
         label: `label of ${text}`,
         jsonArguments: args.value,

@@ -183,6 +183,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     commandsComplete: async () => undefined,
     rateLimited: (_target, signal, call) => call(signal),
     files,
+    toolCalls: { list: async () => [], view: async () => undefined },
     route: (route) => void routes.push(route),
     received() {
       received += 1

@@ -23,6 +23,8 @@ export type PreparedToolCall =
       readonly kind: 'ready'
       readonly mode: ToolMode
       readonly label: string
+      /** One line for the user about a result of this call. Never throws. */
+      summarize(result: string): string
       /** The arguments as plain JSON values. */
       readonly jsonArguments: JsonObject
       /** Why a user must allow the call first; absent for tools that never ask. */

@@ -19,14 +19,22 @@ export interface Journal {
    * Rejects `store/fenced` when the turn was superseded.
    */
   recordToolStart(call: ToolCall, mode: ToolMode): Promise<'run' | 'unknown'>
-  /** Stores the result at the ordinal of its call, and `write` in the same transaction. `images` are shown with it. After the end of the turn the result is kept for inspection only, and this rejects `store/fenced`. */
+  /** Stores the result at the ordinal of its call, and `write` in the same transaction. `images` are shown with it. `line` is what people read of the call. After the end of the turn the result is kept for inspection only, and this rejects `store/fenced`. */
   recordToolResult(
     call: ToolCall,
     result: string,
     status: 'done' | 'interrupted',
     write?: ResultWrite,
     images?: readonly ImagePart[],
+    line?: ToolCallLine,
   ): Promise<void>
+}
+
+/** What people read of a call that has ended. Its texts are whole and may hold secrets. */
+export interface ToolCallLine {
+  readonly ok: boolean
+  readonly label: string
+  readonly summary: string
 }
 
 /** Progress callbacks for the live view. They must neither throw nor block. */

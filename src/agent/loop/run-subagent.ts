@@ -176,8 +176,10 @@ function watchProgress({ journal, listener, transcript, turnStart }: AgentTurnIn
           messages.push(message)
           usage = addUsage(usage, used)
         },
-        async recordToolResult(...[call, result, how, write, images]: Parameters<typeof journal.recordToolResult>) {
-          await journal.recordToolResult(call, result, how, write, images)
+        async recordToolResult(
+          ...[call, result, how, write, images, line]: Parameters<typeof journal.recordToolResult>
+        ) {
+          await journal.recordToolResult(call, result, how, write, images, line)
           const shown = images && { images }
           messages.push({ role: 'tool', toolCallId: call.id, name: call.name, content: result, ...shown })
         },

@@ -9,6 +9,7 @@ import type { Middleware, RewriteTrace } from '../../middleware/managed-call.ts'
 import type { AgentHooks, ToolInfo, TurnInfo } from '../agent-hooks.ts'
 import type { JsonObject } from '../models/provider.ts'
 import { decodeArguments } from '../tools/support/parse-arguments.ts'
+import { summarizeResult } from '../tools/support/result-json.ts'
 import type { ApprovalNeed, ResultWrite, ToolContext } from '../tools/tool.ts'
 import type { AgentTools, PreparedToolCall } from './agent-tools.ts'
 import type { Journal, ProgressListener } from './journal.ts'
@@ -52,7 +53,8 @@ export interface ToolCallResult {
   /** `interrupted`: the call was started before a crash, and its outcome is unknown. */
   readonly status: 'done' | 'interrupted'
   readonly ok: boolean
-  /** For the live view. */
+  /** What the call worked on and what came of it, for people. Whole, and may hold secrets. */
+  readonly label: string
   readonly summary: string
   /** Stored together with the result. */
   readonly write?: ResultWrite
@@ -71,12 +73,14 @@ export async function runToolCall(deps: ToolCallDeps, call: ToolCall, signal: Ab
   // A plugin must not replace the text that says that the outcome is unknown.
   const transformed = interrupted ? executed.result : await agentHooks.transformToolResult(info, state.args, executed)
   const result = transformed === executed.result ? transformed : deps.tools.sanitizeForModel(transformed)
-  const summary = executed.rejectionReason ?? result
+  const { ready } = state.started ?? {}
+  const summary = executed.errorMessage ?? ready?.summarize(result) ?? summarizeResult(result)
+  const label = ready?.label ?? ''
   const ok = status === 'ok'
   // The model is told that a failed call had no effect.
   const write = ok && state.write !== undefined ? { write: state.write } : {}
   const shown = ok && state.images.length > 0 ? { images: state.images } : {}
-  return { result, status: interrupted ? 'interrupted' : 'done', ok, summary, ...write, ...shown }
+  return { result, status: interrupted ? 'interrupted' : 'done', ok, label, summary, ...write, ...shown }
 }
 
 type ReadyCall = Extract<PreparedToolCall, { kind: 'ready' }>

@@ -49,9 +49,9 @@ async function runAndRecordToolCall(deps: ToolCallDeps, call: ToolCall, signal: 
     throw signal.reason
   }
   const ended = await work
-  const { result, status, ok, summary, write, images } = ended
+  const { result, status, ok, label, summary, write, images } = ended
   failpoint('tool:effect-done')
-  await journal.recordToolResult(call, result, status, write, images)
+  await journal.recordToolResult(call, result, status, write, images, { ok, label, summary })
   failpoint('tool:recorded')
   log.debug({ event: 'tool.completed', tool: call.name, call: call.id, ok }, 'tool completed')
   if (status === 'done') listener.onToolEnd(call, ok, summary)

@@ -3,8 +3,9 @@
  */
 import { z } from 'zod'
 import { messageOf } from '../../lib/errors.ts'
+import { asArray, asRecord, asString } from '../../lib/json.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { toErrorJson, truncateMiddle } from './support/result-json.ts'
+import { lineOf, toErrorJson, truncateMiddle } from './support/result-json.ts'
 import { DelegationRefused, defineTool, type SubagentResult, type SubagentTask } from './tool.ts'
 
 const options = {
@@ -57,6 +58,13 @@ export default ({ maxChildren }: Pick<BuiltInToolDeps, 'maxChildren'>) =>
       childTasksOf(args)
         .map(({ goal }) => goal)
         .join(' · '),
+    summarize: ({ results, started }) => {
+      if (Array.isArray(started)) return `${started.length} started in the background`
+      const reports = asArray(results).map(asRecord)
+      const done = reports.filter(({ status }) => status === 'completed').length
+      const only = reports.length === 1 && done === 1 ? lineOf(asString(reports[0]?.['summary'])) : ''
+      return only || `${done} of ${reports.length} completed`
+    },
 
     async run(args, { delegate, delegateInBackground, signal, limits }) {
       if (delegate === undefined || delegateInBackground === undefined)

@@ -4,12 +4,13 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { z } from 'zod'
+import { asString } from '../../lib/json.ts'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, lineOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({
@@ -63,6 +64,11 @@ export default ({
     // A script starts programs as a command does.
     requires: ['terminal'],
     check: () => hasProgram('python3', searchPath),
+    summarize: ({ status, output, error, tool_calls_made: calls }) => {
+      const state = status === 'success' ? '' : asString(status)
+      const made = typeof calls === 'number' && calls > 0 ? countOf('call', calls) : ''
+      return [state, made, lineOf(asString(output) || asString(error)) || 'no output'].filter(Boolean).join(', ')
+    },
     label: ({ code }) => code.trim().split('\n', 1)[0] ?? '',
 
     async approval({ code }, { environment }) {

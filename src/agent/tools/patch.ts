@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { decodeText } from './support/files.ts'
 import { replaceLongText } from './support/replace-long-text.ts'
-import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const maxFileBytes = 16 * 1024 * 1024
@@ -23,6 +23,7 @@ export default defineTool({
   parameters,
   mode: 'effect',
   label: ({ path }) => path,
+  summarize: ({ replaced }) => (typeof replaced === 'number' ? countOf('change', replaced) : ''),
 
   async run({ path, old_string, new_string, replace_all = false }, { authority, environment, limits, signal }) {
     const { files } = environment

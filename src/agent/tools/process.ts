@@ -3,6 +3,7 @@
  */
 
 import { z } from 'zod'
+import { asString } from '../../lib/json.ts'
 import { beginningOf } from '../../lib/redact.ts'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { sleep } from '../../lib/timers.ts'
@@ -11,7 +12,7 @@ import { isUnchecked } from '../command-policy/policy.ts'
 import type { PolicyDecision } from '../command-policy/rule.ts'
 import type { ProcessEntry } from '../environments/environment.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, lineOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
@@ -34,6 +35,11 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
     parameters,
     mode: ({ action }) => (action === 'list' || action === 'poll' || action === 'log' ? 'pure' : 'effect'),
     label: ({ action, id }) => (id === undefined ? action : `${action} ${id}`),
+    summarize: ({ status, exit_code, output, processes }) => {
+      if (Array.isArray(processes)) return countOf('process', processes.length)
+      const state = typeof exit_code === 'number' ? `exit ${exit_code}` : asString(status)
+      return [state, lineOf(asString(output))].filter(Boolean).join(', ')
+    },
 
     approval({ action, id = '', data = '' }, { processes }) {
       const entry = action === 'write' ? processes.get(id) : undefined

@@ -4,7 +4,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { decodeText } from './support/files.ts'
-import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const maxFileBytes = 16 * 1024 * 1024
@@ -25,6 +25,13 @@ export default defineTool({
   parameters,
   mode: 'pure',
   label: ({ path }) => path,
+  summarize: ({ content, total_lines, next_offset }, { offset = 1 }) => {
+    if (typeof content !== 'string' || typeof total_lines !== 'number') return ''
+    const last = typeof next_offset === 'number' ? next_offset - 1 : total_lines
+    return offset === 1 && last >= total_lines
+      ? countOf('line', total_lines)
+      : `lines ${offset}-${last} of ${total_lines}`
+  },
 
   async run({ path, offset = 1, limit = 500 }, { environment, limits, attachments, signal }) {
     const read = await environment.files.read(path, { maxBytes: maxFileBytes, attachments, signal })

@@ -15,7 +15,7 @@ import {
   parseArguments,
   toJsonSchema,
 } from './support/parse-arguments.ts'
-import { truncateMiddle } from './support/result-json.ts'
+import { summarizeResult, truncateMiddle } from './support/result-json.ts'
 import type { ApprovalNeed, ToolContext, ToolDefinition, ToolMode } from './tool.ts'
 
 export interface ToolRegistryOptions {
@@ -170,6 +170,8 @@ export interface ParsedToolCall {
   readonly mode: ToolMode
   /** See `ToolDefinition.label`; '' when the name is enough. */
   readonly label: string
+  /** One line for the user about a result of this call. Never throws. */
+  summarize(result: string): string
   /** Messages about arguments that were ignored. */
   readonly warnings: readonly string[]
   /** Why a user must allow the call first; absent for tools that never ask. */
@@ -235,6 +237,7 @@ function bindCall<Schema extends z.ZodType>(
     jsonArguments,
     mode: typeof definition.mode === 'function' ? definition.mode(args) : definition.mode,
     label: definition.label?.(args) ?? '',
+    summarize: (result) => summarizeResult(result, (value) => definition.summarize?.(value, args)),
     warnings,
     ...(definition.approval === undefined ? {} : { approval: (context) => definition.approval?.(args, context) }),
     async run(context) {

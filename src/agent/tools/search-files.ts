@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import type { FileHit } from '../environments/files.ts'
-import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const timeoutMs = 30_000
@@ -25,6 +25,10 @@ export default defineTool({
   parameters,
   mode: 'pure',
   label: ({ pattern }) => pattern,
+  summarize: ({ count, incomplete }, { target }) =>
+    typeof count !== 'number'
+      ? ''
+      : `${countOf(target === 'files' ? 'file' : 'match', count)}${incomplete === undefined ? '' : ' or more'}`,
 
   async run({ pattern, target = 'content', path = '.', file_glob: fileGlob, limit = 100 }, context) {
     const { environment, signal } = context

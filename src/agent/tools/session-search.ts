@@ -2,9 +2,10 @@
  * Finds what was said in earlier conversations. What the asking person may not see does not exist for it.
  */
 import { z } from 'zod'
+import { asArray } from '../../lib/json.ts'
 import { beginningOf } from '../../lib/redact.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
-import { toErrorJson } from './support/result-json.ts'
+import { countOf, toErrorJson } from './support/result-json.ts'
 import { defineTool, type RecalledMessage, type RecalledSession, type RecallResult } from './tool.ts'
 
 const sorts = ['newest', 'oldest'] as const
@@ -58,6 +59,8 @@ export default defineTool({
   jsonSchema,
   mode: 'pure',
   label: ({ query, session_id }) => query ?? session_id ?? '',
+  summarize: ({ results, messages }) =>
+    Array.isArray(results) ? countOf('conversation', results.length) : countOf('message', asArray(messages).length),
 
   async run(args, { recall, signal, limits }) {
     if (recall === undefined) return failure('unavailable', 'Earlier conversations cannot be searched here.')

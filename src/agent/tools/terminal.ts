@@ -3,6 +3,7 @@
  */
 
 import { z } from 'zod'
+import { asString } from '../../lib/json.ts'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import { shapeOfCommand } from '../command-policy/command-shape.ts'
@@ -10,7 +11,7 @@ import { isUnchecked } from '../command-policy/policy.ts'
 import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment, ExecuteOptions } from '../environments/environment.ts'
 import type { BuiltInToolDeps, TerminalLimits } from './deps.ts'
-import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { lineOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
@@ -31,6 +32,11 @@ export default (deps: BuiltInToolDeps) =>
     parameters,
     mode: 'effect',
     label: ({ command }) => command,
+    summarize: ({ output, exit_code, timed_out, id, status }) => {
+      if (typeof output !== 'string') return status === 'running' ? `started as ${asString(id)}` : ''
+      const exit = typeof timed_out === 'string' ? timed_out : exit_code === 0 ? '' : `exit ${String(exit_code)}`
+      return [exit, lineOf(output) || (exit === '' ? 'no output' : '')].filter(Boolean).join(', ')
+    },
 
     async approval(args, context) {
       const { command, outside_sandbox: outside = false } = args

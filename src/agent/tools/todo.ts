@@ -1,6 +1,7 @@
 /**
  * The agent's list of steps, kept for the duration of a session.
  */
+import { asArray, asRecord, asString } from '../../lib/json.ts'
 import { toErrorJson, toResultJson } from './support/result-json.ts'
 import { applyTodoCall, todoArguments } from './support/todo-list.ts'
 import { defineTool, type TodoItem } from './tool.ts'
@@ -30,13 +31,18 @@ const jsonSchema = {
 export default defineTool({
   name: 'todo',
   toolset: 'todo',
-  description:
-    'Your steps, for three or more. todos replaces it; with merge it updates by id. Without: reads it.',
+  description: 'Your steps, for three or more. todos replaces it; with merge it updates by id. Without: reads it.',
   parameters: todoArguments,
   jsonSchema,
   mode: 'idempotent',
   label: ({ todos, merge }) =>
     todos === undefined ? 'read' : merge === true ? `${todos.length} updated` : progressSummary(todos),
+  summarize: ({ todos, summary }) => {
+    const current = asArray(todos)
+      .map(asRecord)
+      .find(({ status }) => status === 'in_progress')
+    return [asString(summary), asString(current?.['content'])].filter(Boolean).join(': ')
+  },
 
   async run(call, { todos: store, limits }) {
     if (call.todos !== undefined) {

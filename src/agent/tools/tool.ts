@@ -380,6 +380,11 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
    */
   label?(args: z.output<Schema>): string
   /**
+   * What came of the call, for the user, in a few words: `exit 1, 12 lines`. `result` is the parsed object that `run` returned, or
+   * what a plugin made of it. Not called for errors. Must be fast; when it throws or returns '', the gateway writes a line itself.
+   */
+  summarize?(result: JsonObject, args: z.output<Schema>): string
+  /**
    * Whether a user must allow this call; undefined lets it run. Judged on the arguments with which the tool would run, and
    * again when a plugin changes them later. `run` must refuse a call that needs approval without `context.isApproved`.
    */

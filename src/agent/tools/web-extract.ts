@@ -2,7 +2,8 @@
  * Reads pages of the web as Markdown (contract S9).
  */
 import { z } from 'zod'
-import { toErrorJson } from './support/result-json.ts'
+import { asArray, asRecord, asString } from '../../lib/json.ts'
+import { countOf, toErrorJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({
@@ -26,6 +27,12 @@ export default defineTool({
   jsonSchema,
   mode: 'pure',
   label: ({ urls }) => urls.join(' · '),
+  summarize: ({ results }) => {
+    const pages = asArray(results).map(asRecord)
+    const failed = pages.filter(({ error }) => typeof error === 'string').length
+    const first = pages.length === 1 ? asString(pages[0]?.['title']) : ''
+    return `${first || countOf('page', pages.length)}${failed === 0 ? '' : `, ${failed} not read`}`
+  },
 
   async run({ urls }, { web, signal }) {
     if (web === undefined) return toErrorJson({ code: 'unavailable', reason: 'Pages cannot be read here.' })

@@ -2,9 +2,10 @@
  * Searches the web (contract S9). Absent while no search service is configured.
  */
 import { z } from 'zod'
+import { asArray, asRecord } from '../../lib/json.ts'
 import { toLabel } from '../../message/untrusted-text.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { toErrorJson } from './support/result-json.ts'
+import { countOf, toErrorJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({
@@ -31,6 +32,7 @@ export default ({ canSearchWeb }: Pick<BuiltInToolDeps, 'canSearchWeb'>) =>
     mode: 'pure',
     check: () => canSearchWeb?.() === true,
     label: ({ query }) => query,
+    summarize: ({ data }) => countOf('result', asArray(asRecord(data)['web']).length),
 
     async run({ query, limit = 5 }, { web, signal }) {
       if (web === undefined) return toErrorJson({ code: 'unavailable', reason: 'The web cannot be searched here.' })

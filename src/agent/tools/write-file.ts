@@ -2,7 +2,7 @@
  * Writes a whole file atomically.
  */
 import { z } from 'zod'
-import { toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, lineCount, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({ path: z.string().min(1), content: z.string() })
@@ -14,6 +14,8 @@ export default defineTool({
   parameters,
   mode: 'idempotent',
   label: ({ path }) => path,
+  summarize: ({ created }, { content }) =>
+    `${created === true ? 'created' : 'replaced'}, ${countOf('line', lineCount(content))}`,
 
   async run({ path, content }, { authority, environment, limits, signal }) {
     const isOwner = authority.role === 'owner'

@@ -3,13 +3,14 @@
  * composed of the queries of the modules that own the tables.
  */
 
-import type { Journal } from '../../agent/loop/journal.ts'
+import type { Journal, ToolCallLine } from '../../agent/loop/journal.ts'
 import { hashToolCall } from '../../agent/loop/tool-batch.ts'
 import { attachFiles, attachSkills } from '../../inbox/apply-change.ts'
 import { continueAttempt, endPreparation, pauseAttempt, recordProgress } from '../../inbox/attempts.ts'
 import { finishEventsOfTurn, markEventDead } from '../../inbox/queries.ts'
 import { isHermesError } from '../../lib/errors.ts'
 import { sessionIdAt, uuid7 } from '../../lib/ids.ts'
+import { toShortLine } from '../../lib/redact.ts'
 import type { Attachment } from '../../message/event.ts'
 import type { SessionKey } from '../../message/ids.ts'
 import {
@@ -59,6 +60,8 @@ export interface TurnJournalDeps extends ClaimRules {
   prepareSteered?(turn: Turn, message: Steered['unprepared'][number]): void
   /** Ends sessions by themselves. `open` is for one claim, and called only when the settings end sessions. */
   readonly reset?: { settings(): SessionsConfig; open(): Promise<ClaimedReset> }
+  /** Takes secrets out of a text that people read. */
+  withhold?(text: string): string
   /** Named points for crash tests; does nothing in production. */
   failpoint?(point: string): void
 }
@@ -217,11 +220,12 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
             return yield* startToolCall(started, now)
           })
         },
-        async recordToolResult(call, content, how, part, images) {
+        async recordToolResult(call, content, how, part, images, line) {
           const now = clock()
+          const shownLine = line === undefined ? null : toStoredLine(line, deps.withhold)
           const result = { content, ...(images && { images }) }
           const write = function* () {
-            yield* appendToolResult(turn, ordinals.of(call), call, result, how, now)
+            yield* appendToolResult(turn, ordinals.of(call), { call, result, how, line: shownLine }, now)
             if (part !== undefined) yield* part.write(now)
           }
           try {
@@ -298,29 +302,35 @@ function* appendAssistantMessage(
 
 type ResultContent = Pick<ToolMessage, 'content' | 'images'>
 
-function* appendToolResult(
-  turn: Turn,
-  ord: number,
-  call: ToolCall,
-  result: ResultContent,
-  how: 'done' | 'interrupted',
-  now: number,
-): Transaction<void> {
+interface EndedCall {
+  readonly call: ToolCall
+  readonly result: ResultContent
+  readonly how: 'done' | 'interrupted'
+  /** See `endToolCall`. */
+  readonly line: string | null
+}
+
+function* appendToolResult(turn: Turn, ord: number, ended: EndedCall, now: number): Transaction<void> {
   yield* checkFence(turn.fence)
-  yield* storeToolResult(turn, ord, call, result, how, now)
+  yield* storeToolResult(turn, ord, ended, now)
+}
+
+const maxLineChars = 200
+
+function toStoredLine({ ok, label, summary }: ToolCallLine, withhold: TurnJournalDeps['withhold']): string {
+  const shorten = (text: string) => toShortLine(text, maxLineChars, withhold ?? String)
+  return JSON.stringify({ ok, label: shorten(label), summary: shorten(summary) })
 }
 
 /** Stores the state of a tool call together with the result that the model reads. */
 function* storeToolResult(
   turn: Turn,
   ord: number,
-  call: ToolCall,
-  result: ResultContent,
-  how: 'done' | 'interrupted',
+  { call, result, how, line }: EndedCall,
   now: number,
 ): Transaction<void> {
   const message = { role: 'tool' as const, toolCallId: call.id, name: call.name, ...result }
-  yield* endToolCall(turn.id, call.id, how, now)
+  yield* endToolCall(turn.id, call.id, how, line, now)
   yield* appendMessage({ sessionId: turn.sessionId, turnId: turn.id, ord, message }, now)
 }
 
@@ -371,7 +381,8 @@ function* closeOpenToolCalls(turn: Turn, now: number): Transaction<void> {
     if (message.role !== 'assistant') continue
     for (const [index, call] of (message.toolCalls ?? []).entries()) {
       if (answered.has(call.id)) continue
-      yield* storeToolResult(turn, ord + 1 + index, call, { content: interruptedToolResult }, 'interrupted', now)
+      const result = { content: interruptedToolResult }
+      yield* storeToolResult(turn, ord + 1 + index, { call, result, how: 'interrupted', line: null }, now)
     }
   }
 }

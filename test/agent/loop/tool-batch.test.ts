@@ -105,7 +105,7 @@ test('a call is recorded as started before it runs, and its result before the ne
   assert.deepEqual(journal.events, ['start a', 'end a done'])
 })
 
-test('the listener receives the start and the end of each tool, with its whole result', async () => {
+test('the listener receives the start and the end of each tool, with a line about its result', async () => {
   const tools = createTestTools({
     long: async () => 'x'.repeat(300),
     bad: async () => '{"error":"no"}',
@@ -120,8 +120,8 @@ test('the listener receives the start and the end of each tool, with its whole r
     'begin a label of {}',
     'begin b label of {}',
     'begin c label of {}',
-    'failed b {"error":"no"}',
-    'failed c {"error":"boom"}',
+    'failed b no',
+    'failed c boom',
     `ok a ${'x'.repeat(300)}`,
   ])
 })

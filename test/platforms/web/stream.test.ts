@@ -139,7 +139,9 @@ test('a page that is opened during a turn receives the live state', async () => 
   const lines = await openStream(gateway)
   await lines.next()
   assert.deepEqual(await lines.next(), { type: 'turn', turnId: 't1', state: 'running' })
-  assert.deepEqual(await lines.next(), { type: 'tool', ...tool, label: 'ls', state: 'done', summary: '3 files' })
+  const { startedAt, endedAt, ...shown } = await lines.next()
+  assert.deepEqual(shown, { type: 'tool', ...tool, label: 'ls', state: 'done', summary: '3 files' })
+  assert.ok(Number(endedAt) >= Number(startedAt))
   assert.deepEqual(await lines.next(), { type: 'draft', id: 'd', turnId: 't1', at: 0, text: 'So far' })
   await lines.until('ready')
   gateway.adapter.activity?.(target, { kind: 'turn-ended', turnId: 't1', status: 'stopped' })
@@ -239,7 +241,7 @@ test('older entries are read in pages', async () => {
     Array.from({ length: 140 }, (_, index) => `line ${index + 1}`),
   )
   const unknown = await gateway.request('/web/history?chat=main&before=nothing', { headers: withToken })
-  assert.deepEqual(await unknown.json(), { entries: [], more: false })
+  assert.deepEqual(await unknown.json(), { entries: [], tools: [], more: false })
 })
 
 test('a page is told when its conversation has a model of its own, and when that changes', async () => {

@@ -15,6 +15,8 @@ import type {
   MessageEvent,
   PlatformContext,
   PressResult,
+  ToolCallSummary,
+  ToolView,
   TurnResult,
 } from '#sdk'
 import { createAdapter } from '../../../platforms/web/adapter.ts'
@@ -60,6 +62,10 @@ export interface Gateway {
   ask(id: string, text: string, labels?: readonly string[]): Promise<void>
   /** Stores the result of a question and sends it. */
   settle(id: string, result: string, state?: Exclude<ChatQuestion['state'], 'open'>): Promise<void>
+  /** The ended tool calls of the history. */
+  readonly toolCalls: ToolCallSummary[]
+  /** What they did, by the id of the call. */
+  readonly toolViews: Map<string, (whole: boolean) => ToolView>
   /** The ids of pressed buttons, in order. */
   readonly presses: string[]
   /** Called for each press. */
@@ -134,6 +140,10 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
       const start = history.findIndex(({ id }) => id === after) + 1
       return history.slice(start, start + limit)
     },
+    toolCalls: {
+      list: async (_chat, turnIds) => gateway.toolCalls.filter(({ turnId }) => turnIds.includes(turnId)),
+      view: async (_chat, { callId }, { whole }) => gateway.toolViews.get(callId)?.(whole),
+    },
     async press({ buttonId }) {
       gateway.presses.push(buttonId)
       return gateway.onPress(buttonId)
@@ -175,6 +185,8 @@ export async function startGateway({ mediaFolder = '' } = {}): Promise<Gateway> 
       const message = { deliveryId, target, text: caption, kind: 'reply' as const, turnId: 't1', attachment }
       await adapter.send(message, AbortSignal.timeout(1_000))
     },
+    toolCalls: [],
+    toolViews: new Map(),
     presses: [],
     onPress: () => ({ status: 'taken', text: 'Allowed, this once.' }),
     remembered: [],

@@ -1,6 +1,7 @@
 /**
  * Formats tool results as JSON strings of limited length.
  */
+import { asArray, isRecord, type JsonObject, parseJson } from '../../../lib/json.ts'
 import { beginningOf, endOf } from '../../../lib/redact.ts'
 
 /**
@@ -47,4 +48,59 @@ export interface ToolFailure {
 /** The result of a tool that could not do its work. */
 export function toErrorJson({ code, reason }: ToolFailure, more: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({ error: reason, code, ...more })
+}
+
+/** Fields that tell most about a result, in this order. */
+const tellingFields = ['summary', 'message', 'output', 'result', 'content', 'text', 'analysis']
+const maxFields = 4
+
+/**
+ * One line for people about the result of a tool. `summarize` is that of the tool; without it, or when it throws or has nothing to
+ * say, the line is made of the fields of the result. Never throws.
+ */
+export function summarizeResult(
+  text: string,
+  summarize: (value: JsonObject) => string | undefined = () => undefined,
+): string {
+  const value = parseJson(text)
+  if (Array.isArray(value)) return countOf('item', value.length)
+  if (!isRecord(value)) return /^\s*[[{]/.test(text) ? `${text.length} characters` : lineOf(text)
+  try {
+    const own = summarize(value)
+    if (typeof own === 'string' && own !== '') return own
+  } catch {
+    // A plugin may have changed the shape of the result. The fields say what it is.
+  }
+  const telling = tellingFields.find((field) => typeof value[field] === 'string' && value[field] !== '')
+  if (telling !== undefined) return lineOf(String(value[telling]))
+  const lists = Object.entries(value).filter(([, items]) => Array.isArray(items))
+  const facts = Object.entries(value).filter(
+    ([, fact]) => /^(?:string|number|boolean)$/.test(typeof fact) && fact !== '',
+  )
+  return [
+    ...lists.map(([name, items]) => `${name}: ${asArray(items).length}`),
+    ...facts.map(([name, fact]) => `${name}: ${typeof fact === 'string' ? beginningOf(fact, 80) : String(fact)}`),
+  ]
+    .slice(0, maxFields)
+    .join(', ')
+}
+
+/** The first line with a text, and how many lines there are. */
+export function lineOf(text: string): string {
+  const first = /\S[^\n]*/.exec(text)?.[0].trimEnd() ?? ''
+  const lines = lineCount(text)
+  return lines > 1 ? `${first} (${lines} lines)` : first
+}
+
+/** Lines of a text. A line break at its end does not start another one. */
+export function lineCount(text: string): number {
+  let count = 0
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1
+  return text === '' || text.endsWith('\n') ? count : count + 1
+}
+
+/** `1 match`, `2 matches`. */
+export function countOf(noun: string, count: number): string {
+  const plural = /(?:[sx]|ch)$/.test(noun) ? `${noun}es` : `${noun}s`
+  return `${count} ${count === 1 ? noun : plural}`
 }
