@@ -22,6 +22,7 @@ import type { SessionSource } from '../message/source.ts'
 import type { ChatMessage, ToolCall } from '../message/transcript.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { RoleSettings } from '../platforms/config.ts'
+import { changeSessionSetting } from '../sessions/session-state.ts'
 import type { MessageFilter } from '../sessions/transcript.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
 import type { MediaServices } from './media-services.ts'
@@ -155,7 +156,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     call: ToolCall,
     signal: AbortSignal,
   ): ToolContext => {
-    const { environment, ...others } = resources.getOrCreate(sessionId, transcript)
+    // A sub-agent begins where its parent works.
+    const isOwn = sessionId === turn.sessionId
+    const start = isOwn ? turn.settings?.directory : resources.directoryOf(turn.sessionId)
+    const { environment, ...others } = resources.getOrCreate(sessionId, transcript, start)
     return {
       environment: environmentFor(environment, { sessionId, turn, transcript, call }),
       ...others,
@@ -172,6 +176,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       pictures: async () => (await deps.picturesOf?.(conversationTurnOf(turn))) ?? [],
       log: log.child({ turn: turnId, tool: call.name }),
       limits: { maxResultChars: settings().agent.max_tool_result_chars },
+      ...(isOwn && directoryStore(turn)),
       ...accessOf(call, turn),
     }
   }
@@ -240,6 +245,19 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     async close() {
       await Promise.all([resources.close(), sockets.close(), models.close()])
     },
+  }
+}
+
+/** Stores where the next command of a conversation begins, with the result of the last one. Nothing outside of turns. */
+function directoryStore({ sessionKey }: CallingTurn): Pick<ToolContext, 'storeDirectory'> {
+  if (sessionKey === undefined) return {}
+  const ignore = () => undefined
+  return {
+    storeDirectory: (path) => ({
+      write: () => changeSessionSetting(sessionKey, 'directory', path),
+      committed: ignore,
+      rolledBack: ignore,
+    }),
   }
 }
 

@@ -58,6 +58,8 @@ export type SessionSetting =
   | 'voice'
   /** Not a choice: the tip about `/busy` was given. */
   | 'busy_tip'
+  /** Not a choice: where the next command of the conversation begins. A new session forgets it. */
+  | 'directory'
 
 const selectSettings = query((db, p: { key: string }) =>
   db.selectFrom('session_settings').select('settings').where('session_key', '=', p.key),
@@ -185,7 +187,13 @@ export function* startNewSession(
     yield* exec(updateSessionState, { key: options.key, ...next, source: options.source, now: options.now })
   }
   yield* createSession(options, title, found?.session_id ?? null)
+  yield* forgetDirectory(options.key)
   return { ended: found?.session_id ?? null }
+}
+
+/** The next command of the conversation begins where its environment begins. */
+export function* forgetDirectory(key: string): Transaction<void> {
+  if ((yield* readSessionSettings(key)).directory !== undefined) yield* changeSessionSetting(key, 'directory', null)
 }
 
 /** Stores a new session that is not the current one of its key yet. */

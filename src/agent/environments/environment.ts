@@ -68,6 +68,20 @@ export interface Environment {
   cleanup(): Promise<void>
 }
 
+/** Values by name; null for a variable that the next command must not have. */
+export type ExportedVariables = ReadonlyMap<string, string | null>
+
+/** What the shell commands of a session leave to the next one. Held in memory: values may be secrets. */
+export interface ShellState {
+  /** Where the last command ended; undefined: where the environment begins. */
+  directory: string | undefined
+  /**
+   * By the role of the person: an owner may export what a guest must not read, and a guest must not choose the programs that
+   * run for an owner.
+   */
+  readonly exports: Map<string, ExportedVariables>
+}
+
 /** A background command with its output. */
 export interface ProcessEntry {
   /** A short id: `proc_1`. */

@@ -2,15 +2,18 @@
  * The resources of a session between its turns: its environment, its background commands and its list of steps. They are
  * held in memory only; the list of steps is restored from the transcript.
  */
+import { join } from 'node:path'
 import type { Clock } from '../../lib/ids.ts'
 import type { ChatMessage } from '../../message/transcript.ts'
 import type { TodoItem, TodoStore } from '../tools/tool.ts'
-import type { Environment, ProcessEntry, ProcessTable, SpawnOptions } from './environment.ts'
+import type { Environment, ProcessEntry, ProcessTable, ShellState, SpawnOptions } from './environment.ts'
+import type { EnvironmentFiles } from './files.ts'
 
 export interface SessionResources {
   readonly environment: Environment
   readonly processes: ProcessTable
   readonly todos: TodoStore
+  readonly shell: ShellState
 }
 
 export interface SessionResourcesDeps {
@@ -24,7 +27,10 @@ export interface SessionResourcesDeps {
 }
 
 export interface SessionResourcePool {
-  getOrCreate(sessionId: string, transcript: () => readonly ChatMessage[]): SessionResources
+  /** `directory`: where the commands of a session that has no resources yet begin. Default: where the environment begins. */
+  getOrCreate(sessionId: string, transcript: () => readonly ChatMessage[], directory?: string): SessionResources
+  /** Where the next command of the session begins; undefined: where its environment begins. */
+  directoryOf(sessionId: string): string | undefined
   /** Whether a command of the session runs in the background. */
   hasRunningCommand(sessionId: string): boolean
   /** The session goes on under another id. */
@@ -57,7 +63,7 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
   }
 
   return {
-    getOrCreate(sessionId, transcript) {
+    getOrCreate(sessionId, transcript, directory) {
       const existing = pool.get(sessionId)
       if (existing !== undefined) {
         pool.delete(sessionId)
@@ -65,11 +71,13 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
         return existing
       }
       let todos: readonly TodoItem[] | undefined
-      const { environment, executing } = trackExecutions(deps.createEnvironment())
+      const shell: ShellState = { directory, exports: new Map() }
+      const { environment, executing } = trackExecutions(deps.createEnvironment(), shell)
       const processes = deps.createProcessTable()
       const resources: CachedResources = {
         environment,
         processes,
+        shell,
         isActive: () => executing() || processes.list().some((entry) => entry.exit() === undefined),
         todos: {
           read() {
@@ -85,6 +93,7 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
       evict(sessionId)
       return resources
     },
+    directoryOf: (sessionId) => pool.get(sessionId)?.shell.directory,
     hasRunningCommand: (sessionId) =>
       pool
         .get(sessionId)
@@ -111,8 +120,11 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
   }
 }
 
-/** Wraps an environment to track whether a command is running in it. */
-function trackExecutions(environment: Environment): { environment: Environment; executing(): boolean } {
+/** Wraps an environment to track whether a command is running in it. Its directory is that of the shell. */
+function trackExecutions(
+  environment: Environment,
+  shell: ShellState,
+): { environment: Environment; executing(): boolean } {
   let running = 0
   const { spawn, isSandboxed } = environment
   const execute: Environment['execute'] = async (command, options) => {
@@ -126,12 +138,32 @@ function trackExecutions(environment: Environment): { environment: Environment; 
   return {
     environment: {
       ...placeOf(environment),
+      get cwd() {
+        return shell.directory ?? environment.cwd
+      },
+      files: filesFrom(environment.files, shell),
       execute,
       cleanup: () => environment.cleanup(),
       ...(spawn === undefined ? {} : { spawn: spawn.bind(environment) }),
       ...(isSandboxed === undefined ? {} : { isSandboxed: isSandboxed.bind(environment) }),
     },
     executing: () => running > 0,
+  }
+}
+
+/** Relative paths begin where the next command begins. */
+function filesFrom(files: EnvironmentFiles, shell: ShellState): EnvironmentFiles {
+  const from = (path: string) =>
+    shell.directory === undefined || /^(?:\/|~(?:\/|$))/.test(path) ? path : join(shell.directory, path)
+  return {
+    resolve: (path) => files.resolve(from(path)),
+    check: (path, ...access) => files.check(from(path), ...access),
+    stat: (path, access) => files.stat(from(path), access),
+    read: (path, options) => files.read(from(path), options),
+    writeAtomic: (path, ...content) => files.writeAtomic(from(path), ...content),
+    remove: (path, access) => files.remove(from(path), access),
+    list: (path, options) => files.list(from(path), options),
+    search: (request, access) => files.search({ ...request, path: from(request.path) }, access),
   }
 }
 

@@ -43,7 +43,7 @@ export function planBatch(
   runsInParallel: (name: string) => boolean = () => false,
 ): 'parallel' | 'sequential' {
   if (calls.length <= 1) return 'sequential'
-  const claims: { path: readonly string[]; writes: boolean }[] = []
+  const claims: { path: readonly string[]; writes: boolean; isRelative: boolean }[] = []
   for (const { name, arguments: text } of calls) {
     if (neverParallel.has(name)) return 'sequential'
     if (!parallelSafe.has(name) && !pathScoped.has(name) && !runsInParallel(name)) return 'sequential'
@@ -53,8 +53,11 @@ export function planBatch(
     const path = pathComponentsOf(name, decoded.value['path'], cwd)
     if (path === undefined) return 'sequential'
     const writes = writers.has(name)
-    if (claims.some((other) => (writes || other.writes) && overlaps(path, other.path))) return 'sequential'
-    claims.push({ path, writes })
+    // The directory of the session may be another than `cwd`, so that both kinds of path may name the same file.
+    const isRelative = !/^[~/]/.test(String(decoded.value['path'] ?? ''))
+    const isConflict = (other: (typeof claims)[number]) => other.isRelative !== isRelative || overlaps(path, other.path)
+    if (claims.some((other) => (writes || other.writes) && isConflict(other))) return 'sequential'
+    claims.push({ path, writes, isRelative })
   }
   return 'parallel'
 }

@@ -4,14 +4,12 @@
 
 import { z } from 'zod'
 import { asString } from '../../lib/json.ts'
-import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
-import { toVisibleText } from '../../lib/visible-text.ts'
 import { shapeOfCommand } from '../command-policy/command-shape.ts'
 import { isUnchecked } from '../command-policy/policy.ts'
 import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
-import type { Environment, ExecuteOptions } from '../environments/environment.ts'
-import type { BuiltInToolDeps, TerminalLimits } from './deps.ts'
-import { lineOf, toErrorJson, toResultJson } from './support/result-json.ts'
+import type { Environment } from '../environments/environment.ts'
+import type { BuiltInToolDeps } from './deps.ts'
+import { lineOf, toErrorJson } from './support/result-json.ts'
 import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
@@ -61,6 +59,8 @@ export default (deps: BuiltInToolDeps) =>
         context.log.warn({ event: 'command.refused', rule, decision }, 'command policy refused a command')
         return toErrorJson({ code: 'command_refused', reason: refusalMessage(decision, reason) }, { rule })
       }
+      // Most messages run no command.
+      const { runInForeground, startInBackground } = await import('./support/run-command.ts')
       return background ? startInBackground(args, cwd, context) : runInForeground(args, cwd, context, deps.terminal)
     },
   })
@@ -129,48 +129,4 @@ function needOutsideSandbox(
 function refusalMessage(decision: 'forbidden' | 'needs-approval', reason: string): string {
   if (decision === 'forbidden') return `Refused: this command ${reason}. It never runs; do not try another way.`
   return `Refused: this command ${reason}. It needs a user's approval, which was not given. Find another way, or tell the user what to run.`
-}
-
-async function runInForeground(
-  args: Arguments,
-  cwd: string,
-  context: ToolContext,
-  limits: TerminalLimits,
-): Promise<string> {
-  const { environment, signal } = context
-  const requestedMs = args.timeout === undefined ? limits.timeoutMs : args.timeout * 1_000
-  const timeoutMs = Math.min(requestedMs, limits.maxTimeoutMs)
-  const result = await environment.execute(args.command, {
-    cwd,
-    exposed: await context.attachments(),
-    ...outsideOption(args),
-    timeoutMs,
-    signal,
-    maxOutputBytes: limits.maxOutputBytes,
-  })
-  const value = {
-    output: toVisibleText(stripTerminalEscapes(result.output), { keepsMarks: true }),
-    exit_code: result.exitCode,
-    ...(result.timedOut && { timed_out: `killed after ${timeoutMs / 1_000} s` }),
-    ...(result.aborted && { aborted: true }),
-  }
-  return toResultJson(value, context.limits.maxResultChars, 'output')
-}
-
-/** Called only after a person has agreed to the command. */
-function outsideOption({ outside_sandbox }: Arguments): Pick<ExecuteOptions, 'outsideSandbox'> {
-  return outside_sandbox === true ? { outsideSandbox: true } : {}
-}
-
-async function startInBackground(args: Arguments, cwd: string, context: ToolContext): Promise<string> {
-  const { command } = args
-  const { environment, processes } = context
-  if (environment.spawn === undefined)
-    return toErrorJson({
-      code: 'no_background_commands',
-      reason: `Background commands are not available in ${environment.kind}.`,
-    })
-  const options = { cwd, exposed: await context.attachments(), ...outsideOption(args) }
-  const entry = processes.add(command, await environment.spawn(command, options), options)
-  return toResultJson({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
 }

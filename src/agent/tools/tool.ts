@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { ImagePart } from '../../message/transcript.ts'
 import type { Transaction } from '../../store/query.ts'
-import type { Environment, ProcessTable } from '../environments/environment.ts'
+import type { Environment, ProcessTable, ShellState } from '../environments/environment.ts'
 import type { MemoryAccess } from '../memory/contract.ts'
 import type { JsonObject } from '../models/provider.ts'
 
@@ -31,6 +31,10 @@ export interface ToolContext {
   /** Runs commands; its directory is the base of relative paths. */
   readonly environment: Environment
   readonly processes: ProcessTable
+  /** What the last command has left to this one. Absent: nothing. */
+  readonly shell?: ShellState
+  /** Stores where the next command begins, for a restart of the gateway; null: where the environment begins. */
+  storeDirectory?(directory: string | null): ResultWrite
   /** The agent's list of steps. The `todo` tool replaces it as a whole. */
   readonly todos: TodoStore
   readonly limits: ToolLimits

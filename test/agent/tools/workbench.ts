@@ -6,13 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
 import { createCommandPolicy } from '../../../src/agent/command-policy/policy.ts'
-import type { Environment } from '../../../src/agent/environments/environment.ts'
 import { createLocalEnvironment } from '../../../src/agent/environments/local-environment.ts'
-import { createProcessTable } from '../../../src/agent/environments/session-resources.ts'
+import { createProcessTable, createSessionResourcePool } from '../../../src/agent/environments/session-resources.ts'
 import type { BuiltInToolDeps } from '../../../src/agent/tools/deps.ts'
 import { createToolRegistry, type ToolRegistry } from '../../../src/agent/tools/registry.ts'
 import { createLocalFiles } from '../../../src/agent/tools/support/local-files.ts'
-import type { TodoItem, ToolContext } from '../../../src/agent/tools/tool.ts'
+import type { ToolContext } from '../../../src/agent/tools/tool.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { ownerAuthority } from '../../kit/authority.ts'
 
@@ -48,15 +47,20 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
     scripts: { timeoutMs: 60_000, maxCalls: 50 },
     terminal: { timeoutMs: 20_000, maxTimeoutMs: 30_000, maxOutputBytes: 100_000 },
   }
-  const environment: Environment = createLocalEnvironment({
-    cwd,
-    env: { PATH: searchPath, HOME: userHome },
-    graceMs: 50,
-    openFiles: async (resolve) =>
-      createLocalFiles({ fileGuard, searchPath: options.searchPath ?? searchPath }, resolve),
+  const createEnvironment = () =>
+    createLocalEnvironment({
+      cwd,
+      env: { PATH: searchPath, HOME: userHome },
+      graceMs: 50,
+      openFiles: async (resolve) =>
+        createLocalFiles({ fileGuard, searchPath: options.searchPath ?? searchPath }, resolve),
+    })
+  const pool = createSessionResourcePool({
+    createEnvironment,
+    createProcessTable: () => createProcessTable({ now: Date.now }),
+    readTodos: () => null,
   })
-  const processes = createProcessTable({ now: Date.now })
-  let todos: readonly TodoItem[] = []
+  const resources = pool.getOrCreate('session', () => [])
   const context: ToolContext = {
     sessionId: 'session',
     turnId: 'turn',
@@ -64,14 +68,7 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
     signal: new AbortController().signal,
     log: silentLog,
     authority: ownerAuthority,
-    environment,
-    processes,
-    todos: {
-      read: () => todos,
-      write: (items) => {
-        todos = items
-      },
-    },
+    ...resources,
     attachments: async () => [],
     limits: { maxResultChars: 50_000 },
   }
@@ -91,8 +88,7 @@ export async function createWorkbench(options: { searchPath?: string } = {}): Pr
       return result
     },
     async [Symbol.asyncDispose]() {
-      processes.killAll()
-      await environment.cleanup()
+      await pool.close()
       await rm(root, { recursive: true, force: true })
     },
   }

@@ -1,0 +1,130 @@
+/**
+ * Runs the commands of the tool `terminal`, after the command policy has allowed them. Loaded with the first command.
+ */
+import { HermesError } from '../../../lib/errors.ts'
+import { stripTerminalEscapes } from '../../../lib/terminal-escapes.ts'
+import { toVisibleText } from '../../../lib/visible-text.ts'
+import type { ExecuteOptions, ExportedVariables, ShellState } from '../../environments/environment.ts'
+import {
+  continuingCommand,
+  limitOutput,
+  mergeExports,
+  reportingCommand,
+  reportRoomBytes,
+  type ShellEnd,
+} from '../../environments/shell-end.ts'
+import type { TerminalLimits } from '../deps.ts'
+import type { ToolContext } from '../tool.ts'
+import { toErrorJson, toResultJson } from './result-json.ts'
+
+/** The arguments of the tool. */
+export interface TerminalArguments {
+  readonly command: string
+  readonly workdir?: string | undefined
+  /** Seconds. */
+  readonly timeout?: number | undefined
+  readonly outside_sandbox?: boolean | undefined
+}
+
+const none: ExportedVariables = new Map()
+
+/** `cwd`: absolute. Rejects as the environment. */
+export async function runInForeground(
+  args: TerminalArguments,
+  cwd: string,
+  context: ToolContext,
+  limits: TerminalLimits,
+): Promise<string> {
+  const { environment, signal, shell } = context
+  const requestedMs = args.timeout === undefined ? limits.timeoutMs : args.timeout * 1_000
+  const timeoutMs = Math.min(requestedMs, limits.maxTimeoutMs)
+  const { maxOutputBytes } = limits
+  const options = { cwd, exposed: await context.attachments(), timeoutMs, signal, maxOutputBytes }
+  // A command outside the sandbox neither gets variables from inside nor leaves any.
+  const command =
+    shell === undefined || args.outside_sandbox === true
+      ? undefined
+      : reportingCommand(args.command, cwd, shell.exports.get(context.authority.role) ?? none)
+  const result = await orDirectoryGone(context, cwd, () =>
+    command === undefined
+      ? environment.execute(args.command, { ...options, ...outsideOption(args) })
+      : environment.execute(command.script, {
+          ...options,
+          variables: command.variables,
+          maxOutputBytes: maxOutputBytes + reportRoomBytes,
+        }),
+  )
+  if (typeof result === 'string') return result
+  const { output, end }: { output: string; end?: ShellEnd } = command?.read(result.output) ?? result
+  const left = shell === undefined || end === undefined ? {} : await keepEnd(args, end, shell, context)
+  const value = {
+    output: toVisibleText(stripTerminalEscapes(limitOutput(output, maxOutputBytes)), { keepsMarks: true }),
+    exit_code: result.exitCode,
+    ...(result.timedOut && { timed_out: `killed after ${timeoutMs / 1_000} s` }),
+    ...(result.aborted && { aborted: true }),
+    ...left,
+  }
+  return toResultJson(value, context.limits.maxResultChars, 'output')
+}
+
+/** What the model is told about the end of the command. */
+async function keepEnd(
+  { workdir }: TerminalArguments,
+  { directory, exports, isTooLarge }: ShellEnd,
+  shell: ShellState,
+  { authority: { role }, storeDirectory, writeWithResult }: ToolContext,
+): Promise<Readonly<Record<string, string>>> {
+  const merged = exports === undefined ? undefined : mergeExports(shell.exports.get(role) ?? none, exports)
+  if (merged !== undefined) shell.exports.set(role, merged)
+  const isDropped = isTooLarge === true || (exports !== undefined && merged === undefined)
+  const note = isDropped ? { note: 'The exported variables are too large: the next command does not get them.' } : {}
+  // `workdir` is for one command alone.
+  if (directory === undefined || workdir !== undefined) return note
+  shell.directory = directory
+  const write = storeDirectory?.(directory)
+  if (write !== undefined) writeWithResult?.(write)
+  return { cwd: directory, ...note }
+}
+
+/** In another directory the command might do harm. */
+async function orDirectoryGone<T>(
+  { shell, environment }: ToolContext,
+  cwd: string,
+  run: () => Promise<T>,
+): Promise<T | string> {
+  try {
+    return await run()
+  } catch (error) {
+    const isGone = error instanceof HermesError && error.code === 'terminal/no-folder'
+    if (!isGone || shell?.directory !== cwd) throw error
+    shell.directory = undefined
+    return toErrorJson({
+      code: 'directory_gone',
+      reason: `${cwd}, where the last command ended, does not exist any more. This command was not run. The next one begins in the working directory of the ${environment.kind} environment, or in workdir.`,
+    })
+  }
+}
+
+/** Called only after a person has agreed to the command. */
+function outsideOption({ outside_sandbox }: TerminalArguments): Pick<ExecuteOptions, 'outsideSandbox'> {
+  return outside_sandbox === true ? { outsideSandbox: true } : {}
+}
+
+/** `cwd`: absolute. Rejects as the environment. */
+export async function startInBackground(args: TerminalArguments, cwd: string, context: ToolContext): Promise<string> {
+  const { environment, processes, shell } = context
+  if (environment.spawn === undefined)
+    return toErrorJson({
+      code: 'no_background_commands',
+      reason: `Background commands are not available in ${environment.kind}.`,
+    })
+  const options = { cwd, exposed: await context.attachments(), ...outsideOption(args) }
+  const exports = args.outside_sandbox === true ? undefined : shell?.exports.get(context.authority.role)
+  const { script, variables } = continuingCommand(args.command, exports ?? none)
+  const started = await orDirectoryGone(context, cwd, async () =>
+    environment.spawn?.(script, { ...options, variables }),
+  )
+  if (typeof started === 'string' || started === undefined) return started ?? ''
+  const entry = processes.add(args.command, started, options)
+  return toResultJson({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
+}
