@@ -23,6 +23,7 @@ export async function mcpLogin(context: CliContext, name: string): Promise<void>
     throw new HermesError('cli/usage', `The MCP server ${name} has no login.`, {
       hint: `Only a server with a \`url\` and \`auth: oauth\` has one. Set mcp_servers.${name}.auth in config.yaml.`,
     })
+  const guarded = createGuardedFetch(url)
   const { login } = await import('../agent/mcp/login.ts')
   const isTerminal = input.isTTY === true && output.isTTY === true
   const questions = isTerminal ? openQuestions(input, output) : undefined
@@ -34,7 +35,8 @@ export async function mcpLogin(context: CliContext, name: string): Promise<void>
       url,
       settings: server,
       store: createLoginStore(home.mcpTokens, name),
-      fetch: createGuardedFetch(url),
+      fetch: guarded.fetch,
+      checkAddress: guarded.check,
       showAddress(address) {
         output.write(`Open this address in a browser and log in:\n\n${address}\n\n`)
         const question = 'If the browser runs on another machine, paste the address here to which it returned: '

@@ -125,7 +125,7 @@ export function createServerOpener(deps: ServerOpenerDeps) {
         url,
         headers,
         transport,
-        fetch: createGuardedFetch(url),
+        fetch: createGuardedFetch(url).fetch,
         ...(authProvider === undefined ? {} : { authProvider }),
       })
     },

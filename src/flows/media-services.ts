@@ -21,6 +21,7 @@ import { openAtomicFile } from '../media/atomic-file.ts'
 import type { MediaToolsConfig } from '../media/config.ts'
 import { detectFileType, inspectedBytes } from '../media/detect-file-type.ts'
 import { MediaError } from '../media/media-error.ts'
+import type { AddressRules } from '../media/safe-fetch.ts'
 import type { ModelKeys } from './model-keys.ts'
 
 export interface MediaServicesDeps {
@@ -37,6 +38,7 @@ export interface MediaServicesDeps {
   /** ms since 1970 */
   readonly clock: () => number
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+  readonly addresses?: AddressRules
 }
 
 export interface MadeFile {
@@ -181,7 +183,7 @@ export function createMediaServices(deps: MediaServicesDeps): MediaServices {
               true,
             )
       const baseUrl = chosen.kind === 'fal' ? chosen.baseUrl : (resolveProvider(chosen.selection)?.baseUrl ?? '')
-      const bytes = 'bytes' in drawn ? drawn.bytes : await download(drawn.url, baseUrl, signal)
+      const bytes = 'bytes' in drawn ? drawn.bytes : await download(drawn.url, baseUrl, signal, deps.addresses)
       return await storePicture(deps, bytes)
     },
   }
@@ -330,12 +332,18 @@ function dayFolder({ media }: Pick<HomeLayout, 'media'>, clock: () => number): s
 const downloadTimeouts = { idleTimeoutMs: 30_000, totalTimeoutMs: 120_000 }
 
 /** What a server names is fetched from public addresses alone, and from the server itself. */
-async function download(url: string, trusted: string, signal: AbortSignal): Promise<Uint8Array> {
+async function download(
+  url: string,
+  trusted: string,
+  signal: AbortSignal,
+  addresses?: AddressRules,
+): Promise<Uint8Array> {
   const { safeFetch } = await import('../media/safe-fetch.ts')
   const chunks: Uint8Array[] = []
   const onChunk = async (chunk: Uint8Array) => void chunks.push(chunk)
   try {
-    await safeFetch({ url, trusted: [trusted], maxBytes: maxPictureBytes }, onChunk, signal, downloadTimeouts)
+    const request = { url, trusted: [trusted], maxBytes: maxPictureBytes }
+    await safeFetch(request, onChunk, signal, { ...downloadTimeouts, ...addresses })
   } catch (error) {
     if (!(error instanceof MediaError)) throw error
     throw new MediaFailure('failed', `the picture could not be fetched: ${error.message}`, { cause: error })

@@ -5,6 +5,7 @@ import { HermesError } from '../lib/errors.ts'
 import { type FileStoreDeps, openStoredFile, storeFile, withFullDisk } from '../media/file-store.ts'
 import { MediaError } from '../media/media-error.ts'
 import { maxPictureBytes, PictureRefused, picturePath, storePicture } from '../media/pictures.ts'
+import type { AddressRules } from '../media/safe-fetch.ts'
 import { createUploads, type Uploads } from '../media/uploads.ts'
 import type { FileSource, FileToStore, PlatformFiles } from '../platforms/adapter.ts'
 
@@ -15,8 +16,7 @@ export interface FileServices extends PlatformFiles {
 const fetchTimeouts = { idleTimeoutMs: 15_000, totalTimeoutMs: 60_000 }
 
 export interface FileServicesDeps extends FileStoreDeps {
-  /** Whether files may be downloaded from an address; public addresses if omitted. */
-  readonly isAllowed?: (address: string) => boolean
+  readonly addresses?: AddressRules
 }
 
 export function createFileServices(deps: FileServicesDeps): FileServices {
@@ -42,14 +42,14 @@ export function createFileServices(deps: FileServicesDeps): FileServices {
 
 async function withContent<Result>(
   source: FileSource,
-  { isAllowed }: FileServicesDeps,
+  { addresses }: FileServicesDeps,
   maxBytes: number,
   use: (content: AsyncIterable<Uint8Array>) => Promise<Result>,
 ): Promise<Result> {
   if (!('url' in source)) return await use(source)
   const { safeFetch } = await import('../media/safe-fetch.ts')
   const { url, signal } = source
-  const options = { ...fetchTimeouts, ...(isAllowed === undefined ? {} : { isAllowed }) }
+  const options = { ...fetchTimeouts, ...addresses }
   const received = new TransformStream<Uint8Array, Uint8Array>()
   const writer = received.writable.getWriter()
   const onChunk = async (bytes: Uint8Array) => await writer.write(bytes)

@@ -10,7 +10,7 @@ import { isHermesError, messageOf, systemCode } from '../lib/errors.ts'
 import { isOpenedAt, openExactly } from '../lib/files.ts'
 import { MediaError } from '../media/media-error.ts'
 import { maxPictureBytes, PictureRefused, storePicture } from '../media/pictures.ts'
-import { type SafeFetchOptions, safeFetch } from '../media/safe-fetch.ts'
+import { type AddressRules, safeFetch } from '../media/safe-fetch.ts'
 import type { ImagePart } from '../message/transcript.ts'
 import type { AuxiliaryCaller } from './web-access.ts'
 
@@ -20,8 +20,7 @@ export interface VisionDeps {
   readonly auxiliary: Auxiliary
   /** Takes the gateway's own secrets out of a text. */
   redact(text: string): string
-  /** For tests with servers on this machine. */
-  readonly isAllowed?: SafeFetchOptions['isAllowed']
+  readonly addresses?: AddressRules
 }
 
 const fetchTimeouts = { idleTimeoutMs: 15_000, totalTimeoutMs: 60_000 }
@@ -57,7 +56,7 @@ async function readPicture({ pictures }: VisionDeps, path: string): Promise<Imag
 }
 
 async function fetchPicture(
-  { pictures, redact, isAllowed }: VisionDeps,
+  { pictures, redact, addresses }: VisionDeps,
   url: string,
   signal: AbortSignal,
 ): Promise<ImagePart> {
@@ -70,7 +69,7 @@ async function fetchPicture(
       chunks.push(bytes)
     },
     signal,
-    { ...fetchTimeouts, ...(isAllowed === undefined ? {} : { isAllowed }) },
+    { ...fetchTimeouts, ...addresses },
   )
   return await storePicture(pictures, Buffer.concat(chunks))
 }

@@ -7,7 +7,7 @@ import type { WebAccess, WebPage } from '../agent/tools/tool.ts'
 import { messageOf } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { MediaError } from '../media/media-error.ts'
-import { checkAddress, type SafeFetchOptions, safeFetch } from '../media/safe-fetch.ts'
+import { type AddressRules, checkAddress, safeFetch } from '../media/safe-fetch.ts'
 import { extractBy, searchBy, WebError } from '../web/call-service.ts'
 import {
   chooseExtractService,
@@ -25,9 +25,7 @@ export interface WebAccessDeps {
   /** Takes the gateway's own secrets out of a text. */
   redact(text: string): string
   readonly log: Logger
-  /** For tests, with servers on this machine and without a network. */
-  readonly isAllowed?: NonNullable<SafeFetchOptions['isAllowed']>
-  readonly resolve?: NonNullable<SafeFetchOptions['resolve']>
+  readonly addresses?: AddressRules
 }
 
 const fetchTimeouts = { idleTimeoutMs: 15_000, totalTimeoutMs: 60_000 }
@@ -92,14 +90,13 @@ async function readHere(
 
 async function fetchPage(deps: WebAccessDeps, url: string, signal: AbortSignal): Promise<FetchedPage> {
   const chunks: Uint8Array[] = []
-  const { isAllowed } = deps
   const fetched = await safeFetch(
     { url: withoutSecret(deps, url, 'address'), headers: { accept }, maxBytes: maxPageBytes },
     async (bytes) => {
       chunks.push(bytes)
     },
     signal,
-    { ...fetchTimeouts, ...(isAllowed === undefined ? {} : { isAllowed }) },
+    { ...fetchTimeouts, ...deps.addresses },
   )
   return { bytes: Buffer.concat(chunks), ...fetched }
 }
@@ -116,7 +113,7 @@ async function readThere(
   await Promise.all(
     urls.map(async (url) => {
       try {
-        await checkAddress(withoutSecret(deps, url, 'address'), signal, deps)
+        await checkAddress(withoutSecret(deps, url, 'address'), signal, deps.addresses)
       } catch (error) {
         if (!(error instanceof MediaError || error instanceof WebError)) throw error
         problems.set(url, failed(url, error))

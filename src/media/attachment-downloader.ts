@@ -14,6 +14,7 @@ import type { AttachmentAddress, PlatformAdapter } from '../platforms/adapter.ts
 import { openAtomicFile } from './atomic-file.ts'
 import { attachmentKindOf, detectFileType, inspectedBytes } from './detect-file-type.ts'
 import { MediaError, type MediaErrorCode } from './media-error.ts'
+import type { AddressRules } from './safe-fetch.ts'
 
 export interface AttachmentDownloaderDeps {
   /** `$HERMES_HOME/media`. */
@@ -32,6 +33,7 @@ export interface AttachmentDownloaderDeps {
   randomSuffix(): string
   /** Removes secrets from the error messages of adapters. */
   redact(text: string): string
+  readonly addresses?: AddressRules
 }
 
 export interface AttachmentDownloader {
@@ -142,7 +144,10 @@ export function createAttachmentDownloader(deps: AttachmentDownloaderDeps): Atta
       }
       const { url, headers } = address
       const trusted = [...hosts, ...(address.trusted === undefined ? [] : [address.trusted])]
-      await safeFetch({ url, headers, trusted, refusedType, maxBytes }, onChunk, signal, fetchTimeouts)
+      await safeFetch({ url, headers, trusted, refusedType, maxBytes }, onChunk, signal, {
+        ...fetchTimeouts,
+        ...deps.addresses,
+      })
       const { mimeType, extension } = await detectFileType(head, file)
       if (mimeType === refusedType) throw credentialsRejectedError()
       const path = await target.commit(`${name}.${extension}`)

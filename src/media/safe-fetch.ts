@@ -27,15 +27,19 @@ export interface SafeFetchRequest {
   readonly maxBytes: number
 }
 
-export interface SafeFetchOptions {
-  /** Time limit without received data. */
-  readonly idleTimeoutMs: number
-  /** Time limit of the whole download. */
-  readonly totalTimeoutMs: number
+/** Which addresses may be used. Tests use servers on this machine, and names that do not exist. */
+export interface AddressRules {
   /** Resolves a name to all of its addresses; the system's resolver if omitted. */
   readonly resolve?: (name: string) => Promise<readonly ResolvedAddress[]>
   /** Whether an address may be used; public addresses if omitted. */
   readonly isAllowed?: (address: string) => boolean
+}
+
+export interface SafeFetchOptions extends AddressRules {
+  /** Time limit without received data. */
+  readonly idleTimeoutMs: number
+  /** Time limit of the whole download. */
+  readonly totalTimeoutMs: number
 }
 
 interface ResolvedAddress {
@@ -153,11 +157,7 @@ function parseHttpUrl(text: string, base?: string): URL {
  * Checks an address that another server is to fetch, with the name looked up here. Rejects with a `MediaError`, or with the signal's
  * reason.
  */
-export async function checkAddress(
-  url: string,
-  signal: AbortSignal,
-  deps: Pick<SafeFetchOptions, 'resolve' | 'isAllowed'> = {},
-): Promise<void> {
+export async function checkAddress(url: string, signal: AbortSignal, deps: AddressRules = {}): Promise<void> {
   const { hostname } = parseHttpUrl(url)
   if (/(?:^|\.)(?:localhost|local|internal)\.?$/i.test(hostname)) throw addressNotAllowedError('its host is not public')
   try {
@@ -177,11 +177,7 @@ function isTrustedOrigin({ origin }: URL, trusted: readonly string[]): boolean {
 }
 
 /** A lookup function that returns only the checked addresses. */
-async function createPinnedLookup(
-  { hostname }: URL,
-  signal: AbortSignal,
-  deps: Pick<SafeFetchOptions, 'resolve' | 'isAllowed'>,
-): Promise<LookupFunction> {
+async function createPinnedLookup({ hostname }: URL, signal: AbortSignal, deps: AddressRules): Promise<LookupFunction> {
   const { resolve = resolveAllAddresses, isAllowed = isPublicAddress } = deps
   const name = hostname.replace(/^\[|\]$/g, '')
   const addresses =

@@ -39,7 +39,7 @@ function open(deps: Partial<WebAccessDeps> = {}, summary?: string) {
   return { web, asked }
 }
 
-const onLoopback = { isAllowed: (address: string) => address === '127.0.0.1' }
+const onLoopback = { addresses: { isAllowed: (address: string) => address === '127.0.0.1' } }
 
 /** A server on this machine that may be read, and what reading its pages returns. */
 async function read(
@@ -161,7 +161,9 @@ test('a service is not asked to read such addresses either', async (t) => {
   const { web } = open({
     settings: () => ({ web: { ...unset, extract_backend: 'tavily' } }),
     variables: () => ({ TAVILY_API_KEY: 'k', TAVILY_API_URL: service.origin }),
-    resolve: async (name) => [{ address: name === 'intranet.example' ? '192.168.0.9' : '93.184.216.34', family: 4 }],
+    addresses: {
+      resolve: async (name) => [{ address: name === 'intranet.example' ? '192.168.0.9' : '93.184.216.34', family: 4 }],
+    },
   })
   const urls = [
     ...['http://127.0.0.1/', 'http://printer.local/', 'http://[::1]/', 'file:///etc/passwd'],

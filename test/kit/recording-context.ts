@@ -127,7 +127,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     pictures: join(mediaFolder, 'pictures'),
     clock: Date.now,
     maxBytes: () => maxFileBytes,
-    ...(options.isAllowed === undefined ? {} : { isAllowed: options.isAllowed }),
+    ...(options.isAllowed === undefined ? {} : { addresses: { isAllowed: options.isAllowed } }),
   })
 
   const context: PlatformContext = {

@@ -8,6 +8,7 @@ import { textOf } from '../docs/repository.ts'
 import { actions, chatPlatforms, people, places } from '../flows/authorization-cases.ts'
 import { injections } from '../flows/injection-cases.ts'
 import { refusedHosts, refusedOrigins, refusedTokens } from '../http/refused-requests.ts'
+import { forbiddenUrls } from '../kit/forbidden-addresses.ts'
 import { closedAddresses, loopbackHosts } from '../media/closed-addresses.ts'
 import { hostileNames } from '../media/hostile-names.ts'
 import { forgeries, hiddenCharacters, hostileNames as hostileTexts } from '../message/hostile-texts.ts'
@@ -107,6 +108,13 @@ export const controls: readonly Control[] = [
       casesOf('addresses that are not public', 40, closedAddresses, 'test/media/public-address.test.ts'),
       casesOf('notations of loopback in a URL', 12, loopbackHosts, 'test/media/safe-fetch.test.ts'),
       testsOf('tests of redirects, rebinding and limits', 15, 'test/media/safe-fetch.test.ts'),
+      casesOf(
+        'addresses, through each tool that fetches',
+        100,
+        forbiddenUrls(80),
+        'test/security/forbidden-addresses.test.ts',
+      ),
+      testsOf('tests of what an MCP server names', 6, 'test/flows/guarded-fetch.test.ts'),
     ],
   },
   {

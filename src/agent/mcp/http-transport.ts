@@ -25,26 +25,26 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   const url = new URL(options.url)
   const { authProvider, maxMessageBytes = defaultMaxMessageBytes } = options
   const shared = {
-    fetch: boundedFetch(options.fetch, { origin: url.origin, headers: options.headers, maxMessageBytes }),
+    fetch: boundedFetch(withHeaders(options.fetch, url.origin, options.headers), maxMessageBytes),
     ...(authProvider === undefined ? {} : { authProvider }),
   }
   if (options.transport === 'sse') return new SSEClientTransport(url, shared)
   return new StreamableHTTPClientTransport(url, shared)
 }
 
-interface FetchRules {
-  readonly origin: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly maxMessageBytes: number
+function withHeaders(fetchOriginal: FetchLike, origin: string, headers: Readonly<Record<string, string>>): FetchLike {
+  return async (url, init) => {
+    const all = new Headers(init?.headers)
+    if (new URL(url).origin === origin)
+      for (const [name, value] of Object.entries(headers)) if (!all.has(name)) all.set(name, value)
+    return await fetchOriginal(url, { ...init, headers: all })
+  }
 }
 
-function boundedFetch(fetchOriginal: FetchLike, { origin, headers, maxMessageBytes }: FetchRules): FetchLike {
+/** Fails while a body is read that, or of which one event, is longer. */
+export function boundedFetch(fetchOriginal: FetchLike, maxMessageBytes: number): FetchLike {
   return async (url, init) => {
-    const target = new URL(url)
-    const all = new Headers(init?.headers)
-    if (target.origin === origin)
-      for (const [name, value] of Object.entries(headers)) if (!all.has(name)) all.set(name, value)
-    const response = await fetchOriginal(target, { ...init, headers: all })
+    const response = await fetchOriginal(url, init)
     const { body } = response
     if (body === null) return response
     const isStream = (response.headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream')

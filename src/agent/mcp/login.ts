@@ -12,11 +12,14 @@ import {
 } from '@modelcontextprotocol/client'
 import { raceAbort } from '../../lib/timers.ts'
 import { McpFailure } from './failure.ts'
+import { boundedFetch } from './http-transport.ts'
 import { clientMetadata, clientOf, type OAuthDeps, storedParts } from './oauth.ts'
 
 export interface LoginOptions extends Pick<OAuthDeps, 'server' | 'settings' | 'store'> {
   readonly fetch: FetchLike
   readonly url: string
+  /** Rejects for an address that the server may not name. */
+  checkAddress?(url: URL): Promise<void>
   /** Shows the person the address to open. */
   showAddress(url: string): void
   /** The address to which the browser was sent, where the person copies it because the browser runs elsewhere. */
@@ -24,9 +27,13 @@ export interface LoginOptions extends Pick<OAuthDeps, 'server' | 'settings' | 's
   readonly signal: AbortSignal
 }
 
+/** Of the endpoints of a login. */
+const maxAnswerBytes = 1_048_576
+
 /** Resolves when the tokens are stored. Rejects with `McpFailure`, an error of the SDK, or the reason of the signal. */
 export async function login(options: LoginOptions): Promise<void> {
-  const { server, url, settings, fetch, signal } = options
+  const { server, url, settings, signal } = options
+  const fetch = boundedFetch(options.fetch, maxAnswerBytes)
   const returned = Promise.withResolvers<URL>()
   const state = randomBytes(24).toString('base64url')
   // What returns without the state of this login was sent by someone else.
@@ -35,7 +42,7 @@ export async function login(options: LoginOptions): Promise<void> {
   try {
     const redirectUrl = `http://127.0.0.1:${portOf(http)}/callback`
     const provider = createLoginProvider(options, redirectUrl, state)
-    const challenge = await readChallenge(options)
+    const challenge = await readChallenge({ ...options, fetch })
     const common = {
       serverUrl: url,
       fetchFn: fetch,
@@ -101,7 +108,7 @@ function isEqual(one: string, other: string): boolean {
 
 /** Stores the client with its tokens at the end: until then, and when the person gives up, the former login works. */
 function createLoginProvider(
-  { settings, store, showAddress }: LoginOptions,
+  { settings, store, showAddress, checkAddress }: LoginOptions,
   redirectUrl: string,
   state: string,
 ): OAuthClientProvider {
@@ -128,7 +135,10 @@ function createLoginProvider(
     redirectUrl,
     clientMetadata: clientMetadata(redirectUrl, settings),
     state: () => state,
-    redirectToAuthorization: (address) => showAddress(address.href),
+    async redirectToAuthorization(address) {
+      await checkAddress?.(address)
+      showAddress(address.href)
+    },
     saveCodeVerifier(value) {
       verifier = value
     },

@@ -13,6 +13,7 @@ import { type LoginOptions, login } from '../../../src/agent/mcp/login.ts'
 import { createLoginStore, type LoginStore } from '../../../src/agent/mcp/login-store.ts'
 import { createTokenSource } from '../../../src/agent/mcp/oauth.ts'
 import { contentText } from '../../../src/agent/mcp/result-text.ts'
+import { createGuardedFetch } from '../../../src/flows/guarded-fetch.ts'
 import { asRecord } from '../../../src/lib/json.ts'
 import { silentLog } from '../../../src/lib/log.ts'
 import { tempHome } from '../../kit/temp-home.ts'
@@ -37,7 +38,7 @@ function connect(t: TestContext, { url }: { readonly url: string }, options: Con
     version: '0',
     open: async () =>
       createHttpTransport({
-        ...{ url, headers, transport: 'http', fetch, ...limits },
+        ...{ url, headers, transport: 'http', fetch: createGuardedFetch(url).fetch, ...limits },
         ...(store === undefined
           ? {}
           : {
@@ -69,7 +70,7 @@ async function logIn(server: HttpTestServer, store: LoginStore, more: Partial<Lo
     url: server.url,
     settings: serverSettings({ command: undefined, url: server.url, auth: 'oauth' }),
     store,
-    fetch,
+    fetch: createGuardedFetch(server.url).fetch,
     showAddress: (address) => void fetch(address),
     signal,
     ...more,
