@@ -58,7 +58,7 @@ declare module 'hermes-gateway:agent/environments/environment' {
         /** The working directory of commands and the base of relative paths. In a remote place it may begin with `~`. */
         readonly cwd: string;
         /** The files of the same place. */
-        readonly files?: EnvironmentFiles;
+        readonly files: EnvironmentFiles;
         /**
          * Commands cannot reach the machine of the gateway and its files, as in a container. Then no command needs approval; the
          * forbidden ones stay forbidden.
@@ -77,6 +77,18 @@ declare module 'hermes-gateway:agent/environments/environment' {
         isSandboxed?(): Promise<boolean>;
         /** Kills all running commands. May be called twice. */
         cleanup(): Promise<void>;
+    }
+    /** Values by name; null for a variable that the next command must not have. */
+    export type ExportedVariables = ReadonlyMap<string, string | null>;
+    /** What the shell commands of a session leave to the next one. Held in memory: values may be secrets. */
+    export interface ShellState {
+        /** Where the last command ended; undefined: where the environment begins. */
+        directory: string | undefined;
+        /**
+         * By the role of the person: an owner may export what a guest must not read, and a guest must not choose the programs that
+         * run for an owner.
+         */
+        readonly exports: Map<string, ExportedVariables>;
     }
     /** A background command with its output. */
     export interface ProcessEntry {
@@ -795,6 +807,10 @@ declare module 'hermes-gateway:agent/models/wire-types' {
 
 declare module 'hermes-gateway:agent/tools/support/result-json' {
     /**
+     * Formats tool results as JSON strings of limited length.
+     */
+    import { type JsonObject } from 'hermes-gateway:lib/json';
+    /**
      * Replaces the middle of a long text by a line with the number of characters left out. Never splits a surrogate pair, nor a word:
      * it may be a secret, of which a part would not be found later.
      */
@@ -811,6 +827,17 @@ declare module 'hermes-gateway:agent/tools/support/result-json' {
     }
     /** The result of a tool that could not do its work. */
     export function toErrorJson({ code, reason }: ToolFailure, more?: Readonly<Record<string, unknown>>): string;
+    /**
+     * One line for people about the result of a tool. `summarize` is that of the tool; without it, or when it throws or has nothing to
+     * say, the line is made of the fields of the result. Never throws.
+     */
+    export function summarizeResult(text: string, summarize?: (value: JsonObject) => string | undefined): string;
+    /** The first line with a text, and how many lines there are. */
+    export function lineOf(text: string): string;
+    /** Lines of a text. A line break at its end does not start another one. */
+    export function lineCount(text: string): number;
+    /** `1 match`, `2 matches`. */
+    export function countOf(noun: string, count: number): string;
 }
 
 declare module 'hermes-gateway:agent/tools/tool' {
@@ -822,7 +849,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
     import type { Authority } from 'hermes-gateway:message/authority';
     import type { ImagePart } from 'hermes-gateway:message/transcript';
     import type { Transaction } from 'hermes-gateway:store/query';
-    import type { Environment, ProcessTable } from 'hermes-gateway:agent/environments/environment';
+    import type { Environment, ProcessTable, ShellState } from 'hermes-gateway:agent/environments/environment';
     import type { MemoryAccess } from 'hermes-gateway:agent/memory/contract';
     import type { JsonObject } from 'hermes-gateway:agent/models/provider';
     /**
@@ -845,6 +872,10 @@ declare module 'hermes-gateway:agent/tools/tool' {
         /** Runs commands; its directory is the base of relative paths. */
         readonly environment: Environment;
         readonly processes: ProcessTable;
+        /** What the last command has left to this one. Absent: nothing. */
+        readonly shell?: ShellState;
+        /** Stores where the next command begins, for a restart of the gateway; null: where the environment begins. */
+        storeDirectory?(directory: string | null): ResultWrite;
         /** The agent's list of steps. The `todo` tool replaces it as a whole. */
         readonly todos: TodoStore;
         readonly limits: ToolLimits;
@@ -1176,6 +1207,11 @@ declare module 'hermes-gateway:agent/tools/tool' {
          * gateway takes secrets out of it before it makes one short line of it.
          */
         label?(args: z.output<Schema>): string;
+        /**
+         * What came of the call, for the user, in a few words: `exit 1, 12 lines`. `result` is the parsed object that `run` returned, or
+         * what a plugin made of it. Not called for errors. Must be fast; when it throws or returns '', the gateway writes a line itself.
+         */
+        summarize?(result: JsonObject, args: z.output<Schema>): string;
         /**
          * Whether a user must allow this call; undefined lets it run. Judged on the arguments with which the tool would run, and
          * again when a plugin changes them later. `run` must refuse a call that needs approval without `context.isApproved`.
@@ -2738,6 +2774,122 @@ declare module 'hermes-gateway:message/source' {
     export function targetOf(source: SessionSource): Target;
 }
 
+declare module 'hermes-gateway:message/tool-view' {
+    /**
+     * A tool call as people read it: one line for a list, and the parts that a page shows when the call is opened.
+     */
+    /** One call of a turn, as a list shows it. */
+    export interface ToolCallSummary {
+        readonly turnId: string;
+        readonly callId: string;
+        readonly tool: string;
+        /** `interrupted`: it did not end, or ended without a result. */
+        readonly state: 'done' | 'failed' | 'interrupted';
+        /** What it worked on. One line without secrets, '' for none. */
+        readonly label: string;
+        /** What came of it. One line without secrets, '' for none. */
+        readonly summary: string;
+        /** ms since 1970. */
+        readonly startedAt: number;
+        readonly endedAt: number;
+    }
+    /** What a call did, for a page. No text has secrets or hidden characters; all of them are plain text unless stated otherwise. */
+    export interface ToolView {
+        readonly parts: readonly ToolViewPart[];
+        /** Texts or lists were cut. A view of the whole has more. */
+        readonly isCut: boolean;
+    }
+    export type ToolViewPart = 
+    /** A command, or a script, and what it printed. */
+    {
+        readonly kind: 'command';
+        /** '' if it is not known. */
+        readonly command: string;
+        readonly language: 'shell' | 'python';
+        readonly output: string;
+        readonly exitCode?: number;
+        /** `killed after 30 s`, `running`; '' for none. */
+        readonly state: string;
+    }
+    /** Lines of a file. */
+     | {
+        readonly kind: 'lines';
+        readonly path: string;
+        readonly first: number;
+        readonly text: string;
+    }
+    /** Changes of one file. `text`: hunks of a unified diff, without the names of the files. */
+     | {
+        readonly kind: 'diff';
+        readonly path: string;
+        readonly added: number;
+        readonly removed: number;
+        readonly text: string;
+    }
+    /** Lines of one file that a search has found. `marks`: texts to mark in them, in any case. */
+     | {
+        readonly kind: 'matches';
+        readonly path: string;
+        readonly lines: readonly {
+            readonly line: number;
+            readonly text: string;
+            readonly isContext?: true;
+        }[];
+        readonly marks: readonly string[];
+    } | {
+        readonly kind: 'files';
+        readonly files: readonly string[];
+    }
+    /** `url` is one of http or https; '' for none. */
+     | {
+        readonly kind: 'links';
+        readonly links: readonly {
+            title: string;
+            url: string;
+            text: string;
+        }[];
+    } | {
+        readonly kind: 'todos';
+        readonly items: readonly {
+            content: string;
+            status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
+        }[];
+    }
+    /** `name`: of a stored file, as in `PlatformFiles.open`. */
+     | {
+        readonly kind: 'pictures';
+        readonly pictures: readonly {
+            name: string;
+            width: number;
+            height: number;
+        }[];
+    } | {
+        readonly kind: 'agents';
+        readonly agents: readonly {
+            goal: string;
+            status: string;
+            text: string;
+        }[];
+    }
+    /** `markdown`: the text is Markdown. `title` may be ''. */
+     | {
+        readonly kind: 'text';
+        readonly title: string;
+        readonly text: string;
+        readonly markdown: boolean;
+    } | {
+        readonly kind: 'fields';
+        readonly fields: readonly {
+            name: string;
+            value: string;
+        }[];
+    } | {
+        readonly kind: 'error';
+        readonly text: string;
+        readonly code: string;
+    };
+}
+
 declare module 'hermes-gateway:message/transcript' {
     /**
      * The messages of a conversation in the chat format of OpenAI (contract §4.1), as they are stored and sent to the model.
@@ -3423,6 +3575,7 @@ declare module 'hermes-gateway:platforms/adapter' {
     import type { EventKey } from 'hermes-gateway:message/ids';
     import type { AlbumResult, Button, OutboundAlbum, OutboundAttachment, OutboundMessage, SendResult } from 'hermes-gateway:message/outbound';
     import type { SessionSource, Target } from 'hermes-gateway:message/source';
+    import type { ToolCallSummary, ToolView } from 'hermes-gateway:message/tool-view';
     import type { ImagePart } from 'hermes-gateway:message/transcript';
     import type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
     export interface PlatformAdapter {
@@ -3729,6 +3882,8 @@ declare module 'hermes-gateway:platforms/adapter' {
         stop(seq: number): Promise<void>;
         /** The stored messages of a chat, oldest first. */
         history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>;
+        /** What the agent did in the turns of a chat. */
+        readonly toolCalls: ChatToolCalls;
         /** The files of messages. */
         readonly files: PlatformFiles;
         /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
@@ -3749,6 +3904,21 @@ declare module 'hermes-gateway:platforms/adapter' {
         marks: PlatformContext['cursors'];
         /** @deprecated Name of 0.1, removed in 0.3. Use `waitForResult`. */
         outcome: PlatformContext['waitForResult'];
+    }
+    /** The tool calls of turns. A call is told only of the chat whose message its turn works on. Both reject `store/…`. */
+    export interface ChatToolCalls {
+        /** The ended calls of these turns, at most 500, in the order of their start. Those of other chats are left out. */
+        list(chatId: string, turnIds: readonly string[]): Promise<readonly ToolCallSummary[]>;
+        /**
+         * What one call did; without `whole` about as much as a screen shows. Undefined for calls of other chats, and for those of scripts
+         * and of sub-agents, which are not stored.
+         */
+        view(chatId: string, call: {
+            readonly turnId: string;
+            readonly callId: string;
+        }, options: {
+            readonly whole: boolean;
+        }): Promise<ToolView | undefined>;
     }
     /** The files of messages, which the gateway keeps under `$HERMES_HOME/media`. */
     export interface PlatformFiles {
@@ -3961,6 +4131,13 @@ declare module 'hermes-gateway:plugins/contract' {
         /** Replaces a tool of the same name. */
         readonly override?: boolean;
         check?(): Awaitable<boolean>;
+        /** What a call works on, for people: `ls -la`. The gateway makes one line of it. Without it only the name is shown. */
+        label?(args: z.output<Schema>): string;
+        /**
+         * What came of a call, for people, in a few words: `3 of 5 sent`. `result` is the object that `run` returned. Must be fast. Without
+         * it the gateway makes a line of the fields of the result.
+         */
+        summarize?(result: Fields, args: z.output<Schema>): string;
         /** Returns the result for the model: a text, or a value that is converted to JSON. An error becomes `{"error": …}`. */
         run(args: z.output<Schema>, context: PluginToolContext): Awaitable<unknown>;
     }
@@ -4642,7 +4819,8 @@ declare module 'hermes-gateway:sdk' {
     export { type ChatType, type SessionSource, type Target, targetOf } from 'hermes-gateway:message/source';
     export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from 'hermes-gateway:message/transcript';
     export type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
-    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, OpenedFile, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
+    export type { ToolCallSummary, ToolView, ToolViewPart } from 'hermes-gateway:message/tool-view';
+    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, ChatToolCalls, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, OpenedFile, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
     export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';
     export type { DaemonOptions, LlmOptions, LlmResult, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';
@@ -4883,6 +5061,7 @@ declare module 'hermes-gateway:store/schema' {
             args_hash: string;
             mode: 'pure' | 'idempotent' | 'effect';
             state: 'started' | 'done' | 'interrupted';
+            /** JSON of what people read of the call (`ok`, `label`, `summary`). Null for a call without a result, and in rows of earlier versions. */
             result: string | null;
             /** A result that arrived after the turn had continued without it. */
             late_result: string | null;

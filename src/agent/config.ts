@@ -21,6 +21,8 @@ const hostEntry = z
     'must be a host name such as example.com, *.example.com or example.com:8443, without a scheme or a path',
   )
 
+const variableName = z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
+
 function isTimeZone(name: string): boolean {
   if (name === '') return true
   try {
@@ -289,6 +291,94 @@ export const agentConfig = {
         .min(64)
         .default(4_096)
         .describe('Maximum memory of each process in the sandbox. Not supported by macOS.'),
+      docker_binary: z
+        .string()
+        .default('')
+        .describe(
+          'The program that reaches the engine of containers. The default is the first of docker and podman on the PATH.',
+        ),
+      docker_image: z
+        .string()
+        .min(1)
+        .default('nikolaik/python-nodejs:python3.11-nodejs20')
+        .describe('The image of the container. It needs `sh`. A missing one is fetched with the first command.'),
+      docker_forward_env: z
+        .array(variableName)
+        .default([])
+        .describe('Names of variables of the gateway that commands in the container receive, as `env_passthrough`.'),
+      docker_env: z
+        .record(variableName, z.union([z.string(), z.number(), z.boolean()]).transform(String))
+        .default({})
+        .describe('Variables of the container and their values. Secrets belong into `docker_forward_env`.'),
+      docker_volumes: z
+        .array(
+          z
+            .string()
+            .regex(/^[^:]+:\/[^:]*(?::[a-zA-Z,]+)?$/, 'expected /here:/in/the/container, also with :ro at the end'),
+        )
+        .default([])
+        .describe(
+          'Folders and volumes that the container sees: `/here:/in/the/container`, with `:ro` to be read only. With a folder that commands may write, dangerous commands need approval as on the machine itself.',
+        ),
+      docker_mount_cwd_to_workspace: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Whether `cwd` of this machine becomes /workspace of the container. Dangerous commands then need approval.',
+        ),
+      docker_network: z.boolean().default(true).describe('Whether commands in the container reach the network.'),
+      docker_shm_size: z
+        .string()
+        .regex(/^(?:\d+[bkmg]?)?$/i, 'expected a size such as 1g or 512m')
+        .default('1g')
+        .describe("Size of /dev/shm in the container; '' or 0 for that of the engine."),
+      docker_run_as_host_user: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Whether commands in the container have the user id of the gateway, so that files in `docker_volumes` belong to it.',
+        ),
+      docker_extra_args: z
+        .array(z.string())
+        .default([])
+        .describe(
+          'Additional arguments of `docker run`, such as `--gpus=all`. They can lift the limits of the container.',
+        ),
+      docker_orphan_reaper: z
+        .boolean()
+        .default(true)
+        .describe('Whether the gateway stops or removes, when it starts, the containers that an earlier run has left.'),
+      container_persistent: z
+        .boolean()
+        .default(true)
+        .describe(
+          'true: one container for all conversations, which is stopped and found again; /workspace and /root lie in `sandboxes` of the home. false: each conversation has its own container, which is removed with all its files when the session ends or is idle.',
+        ),
+      container_cpu: z.number().min(0).default(1).describe('Number of CPUs of a container; 0 for no limit.'),
+      container_memory: z.int().min(0).default(5_120).describe('Memory of a container in MB; 0 for no limit.'),
+      container_disk: z
+        .int()
+        .min(0)
+        .default(51_200)
+        .describe('Disk of a container in MB, where the engine supports it; 0 for no limit.'),
+      lifetime_seconds: z
+        .number()
+        .min(0)
+        .default(300)
+        .describe('Seconds after which a container that runs no command is stopped; 0 for never.'),
+      singularity_image: z
+        .string()
+        .min(1)
+        .default('docker://nikolaik/python-nodejs:python3.11-nodejs20')
+        .describe(
+          'The image for `backend: singularity`: a .sif file, a directory, or an address such as docker://name.',
+        ),
+      singularity_scratch_dir: z
+        .string()
+        .default('')
+        .describe(
+          'Where Apptainer keeps images and the files of persistent containers. The default is a folder in /scratch if that can be written, otherwise `sandboxes/singularity` of the home.',
+        ),
     })
     .prefault({}),
 } as const

@@ -47,6 +47,13 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
 
 export type GatewayShapes = ReturnType<typeof gatewayShapes>
 
+/** Keys of `terminal` that Hermes also reads from `TERMINAL_<KEY>`. */
+const containerKeys = [
+  ...['docker_image', 'docker_forward_env', 'docker_volumes', 'docker_mount_cwd_to_workspace', 'docker_network'],
+  ...['docker_shm_size', 'docker_run_as_host_user', 'docker_extra_args', 'docker_orphan_reaper', 'singularity_image'],
+  ...['container_persistent', 'container_cpu', 'container_memory', 'container_disk', 'lifetime_seconds'],
+]
+
 /** Environment variables that set values of the configuration (contract). */
 export function gatewayVariables(platforms: readonly PlatformManifest[]): EnvironmentBinding[] {
   return [
@@ -63,6 +70,9 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
     { variable: 'HERMES_LOCAL_STT_LANGUAGE', path: ['stt', 'language'] },
     { variable: 'TERMINAL_ENV', path: ['terminal', 'backend'] },
     { variable: 'TERMINAL_CWD', path: ['terminal', 'cwd'] },
+    ...containerKeys.map((key) => ({ variable: `TERMINAL_${key.toUpperCase()}`, path: ['terminal', key] })),
+    { variable: 'HERMES_DOCKER_BINARY', path: ['terminal', 'docker_binary'] },
+    { variable: 'TERMINAL_SCRATCH_DIR', path: ['terminal', 'singularity_scratch_dir'] },
     { variable: 'HERMES_GATEWAY_BUSY_INPUT_MODE', path: ['display', 'busy_input_mode'] },
     { variable: 'HERMES_GATEWAY_BUSY_TEXT_MODE', path: ['display', 'busy_text_mode'] },
     { variable: 'HERMES_GATEWAY_BUSY_ACK_ENABLED', path: ['display', 'busy_ack_enabled'] },
@@ -88,6 +98,7 @@ const safeValues: readonly SafeValue[] = [
   { key: 'terminal.backend', value: 'none' },
   { key: 'terminal.cwd', set: 'terminal.backend', value: 'none' },
   { key: 'terminal.sandbox_network', value: 'off' },
+  { key: 'terminal.docker_network', value: false },
   { key: 'roles.owners', ...noOwners },
   { key: 'roles.members', ...noOwners },
   // It names people who are to have less than an allow list gives them.

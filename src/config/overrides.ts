@@ -90,9 +90,20 @@ export function coerceText(text: string, kind: TextKind): unknown {
     case 'boolean':
       return booleanWords[trimmed.toLowerCase()] ?? text
     case 'list':
+      if (trimmed.startsWith('[')) return parseList(trimmed) ?? text
       return trimmed
         .split(',')
         .map((part) => part.trim())
         .filter((part) => part !== '')
+  }
+}
+
+/** Hermes writes lists as JSON. Undefined for other texts. */
+function parseList(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Validation reports the text.
+    return undefined
   }
 }

@@ -25,6 +25,8 @@ export interface EnvironmentRequest<Settings = Readonly<Record<string, unknown>>
   readonly stateDirectory: string
   /** Where the files of conversations are downloaded to. */
   readonly attachmentsDirectory: string
+  /** Tells the people of the conversation what they wait for, such as the download of an image. Absent: nobody waits. */
+  announce?(text: string): void
   readonly log: Logger
 }
 

@@ -1,0 +1,207 @@
+/**
+ * The environment `docker`: commands run in a container of docker or podman (contract S11). With `container_persistent`
+ * there is one container for all conversations of the home; without it each conversation has its own, which is removed.
+ */
+import { createHash } from 'node:crypto'
+import { chmod, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isHermesError, messageOf } from '../../../lib/errors.ts'
+import { locateProfile } from '../../../lib/profiles.ts'
+import type { Environment } from '../environment.ts'
+import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../kind.ts'
+import { createRemoteEnvironment } from '../remote-environment.ts'
+import { type ClientProgram, clientEnvironment } from './client-program.ts'
+import { type ContainerPlan, type ContainerSettings, labelNames, ownLabels } from './docker-arguments.ts'
+import { createDockerClient } from './docker-client.ts'
+import {
+  type Engine,
+  hasImage,
+  listContainers,
+  openEngine,
+  removeContainer,
+  requireEngineProgram,
+  stopContainer,
+} from './docker-engine.ts'
+import { createExposedFiles, type ExposedFiles } from './exposed-files.ts'
+import { homeLabel, knownHomeLabel } from './home-label.ts'
+import { mountedDirectory, reachesMachine, workingDirectory } from './machine-folders.ts'
+import { type SharedClient, shareClient } from './shared-client.ts'
+
+type Request = Omit<EnvironmentRequest<ContainerSettings>, 'sessionId'>
+
+/** The container of one key, which may not have been started yet. */
+interface Place {
+  readonly client: SharedClient
+  readonly files: ExposedFiles
+  /** Of the environment that was created or started last: its settings count for the next start. */
+  request: Request
+}
+
+const sharedKey = 'shared'
+
+export function createDockerKind(): EnvironmentKind<ContainerSettings> {
+  const places = new Map<string, Place>()
+  let engine: Promise<Engine> | undefined
+  let recovered: Promise<unknown> = Promise.resolve()
+
+  const requireEngine = async (request: Request, signal: AbortSignal): Promise<Engine> => {
+    // What an earlier process left must be gone before a container of this one is started.
+    await recovered.catch(() => undefined)
+    engine ??= openEngine(programOf(request), signal)
+    try {
+      return await engine
+    } catch (error) {
+      engine = undefined
+      throw error
+    }
+  }
+
+  const createPlace = (key: string, request: Request): Place => {
+    const directory = join(directoryOf(request), key)
+    const files = createExposedFiles(request.attachmentsDirectory, join(directory, 'attachments'))
+    const client = createDockerClient({
+      plan: () => planOf(place.request, { key, directory, files }),
+      engine: (signal) => requireEngine(place.request, signal),
+      variables: () => commandVariables(place.request),
+      announce: (text) => place.request.announce?.(text),
+      lifetimeMs: request.settings.lifetime_seconds === 0 ? undefined : request.settings.lifetime_seconds * 1_000,
+      log: request.log,
+    })
+    const shared = shareClient(client, () => {
+      if (key !== sharedKey) places.delete(key)
+    })
+    const place: Place = { client: shared, files, request }
+    return place
+  }
+
+  return {
+    create(request) {
+      const { settings, sessionId } = request
+      const key = settings.container_persistent ? sharedKey : conversationKey(sessionId)
+      const place = places.get(key) ?? createPlace(key, request)
+      places.set(key, place)
+      const client = place.client.join(() => {
+        place.request = request
+      })
+      const cwd = workingDirectory(request)
+      const environment = createRemoteEnvironment(client, { cwd, isContainer: !reachesMachine(settings) })
+      return withExposedFiles(environment, place.files)
+    },
+    check: (request, signal) => checkDocker(request, signal),
+    recover(request, signal) {
+      const work = recoverContainers(request, signal)
+      recovered = work
+      return work
+    },
+  }
+}
+
+function directoryOf({ home }: Pick<Request, 'home'>): string {
+  return join(home, 'sandboxes', 'docker')
+}
+
+/** A session id may contain what a path or a label may not. */
+function conversationKey(sessionId: string): string {
+  return `c-${createHash('sha256').update(sessionId).digest('hex').slice(0, 16)}`
+}
+
+/** @throws HermesError environment/no-client */
+function programOf({ settings, gatewayEnv, withheld }: Request): ClientProgram {
+  const path = requireEngineProgram(settings.docker_binary, gatewayEnv['PATH'] ?? '')
+  return { path, env: clientEnvironment(gatewayEnv, { extra: [], withheld }) }
+}
+
+/** Those of `terminal.env_passthrough` and of `docker_forward_env`; no credential of the gateway itself. */
+function commandVariables({ settings, variables, gatewayEnv, withheld }: Request): Record<string, string> {
+  const names = settings.docker_forward_env
+  const permitted = clientEnvironment(gatewayEnv, { extra: names, withheld })
+  const forwarded = names.flatMap((name) => {
+    const value = permitted[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return { ...variables, ...Object.fromEntries(forwarded) }
+}
+
+/** Creates the folders that the container keeps. Rejects `environment/container-failed`, or with a system error. */
+async function planOf(
+  request: Request,
+  { key, directory, files }: { readonly key: string; readonly directory: string; readonly files: ExposedFiles },
+): Promise<ContainerPlan> {
+  const { settings, home, attachmentsDirectory } = request
+  await mkdir(directoryOf(request), { recursive: true, mode: 0o700 })
+  await files.prepare()
+  const folders = { workspace: join(directory, 'workspace'), home: join(directory, 'home') }
+  if (settings.container_persistent)
+    for (const folder of [folders.workspace, folders.home]) {
+      await mkdir(folder, { recursive: true })
+      // The user of the image may be any; the directory above keeps others of this machine out.
+      await chmod(folder, 0o777)
+    }
+  const { getuid, getgid } = process
+  return {
+    settings,
+    owner: {
+      home: await homeLabel(home, directoryOf(request)),
+      profile: locateProfile(home).profile,
+      conversation: key,
+    },
+    folders: settings.container_persistent ? folders : undefined,
+    mountedCwd: await mountedDirectory(request),
+    attachments: { source: join(directory, 'attachments'), target: attachmentsDirectory },
+    user: getuid === undefined || getgid === undefined ? undefined : { uid: getuid(), gid: getgid() },
+  }
+}
+
+function withExposedFiles(environment: Environment, files: ExposedFiles): Environment {
+  const { spawn } = environment
+  return {
+    ...environment,
+    async execute(command, options) {
+      await files.expose(options.exposed ?? [])
+      return environment.execute(command, options)
+    },
+    ...(spawn && {
+      async spawn(command, options) {
+        await files.expose(options.exposed ?? [])
+        return spawn.call(environment, command, options)
+      },
+    }),
+  }
+}
+
+const checkTimeoutMs = 5_000
+
+async function checkDocker(request: Request, signal: AbortSignal): Promise<EnvironmentCheck> {
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(checkTimeoutMs)])
+  try {
+    const engine = await openEngine(programOf(request), limited)
+    const image = request.settings.docker_image
+    const isHere = await hasImage(engine, image, limited)
+    const ofImage = isHere ? `image ${image}` : `the first command fetches the image ${image}`
+    return { ok: true, detail: `${engine.name} ${engine.version}, ${ofImage}` }
+  } catch (error) {
+    if (isHermesError(error)) return { ok: false, code: error.code, detail: error.message, hint: error.hint }
+    const detail = signal.aborted ? 'The check was ended.' : `The engine did not answer: ${messageOf(error)}`
+    return { ok: false, code: 'environment/unreachable', detail, hint: 'Start the engine: `systemctl start docker`.' }
+  }
+}
+
+/** Stops or removes what an earlier process of this home has left. Rejects `environment/...`. */
+async function recoverContainers(request: Request, signal: AbortSignal): Promise<void> {
+  const { home, log, settings } = request
+  const label = await knownHomeLabel(home, directoryOf(request))
+  if (label === undefined || !settings.docker_orphan_reaper) return
+  const engine = await openEngine(programOf(request), signal)
+  const owner = { home: label, profile: locateProfile(home).profile }
+  for (const { id, status, labels } of await listContainers(engine, ownLabels(owner), signal)) {
+    const isKept = settings.container_persistent && labels[labelNames.keep] === 'yes' && status !== 'created'
+    if (isKept && status !== 'running') continue
+    if (isKept) await stopContainer(engine, id, signal)
+    else await removeContainer(engine, id, signal)
+    const action = isKept ? 'stopped' : 'removed'
+    log.info(
+      { event: 'container.orphan', container: id.slice(0, 12), action },
+      'a container of an earlier run was found',
+    )
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * One client for the environments of several conversations and sub-agents: it stops when the last of them has ended.
+ */
+import type { RemoteClient } from '../remote-client.ts'
+
+export interface SharedClient {
+  /** The client for one more environment. Its `stop` leaves; the last one that leaves stops the place. */
+  join(onStart?: () => void): RemoteClient
+}
+
+/** @param onEmpty called before the place is stopped */
+export function shareClient(client: RemoteClient, onEmpty: () => void): SharedClient {
+  const members = new Set<object>()
+  return {
+    join(onStart) {
+      const member = {}
+      return {
+        kind: client.kind,
+        async start(signal) {
+          members.add(member)
+          onStart?.()
+          await client.start(signal)
+        },
+        commandLine: (script, options) => client.commandLine(script, options),
+        describeFailure: (exit) => client.describeFailure?.(exit),
+        async stop() {
+          if (!members.delete(member) || members.size > 0) return
+          onEmpty()
+          await client.stop()
+        },
+      }
+    },
+  }
+}
