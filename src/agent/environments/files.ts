@@ -91,11 +91,14 @@ export interface EnvironmentFiles {
   stat(path: string, access: FileAccess): Promise<FileResult<{ readonly stat: FileStat | undefined }>>
   /** A regular file of at most `maxBytes`. `length`: at most so many bytes from `offset` on, of a file of any size. */
   read(path: string, options: FileAccess & ReadOptions): Promise<FileResult<{ readonly bytes: Buffer }>>
-  /** A reader sees the old or the new content. Keeps the mode, and creates missing directories. */
+  /**
+   * A reader sees the old or the new content. Keeps the mode, and creates missing directories. `newMode`: permission bits of a
+   * file that does not exist yet.
+   */
   writeAtomic(
     path: string,
     content: string | Uint8Array,
-    access: FileAccess,
+    access: FileAccess & { readonly newMode?: number },
   ): Promise<FileResult<{ readonly created: boolean }>>
   /** Removes a file; a missing one is refused as `not_found`, a directory as `is_directory`. */
   remove(path: string, access: FileAccess): Promise<FileResult<object>>

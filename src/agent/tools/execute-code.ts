@@ -28,8 +28,8 @@ const scriptTools: Readonly<Record<string, readonly string[]>> = {
   web_extract: ['urls'],
   read_file: ['path', 'offset', 'limit'],
   write_file: ['path', 'content'],
-  search_files: ['pattern', 'target', 'path', 'file_glob', 'limit'],
-  patch: ['path', 'old_string', 'new_string', 'replace_all'],
+  search_files: ['pattern', 'target', 'path', 'file_glob', 'limit', 'offset', 'output_mode', 'context'],
+  patch: ['path', 'old_string', 'new_string', 'replace_all', 'mode', 'patch'],
   terminal: ['command', 'timeout', 'workdir'],
 }
 

@@ -50,6 +50,8 @@ export function planBatch(
     const decoded = decodeArguments(name, text)
     if (!decoded.ok) return 'sequential'
     if (!pathScoped.has(name)) continue
+    // A patch of several files names them in its text.
+    if (name === 'patch' && decoded.value['patch'] !== undefined) return 'sequential'
     const path = pathComponentsOf(name, decoded.value['path'], cwd)
     if (path === undefined) return 'sequential'
     const writes = writers.has(name)

@@ -1,57 +1,111 @@
 /**
- * Replaces a part of a text file.
+ * Changes files: replaces a part of one, or applies a patch of several in the V4A format.
  */
 import { z } from 'zod'
-import { decodeText } from './support/files.ts'
-import { replaceLongText } from './support/replace-long-text.ts'
+import { asArray, type JsonObject } from '../../lib/json.ts'
 import { countOf, toErrorJson, toResultJson } from './support/result-json.ts'
-import { defineTool } from './tool.ts'
+import { defineTool, type ToolContext } from './tool.ts'
 
-const maxFileBytes = 16 * 1024 * 1024
-
+/** The arguments of Hermes Agent; `mode` may be left out. */
 const parameters = z.object({
-  path: z.string().min(1),
-  old_string: z.string().min(1).describe('must occur once; add lines around it if it does not'),
-  new_string: z.string(),
+  mode: z.enum(['replace', 'patch']).optional(),
+  path: z.string().min(1).optional(),
+  old_string: z.string().min(1).optional(),
+  new_string: z.string().optional(),
   replace_all: z.boolean().optional(),
+  patch: z.string().min(1).optional(),
 })
+
+const text = { type: 'string' } as const
+
+/** Shorter than a derived one, because it is a part of every request. */
+const jsonSchema = {
+  type: 'object',
+  properties: {
+    path: text,
+    old_string: { type: 'string', description: 'must occur once' },
+    new_string: text,
+    replace_all: { type: 'boolean' },
+    patch: { type: 'string', description: 'V4A' },
+  },
+}
 
 export default defineTool({
   name: 'patch',
   toolset: 'file',
-  description: 'Replace old_string by new_string in a file. Spaces and indentation may differ a little.',
+  description: 'Replace old_string in a file, or apply a patch to several. Spaces may differ a little.',
   parameters,
+  jsonSchema,
+  acceptsUndescribed: true,
   mode: 'effect',
-  label: ({ path }) => path,
-  summarize: ({ replaced }) => (typeof replaced === 'number' ? countOf('change', replaced) : ''),
+  label: ({ path, patch = '' }) => path ?? pathsOf(patch),
+  summarize: ({ replaced, ...files }) =>
+    typeof replaced === 'number' ? countOf('change', replaced) : countOf('file', changedFiles(files)),
 
-  async run({ path, old_string, new_string, replace_all = false }, { authority, environment, limits, signal }) {
-    const { files } = environment
-    const access = { isOwner: authority.role === 'owner', signal }
-    const allowed = await files.check(path, 'write', access)
-    if (!allowed.ok) return toErrorJson(allowed)
-    const read = await files.read(path, { maxBytes: maxFileBytes, signal })
-    const file = read.ok ? decodeText(read.bytes, path) : read
-    if (!file.ok)
-      return toErrorJson(
-        file.code === 'not_found' ? { ...file, reason: `${file.reason} write_file creates new files.` } : file,
-      )
-    if (!file.lossless)
-      return toErrorJson({ code: 'not_utf8', reason: `${path} is not valid UTF-8; changing it would damage it.` })
-    const replaced = await replaceLongText(
-      { text: file.text, search: old_string, replacement: new_string, all: replace_all },
-      signal,
-    )
-    if (!replaced.ok) return toErrorJson(replaced)
-    const written = await files.writeAtomic(path, replaced.text, access)
-    if (!written.ok) return toErrorJson(written)
-    const { count, lines, exact } = replaced
-    const value = {
-      path,
-      replaced: count,
-      lines,
-      ...(!exact && { matched: 'ignoring spaces' }),
+  async run({ mode, path, old_string, new_string, replace_all = false, patch }, context) {
+    if (mode === 'patch' || (mode === undefined && old_string === undefined && patch !== undefined)) {
+      if (patch === undefined) return missing('patch')
+      const { patchFiles } = await import('./support/v4a/patch-files.ts')
+      return await patchFiles(patch, context)
     }
-    return toResultJson(value, limits.maxResultChars)
+    if (path === undefined) return missing('path')
+    if (old_string === undefined) return missing('old_string')
+    if (new_string === undefined) return missing('new_string')
+    return await replaceIn(path, { search: old_string, replacement: new_string, all: replace_all }, context)
   },
 })
+
+function missing(name: string): string {
+  return toErrorJson({
+    code: 'invalid_arguments',
+    reason: `${name} is missing. patch takes path, old_string and new_string; or patch, a text that starts with "*** Begin Patch".`,
+  })
+}
+
+function changedFiles({ files_modified, files_created, files_deleted }: JsonObject): number {
+  return [files_modified, files_created, files_deleted].reduce<number>((sum, some) => sum + asArray(some).length, 0)
+}
+
+/** For people. */
+function pathsOf(patch: string): string {
+  const names = patch.matchAll(/^\*\*\* (?:Update|Add|Delete|Move) File: *(.+)$/gm)
+  return [...names].map(([, name = '']) => name.trim()).join(', ')
+}
+
+async function replaceIn(
+  path: string,
+  request: { readonly search: string; readonly replacement: string; readonly all: boolean },
+  { authority, environment, limits, signal, beforeChange }: ToolContext,
+): Promise<string> {
+  const [{ decodeText }, { replaceLongText }, { diffField, maxFileBytes }] = await Promise.all([
+    import('./support/files.ts'),
+    import('./support/replace-long-text.ts'),
+    import('./support/edit-result.ts'),
+  ])
+  const { files } = environment
+  const access = { isOwner: authority.role === 'owner', signal }
+  const allowed = await files.check(path, 'write', access)
+  if (!allowed.ok) return toErrorJson(allowed)
+  const read = await files.read(path, { maxBytes: maxFileBytes, signal })
+  const file = read.ok ? decodeText(read.bytes, path) : read
+  if (!file.ok)
+    return toErrorJson(
+      file.code === 'not_found' ? { ...file, reason: `${file.reason} write_file creates new files.` } : file,
+    )
+  if (!file.lossless)
+    return toErrorJson({ code: 'not_utf8', reason: `${path} is not valid UTF-8; changing it would damage it.` })
+  const replaced = await replaceLongText({ text: file.text, ...request }, signal)
+  if (!replaced.ok) return toErrorJson(replaced)
+  await beforeChange?.({ tool: 'patch', paths: [files.resolve(path)] })
+  const written = await files.writeAtomic(path, replaced.text, access)
+  if (!written.ok) return toErrorJson(written)
+  const { count, lines, exact } = replaced
+  const value = {
+    path,
+    replaced: count,
+    lines,
+    ...(!exact && { matched: 'ignoring spaces' }),
+    ...diffField([{ path, before: file.text, after: replaced.text }], limits),
+  }
+  return toResultJson(value, limits.maxResultChars, 'diff')
+}

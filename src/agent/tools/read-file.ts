@@ -21,7 +21,7 @@ const parameters = z.object({
 export default defineTool({
   name: 'read_file',
   toolset: 'file',
-  description: 'Read a text file or a part of it. Lines come as `12|text`; next_offset says where to go on.',
+  description: 'Read lines of a text file, as `12|text`; next_offset says where to go on.',
   parameters,
   mode: 'pure',
   label: ({ path }) => path,

@@ -35,7 +35,9 @@ export interface ToolContext {
   readonly shell?: ShellState
   /** Stores where the next command begins, for a restart of the gateway; null: where the environment begins. */
   storeDirectory?(directory: string | null): ResultWrite
-  /** The agent's list of steps. The `todo` tool replaces it as a whole. */
+  /** Called before files are changed. Absent where no checkpoints are taken. Rejects only with the reason of the signal. */
+  beforeChange?(change: UpcomingChange): Promise<void>
+  /** The agent's list of steps. The `todo` tool replaces or changes it. */
   readonly todos: TodoStore
   readonly limits: ToolLimits
   /** A user, or the configuration, allowed this call with these arguments here. Only set for tools with `approval`. */
@@ -72,6 +74,15 @@ export interface ToolContext {
    * write of a call counts, and none of a call that fails.
    */
   writeWithResult?(write: ResultWrite): void
+}
+
+/** What a tool is about to do to files. */
+export interface UpcomingChange {
+  readonly tool: string
+  /** Absolute paths in the place of the environment: files, or the folder of a command. */
+  readonly paths: readonly string[]
+  /** Of `terminal`. */
+  readonly command?: string
 }
 
 /** Searches the web and reads its pages. Both reject with an `Error` whose message is for the model, or the signal's reason. */

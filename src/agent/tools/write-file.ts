@@ -2,6 +2,7 @@
  * Writes a whole file atomically.
  */
 import { z } from 'zod'
+import type { EnvironmentFiles, FileAccess } from '../environments/files.ts'
 import { countOf, lineCount, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
@@ -10,18 +11,44 @@ const parameters = z.object({ path: z.string().min(1), content: z.string() })
 export default defineTool({
   name: 'write_file',
   toolset: 'file',
-  description: 'Write a whole file, replacing it; creates missing directories. For small changes use patch.',
+  description: 'Write a whole file; creates directories. For small changes use patch.',
   parameters,
   mode: 'idempotent',
   label: ({ path }) => path,
   summarize: ({ created }, { content }) =>
     `${created === true ? 'created' : 'replaced'}, ${countOf('line', lineCount(content))}`,
 
-  async run({ path, content }, { authority, environment, limits, signal }) {
-    const isOwner = authority.role === 'owner'
-    const written = await environment.files.writeAtomic(path, content, { isOwner, signal })
+  async run({ path, content }, { authority, environment, limits, signal, beforeChange }) {
+    const { files } = environment
+    const access = { isOwner: authority.role === 'owner', signal }
+    const allowed = await files.check(path, 'write', access)
+    if (!allowed.ok) return toErrorJson(allowed)
+    const before = await readText(path, files, access)
+    await beforeChange?.({ tool: 'write_file', paths: [files.resolve(path)] })
+    const written = await files.writeAtomic(path, content, access)
     if (!written.ok) return toErrorJson(written)
     const { created } = written
-    return toResultJson({ path, bytes: Buffer.byteLength(content), created }, limits.maxResultChars)
+    const difference = before === undefined ? {} : await differenceOf({ path, before, after: content }, limits)
+    const value = { path, bytes: Buffer.byteLength(content), created, ...difference }
+    return toResultJson(value, limits.maxResultChars, 'diff')
   },
 })
+
+/** A larger file is replaced without showing what was in it. */
+const maxComparedBytes = 2 * 1024 * 1024
+
+/** Undefined for what is no text file, which the call replaces or is refused all the same. */
+async function readText(path: string, files: EnvironmentFiles, access: FileAccess): Promise<string | undefined> {
+  const read = await files.read(path, { ...access, maxBytes: maxComparedBytes })
+  if (!read.ok || read.bytes.subarray(0, 8192).includes(0)) return undefined
+  return read.bytes.toString('utf8')
+}
+
+/** What the page shows of a file that was there before. */
+async function differenceOf(
+  change: { readonly path: string; readonly before: string; readonly after: string },
+  limits: { readonly maxResultChars: number },
+) {
+  const { diffField } = await import('./support/edit-result.ts')
+  return diffField([change], limits)
+}

@@ -130,7 +130,12 @@ test('protected files are not written or patched', async () => {
 test('text that occurs once is replaced literally', async () => {
   await put('c.txt', 'a\nb\nc\n')
   const result = await bench.run('patch', { path: 'c.txt', old_string: 'b', new_string: '$& $1 b' })
-  assert.deepEqual(result, { path: 'c.txt', replaced: 1, lines: [2] })
+  assert.deepEqual(result, {
+    path: 'c.txt',
+    replaced: 1,
+    lines: [2],
+    diff: '--- a/c.txt\n+++ b/c.txt\n@@ -1,3 +1,3 @@\n a\n-b\n+$& $1 b\n c\n',
+  })
   assert.equal(await get('c.txt'), 'a\n$& $1 b\nc\n')
 })
 

@@ -63,7 +63,7 @@ export function createLocalFiles(
 
     async writeAtomic(path, content, access) {
       const allowed = await mayWrite(path, access)
-      return allowed.ok ? { ok: true, ...(await writeFileAtomic(allowed.path, content)) } : allowed
+      return allowed.ok ? { ok: true, ...(await writeFileAtomic(allowed.path, content, access.newMode)) } : allowed
     },
 
     async remove(path, access) {

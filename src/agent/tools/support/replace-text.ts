@@ -101,7 +101,7 @@ function findExactMatches(text: string, searched: string): TextRange[] {
   return ranges
 }
 
-const collapseWhitespace = (line: string) => line.trim().replace(/\s+/g, ' ')
+export const collapseWhitespace = (line: string) => line.trim().replace(/\s+/g, ' ')
 
 /** Sequences of whole lines that equal the searched lines when spaces are ignored. They do not overlap. */
 function findLooseMatches(text: string, searched: string): TextRange[] {
@@ -120,8 +120,8 @@ function findLooseMatches(text: string, searched: string): TextRange[] {
   })
 }
 
-/** Where `searched` occurs in `lines`, without overlaps (Knuth, Morris and Pratt). */
-function findSequences(lines: readonly string[], searched: readonly string[]): number[] {
+/** Where `searched` occurs in `lines` (Knuth, Morris and Pratt). It is not empty. `overlapping`: also from within another one. */
+export function findSequences(lines: readonly string[], searched: readonly string[], overlapping = false): number[] {
   /** For each beginning of `searched`: the length of its longest proper beginning that is also its end. */
   const borders = [0]
   for (let at = 1, length = 0; at < searched.length; at++) {
@@ -136,7 +136,7 @@ function findSequences(lines: readonly string[], searched: readonly string[]): n
     if (line === searched[length]) length += 1
     if (length === searched.length) {
       found.push(at + 1 - length)
-      length = 0
+      length = overlapping ? (borders[length - 1] ?? 0) : 0
     }
   }
   return found
@@ -153,7 +153,7 @@ function splitLines(text: string): { start: number; end: number; loose: string }
   })
 }
 
-const indentOf = (line: string) => /^[ \t]*/.exec(line)?.[0] ?? ''
+export const indentOf = (line: string) => /^[ \t]*/.exec(line)?.[0] ?? ''
 
 function firstNonEmptyLine(text: string): string {
   const at = text.search(/\S/)
