@@ -6,6 +6,7 @@ import type { ConfigOf } from '../config/section.ts'
 import { reasoningEfforts } from '../message/conversation-choices.ts'
 import { codeConfig } from './code/config.ts'
 import { compressionConfig } from './compression/config.ts'
+import { sshConfig } from './environments/ssh/config.ts'
 import { memoryConfig } from './memory/config.ts'
 import { modelConfig } from './models/config.ts'
 import { skillsConfig } from './skills/config.ts'
@@ -250,6 +251,7 @@ export const agentConfig = {
         .describe(
           'The working directory of commands. Relative paths start at the home directory of the user. The default is `workspace` in the home of the gateway; with `sandbox: off` it is the home directory of the user.',
         ),
+      ...sshConfig,
       timeout: seconds.default(180).describe('Seconds that a command may run unless the model sets another limit.'),
       max_timeout: seconds.default(1800).describe('Maximum number of seconds that a command may run.'),
       max_output_kb: z.int().min(1).default(200).describe('Maximum output of one command that is kept.'),
