@@ -1,7 +1,14 @@
 /**
- * An environment in a place that a client program reaches.
+ * An environment in a place that a client program reaches: commands and files, over the shell of the place.
  */
-import type { Environment } from './environment.ts'
+import { StringDecoder } from 'node:string_decoder'
+import { messageOf } from '../../lib/errors.ts'
+import { withTimeout } from '../../lib/timers.ts'
+import type { BackgroundCommand, Environment, ExecuteOptions, ExecuteResult, SpawnOptions } from './environment.ts'
+import { createOutputBuffer } from './output-buffer.ts'
+import { resolvePlacePath } from './remote/quote.ts'
+import { createRemoteFiles } from './remote/remote-files.ts'
+import { type PlaceCommand, type PlaceProcess, runInPlace } from './remote/run-in-place.ts'
 import type { RemoteClient } from './remote-client.ts'
 
 export interface RemoteEnvironmentOptions {
@@ -12,11 +19,154 @@ export interface RemoteEnvironmentOptions {
   readonly isContainer?: boolean
   /** Milliseconds between SIGTERM and SIGKILL. */
   readonly graceMs?: number
-  /** A path that the file tools may not read or write there; the reason is a clause such as "it contains credentials". */
-  denial?(path: string, intent: 'read' | 'write'): string | undefined
+  /**
+   * Why the file tools may not read or write a file there, as a clause such as "it contains credentials". Both paths are
+   * absolute; `path` has no links.
+   */
+  denial?(path: string, home: string, intent: 'read' | 'write'): string | undefined
 }
 
+/** Nothing is reached before the first command or file. */
 export function createRemoteEnvironment(client: RemoteClient, options: RemoteEnvironmentOptions): Environment {
-  void options
-  throw new Error(`${client.kind} is not implemented yet`)
+  const { cwd, variables = {}, isContainer, graceMs = 500, denial } = options
+  /** What cleanup must kill. */
+  const running = new Set<PlaceProcess>()
+
+  const run = async (command: Omit<PlaceCommand, 'cwd'> & { readonly cwd?: string }, signal: AbortSignal) => {
+    await client.start(signal)
+    const place = runInPlace(client, { ...command, cwd: resolvePlacePath(command.cwd ?? cwd, cwd) })
+    running.add(place)
+    place.exited.then(
+      (exit) => {
+        if (exit.kind === 'killed' || !exit.hasSurvivors) running.delete(place)
+      },
+      () => running.delete(place),
+    )
+    return place
+  }
+  const commandOf = (command: string, { cwd: directory, variables: more }: SpawnOptions) => ({
+    command,
+    shell: 'user' as const,
+    variables: { ...variables, ...more },
+    ...(directory === undefined ? {} : { cwd: directory }),
+  })
+
+  return {
+    kind: client.kind,
+    cwd,
+    ...(isContainer && { isContainer }),
+    files: createRemoteFiles({ cwd, graceMs, run, ...(denial && { denial }) }),
+    start: (signal) => client.start(signal),
+
+    async execute(command, { timeoutMs, signal, maxOutputBytes, ...options }) {
+      if (signal.aborted) return abortedResult
+      const kept = createOutputBuffer(maxOutputBytes)
+      let place: PlaceProcess
+      try {
+        const request = { ...commandOf(command, options), input: 'none' as const }
+        place = await run({ ...request, onOutput: (chunk) => kept.add(chunk) }, signal)
+      } catch (error) {
+        if (signal.aborted) return abortedResult
+        throw error
+      }
+      return await waitForEnd(place, { timeoutMs, signal, graceMs }, () => kept.text())
+    },
+
+    async spawn(command, options) {
+      const output = createOutputEmitter()
+      const signal = new AbortController().signal
+      const request = { ...commandOf(command, options), input: 'open' as const, onOutput: output.add }
+      const place = await run(request, signal)
+      const pid = await place.started
+      return createRemoteBackgroundCommand({ place, pid, output, graceMs })
+    },
+
+    async cleanup() {
+      const all = [...running]
+      running.clear()
+      await Promise.all(all.map((place) => place.kill(graceMs)))
+      await client.stop()
+    },
+  }
+}
+
+const abortedResult: ExecuteResult = { output: '', exitCode: null, timedOut: false, aborted: true }
+
+const survivorNote = '\n[a process that this command started is still running; its further output is lost]\n'
+
+async function waitForEnd(
+  place: PlaceProcess,
+  { timeoutMs, signal, graceMs }: Pick<ExecuteOptions, 'timeoutMs' | 'signal'> & { readonly graceMs: number },
+  output: () => string,
+): Promise<ExecuteResult> {
+  const result = await withTimeout(place.exited, timeoutMs, signal)
+  if (!result.done) {
+    const aborted = signal.aborted
+    await place.kill(graceMs)
+    return { output: output(), exitCode: null, timedOut: !aborted, aborted }
+  }
+  const exit = result.value
+  if (exit.kind === 'killed') return { output: output(), exitCode: null, timedOut: false, aborted: false }
+  if (exit.hasSurvivors) place.detach()
+  const note = exit.hasSurvivors ? survivorNote : ''
+  return { output: output() + note, exitCode: exit.exitCode, timedOut: false, aborted: false }
+}
+
+/** Keeps what comes before somebody listens. */
+function createOutputEmitter() {
+  const decoder = new StringDecoder('utf8')
+  const listeners = new Set<(text: string) => void>()
+  let early = ''
+  const emit = (text: string) => {
+    if (text === '') return
+    if (listeners.size === 0) early += text
+    for (const listener of listeners) listener(text)
+  }
+  return {
+    add: (chunk: Buffer) => emit(decoder.write(chunk).replaceAll('\0', '\u2400')),
+    emit,
+    end: () => emit(decoder.end()),
+    listen(listener: (text: string) => void) {
+      listeners.add(listener)
+      if (early !== '') listener(early)
+      early = ''
+    },
+  }
+}
+
+interface BackgroundOptions {
+  readonly place: PlaceProcess
+  readonly pid: number
+  readonly output: ReturnType<typeof createOutputEmitter>
+  readonly graceMs: number
+}
+
+function createRemoteBackgroundCommand({ place, pid, output, graceMs }: BackgroundOptions): BackgroundCommand {
+  let hasExited = false
+  const end = (exitCode: number | null) => {
+    hasExited = true
+    output.end()
+    place.stdin.destroy()
+    return { exitCode }
+  }
+  const exited = place.exited.then(
+    (exit) => end(exit.kind === 'exited' ? exit.exitCode : null),
+    (error: unknown) => {
+      output.emit(`\n[${messageOf(error)}]\n`)
+      return end(null)
+    },
+  )
+  return {
+    pid,
+    exited,
+    onOutput: output.listen,
+    write(text) {
+      if (hasExited || !place.stdin.writable) return false
+      place.stdin.write(text)
+      return true
+    },
+    kill() {
+      if (!hasExited) void place.kill(graceMs)
+    },
+  }
 }

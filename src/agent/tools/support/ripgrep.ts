@@ -86,7 +86,10 @@ function asSeenInside(path: string, privateTmp: string | undefined): string {
   return isInside ? `/tmp${path.slice(privateTmp.length)}` : path
 }
 
-function ripgrepArguments({ target, pattern, fileGlob }: SearchRequest, startPath: string): string[] {
+export function ripgrepArguments(
+  { target, pattern, fileGlob }: Pick<SearchRequest, 'target' | 'pattern' | 'fileGlob'>,
+  startPath: string,
+): string[] {
   const commonArguments = ['--no-config', '--no-messages', '--color=never', '--hidden', '--sort=path']
   // The last matching glob wins, so the skipped directories come last.
   const patterns = [target === 'files' ? pattern : undefined, fileGlob, ...skippedDirectories.map((name) => `!${name}`)]
@@ -104,7 +107,11 @@ function ripgrepArguments({ target, pattern, fileGlob }: SearchRequest, startPat
 }
 
 /** `path NUL line:text`, or the path alone for a file found by name. */
-function parseHit(line: string, directory: string, { target }: SearchRequest): SearchHit | undefined {
+export function parseHit(
+  line: string,
+  directory: string,
+  { target }: Pick<SearchRequest, 'target'>,
+): SearchHit | undefined {
   if (target === 'files') return { path: join(directory, line), line: 0, text: '' }
   const [, path, number, text] = /^([^\0]*)\0(\d+):(.*)$/s.exec(line) ?? []
   if (path === undefined || number === undefined || text === undefined) return undefined

@@ -1,0 +1,175 @@
+/**
+ * Searches in another place: with ripgrep where it is installed, otherwise with find and grep.
+ */
+import { posix } from 'node:path'
+import { StringDecoder } from 'node:string_decoder'
+import { createGlobMatcher } from '../../tools/support/glob.ts'
+import { parseHit, ripgrepArguments } from '../../tools/support/ripgrep.ts'
+import { maxLineChars, skippedDirectories } from '../../tools/support/search-request.ts'
+import type { FileHit, FileSearchRequest, FileSearchResult } from '../files.ts'
+import { quotePath, quoteWord } from './quote.ts'
+import type { RunScript } from './remote-files.ts'
+
+export interface PlaceSearch {
+  /** The path of the request, as commands in the place may use it. */
+  readonly root: string
+  readonly runScript: RunScript
+  readonly signal: AbortSignal
+}
+
+const maxPatternBytes = 16_384
+
+export async function searchInPlace(request: FileSearchRequest, place: PlaceSearch): Promise<FileSearchResult> {
+  if (Buffer.byteLength(request.pattern) > maxPatternBytes || request.pattern.includes('\0'))
+    return { ok: false, code: 'invalid_pattern', reason: 'The pattern is too long, or contains a NUL character.' }
+  const found = await collect(request, place, withRipgrep(request))
+  if (found !== 'no-ripgrep') return found
+  if (request.target === 'content' && request.fileGlob === undefined) {
+    const result = await collect(request, place, `${listing} | ${grepping(request)}`)
+    return result === 'no-ripgrep' ? noPlace(request) : result
+  }
+  const matchers = [request.target === 'files' ? request.pattern : undefined, request.fileGlob]
+    .filter((glob) => glob !== undefined)
+    .map(createGlobMatcher)
+  const all = (await place.runScript(`${enter(place.root)}\n${listing}`, { signal: place.signal })).toString('utf8')
+  const kind = all.slice(0, all.indexOf('\n'))
+  if (kind === 'not-found') return noPlace(request)
+  const names = all
+    .slice(kind.length + 1)
+    .split('\0')
+    .slice(0, -1)
+    .map(withoutDot)
+  const files = names.filter((name) => matchers.every((matches) => matches(name)))
+  if (request.target === 'files') {
+    const hits = files
+      .slice(0, request.limit)
+      .map((name) => ({ path: shownPath(request, name, kind === 'file'), line: 0, text: '' }))
+    return { ok: true, hits, ...(files.length > request.limit && { stopped: 'limit' as const }) }
+  }
+  const list = files.map((name) => `./${name}\0`).join('')
+  const result = await collect(request, place, grepping(request), list)
+  return result === 'no-ripgrep' ? noPlace(request) : result
+}
+
+function noPlace({ path }: FileSearchRequest): FileSearchResult {
+  return { ok: false, code: 'not_found', reason: `${path} does not exist.` }
+}
+
+/** Says what the root is, and goes to the directory of the search; `$s` is where it starts. */
+function enter(root: string): string {
+  return `p=${quotePath(root)}
+[ -e "$p" ] || { echo not-found; exit 0; }
+if [ -d "$p" ]; then echo directory; cd -- "$p" || exit 1; s=.
+else echo file; d=\${p%/*}; cd -- "\${d:-/}" || exit 1; s=./\${p##*/}; fi`
+}
+
+const end = `r=$?; printf '\\000end %s\\n' "$r"; exit 0`
+
+function withRipgrep(request: FileSearchRequest): string {
+  const words = ripgrepArguments(request, '').slice(0, -1).map(quoteWord)
+  return `command -v rg >/dev/null 2>&1 || { echo no-ripgrep; exit 0; }\nLC_ALL=C.UTF-8 rg ${words.join(' ')} "$s"`
+}
+
+const skipped = skippedDirectories.map((name) => `-name ${quoteWord(name)}`).join(' -o ')
+const listing = `find "$s" \\( ${skipped} \\) -prune -o -type f -print0 2>/dev/null | LC_ALL=C sort -z`
+
+/** Greps in the files whose names come from stdin. A pattern for PCRE where grep knows it, otherwise an extended one. */
+function grepping({ pattern }: FileSearchRequest): string {
+  const perl = quoteWord(pattern)
+  const extended = quoteWord(
+    pattern.replaceAll(/\\(.)/gs, (whole, letter: string) => (letter === 'd' ? '[0-9]' : whole)),
+  )
+  return `{
+if echo x | grep -qP x 2>/dev/null; then k=-P; e=${perl}; else k=-E; e=${extended}; fi
+i=; echo x | grep -qI x 2>/dev/null && i=-I
+z=; echo x | grep -q --null x 2>/dev/null && z=--null
+grep $k -e "$e" </dev/null; [ $? -gt 1 ] && { printf '\\000end 2\\n'; exit 0; }
+xargs -0 grep -nH -s $i $z $k -e "$e" /dev/null
+}`
+}
+
+interface Collected {
+  readonly hits: FileHit[]
+  /** The first line. */
+  root: string | undefined
+  /** Lines that are no hits: what a program says about a pattern. */
+  said: string
+  exitCode: number
+}
+
+async function collect(
+  request: FileSearchRequest,
+  { root, runScript, signal }: PlaceSearch,
+  script: string,
+  input?: string,
+): Promise<FileSearchResult | 'no-ripgrep'> {
+  const found: Collected = { hits: [], root: undefined, said: '', exitCode: 0 }
+  const stop = new AbortController()
+  let stopped: 'limit' | 'timeout' | undefined
+  const stopFor = (reason: 'limit' | 'timeout') => {
+    stopped ??= reason
+    stop.abort()
+  }
+  const timeout = setTimeout(() => stopFor('timeout'), request.timeoutMs)
+  const decoder = new StringDecoder('utf8')
+  let rest = ''
+  const onOutput = (chunk: Buffer) => {
+    const lines = `${rest}${decoder.write(chunk)}`.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const hit = readLine(line, request, found)
+      if (hit === undefined || stopped !== undefined) continue
+      if (found.hits.length < request.limit) found.hits.push(hit)
+      else stopFor('limit')
+    }
+  }
+  try {
+    const more = input === undefined ? {} : { input }
+    await runScript(`${enter(root)}\n${script}\n${end}`, { signal, stop: stop.signal, onOutput, ...more })
+  } finally {
+    clearTimeout(timeout)
+  }
+  if (found.root === 'not-found') return noPlace(request)
+  const said = found.said.trim()
+  if (said === 'no-ripgrep') return said
+  if (found.exitCode > 1 && request.target === 'files') {
+    const reason = found.hits.map(({ path }) => path).join('\n')
+    return { ok: false, code: 'invalid_pattern', reason }
+  }
+  if (found.exitCode > 1 && found.hits.length === 0 && said !== '')
+    return { ok: false, code: 'invalid_pattern', reason: said }
+  return { ok: true, hits: found.hits, ...(stopped !== undefined && { stopped }) }
+}
+
+function readLine(line: string, request: FileSearchRequest, found: Collected): FileHit | undefined {
+  if (found.root === undefined) {
+    found.root = line
+    return undefined
+  }
+  const ended = /^\0end (\d+)$/.exec(line)
+  if (ended !== null) {
+    found.exitCode = Number(ended[1])
+    return undefined
+  }
+  const hit = line === 'no-ripgrep' ? undefined : (parseHit(line, '', request) ?? parseColonHit(line))
+  if (hit === undefined) {
+    if (found.said.length < 2_000) found.said += `${line}\n`
+    return undefined
+  }
+  const text = hit.text.length > maxLineChars ? `${hit.text.slice(0, maxLineChars)} [...]` : hit.text
+  const path = shownPath(request, withoutDot(hit.path), found.root === 'file')
+  return { path, line: hit.line, text: text.replace(/\r$/, '') }
+}
+
+/** Of a grep without `--null`. */
+function parseColonHit(line: string): FileHit | undefined {
+  const [, path, number, text] = /^(\.\/.*?):(\d+):(.*)$/s.exec(line) ?? []
+  return path === undefined || text === undefined ? undefined : { path, line: Number(number), text }
+}
+
+const withoutDot = (name: string) => name.replace(/^\.\//, '')
+
+/** Paths begin as the model wrote them. A search in one file has that file alone. */
+function shownPath({ path }: FileSearchRequest, name: string, isFile: boolean): string {
+  return isFile ? path : posix.join(path, name)
+}
