@@ -47,7 +47,9 @@ export class ApiError extends Error {
  * @property {(platform: string, request: string) => Promise<void>} denyPerson ends the request, without an answer
  * @property {() => Promise<void>} clearPairingRequests refuses all of them
  * @property {() => Promise<import('../protocol.ts').WireCommand[]>} commands the slash commands of the gateway
- * @property {(before: string) => Promise<{ entries: import('../protocol.ts').WireEntry[], more: boolean }>} earlier
+ * @property {(before: string) => Promise<{ entries: import('../protocol.ts').WireEntry[], tools: import('../protocol.ts').ToolEvent[], more: boolean }>} earlier
+ * @property {(call: { turnId: string, callId: string }, whole: boolean) => Promise<import('../protocol.ts').WireToolView | null>} tool
+ *   what a tool call did; `null` when no more than its line is kept
  * @property {(after: string | undefined, signal: AbortSignal) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>} stream
  */
 
@@ -120,6 +122,15 @@ export function createApi({ token, chat, fetch }) {
     async earlier(before) {
       const response = await call(`/web/history?${new URLSearchParams({ chat, before })}`, {})
       return response.json()
+    },
+    async tool({ turnId, callId }, whole) {
+      const query = new URLSearchParams({ chat, turn: turnId, call: callId, ...(whole ? { whole: '1' } : {}) })
+      try {
+        return await (await call(`/web/tool?${query}`, {})).json()
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return null
+        throw error
+      }
     },
     async stream(after, signal) {
       const query = new URLSearchParams({ chat, ...(after === undefined ? {} : { after }) })

@@ -148,9 +148,9 @@ export function openChat({ token, storage, onLeave }) {
     if (oldest === undefined) return
     olderButton.disabled = true
     await attempt(async () => {
-      const { entries, more } = await api.earlier(oldest)
+      const older = await api.earlier(oldest)
       scroller.keepPlace(() => {
-        store.addOlder(entries, more)
+        store.addOlder(older)
         render()
       })
     }, 'Earlier messages could not be loaded.')
@@ -187,7 +187,7 @@ function uploadsOf({ api, now, shownBy }) {
 
 /** @param {ReturnType<typeof createOutbox>} outbox @param {import('./api.js').Api} api */
 function actionsOf(outbox, api) {
-  return { onRetry: outbox.retry, onDiscard: outbox.discard, onPress: api.press }
+  return { onRetry: outbox.retry, onDiscard: outbox.discard, onPress: api.press, loadTool: api.tool }
 }
 
 /** @param {import('./api.js').Api} api @param {() => void} onForget */

@@ -3,7 +3,7 @@
  *
  * Items are replaced, never changed, so that views detect changes by identity.
  */
-import { insert, itemOf } from './items.js'
+import { insert, itemOf, withTool } from './items.js'
 
 /** @typedef {import('../protocol.ts').WireEntry} WireEntry */
 /** @typedef {import('./items.js').Item} Item */
@@ -50,6 +50,16 @@ export function createItemList() {
     /** @param {string} key @param {(item: Item) => Item} next */
     change(key, next) {
       items = items.map((item) => (item.key === key ? next(item) : item))
+    },
+    /** @param {import('../protocol.ts').ToolEvent} event @param {boolean} running the turn goes on */
+    putTool(event, running) {
+      items = withTool(items, event, running)
+    },
+    /** @param {string} turnId */
+    endTurn(turnId) {
+      items = items.map((item) =>
+        item.kind === 'activity' && item.turnId === turnId ? { ...item, running: false } : item,
+      )
     },
     /** The gateway has begun to handle the queued messages, or has no turn any more. */
     unqueue() {

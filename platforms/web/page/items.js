@@ -122,19 +122,62 @@ export function withSendState(item, state, problem) {
 }
 
 /**
- * The activity of a turn with the new state of one tool call.
+ * The items with the new state of a tool call. Calls that follow each other are one item; a text between them divides them.
  *
- * @param {Item | undefined} known
+ * @param {readonly Item[]} items
  * @param {ToolEvent} event
- * @param {number} at
+ * @param {boolean} running the turn goes on
+ * @returns {readonly Item[]}
+ */
+export function withTool(items, event, running) {
+  const { turnId, callId, startedAt } = event
+  const known = items.findIndex(
+    (item) => isActivityOf(item, turnId) && item.tools.some((tool) => tool.callId === callId),
+  )
+  if (known !== -1) return items.with(known, addTool(items[known], event, running))
+  const at = placeOf(items, turnId, startedAt)
+  for (const near of [at - 1, at]) {
+    const item = items[near]
+    if (item !== undefined && isActivityOf(item, turnId)) return items.with(near, addTool(item, event, running))
+  }
+  const item = { kind: /** @type {const} */ ('activity'), key: `tools:${turnId}:${callId}`, at: startedAt, turnId }
+  return items.toSpliced(at, 0, { ...item, tools: [event], running })
+}
+
+/**
+ * @param {Item | undefined} item
+ * @param {ToolEvent} event
+ * @param {boolean} running
  * @returns {ActivityItem}
  */
-export function withTool(known, event, at) {
-  const tools = known?.kind === 'activity' ? known.tools : []
-  const next = tools.some((tool) => tool.callId === event.callId)
-    ? tools.map((tool) => (tool.callId === event.callId ? event : tool))
-    : [...tools, event]
-  return { kind: 'activity', key: `turn:${event.turnId}`, at, turnId: event.turnId, tools: next, running: true }
+function addTool(item, event, running) {
+  if (item?.kind !== 'activity') throw new TypeError('only an activity has tools')
+  const others = item.tools.filter(({ callId }) => callId !== event.callId)
+  const at = others.findIndex(({ startedAt }) => startedAt > event.startedAt)
+  const position = item.tools.findIndex(({ callId }) => callId === event.callId)
+  const tools = others.toSpliced(position !== -1 ? position : at === -1 ? others.length : at, 0, event)
+  return { ...item, tools, running: running || item.running }
+}
+
+/**
+ * After what the turn has written before the call. A text that is being written comes after it.
+ *
+ * @param {readonly Item[]} items
+ * @param {string} turnId
+ * @param {number} startedAt
+ */
+function placeOf(items, turnId, startedAt) {
+  const isEarlier = (/** @type {Item} */ item) =>
+    item.turnId === turnId && item.at <= startedAt && !(item.kind === 'agent' && item.live)
+  const before = items.findLastIndex(isEarlier)
+  if (before !== -1) return before + 1
+  const first = items.findIndex((item) => item.turnId === turnId)
+  return first !== -1 ? first : items.findLastIndex((item) => !unsent(item)) + 1
+}
+
+/** @param {Item} item @param {string} turnId @returns {item is ActivityItem} */
+function isActivityOf(item, turnId) {
+  return item.kind === 'activity' && item.turnId === turnId
 }
 
 /**

@@ -3,11 +3,10 @@
  */
 import { createDrafts } from './drafts.js'
 import { createItemList } from './item-list.js'
-import { itemOf, shownFile, withPaths, withSendState, withTool } from './items.js'
+import { itemOf, shownFile, withPaths, withSendState } from './items.js'
 
 /** @typedef {import('../protocol.ts').LiveEvent} LiveEvent */
 /** @typedef {import('../protocol.ts').WireEntry} WireEntry */
-/** @typedef {import('../protocol.ts').ToolEvent} ToolEvent */
 /** @typedef {import('./items.js').SendState} SendState */
 
 /** How long a `typing` event is valid, ms. The gateway repeats it every few seconds. */
@@ -38,9 +37,10 @@ export function createStore({ now, onChange, onReply, onStored }) {
       doubtful = new Set([...drafts.ids(), ...turns.keys()])
     },
     apply,
-    /** @param {readonly WireEntry[]} entries oldest first @param {boolean} evenOlder */
-    addOlder(entries, evenOlder) {
+    /** @param {Awaited<ReturnType<import('./api.js').Api['earlier']>>} older entries and tools oldest first */
+    addOlder({ entries, tools, more: evenOlder }) {
       items.addOlder(entries)
+      for (const tool of tools) items.putTool(tool, turns.has(tool.turnId))
       more = evenOlder
       onChange()
     },
@@ -85,7 +85,7 @@ export function createStore({ now, onChange, onReply, onStored }) {
         else endTurn(event.turnId)
         break
       case 'tool':
-        showTool(event)
+        items.putTool(event, turns.has(event.turnId))
         break
       case 'ready':
         for (const id of doubtful) {
@@ -143,14 +143,7 @@ export function createStore({ now, onChange, onReply, onStored }) {
   function endTurn(turnId) {
     if (!turns.delete(turnId)) return
     typingUntil = 0
-    items.change(`turn:${turnId}`, (item) => (item.kind === 'activity' ? { ...item, running: false } : item))
+    items.endTurn(turnId)
     items.unqueue()
-  }
-
-  /** @param {ToolEvent} event */
-  function showTool(event) {
-    const known = items.all().find(({ key }) => key === `turn:${event.turnId}`)
-    const draft = known === undefined ? drafts.ofTurn(event.turnId) : undefined
-    items.put(withTool(known, event, now()), draft?.key ?? undefined)
   }
 }

@@ -41,7 +41,9 @@ function resultParts({ tool, result }: ViewedCall, args: JsonObject, budget: Vie
   if (isRecord(value)) {
     // A script that failed has `error` besides its output.
     const failed = result.startsWith('{"error"') ? errorParts(value, budget) : []
-    return failed.length > 0 ? [...inputParts(tool, args, budget), ...failed] : recordParts(tool, args, value, budget)
+    return failed.length > 0
+      ? withInput(inputParts(tool, args, budget), failed)
+      : recordParts(tool, args, value, budget)
   }
   if (Array.isArray(value)) return [listPart(value, budget)]
   return [...inputParts(tool, args, budget), textPart(result, budget)]
@@ -53,6 +55,11 @@ function inputParts(tool: string, args: JsonObject, budget: ViewBudget): readonl
   if (typeof command === 'string') return [commandPart(command, 'shell', {}, budget)]
   if (tool === 'execute_code' && typeof code === 'string') return [commandPart(code, 'python', {}, budget)]
   return changeParts(args, {}, budget)
+}
+
+/** A command comes before its error; a change that was not made comes after it. */
+function withInput(input: readonly ToolViewPart[], failed: readonly ToolViewPart[]): readonly ToolViewPart[] {
+  return input[0]?.kind === 'command' ? [...input, ...failed] : [...failed, ...input]
 }
 
 function errorParts({ error, code, ...more }: JsonObject, budget: ViewBudget): readonly ToolViewPart[] {

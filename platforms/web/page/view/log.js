@@ -14,7 +14,7 @@ import { createQuestionView } from './question.js'
  * @param {object} options
  * @param {HTMLElement} options.list
  * @param {() => number} options.now
- * @param {{ onRetry: (key: string) => void, onDiscard: (key: string) => void, files: import('../files.js').Files } & import('./question.js').QuestionActions} options.actions
+ * @param {{ onRetry: (key: string) => void, onDiscard: (key: string) => void, files: import('../files.js').Files } & import('./question.js').QuestionActions & import('./activity.js').ActivityActions} options.actions
  * @returns {{ render: (items: readonly Item[]) => void }}
  */
 export function createLog({ list, now, actions }) {
@@ -72,7 +72,7 @@ export function createLog({ list, now, actions }) {
     if (item.kind === 'agent') return adapt(createAgentView(actions), isAgent, item)
     if (item.kind === 'notice') return adapt(createNoticeView(), isAgent, item)
     if (item.kind === 'question') return adapt(createQuestionView(actions), isQuestion, item)
-    return adapt(createActivityView(), isActivity, item)
+    return adapt(createActivityView(actions), isActivity, item)
   }
 
   /** @param {HTMLElement[]} nodes */

@@ -32,6 +32,14 @@ export function createScroller({ viewport, content, jump, frame }) {
     { passive: true },
   )
   jump.addEventListener('click', () => toEnd())
+  // What a person opens stays in its place, and grows below it.
+  content.addEventListener(
+    'click',
+    ({ target }) => {
+      if (target instanceof Element && target.closest('summary, .fold, .tool-more') !== null) following = false
+    },
+    { capture: true },
+  )
   const watch = new ResizeObserver(() => {
     if (following) viewport.scrollTop = viewport.scrollHeight
     show()
