@@ -38,6 +38,8 @@ export interface DockerClientDeps {
   engine(signal: AbortSignal): Promise<Engine>
   /** Variables that each command receives. */
   variables(): Readonly<Record<string, string>>
+  /** The container was removed. */
+  removed(): Promise<void>
   /** Tells people what they wait for. */
   announce(text: string): void
   /** Of an idle container; undefined: until `stop`. */
@@ -70,8 +72,10 @@ export function createDockerClient(deps: DockerClientDeps): RemoteClient {
     },
     isBusy: async ({ engine, id }, signal) => (await inspectContainer(engine, id, signal))?.isBusy === true,
     async close({ engine, id, isKept }, signal) {
-      if (!isKept) return removeContainer(engine, id, signal)
-      if ((await inspectContainer(engine, id, signal)) !== undefined) await stopContainer(engine, id, signal)
+      if (!isKept) {
+        await removeContainer(engine, id, signal)
+        await deps.removed()
+      } else if ((await inspectContainer(engine, id, signal)) !== undefined) await stopContainer(engine, id, signal)
     },
   })
 

@@ -2,15 +2,14 @@
  * The environment `docker`: commands run in a container of docker or podman (contract S11). With `container_persistent`
  * there is one container for all conversations of the home; without it each conversation has its own, which is removed.
  */
-import { createHash } from 'node:crypto'
-import { chmod, mkdir } from 'node:fs/promises'
+import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isHermesError, messageOf } from '../../../lib/errors.ts'
 import { locateProfile } from '../../../lib/profiles.ts'
-import type { Environment } from '../environment.ts'
 import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../kind.ts'
 import { createRemoteEnvironment } from '../remote-environment.ts'
 import { type ClientProgram, clientEnvironment } from './client-program.ts'
+import { commandVariables, conversationKey, removeConversationFolders, sharedKey } from './command-variables.ts'
 import { type ContainerPlan, type ContainerSettings, labelNames, ownLabels } from './docker-arguments.ts'
 import { createDockerClient } from './docker-client.ts'
 import {
@@ -22,7 +21,7 @@ import {
   requireEngineProgram,
   stopContainer,
 } from './docker-engine.ts'
-import { createExposedFiles, type ExposedFiles } from './exposed-files.ts'
+import { createExposedFiles, type ExposedFiles, withExposedFiles } from './exposed-files.ts'
 import { homeLabel, knownHomeLabel } from './home-label.ts'
 import { mountedDirectory, reachesMachine, workingDirectory } from './machine-folders.ts'
 import { type SharedClient, shareClient } from './shared-client.ts'
@@ -36,8 +35,6 @@ interface Place {
   /** Of the environment that was created or started last: its settings count for the next start. */
   request: Request
 }
-
-const sharedKey = 'shared'
 
 export function createDockerKind(): EnvironmentKind<ContainerSettings> {
   const places = new Map<string, Place>()
@@ -63,6 +60,9 @@ export function createDockerKind(): EnvironmentKind<ContainerSettings> {
       plan: () => planOf(place.request, { key, directory, files }),
       engine: (signal) => requireEngine(place.request, signal),
       variables: () => commandVariables(place.request),
+      async removed() {
+        if (key !== sharedKey) await rm(directory, { recursive: true, force: true })
+      },
       announce: (text) => place.request.announce?.(text),
       lifetimeMs: request.settings.lifetime_seconds === 0 ? undefined : request.settings.lifetime_seconds * 1_000,
       log: request.log,
@@ -100,26 +100,10 @@ function directoryOf({ home }: Pick<Request, 'home'>): string {
   return join(home, 'sandboxes', 'docker')
 }
 
-/** A session id may contain what a path or a label may not. */
-function conversationKey(sessionId: string): string {
-  return `c-${createHash('sha256').update(sessionId).digest('hex').slice(0, 16)}`
-}
-
 /** @throws HermesError environment/no-client */
 function programOf({ settings, gatewayEnv, withheld }: Request): ClientProgram {
   const path = requireEngineProgram(settings.docker_binary, gatewayEnv['PATH'] ?? '')
   return { path, env: clientEnvironment(gatewayEnv, { extra: [], withheld }) }
-}
-
-/** Those of `terminal.env_passthrough` and of `docker_forward_env`; no credential of the gateway itself. */
-function commandVariables({ settings, variables, gatewayEnv, withheld }: Request): Record<string, string> {
-  const names = settings.docker_forward_env
-  const permitted = clientEnvironment(gatewayEnv, { extra: names, withheld })
-  const forwarded = names.flatMap((name) => {
-    const value = permitted[name]
-    return value === undefined ? [] : [[name, value] as const]
-  })
-  return { ...variables, ...Object.fromEntries(forwarded) }
 }
 
 /** Creates the folders that the container keeps. Rejects `environment/container-failed`, or with a system error. */
@@ -149,23 +133,6 @@ async function planOf(
     mountedCwd: await mountedDirectory(request),
     attachments: { source: join(directory, 'attachments'), target: attachmentsDirectory },
     user: getuid === undefined || getgid === undefined ? undefined : { uid: getuid(), gid: getgid() },
-  }
-}
-
-function withExposedFiles(environment: Environment, files: ExposedFiles): Environment {
-  const { spawn } = environment
-  return {
-    ...environment,
-    async execute(command, options) {
-      await files.expose(options.exposed ?? [])
-      return environment.execute(command, options)
-    },
-    ...(spawn && {
-      async spawn(command, options) {
-        await files.expose(options.exposed ?? [])
-        return spawn.call(environment, command, options)
-      },
-    }),
   }
 }
 
@@ -204,4 +171,5 @@ async function recoverContainers(request: Request, signal: AbortSignal): Promise
       'a container of an earlier run was found',
     )
   }
+  await removeConversationFolders(directoryOf(request))
 }

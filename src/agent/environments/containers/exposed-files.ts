@@ -5,6 +5,7 @@
 import { copyFile, link, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative } from 'node:path'
 import { systemCode } from '../../../lib/errors.ts'
+import type { Environment } from '../environment.ts'
 
 export interface ExposedFiles {
   /** Files elsewhere, and missing ones, are left out. Rejects with a system error. */
@@ -58,5 +59,23 @@ async function exists(path: string): Promise<boolean> {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return false
     throw error
+  }
+}
+
+/** Exposes the files of a command before it runs. */
+export function withExposedFiles(environment: Environment, files: ExposedFiles): Environment {
+  const { spawn } = environment
+  return {
+    ...environment,
+    async execute(command, options) {
+      await files.expose(options.exposed ?? [])
+      return environment.execute(command, options)
+    },
+    ...(spawn && {
+      async spawn(command, options) {
+        await files.expose(options.exposed ?? [])
+        return spawn.call(environment, command, options)
+      },
+    }),
   }
 }

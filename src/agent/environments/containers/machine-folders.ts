@@ -37,9 +37,14 @@ function isWithin(path: string, directory: string): boolean {
 
 const foldersOfContainers = ['/workspace', '/root', '/tmp']
 
+/** Where commands start. */
+export function workingDirectory(request: Request): string {
+  return request.settings.docker_mount_cwd_to_workspace ? workspacePath : containerDirectory(request)
+}
+
 /** A folder of this machine means nothing in the container, as in Hermes. */
-export function workingDirectory({ settings, cwd, log }: Request): string {
-  if (cwd === '' || cwd === '~' || settings.docker_mount_cwd_to_workspace) return workspacePath
+export function containerDirectory({ cwd, log }: Pick<Request, 'cwd' | 'log'>): string {
+  if (cwd === '' || cwd === '~') return workspacePath
   const isOfContainer = foldersOfContainers.some((folder) => cwd === folder || cwd.startsWith(`${folder}/`))
   if (isOfContainer || (cwd.startsWith('/') && !existsSync(cwd))) return cwd
   log.info({ event: 'container.cwd_ignored', cwd }, 'terminal.cwd is a folder of this machine, not of the container')

@@ -1,0 +1,171 @@
+/**
+ * The environment `singularity`: commands run in an instance of Apptainer or Singularity, for machines on which nobody may
+ * start containers as root (contract S11).
+ */
+import { accessSync, constants, existsSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join, resolve } from 'node:path'
+import { isHermesError, messageOf } from '../../../lib/errors.ts'
+import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../kind.ts'
+import { createRemoteEnvironment } from '../remote-environment.ts'
+import { type ClientProgram, clientEnvironment } from './client-program.ts'
+import { commandVariables, conversationKey, removeConversationFolders, sharedKey } from './command-variables.ts'
+import type { ContainerSettings } from './docker-arguments.ts'
+import { createExposedFiles, type ExposedFiles, withExposedFiles } from './exposed-files.ts'
+import { homeLabel, knownHomeLabel } from './home-label.ts'
+import { containerDirectory } from './machine-folders.ts'
+import { type SharedClient, shareClient } from './shared-client.ts'
+import { createSingularityClient, type InstancePlan, stopInstance } from './singularity-client.ts'
+import { fetchSingularityImage, imageFile } from './singularity-image.ts'
+import { listInstances, requireSingularity, singularityVersion } from './singularity-program.ts'
+
+export interface SingularitySettings
+  extends Pick<
+    ContainerSettings,
+    'container_persistent' | 'container_cpu' | 'container_memory' | 'docker_forward_env' | 'docker_network'
+  > {
+  readonly singularity_image: string
+  readonly singularity_scratch_dir: string
+}
+
+type Request = Omit<EnvironmentRequest<SingularitySettings>, 'sessionId'>
+
+interface Place {
+  readonly client: SharedClient
+  readonly files: ExposedFiles
+  request: Request
+}
+
+export function createSingularityKind(): EnvironmentKind<SingularitySettings> {
+  const places = new Map<string, Place>()
+  let recovered: Promise<unknown> = Promise.resolve()
+
+  const createPlace = (key: string, request: Request): Place => {
+    const directory = join(directoryOf(request), 'places', key)
+    const files = createExposedFiles(request.attachmentsDirectory, join(directory, 'attachments'))
+    const client = createSingularityClient({
+      async plan(signal) {
+        // What an earlier process left must be gone before an instance of this one is started.
+        await recovered.catch(() => undefined)
+        await files.prepare()
+        return await planOf(place.request, directory, signal)
+      },
+      variables: () => commandVariables(place.request),
+      async closed() {
+        if (key !== sharedKey) await rm(directory, { recursive: true, force: true })
+      },
+      log: request.log,
+    })
+    const shared = shareClient(client, () => {
+      if (key !== sharedKey) places.delete(key)
+    })
+    const place: Place = { client: shared, files, request }
+    return place
+  }
+
+  return {
+    create(request) {
+      const { settings, sessionId } = request
+      const key = settings.container_persistent ? sharedKey : conversationKey(sessionId)
+      const place = places.get(key) ?? createPlace(key, request)
+      places.set(key, place)
+      const client = place.client.join(() => {
+        place.request = request
+      })
+      const environment = createRemoteEnvironment(client, { cwd: containerDirectory(request), isContainer: true })
+      return withExposedFiles(environment, place.files)
+    },
+    check: checkSingularity,
+    recover(request, signal) {
+      const work = recoverInstances(request, signal)
+      recovered = work
+      return work
+    },
+  }
+}
+
+/** @throws HermesError environment/no-client */
+function programOf({ gatewayEnv, withheld }: Request): ClientProgram {
+  return {
+    path: requireSingularity(gatewayEnv['PATH'] ?? ''),
+    env: clientEnvironment(gatewayEnv, { extra: [], withheld }),
+  }
+}
+
+/** Holds the identity of the home, so it does not depend on the scratch directory. */
+function stateOf({ home }: Pick<Request, 'home'>): string {
+  return join(home, 'sandboxes', 'singularity')
+}
+
+/** On clusters the home directory is small, and /scratch is made for this. */
+function directoryOf(request: Request): string {
+  const { settings, home } = request
+  if (settings.singularity_scratch_dir !== '') return resolve(home, settings.singularity_scratch_dir)
+  if (!isWritable('/scratch')) return stateOf(request)
+  return join('/scratch', userInfo().username, 'hermes-gateway')
+}
+
+function isWritable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK)
+    return true
+  } catch {
+    // Missing, or of somebody else.
+    return false
+  }
+}
+
+const namePrefixOf = (label: string) => `hermes-${label}-`
+
+/** Rejects `environment/...`, with a system error, or with the reason of the signal. */
+async function planOf(request: Request, directory: string, signal: AbortSignal): Promise<InstancePlan> {
+  const { settings, home, attachmentsDirectory, log } = request
+  const program = programOf(request)
+  await singularityVersion(program, signal)
+  const workspace = join(directory, 'workspace')
+  const overlay = join(directory, 'overlay')
+  for (const folder of settings.container_persistent ? [workspace, overlay] : [workspace])
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+  const announce = (text: string) => request.announce?.(text)
+  const images = join(directoryOf(request), 'images')
+  return {
+    program,
+    image: await fetchSingularityImage(program, settings.singularity_image, images, { signal, announce, log }),
+    namePrefix: namePrefixOf(await homeLabel(home, stateOf(request))),
+    workspace,
+    attachments: { source: join(directory, 'attachments'), target: attachmentsDirectory },
+    overlay: settings.container_persistent ? overlay : undefined,
+    cpu: settings.container_cpu,
+    memory: settings.container_memory,
+    hasNetwork: settings.docker_network,
+  }
+}
+
+async function checkSingularity(request: Request, signal: AbortSignal): Promise<EnvironmentCheck> {
+  try {
+    const version = await singularityVersion(programOf(request), signal)
+    const image = request.settings.singularity_image
+    const file = imageFile(image, join(directoryOf(request), 'images'))
+    if (existsSync(file)) return { ok: true, detail: `${version}, image ${image}` }
+    if (file !== image) return { ok: true, detail: `${version}, the first command fetches the image ${image}` }
+    const hint = 'Correct `terminal.singularity_image`.'
+    return { ok: false, code: 'environment/no-image', detail: `There is no file ${image}.`, hint }
+  } catch (error) {
+    if (isHermesError(error)) return { ok: false, code: error.code, detail: error.message, hint: error.hint }
+    return { ok: false, code: 'environment/unreachable', detail: messageOf(error), hint: 'Try it again.' }
+  }
+}
+
+/** Stops the instances that an earlier process of this home has left. Rejects `environment/...`. */
+async function recoverInstances(request: Request, signal: AbortSignal): Promise<void> {
+  const label = await knownHomeLabel(request.home, stateOf(request))
+  if (label === undefined) return
+  const program = programOf(request)
+  for (const name of await listInstances(program, signal)) {
+    if (!name.startsWith(namePrefixOf(label))) continue
+    await stopInstance(program, name, signal)
+    request.log.info({ event: 'container.orphan', container: name, action: 'stopped' }, 'an instance was left behind')
+  }
+  await removeConversationFolders(join(directoryOf(request), 'places'))
+}
