@@ -60,16 +60,24 @@ export interface FileSearchRequest {
   readonly pattern: string
   /** Searches only in files whose name, or whose path from `path`, matches this glob. */
   readonly fileGlob: string | undefined
+  /** For content: each line (default), each file once, or how many lines of each file. A place may know lines alone. */
+  readonly output?: 'lines' | 'files' | 'counts' | undefined
+  /** For lines: so many lines before and after each; they do not count as hits. Default: 0. */
+  readonly context?: number | undefined
   /** Maximum number of hits. */
   readonly limit: number
   readonly timeoutMs: number
 }
 
-/** `path` begins with the path of the request. `line` is 0 for a file that was found by name. */
+/** `path` begins with the path of the request. `line` is 0 for a whole file. */
 export interface FileHit {
   readonly path: string
   readonly line: number
   readonly text: string
+  /** With `output: 'counts'`. */
+  readonly count?: number | undefined
+  /** A line near a hit. Hits and the lines near them come in the order of the file. */
+  readonly isContext?: boolean | undefined
 }
 
 export type FileSearchResult =

@@ -62,6 +62,42 @@ for (const [name, path] of [
       assert.equal((await search({ pattern: 'needle', limit: 4 }))['incomplete'], undefined)
     })
 
+    await suite.test('a search can name the files alone, or count the lines of each', async () => {
+      assert.deepEqual(await search({ pattern: 'needle|line', output_mode: 'files_only' }), {
+        files: ['.github/ci.yml', 'docs/a.md', 'many.txt', 'src/a.ts', 'src/deep/b.ts'].join('\n'),
+        count: 5,
+      })
+      assert.deepEqual(await search({ pattern: 'needle|line', output_mode: 'count' }), {
+        matches: ['.github/ci.yml:1', 'docs/a.md:1', 'many.txt:100000', 'src/a.ts:1', 'src/deep/b.ts:1'].join('\n'),
+        count: 100_004,
+      })
+      const some = await search({ pattern: 'needle', output_mode: 'files_only', limit: 1, offset: 1 })
+      assert.deepEqual([some['files'], some['next_offset']], ['docs/a.md', 2])
+    })
+
+    await suite.test('offset goes on where the limit has stopped, until all hits are found', async () => {
+      const first = await search({ pattern: 'needle', limit: 3 })
+      assert.equal(first['next_offset'], 3)
+      const rest = await search({ pattern: 'needle', limit: 3, offset: 3 })
+      assert.deepEqual(rest, { matches: 'src/deep/b.ts:3:needle()', count: 1 })
+      assert.equal((await search({ pattern: 'needle', offset: 4 }))['count'], 0)
+      assert.equal((await search({ pattern: 'needle', offset: 10_001 }))['code'], 'offset_too_large')
+    })
+
+    await suite.test('lines around a hit are shown once, and do not count', async () => {
+      const near = { path: 'near.txt', context: 1 }
+      assert.deepEqual(await search({ pattern: 'hit', ...near }), {
+        matches: [
+          ...['near.txt-1-a', 'near.txt:2:hit b', 'near.txt-3-c', 'near.txt:4:hit d', 'near.txt-5-e'],
+          ...['--', 'near.txt-7-g', 'near.txt:8:hit h'],
+        ].join('\n'),
+        count: 3,
+      })
+      const one = await search({ pattern: 'hit', ...near, limit: 2 })
+      assert.equal(String(one['matches']).split('\n').at(-1), 'near.txt-5-e')
+      assert.equal(one['count'], 2)
+    })
+
     await suite.test('a long line is cut', async () => {
       const { matches } = await search({ pattern: 'begin', path: 'wide.txt' })
       assert.ok(String(matches).length < 600)
@@ -112,6 +148,7 @@ async function fill({ cwd }: Workbench): Promise<void> {
     'node_modules/x/index.ts': 'needle\n',
     'data.bin': 'needle\0\n',
     'many.txt': 'line\n'.repeat(100_000),
+    'near.txt': 'a\nhit b\nc\nhit d\ne\nf\ng\nhit h\n',
     'wide.txt': `begin ${'x'.repeat(5_000)}\n`,
   }
   for (const [name, content] of Object.entries(files)) {

@@ -5,7 +5,7 @@ import { posix } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { createGlobMatcher } from '../../tools/support/glob.ts'
 import { parseHit, ripgrepArguments } from '../../tools/support/ripgrep.ts'
-import { maxLineChars, skippedDirectories } from '../../tools/support/search-request.ts'
+import { firstHits, maxLineChars, skippedDirectories } from '../../tools/support/search-request.ts'
 import type { FileHit, FileSearchRequest, FileSearchResult } from '../files.ts'
 import { quotePath, quoteWord } from './quote.ts'
 import type { RunScript } from './remote-files.ts'
@@ -19,11 +19,15 @@ export interface PlaceSearch {
 
 const maxPatternBytes = 16_384
 
-export async function searchInPlace(request: FileSearchRequest, place: PlaceSearch): Promise<FileSearchResult> {
-  if (Buffer.byteLength(request.pattern) > maxPatternBytes || request.pattern.includes('\0'))
+export async function searchInPlace(asked: FileSearchRequest, place: PlaceSearch): Promise<FileSearchResult> {
+  if (Buffer.byteLength(asked.pattern) > maxPatternBytes || asked.pattern.includes('\0'))
     return { ok: false, code: 'invalid_pattern', reason: 'The pattern is too long, or contains a NUL character.' }
-  const found = await collect(request, place, withRipgrep(request))
-  if (found !== 'no-ripgrep') return found
+  const found = await collect(asked, place, withRipgrep(asked))
+  // grep finds lines alone; who has asked counts them.
+  return found === 'no-ripgrep' ? searchWithGrep({ ...asked, output: 'lines', context: 0 }, place) : found
+}
+
+async function searchWithGrep(request: FileSearchRequest, place: PlaceSearch): Promise<FileSearchResult> {
   if (request.target === 'content' && request.fileGlob === undefined) {
     const result = await collect(request, place, `${listing} | ${grepping(request)}`)
     return result === 'no-ripgrep' ? noPlace(request) : result
@@ -90,6 +94,8 @@ xargs -0 grep -nH -s $i $z $k -e "$e" /dev/null
 
 interface Collected {
   readonly hits: FileHit[]
+  /** Of the hits, without the lines near them. */
+  count: number
   /** The first line. */
   root: string | undefined
   /** Lines that are no hits: what a program says about a pattern. */
@@ -103,7 +109,7 @@ async function collect(
   script: string,
   input?: string,
 ): Promise<FileSearchResult | 'no-ripgrep'> {
-  const found: Collected = { hits: [], root: undefined, said: '', exitCode: 0 }
+  const found: Collected = { hits: [], count: 0, root: undefined, said: '', exitCode: 0 }
   const stop = new AbortController()
   let stopped: 'limit' | 'timeout' | undefined
   const stopFor = (reason: 'limit' | 'timeout') => {
@@ -119,8 +125,9 @@ async function collect(
     for (const line of lines) {
       const hit = readLine(line, request, found)
       if (hit === undefined || stopped !== undefined) continue
-      if (found.hits.length < request.limit) found.hits.push(hit)
-      else stopFor('limit')
+      found.hits.push(hit)
+      if (hit.isContext !== true) found.count += 1
+      if (found.count > request.limit) stopFor('limit')
     }
   }
   try {
@@ -132,13 +139,14 @@ async function collect(
   if (found.root === 'not-found') return noPlace(request)
   const said = found.said.trim()
   if (said === 'no-ripgrep') return said
-  if (found.exitCode > 1 && request.target === 'files') {
+  if (found.exitCode > 1 && (request.target === 'files' || request.output === 'files')) {
     const reason = found.hits.map(({ path }) => path).join('\n')
     return { ok: false, code: 'invalid_pattern', reason }
   }
   if (found.exitCode > 1 && found.hits.length === 0 && said !== '')
     return { ok: false, code: 'invalid_pattern', reason: said }
-  return { ok: true, hits: found.hits, ...(stopped !== undefined && { stopped }) }
+  const hits = firstHits(found.hits, request.limit, request.context)
+  return { ok: true, hits, ...(stopped !== undefined && { stopped }) }
 }
 
 function readLine(line: string, request: FileSearchRequest, found: Collected): FileHit | undefined {
@@ -158,7 +166,7 @@ function readLine(line: string, request: FileSearchRequest, found: Collected): F
   }
   const text = hit.text.length > maxLineChars ? `${hit.text.slice(0, maxLineChars)} [...]` : hit.text
   const path = shownPath(request, withoutDot(hit.path), found.root === 'file')
-  return { path, line: hit.line, text: text.replace(/\r$/, '') }
+  return { ...hit, path, text: text.replace(/\r$/, '') }
 }
 
 /** Of a grep without `--null`. */

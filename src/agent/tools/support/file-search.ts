@@ -17,8 +17,12 @@ export function createFileSearch({
   target,
   pattern,
   fileGlob,
+  output = 'lines',
+  context = 0,
   limit,
-}: Pick<SearchRequest, 'target' | 'pattern' | 'limit'> & { readonly fileGlob?: string | undefined }): FileSearch {
+}: Pick<SearchRequest, 'target' | 'pattern' | 'limit' | 'output' | 'context'> & {
+  readonly fileGlob?: string | undefined
+}): FileSearch {
   const globs = [target === 'files' ? pattern : undefined, fileGlob].filter((glob) => glob !== undefined)
   const matchers = globs.map(createGlobMatcher)
   const expression = target === 'files' ? undefined : new RegExp(pattern, 'u')
@@ -26,7 +30,14 @@ export function createFileSearch({
     if (!matchers.every((matches) => matches(relativePath))) return []
     if (expression === undefined) return [{ path, line: 0, text: '' }]
     const text = await readSearchable(path)
-    return text === undefined ? [] : findLines(text, expression, limit + 1).map((hit) => ({ path, ...hit }))
+    if (text === undefined) return []
+    const lines = text.split('\n')
+    // A line break at the end does not start another line.
+    if (lines.at(-1) === '') lines.pop()
+    if (output === 'files') return lines.some((line) => expression.test(line)) ? [{ path, line: 0, text: '' }] : []
+    if (output === 'lines') return findLines(lines, expression, limit + 1, context).map((hit) => ({ path, ...hit }))
+    const count = lines.filter((line) => expression.test(line)).length
+    return count === 0 ? [] : [{ path, line: 0, text: '', count }]
   }
 }
 
@@ -47,17 +58,31 @@ async function readSearchable(path: string): Promise<string | undefined> {
   }
 }
 
-/** At most `max` lines. */
-function findLines(text: string, expression: RegExp, max: number): Omit<SearchHit, 'path'>[] {
+/** At most `max` lines that match, and those near them. */
+function findLines(
+  lines: readonly string[],
+  expression: RegExp,
+  max: number,
+  context: number,
+): Omit<SearchHit, 'path'>[] {
   const found: Omit<SearchHit, 'path'>[] = []
-  for (const [index, whole] of text.split('\n').entries()) {
-    if (found.length >= max) break
-    if (!expression.test(whole)) continue
-    const line = whole.replace(/\r$/, '')
-    found.push({
-      line: index + 1,
-      text: line.length > maxLineChars ? `${line.slice(0, maxLineChars)} […]` : line,
-    })
+  let matches = 0
+  /** The first line that was not added yet, and the first one that is not near the last hit. */
+  let [next, end] = [0, 0]
+  const add = (index: number, isContext: boolean) => {
+    const line = (lines[index] ?? '').replace(/\r$/, '')
+    const text = line.length > maxLineChars ? `${line.slice(0, maxLineChars)} [\u2026]` : line
+    found.push({ line: index + 1, text, ...(isContext && { isContext }) })
+    next = index + 1
+  }
+  for (const [index, line] of lines.entries()) {
+    if (matches >= max) break
+    if (expression.test(line)) {
+      for (let near = Math.max(next, index - context); near < index; near++) add(near, true)
+      add(index, false)
+      matches += 1
+      end = index + 1 + context
+    } else if (index < end) add(index, true)
   }
   return found
 }

@@ -7,7 +7,13 @@ import { dirname, join, relative } from 'node:path'
 import { z } from 'zod'
 import { systemCode } from '../../../lib/errors.ts'
 import { startWorker, type WorkerThread, WorkerTimeoutError } from '../../../lib/worker.ts'
-import { type SearchHit, type SearchRequest, type SearchResult, skippedDirectories } from './search-request.ts'
+import {
+  firstHits,
+  type SearchHit,
+  type SearchRequest,
+  type SearchResult,
+  skippedDirectories,
+} from './search-request.ts'
 
 /** For the start of the thread and the compilation of the pattern. */
 const startTimeoutMs = 10_000
@@ -15,14 +21,22 @@ const fileTimeoutMs = 2_000
 
 const startedSchema = z.object({ problem: z.string().optional() })
 const foundSchema = z.object({
-  hits: z.array(z.object({ path: z.string(), line: z.number(), text: z.string() })),
+  hits: z.array(
+    z.object({
+      path: z.string(),
+      line: z.number(),
+      text: z.string(),
+      count: z.number().optional(),
+      isContext: z.boolean().optional(),
+    }),
+  ),
 })
 
 /** Skips files and directories that cannot be read, as ripgrep does. */
 export async function searchWithNode(request: SearchRequest): Promise<SearchResult> {
-  const { target, pattern, fileGlob, limit, signal } = request
+  const { target, pattern, fileGlob, output, context, limit, signal } = request
   if (signal.aborted) return { ok: true, hits: [], stopped: 'abort' }
-  const data = { target, pattern, fileGlob, limit }
+  const data = { target, pattern, fileGlob, output, context, limit }
   const worker = startWorker(new URL('./search-worker.ts', import.meta.url), data)
   try {
     const { problem } = startedSchema.parse(await worker.receive(startTimeoutMs, signal))
@@ -37,21 +51,24 @@ export async function searchWithNode(request: SearchRequest): Promise<SearchResu
 }
 
 async function searchFiles(
-  { root, limit, signal, mayRead, timeoutMs }: SearchRequest,
+  { root, limit, context, signal, mayRead, timeoutMs }: SearchRequest,
   worker: WorkerThread,
 ): Promise<SearchResult> {
   const isFile = (await stat(root)).isFile()
   const base = isFile ? dirname(root) : root
   const deadline = performance.now() + timeoutMs
   const hits: SearchHit[] = []
+  let found = 0
   for await (const path of isFile ? [root] : walkFiles(root)) {
     if (signal.aborted) return { ok: true, hits, stopped: 'abort' }
     if (performance.now() > deadline) return { ok: true, hits, stopped: 'timeout' }
     if (!mayRead(path)) continue
     const answer = worker.receive(fileTimeoutMs, signal)
     worker.send({ path, relativePath: relative(base, path) })
-    hits.push(...foundSchema.parse(await answer).hits)
-    if (hits.length > limit) return { ok: true, hits: hits.slice(0, limit), stopped: 'limit' }
+    const more = foundSchema.parse(await answer).hits
+    hits.push(...more)
+    found += more.filter(({ isContext }) => isContext !== true).length
+    if (found > limit) return { ok: true, hits: firstHits(hits, limit, context), stopped: 'limit' }
   }
   return { ok: true, hits }
 }

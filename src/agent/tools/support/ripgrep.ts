@@ -10,6 +10,7 @@ import { signalProcessGroup } from '../../../lib/process-group.ts'
 import { onAbort } from '../../../lib/timers.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import {
+  firstHits,
   maxLineChars,
   type SearchHit,
   type SearchRequest,
@@ -55,15 +56,17 @@ export async function searchWithRipgrep(
     child.once('close', resolve)
   })
   const hits: SearchHit[] = []
+  let found = 0
   const read = async () => {
     for await (const line of createInterface({ input: child.stdout })) {
       const hit = parseHit(line, directory, request)
       if (hit === undefined || !request.mayRead(hit.path)) continue
-      if (hits.length === limit) {
+      hits.push(hit)
+      if (hit.isContext !== true) found += 1
+      if (found > limit) {
         stop('limit')
         break
       }
-      hits.push(hit)
     }
     // An unread pipe would stay open and keep the process alive.
     child.stdout.destroy()
@@ -77,7 +80,7 @@ export async function searchWithRipgrep(
     clearTimeout(timer)
     stopListening()
   }
-  return { ok: true, hits, ...(stopped !== undefined && { stopped }) }
+  return { ok: true, hits: firstHits(hits, limit, request.context), ...(stopped !== undefined && { stopped }) }
 }
 
 /** The path that a program in the sandbox uses for a path on this machine. */
@@ -87,7 +90,13 @@ function asSeenInside(path: string, privateTmp: string | undefined): string {
 }
 
 export function ripgrepArguments(
-  { target, pattern, fileGlob }: Pick<SearchRequest, 'target' | 'pattern' | 'fileGlob'>,
+  {
+    target,
+    pattern,
+    fileGlob,
+    output = 'lines',
+    context = 0,
+  }: Pick<SearchRequest, 'target' | 'pattern' | 'fileGlob' | 'output' | 'context'>,
   startPath: string,
 ): string[] {
   const commonArguments = ['--no-config', '--no-messages', '--color=never', '--hidden', '--sort=path']
@@ -95,25 +104,35 @@ export function ripgrepArguments(
   const patterns = [target === 'files' ? pattern : undefined, fileGlob, ...skippedDirectories.map((name) => `!${name}`)]
   const globs = patterns.filter((glob) => glob !== undefined).map((glob) => `--glob=${glob}`)
   if (target === 'files') return [...commonArguments, ...globs, '--files', '--', startPath]
-  const contentArguments = [
-    '--no-heading',
-    '--with-filename',
-    '--line-number',
-    '--null',
-    `--max-columns=${maxLineChars}`,
-    '--max-columns-preview',
-  ]
-  return [...commonArguments, ...globs, ...contentArguments, `--regexp=${pattern}`, '--', startPath]
+  const outputArguments = {
+    files: ['--files-with-matches'],
+    counts: ['--count', '--with-filename', '--null'],
+    lines: [
+      '--no-heading',
+      '--with-filename',
+      '--line-number',
+      '--null',
+      `--context=${context}`,
+      `--max-columns=${maxLineChars}`,
+      '--max-columns-preview',
+    ],
+  }[output]
+  return [...commonArguments, ...globs, ...outputArguments, `--regexp=${pattern}`, '--', startPath]
 }
 
-/** `path NUL line:text`, or the path alone for a file found by name. */
+/** `path NUL line:text`, `path NUL line-text` for a line near a hit, `path NUL count`, or the path alone for a whole file. */
 export function parseHit(
   line: string,
   directory: string,
-  { target }: Pick<SearchRequest, 'target'>,
+  { target, output }: Pick<SearchRequest, 'target' | 'output'>,
 ): SearchHit | undefined {
-  if (target === 'files') return { path: join(directory, line), line: 0, text: '' }
-  const [, path, number, text] = /^([^\0]*)\0(\d+):(.*)$/s.exec(line) ?? []
+  if (target === 'files' || output === 'files') return { path: join(directory, line), line: 0, text: '' }
+  if (output === 'counts') {
+    const [path = '', count] = line.split('\0')
+    return count === undefined ? undefined : { path: join(directory, path), line: 0, text: '', count: Number(count) }
+  }
+  const [, path, number, mark, text] = /^([^\0]*)\0(\d+)([:-])(.*)$/s.exec(line) ?? []
   if (path === undefined || number === undefined || text === undefined) return undefined
-  return { path: join(directory, path), line: Number(number), text: text.replaceAll('\0', '\u2400') }
+  const hit = { path: join(directory, path), line: Number(number), text: text.replaceAll('\0', '\u2400') }
+  return mark === '-' ? { ...hit, isContext: true } : hit
 }

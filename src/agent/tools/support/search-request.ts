@@ -2,6 +2,8 @@
  * The request and the result that both search implementations, ripgrep and Node, share.
  */
 
+import type { FileHit, FileSearchRequest } from '../../environments/files.ts'
+
 export interface SearchRequest {
   /** A directory or a file: an absolute, real, existing path. */
   readonly root: string
@@ -10,6 +12,9 @@ export interface SearchRequest {
   readonly pattern: string
   /** Searches only in files whose name, or whose path from the root, matches this glob. */
   readonly fileGlob: string | undefined
+  /** See `FileSearchRequest`. */
+  readonly output?: FileSearchRequest['output']
+  readonly context?: number | undefined
   /** Maximum number of hits. */
   readonly limit: number
   readonly timeoutMs: number
@@ -18,12 +23,8 @@ export interface SearchRequest {
   mayRead(path: string): boolean
 }
 
-/** `line` is 0 for a file that was found by name. */
-export interface SearchHit {
-  readonly path: string
-  readonly line: number
-  readonly text: string
-}
+/** See `FileHit`. The path is absolute. */
+export type SearchHit = FileHit
 
 export type SearchResult =
   | { readonly ok: true; readonly hits: readonly SearchHit[]; readonly stopped?: 'limit' | 'timeout' | 'abort' }
@@ -34,3 +35,19 @@ export type SearchResult =
 export const skippedDirectories = ['.git', 'node_modules'] as const
 
 export const maxLineChars = 400
+
+/** The first `limit` hits, and the lines near them. `hits` may contain more. */
+export function firstHits(hits: readonly SearchHit[], limit: number, context = 0): readonly SearchHit[] {
+  let found = 0
+  const end = hits.findIndex(({ isContext }) => {
+    if (isContext !== true) found += 1
+    return found > limit
+  })
+  if (end === -1) return hits
+  const last = hits.slice(0, end).findLastIndex(({ isContext }) => isContext !== true)
+  const hit = hits[last]
+  // What follows the last hit may be near the next one only.
+  return hits
+    .slice(0, end)
+    .filter(({ path, line }, index) => index <= last || (path === hit?.path && line <= hit.line + context))
+}

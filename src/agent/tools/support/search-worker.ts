@@ -9,6 +9,8 @@ const dataSchema = z.object({
   target: z.enum(['content', 'files']),
   pattern: z.string(),
   fileGlob: z.string().optional(),
+  output: z.enum(['lines', 'files', 'counts']).optional(),
+  context: z.number().optional(),
   limit: z.number(),
 })
 const fileSchema = z.object({ path: z.string(), relativePath: z.string() })
