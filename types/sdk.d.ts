@@ -206,8 +206,13 @@ declare module 'hermes-gateway:agent/environments/files' {
         read(path: string, options: FileAccess & ReadOptions): Promise<FileResult<{
             readonly bytes: Buffer;
         }>>;
-        /** A reader sees the old or the new content. Keeps the mode, and creates missing directories. */
-        writeAtomic(path: string, content: string | Uint8Array, access: FileAccess): Promise<FileResult<{
+        /**
+         * A reader sees the old or the new content. Keeps the mode, and creates missing directories. `newMode`: permission bits of a
+         * file that does not exist yet.
+         */
+        writeAtomic(path: string, content: string | Uint8Array, access: FileAccess & {
+            readonly newMode?: number;
+        }): Promise<FileResult<{
             readonly created: boolean;
         }>>;
         /** Removes a file; a missing one is refused as `not_found`, a directory as `is_directory`. */
@@ -876,7 +881,9 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly shell?: ShellState;
         /** Stores where the next command begins, for a restart of the gateway; null: where the environment begins. */
         storeDirectory?(directory: string | null): ResultWrite;
-        /** The agent's list of steps. The `todo` tool replaces it as a whole. */
+        /** Called before files are changed. Absent where no checkpoints are taken. Rejects only with the reason of the signal. */
+        beforeChange?(change: UpcomingChange): Promise<void>;
+        /** The agent's list of steps. The `todo` tool replaces or changes it. */
         readonly todos: TodoStore;
         readonly limits: ToolLimits;
         /** A user, or the configuration, allowed this call with these arguments here. Only set for tools with `approval`. */
@@ -916,6 +923,14 @@ declare module 'hermes-gateway:agent/tools/tool' {
          * write of a call counts, and none of a call that fails.
          */
         writeWithResult?(write: ResultWrite): void;
+    }
+    /** What a tool is about to do to files. */
+    export interface UpcomingChange {
+        readonly tool: string;
+        /** Absolute paths in the place of the environment: files, or the folder of a command. */
+        readonly paths: readonly string[];
+        /** Of `terminal`. */
+        readonly command?: string;
     }
     /** Searches the web and reads its pages. Both reject with an `Error` whose message is for the model, or the signal's reason. */
     export interface WebAccess {
@@ -1534,6 +1549,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         readonly 'environment/lost': {
             readonly meaning: 'The connection to the place where commands run was lost while a command ran. Its effects are unknown.';
             readonly hint: 'Look at what the command has done before you repeat it. The next command connects again.';
+        };
+        readonly 'environment/no-sandbox': {
+            readonly meaning: '`terminal.backend: bwrap` requires bubblewrap, which does not work on this machine. Nothing ran.';
+            readonly hint: 'Install bubblewrap (apt-get install bubblewrap), or choose another `terminal.backend`. `hermes doctor` tries it.';
         };
         readonly 'environment/no-client': {
             readonly meaning: 'The program that reaches the place where commands run is not installed.';

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
+import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { reasoningEfforts } from '../message/conversation-choices.ts'
 import { codeConfig } from './code/config.ts'
 import { compressionConfig } from './compression/config.ts'
@@ -31,6 +32,12 @@ function isTimeZone(name: string): boolean {
   } catch {
     return false
   }
+}
+
+/** One or two letters away from a name of the gateway. Other names may be those of plugins. */
+function isMisspelled(name: string): boolean {
+  const known = ['local', 'bwrap', 'docker', 'ssh', 'singularity', 'none', 'modal', 'daytona']
+  return !known.includes(name) && findClosestMatch(name, known) !== null
 }
 
 export const agentConfig = {
@@ -240,10 +247,12 @@ export const agentConfig = {
   terminal: z
     .object({
       backend: z
-        .enum(['local', 'none', 'docker', 'ssh', 'modal', 'daytona', 'singularity'])
+        .string()
+        .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be a name such as local, docker or ssh')
+        .refine((name) => !isMisspelled(name), 'is misspelled; known are local, bwrap, docker, ssh, singularity, none')
         .default('local')
         .describe(
-          'Where commands run. Only local is implemented; with any other value, such as none, the model gets neither terminal nor file tools.',
+          'Where commands and file tools work: `local` (this machine, in the sandbox if there is one), `bwrap` (this machine, never without the sandbox), `docker`, `ssh`, `singularity`, or the name that a plugin registers (`modal`, `daytona`). With `none` the model gets neither terminal nor file tools. No place is replaced by another one.',
         ),
       cwd: z
         .string()

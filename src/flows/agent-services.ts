@@ -112,7 +112,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const snapshotTools = createSessionToolSnapshots()
   const ephemeral = createEphemeralText(deps)
   const resources = createSessionResourcePool({
-    createEnvironment: () => requireRuntime().createEnvironment(),
+    createEnvironment: (sessionId) => requireRuntime().createEnvironment(sessionId),
     createProcessTable: () => requireRuntime().createProcessTable(),
     readTodos: (json, earlier) => requireRuntime().readTodos(json, earlier),
   })
@@ -224,10 +224,10 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     }),
     async openShell() {
       const { backend } = settings().terminal
-      if (backend !== 'local') throw new Error(`commands do not run on this machine (terminal.backend: ${backend})`)
+      if (!runsHere(backend)) throw new Error(`commands do not run on this machine (terminal.backend: ${backend})`)
       await agentTools.get()
       const { commandPolicy, createEnvironment } = requireRuntime()
-      return { commandPolicy, environment: createEnvironment() }
+      return { commandPolicy, environment: createEnvironment('operator') }
     },
     media: media.get,
     hasRunningCommand: resources.hasRunningCommand,
@@ -383,7 +383,9 @@ function createEnvironments(
     return use
   }
   return (environment: Environment, { sessionId, turn, call, transcript }: EnvironmentRequest): Environment => {
-    const ofTurn = withVariables(environment, () => turnVariables(turn))
+    // Its programs talk to the gateway from inside the sandbox of this machine.
+    const ofTurn =
+      environment.isSandboxed === undefined ? environment : withVariables(environment, () => turnVariables(turn))
     const use = useOf(sessionId)
     if (call.name === skillLoads.toolName) use.loads = true
     if (skills === undefined || turn.authority.role === 'guest') return ofTurn
@@ -439,7 +441,9 @@ export function workingDirectory({
 }: Pick<AgentServicesDeps, 'home' | 'environment'> & { settings(): Pick<AgentConfig, 'terminal'> }): string {
   const userHome = environment().values['HOME'] || home.root
   const { cwd, sandbox, backend } = settings().terminal
-  const isSandboxed = sandbox !== 'off' && backend === 'local'
+  const isSandboxed = backend === 'bwrap' || (sandbox !== 'off' && backend === 'local')
   const configured = resolve(userHome, cwd.replace(/^~(?=$|\/)\/?/, ''))
   return isSandboxed && (cwd === '' || configured === home.root) ? home.workspace : configured
 }
+
+const runsHere = (backend: string) => backend === 'local' || backend === 'bwrap'

@@ -42,7 +42,8 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
   const { home, environment, log } = deps
   const { terminal } = deps.settings()
   const cwd = deps.cwd()
-  if (terminal.sandbox === 'off') return undefined
+  const setting = terminal.backend === 'bwrap' ? 'bwrap' : terminal.sandbox
+  if (setting === 'off') return undefined
   if (cwd === home.workspace) await mkdir(cwd, { recursive: true, mode: 0o700 })
   const binDirectory = join(home.cache, 'sandbox', 'bin')
   await mkdir(home.skills, { recursive: true, mode: 0o700 })
@@ -50,7 +51,7 @@ export async function openSandbox(deps: OpenSandboxDeps): Promise<Sandbox | unde
   const forwarder = await openForwarder(deps, binDirectory)
   const { values } = environment()
   const sandbox = await detectSandbox({
-    setting: terminal.sandbox,
+    setting,
     home: home.root,
     userHome: values['HOME'] || home.root,
     cwd,

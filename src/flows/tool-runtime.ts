@@ -8,6 +8,7 @@ import { createFileGuard } from '../agent/command-policy/file-guard.ts'
 import { type CommandPolicy, createCommandPolicy } from '../agent/command-policy/policy.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import { installCliShim } from '../agent/environments/cli-shim.ts'
+import type { EnvironmentKind } from '../agent/environments/kind.ts'
 import { createLocalEnvironment } from '../agent/environments/local-environment.ts'
 import { createProcessTable, type SessionResourcesDeps } from '../agent/environments/session-resources.ts'
 import type { Sandbox } from '../agent/sandbox/sandbox.ts'
@@ -17,6 +18,7 @@ import { readTodoCall } from '../agent/tools/support/todo-list.ts'
 import type { ToolDefinition } from '../agent/tools/tool.ts'
 import type { ApprovalsConfig } from '../approvals/config.ts'
 import type { Environment } from '../config/environment.ts'
+import { HermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import type { MediaConfig } from '../media/config.ts'
@@ -24,6 +26,7 @@ import type { PluginToolEntry } from '../plugins/plugin-tools.ts'
 import { chooseSearchService } from '../web/choose-service.ts'
 import type { WebConfig } from '../web/config.ts'
 import type { MediaServices } from './media-services.ts'
+import type { RemotePlaces } from './remote-places.ts'
 
 export interface ToolRuntimeDeps {
   readonly home: HomeLayout
@@ -48,6 +51,8 @@ export interface ToolRuntimeDeps {
   media(): Promise<MediaServices>
   /** Opens the sandbox on the first call. Undefined when none is configured. */
   sandbox(): Promise<Sandbox | undefined>
+  /** The kinds of environments that plugins have registered. Absent: none. */
+  pluginEnvironments?(name: string): EnvironmentKind | undefined
 }
 
 export interface ToolRuntime extends SessionResourcesDeps {
@@ -67,18 +72,21 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     terminal,
   } = deps.settings()
   const { values, process } = environment()
+  const isHere = terminal.backend === 'local' || terminal.backend === 'bwrap'
+  const places = isHere || terminal.backend === 'none' ? undefined : await openPlaces(deps)
+  const sandbox = terminal.backend === 'bwrap' ? () => requireSandbox(deps.sandbox) : deps.sandbox
   const userHome = values['HOME'] ?? home.root
   const commandPolicy = createCommandPolicy({ home: home.root, userHome, deny: () => deps.settings().approvals.deny })
   const fileGuard = createFileGuard({
     home: home.root,
     userHome,
     writeSafeRoot: values['HERMES_WRITE_SAFE_ROOT'] ?? '',
-    sandbox: deps.sandbox,
+    sandbox,
   })
   const searchPath = values['PATH'] ?? ''
   const registry = createToolRegistry({
     directory: new URL('../agent/tools/', import.meta.url),
-    disabledToolsets: [...agent.disabled_toolsets, ...toolsetsNotAvailable(terminal.backend), ...toolsetsOff(memory)],
+    disabledToolsets: [...agent.disabled_toolsets, ...(isHere || places ? [] : placeToolsets), ...toolsetsOff(memory)],
     customToolsets,
     definitions: await openMediaTools(deps),
     log,
@@ -86,6 +94,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       commandPolicy,
       fileGuard,
       searchPath,
+      worksElsewhere: places !== undefined,
       ...(deps.skills === undefined ? {} : { skills: deps.skills }),
       canSearchWeb: () => isSearchConfigured(deps.settings().web, values),
       canSeePictures: deps.canSeePictures,
@@ -106,17 +115,19 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
   return {
     tools,
     commandPolicy,
-    createEnvironment: () =>
+    createEnvironment: (sessionId) =>
+      places?.create(sessionId) ??
       createLocalEnvironment({
+        ...(terminal.backend === 'bwrap' && { kind: 'bwrap' }),
         cwd: deps.cwd(),
         env: { ...process, HERMES_HOME: home.root },
         binDir,
         passthrough: deps.settings().terminal.env_passthrough,
         blocked: deps.withheld,
-        sandbox: deps.sandbox,
+        sandbox,
         openFiles: async (resolve) => {
           const { createLocalFiles } = await import('../agent/tools/support/local-files.ts')
-          return createLocalFiles({ fileGuard, searchPath, sandbox: deps.sandbox }, resolve)
+          return createLocalFiles({ fileGuard, searchPath, sandbox }, resolve)
         },
       }),
     createProcessTable: () => createProcessTable({ now: Date.now }),
@@ -165,9 +176,22 @@ async function registerTool(
   }
 }
 
-/** Commands that are to run elsewhere (`terminal.backend`) must not run on this machine. */
-function toolsetsNotAvailable(backend: string): readonly string[] {
-  return backend === 'local' ? [] : ['terminal', 'file', 'code_execution']
+/** Without a place to work in there are none. Commands that are to run elsewhere must not run on this machine. */
+const placeToolsets = ['terminal', 'file', 'code_execution']
+
+async function openPlaces(deps: ToolRuntimeDeps): Promise<RemotePlaces | undefined> {
+  const { openRemotePlaces } = await import('./remote-places.ts')
+  const places = await openRemotePlaces(deps)
+  const { backend } = deps.settings().terminal
+  if (places === undefined) deps.log.error({ event: 'environment.unknown', backend }, 'nobody offers terminal.backend')
+  return places
+}
+
+/** For `terminal.backend: bwrap`. Rejects with `environment/no-sandbox` instead of doing without. */
+async function requireSandbox(open: ToolRuntimeDeps['sandbox']): Promise<Sandbox | undefined> {
+  const sandbox = await open()
+  if (sandbox?.kind === 'bwrap') return sandbox
+  throw new HermesError('environment/no-sandbox', sandbox?.reason ?? '')
 }
 
 /** A service whose key is missing is reported by `config check`; its tool would only fail. */

@@ -284,6 +284,10 @@ export const errorCatalogue = {
     meaning: 'The connection to the place where commands run was lost while a command ran. Its effects are unknown.',
     hint: 'Look at what the command has done before you repeat it. The next command connects again.',
   },
+  'environment/no-sandbox': {
+    meaning: '`terminal.backend: bwrap` requires bubblewrap, which does not work on this machine. Nothing ran.',
+    hint: 'Install bubblewrap (apt-get install bubblewrap), or choose another `terminal.backend`. `hermes doctor` tries it.',
+  },
   'environment/no-client': {
     meaning: 'The program that reaches the place where commands run is not installed.',
     hint: 'Install it for the user of the gateway, or choose another `terminal.backend`.',

@@ -23,6 +23,8 @@ const drainMs = 150
 const exitTimeoutMs = 1_000
 
 export interface LocalEnvironmentOptions {
+  /** Default: `local`. */
+  readonly kind?: 'local' | 'bwrap'
   /** Absolute. It may be missing until a command starts. */
   readonly cwd: string
   /** The environment of the gateway; commands receive a filtered copy (see `filterEnvironment`). */
@@ -78,7 +80,7 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): Enviro
       : { PATH: `${sandbox.binDirectory}${delimiter}${options.env['PATH'] ?? defaultPath}` }
 
   return {
-    kind: 'local',
+    kind: options.kind ?? 'local',
     cwd,
     files: deferFiles(options),
 

@@ -17,7 +17,7 @@ export interface SessionResources {
 }
 
 export interface SessionResourcesDeps {
-  createEnvironment(): Environment
+  createEnvironment(sessionId: string): Environment
   createProcessTable(): ProcessTable
   /**
    * The list that a `todo` call wrote, which may change the `earlier` one; null when it wrote none. Takes the arguments or the
@@ -72,7 +72,7 @@ export function createSessionResourcePool(deps: SessionResourcesDeps): SessionRe
       }
       let todos: readonly TodoItem[] | undefined
       const shell: ShellState = { directory, exports: new Map() }
-      const { environment, executing } = trackExecutions(deps.createEnvironment(), shell)
+      const { environment, executing } = trackExecutions(deps.createEnvironment(sessionId), shell)
       const processes = deps.createProcessTable()
       const resources: CachedResources = {
         environment,

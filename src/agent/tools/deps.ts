@@ -11,6 +11,8 @@ import type { Skills } from '../skills/skills.ts'
 export interface BuiltInToolDeps {
   readonly commandPolicy: CommandPolicy
   readonly fileGuard: FileGuard
+  /** Commands do not run on this machine, so that nothing is known of the programs there. */
+  readonly worksElsewhere?: boolean
   /** The PATH for helper programs such as `python3`. */
   readonly searchPath: string
   readonly terminal: TerminalLimits

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { asString } from '../../lib/json.ts'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
-import type { PolicyDecision } from '../command-policy/rule.ts'
+import { decideForPlace, type PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { countOf, lineOf, toErrorJson, toResultJson } from './support/result-json.ts'
@@ -39,7 +39,8 @@ export default ({
   commandPolicy,
   searchPath,
   scripts,
-}: Pick<BuiltInToolDeps, 'commandPolicy' | 'searchPath' | 'scripts'>) => {
+  worksElsewhere,
+}: Pick<BuiltInToolDeps, 'commandPolicy' | 'searchPath' | 'scripts' | 'worksElsewhere'>) => {
   /** What the sandbox contains needs no question. What the operator has denied never runs. */
   const judge = async (code: string, environment: Environment): Promise<PolicyDecision> => {
     const isSandboxed = (await environment.isSandboxed?.()) === true
@@ -52,7 +53,7 @@ export default ({
     })
     return isSandboxed && judged.decision === 'needs-approval' && judged.rule === inlineCode
       ? { decision: 'allow' }
-      : judged
+      : decideForPlace(judged, environment)
   }
   return defineTool({
     name: 'execute_code',
@@ -63,7 +64,7 @@ export default ({
     mode: 'effect',
     // A script starts programs as a command does.
     requires: ['terminal'],
-    check: () => hasProgram('python3', searchPath),
+    check: () => worksElsewhere === true || hasProgram('python3', searchPath),
     summarize: ({ status, output, error, tool_calls_made: calls }) => {
       const state = status === 'success' ? '' : asString(status)
       const made = typeof calls === 'number' && calls > 0 ? countOf('call', calls) : ''

@@ -9,7 +9,7 @@ import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { sleep } from '../../lib/timers.ts'
 import { toVisibleText } from '../../lib/visible-text.ts'
 import { isUnchecked } from '../command-policy/policy.ts'
-import type { PolicyDecision } from '../command-policy/rule.ts'
+import { decideForPlace, type PolicyDecision } from '../command-policy/rule.ts'
 import type { ProcessEntry } from '../environments/environment.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { countOf, lineOf, toErrorJson, toResultJson } from './support/result-json.ts'
@@ -41,9 +41,11 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
       return [state, lineOf(asString(output))].filter(Boolean).join(', ')
     },
 
-    approval({ action, id = '', data = '' }, { processes }) {
+    approval({ action, id = '', data = '' }, { environment, processes }) {
       const entry = action === 'write' ? processes.get(id) : undefined
-      return entry === undefined ? undefined : inputNeedOf(entry, data, commandPolicy.evaluate(data))
+      return entry === undefined
+        ? undefined
+        : inputNeedOf(entry, data, decideForPlace(commandPolicy.evaluate(data), environment))
     },
 
     async run(args, context) {
@@ -67,7 +69,7 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
           await waitForExit(entry, 2_000, context.signal)
           return formatProcessResult(entry, entry.takeOutput(), context)
         case 'write': {
-          const result = commandPolicy.evaluate(args.data ?? '')
+          const result = decideForPlace(commandPolicy.evaluate(args.data ?? ''), context.environment)
           if (result.decision === 'forbidden')
             return toErrorJson(
               { code: 'command_refused', reason: `Refused: this ${result.reason}.` },

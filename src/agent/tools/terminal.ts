@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { asString } from '../../lib/json.ts'
 import { shapeOfCommand } from '../command-policy/command-shape.ts'
 import { isUnchecked } from '../command-policy/policy.ts'
-import type { NeedsApproval, PolicyDecision } from '../command-policy/rule.ts'
+import { decideForPlace, type NeedsApproval, type PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
 import type { BuiltInToolDeps } from './deps.ts'
 import { lineOf, toErrorJson } from './support/result-json.ts'
@@ -37,22 +37,22 @@ export default (deps: BuiltInToolDeps) =>
     },
 
     async approval(args, context) {
-      const { command, outside_sandbox: outside = false } = args
+      const { command } = args
       const cwd = workingDirectoryOf(args, context)
       const policyResult = await judge(args, cwd, context, deps)
       if (policyResult.decision === 'forbidden') return undefined
-      if (outside) return needOutsideSandbox(command, cwd, policyResult, context)
+      if (isOutside(args, context)) return needOutsideSandbox(command, cwd, policyResult, context)
       return policyResult.decision === 'needs-approval'
         ? approvalNeedOf(command, cwd, policyResult, context)
         : undefined
     },
 
     async run(args, context) {
-      const { background = false, outside_sandbox: outside = false } = args
+      const { background = false } = args
       const cwd = workingDirectoryOf(args, context)
       const policyResult = await judge(args, cwd, context, deps)
       const { decision } = policyResult
-      if (decision !== 'forbidden' && outside && context.isApproved !== true)
+      if (decision !== 'forbidden' && isOutside(args, context) && context.isApproved !== true)
         return toErrorJson({ code: 'command_refused', reason: outsideRefused }, { rule: outsideRule })
       if (decision === 'forbidden' || (decision === 'needs-approval' && context.isApproved !== true)) {
         const { rule, reason } = policyResult
@@ -66,13 +66,21 @@ export default (deps: BuiltInToolDeps) =>
   })
 
 async function judge(
-  { command, background = false, outside_sandbox: outside = false }: Arguments,
+  args: Arguments,
   cwd: string,
-  { environment }: ToolContext,
+  context: ToolContext,
   { commandPolicy }: BuiltInToolDeps,
 ): Promise<PolicyDecision> {
-  const limitsHermes = !outside && (await environment.isSandboxed?.()) === true
-  return commandPolicy.evaluate(command, { cwd, interactive: background, limitsHermes })
+  const { command, background = false } = args
+  const { environment } = context
+  const limitsHermes = !isOutside(args, context) && (await environment.isSandboxed?.()) === true
+  const judged = commandPolicy.evaluate(command, { cwd, interactive: background, limitsHermes })
+  return decideForPlace(judged, environment)
+}
+
+/** Where there is no sandbox, nothing is outside of it. */
+function isOutside({ outside_sandbox }: Arguments, { environment }: ToolContext): boolean {
+  return outside_sandbox === true && environment.isSandboxed !== undefined
 }
 
 function workingDirectoryOf({ workdir }: Arguments, { environment }: ToolContext): string {

@@ -1,0 +1,32 @@
+/**
+ * The kinds of environments by name: those of the gateway, loaded when they are configured, and those of plugins.
+ */
+import type { AgentConfig } from '../config.ts'
+import type { EnvironmentKind } from './kind.ts'
+
+/** A kind for the settings of this gateway. Those of plugins read them as JSON. */
+export type ConfiguredKind = EnvironmentKind<AgentConfig['terminal']>
+
+/** Commands run on the machine of the gateway itself. */
+export const machineKinds = ['local', 'bwrap'] as const
+
+const loaders: Readonly<Record<string, () => Promise<ConfiguredKind>>> = {
+  docker: async () => (await import('./containers/docker.ts')).createDockerKind(),
+  ssh: async () => (await import('./ssh/kind.ts')).createSshKind(),
+}
+
+/** The names of `terminal.backend` that need no plugin. `none`: there are no commands. */
+export const builtInBackends: readonly string[] = [...machineKinds, ...Object.keys(loaders), 'none']
+
+export function runsOnThisMachine(backend: string): boolean {
+  return backend === 'local' || backend === 'bwrap'
+}
+
+/** Undefined for the kinds of this machine, and for a name that nobody has registered. */
+export async function loadEnvironmentKind(
+  name: string,
+  ofPlugins: (name: string) => EnvironmentKind | undefined,
+): Promise<ConfiguredKind | undefined> {
+  const load = Object.hasOwn(loaders, name) ? loaders[name] : undefined
+  return load === undefined ? ofPlugins(name) : await load()
+}

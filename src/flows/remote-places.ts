@@ -1,0 +1,87 @@
+/**
+ * Creates the environments of `terminal.backend` where that is not this machine. Imported when such a place is configured.
+ */
+import { join } from 'node:path'
+import type { AgentConfig } from '../agent/config.ts'
+import type { Environment } from '../agent/environments/environment.ts'
+import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../agent/environments/kind.ts'
+import { type ConfiguredKind, loadEnvironmentKind } from '../agent/environments/kinds.ts'
+import { isHermesError, messageOf } from '../lib/errors.ts'
+import type { HomeLayout } from '../lib/home.ts'
+import type { Logger } from '../lib/log.ts'
+
+export interface RemotePlacesDeps {
+  readonly home: Pick<HomeLayout, 'root' | 'cache' | 'media'>
+  readonly settings: () => Pick<AgentConfig, 'terminal'>
+  /** The variables of the process and of .env. */
+  readonly environment: () => { readonly process: Readonly<Record<string, string | undefined>> }
+  /** Names of variables that enter no place. */
+  readonly withheld: readonly string[]
+  /** The kinds that plugins have registered. */
+  pluginEnvironments?(name: string): EnvironmentKind | undefined
+  readonly log: Logger
+}
+
+export interface RemotePlaces {
+  create(sessionId: string): Environment
+  /** Whether the place can be reached. Never rejects. */
+  check(signal: AbortSignal): Promise<EnvironmentCheck>
+  /** Finds or removes what an earlier process left behind. Rejects when that fails. */
+  recover(signal: AbortSignal): Promise<void>
+}
+
+/** Undefined if nobody has registered the configured kind. */
+export async function openRemotePlaces(deps: RemotePlacesDeps): Promise<RemotePlaces | undefined> {
+  const name = deps.settings().terminal.backend
+  const kind = await loadEnvironmentKind(name, (one) => deps.pluginEnvironments?.(one))
+  return kind && placesOf(kind, name, deps)
+}
+
+function placesOf(kind: ConfiguredKind, name: string, deps: RemotePlacesDeps): RemotePlaces {
+  const request = () => requestOf(name, deps)
+  return {
+    create: (sessionId) => kind.create({ ...request(), sessionId }),
+    async check(signal) {
+      try {
+        return (await kind.check?.(request(), signal)) ?? { ok: true, detail: `commands run in ${name}` }
+      } catch (error) {
+        return failedCheck(error)
+      }
+    },
+    recover: async (signal) => kind.recover?.(request(), signal),
+  }
+}
+
+function requestOf(
+  name: string,
+  { home, settings, environment, withheld, log }: RemotePlacesDeps,
+): Omit<EnvironmentRequest<AgentConfig['terminal']>, 'sessionId'> {
+  const { terminal } = settings()
+  const gatewayEnv = environment().process
+  const variables: Record<string, string> = {}
+  for (const variable of terminal.env_passthrough) {
+    const value = gatewayEnv[variable]
+    if (value !== undefined && !withheld.includes(variable)) variables[variable] = value
+  }
+  return {
+    cwd: terminal.cwd,
+    settings: terminal,
+    gatewayEnv,
+    variables,
+    withheld,
+    home: home.root,
+    stateDirectory: join(home.cache, 'environments', name),
+    attachmentsDirectory: home.media,
+    log,
+  }
+}
+
+function failedCheck(error: unknown): EnvironmentCheck {
+  if (isHermesError(error)) return { ok: false, code: error.code, detail: error.detail, hint: error.hint }
+  return {
+    ok: false,
+    code: 'environment/unreachable',
+    detail: messageOf(error),
+    hint: 'Look at the log of the gateway.',
+  }
+}
