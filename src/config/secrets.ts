@@ -13,13 +13,14 @@ export function isSecretName(name: string): boolean {
 
 /**
  * Returns the values under secret names in plain data, at any depth, those of options with secret names in lists of arguments
- * (`--token=...`, `--token ...`), and the passwords in URLs.
+ * (`--token=...`, `--token ...`), what MCP servers are given under other names, and the passwords in URLs.
  */
 export function findSecrets(tree: unknown, isSecretPath: (path: readonly string[]) => boolean = () => false): string[] {
   const found: string[] = []
   const visit = (value: unknown, path: readonly string[], isHidden: boolean): void => {
     if (typeof value === 'string') {
       if (isHidden) found.push(value, ...findCredentials(value))
+      else if (isGivenToServer(path) && looksLikeSecret(value)) found.push(value, ...findCredentials(value))
       else found.push(...findUrlPasswords(value))
     } else if (typeof value === 'number' || typeof value === 'bigint') {
       // A numeric password. Redacting short numbers would make the log unreadable.
@@ -61,6 +62,18 @@ export function findEnvironmentSecrets({ values, file, isPublic }: EnvironmentSe
 
 /** Variables of the system, not of a service. */
 const commonVariables = /^(?:PATH|HOME|USER|SHELL|TERM|TZ|LANG|LC_[A-Z]+|EDITOR|TMPDIR|NODE_ENV|NO_PROXY|no_proxy)$/
+
+/** A header or a variable of an MCP server: its name is the choice of the server, as `X-Workspace: 7f3a9c...`. */
+function isGivenToServer([section, , list = '', name]: readonly string[]): boolean {
+  return (
+    section === 'mcp_servers' && /^(?:headers|env)$/.test(list) && name !== undefined && !commonVariables.test(name)
+  )
+}
+
+/** Neither a word, a number or a path, which appear in everyday text, nor an address, nor a reference to a variable. */
+function looksLikeSecret(value: string): boolean {
+  return isDistinctiveSecret(value) && /\d/.test(value) && /[a-z]/i.test(value) && !/^[~./]|:\/\/|\$\{/.test(value)
+}
 
 /** The credentials in the value of an `Authorization` header, which appear without their scheme elsewhere. */
 function findCredentials(value: string): string[] {

@@ -71,6 +71,19 @@ describe('the collected secrets', () => {
     assert.deepEqual(findEnvironmentSecrets({ values, file: {}, isPublic: () => false }), ['six', 'seven'])
   })
 
+  it('are found in what MCP servers are given, under any name', () => {
+    const headers = { 'X-Workspace': 'ws-7f3a9c1e22', Accept: 'application/json', 'X-Version': '2025-06-18' }
+    const env = {
+      WORKSPACE: 'Bearer 7f3a9c1e23',
+      PROJECT: '/srv/project-2',
+      PATH: '/opt/tool-1/bin',
+      MODE: 'production',
+    }
+    const ref = { A: '${A_LONG_NAME_1}', URL: 'https://host-1.example/path' }
+    const tree = { mcp_servers: { a: { headers, env }, b: { env: ref, command: 'server-1234567' } }, env }
+    assert.deepEqual(findSecrets(tree), ['ws-7f3a9c1e22', 'Bearer 7f3a9c1e23', '7f3a9c1e23'])
+  })
+
   it('stay redacted after they were replaced', () => {
     const secrets = createSecretRegistry()
     secrets.set('config', ['old-secret', 'tiny'])

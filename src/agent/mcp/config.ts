@@ -102,6 +102,16 @@ const server = z
         max_rpm: z.int().min(1).default(10).describe('Maximum number of such texts a minute.'),
       })
       .prefault({}),
+    elicitation: z
+      .object({
+        enabled: z
+          .boolean()
+          .default(true)
+          .describe(
+            'Whether the server may ask the person who waits for a call. Each of its questions names the server.',
+          ),
+      })
+      .prefault({}),
     approval: z
       .enum(['auto', 'always', 'never'])
       .default('auto')

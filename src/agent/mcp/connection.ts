@@ -2,12 +2,21 @@
  * The connection to one MCP server: started with the first request, stopped when it is not used, and started again after a
  * failure, with growing pauses.
  */
-import { Client, SdkHttpError, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import {
+  Client,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import type { Logger } from '../../lib/log.ts'
 import { backoffMs, linkAbortSignal, raceAbort, sleep, withTimeout } from '../../lib/timers.ts'
+import type { AskUser } from '../tools/tool.ts'
 import { checkTools, type ServerCatalogue } from './catalogue.ts'
 import type { McpServerConfig } from './config.ts'
+import type { AnswerElicitation } from './elicitation.ts'
 import { createErrorLines, type ErrorLines } from './error-lines.ts'
 import { McpFailure } from './failure.ts'
 import type { AnswerSampling } from './sampling.ts'
@@ -35,8 +44,11 @@ export interface ServerRequest {
 }
 
 export interface ServerConnection {
-  /** Starts the server if it does not run. Rejects with `McpFailure`, or with the reason of the signal. */
-  request(request: ServerRequest, signal: AbortSignal): Promise<unknown>
+  /**
+   * Starts the server if it does not run. `askUser` asks the person of the call what the server wants to know. Rejects with
+   * `McpFailure`, or with the reason of the signal.
+   */
+  request(request: ServerRequest, signal: AbortSignal, askUser?: AskUser): Promise<unknown>
   /** Starts the server if it does not run, and returns what it offers. Rejects as `request`. */
   catalogue(signal: AbortSignal): Promise<ServerCatalogue>
   /** Why the last start failed; '' after a start that did not. */
@@ -78,6 +90,8 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   let problem = ''
   let active = 0
   let timeouts = 0
+  const calls = new Set<RunningCall>()
+  const answerElicitation = createElicitation(name, calls, log)
   /** Aborts with the failure of everyone who waits for the start. */
   const closing = new AbortController()
   let idleTimer: NodeJS.Timeout | undefined
@@ -105,7 +119,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     if (wait > 0)
       throw new McpFailure('unreachable', `${problem} It is tried again in ${Math.ceil(wait / 1_000)} seconds.`)
     try {
-      const started = await startSession(deps, closing.signal)
+      const started = await startSession(deps, answerElicitation, closing.signal)
       started.client.onclose = () => ended(started)
       session = started
       problem = ''
@@ -160,34 +174,45 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     }
   }
 
-  const send = async ({ client }: Session, request: ServerRequest, signal: AbortSignal): Promise<unknown> => {
+  const send = async (
+    { client }: Session,
+    request: ServerRequest,
+    signal: AbortSignal,
+    askUser: AskUser | undefined,
+  ): Promise<unknown> => {
+    const call = startCall(settings.timeout, signal, askUser)
+    calls.add(call)
     try {
-      const result = await client.request({ method: request.method, params: { ...request.params } }, anyResult, {
-        signal,
-        timeout: settings.timeout * 1_000,
+      const params = { ...request.params }
+      const result = await client.request({ method: request.method, params }, anyResult, {
+        signal: call.signal,
+        timeout: maxTimerMs,
       })
       timeouts = 0
       failures = 0
       return result
     } catch (error) {
       signal.throwIfAborted()
-      throw error
+      throw call.signal.aborted ? call.signal.reason : error
+    } finally {
+      calls.delete(call)
+      call.end()
     }
   }
 
   return {
-    request: (request, signal) =>
+    request: (request, signal, askUser) =>
       whileActive(async () => {
         let current = await running(signal)
         try {
           try {
-            return await send(current, request, signal)
+            return await send(current, request, signal, askUser)
           } catch (error) {
             // The server has forgotten the session, as after its restart, so it has done nothing.
             if (!(error instanceof SdkHttpError) || error.status !== 404) throw error
             if (session === current) await stopSession('its session is over')
             current = await running(signal)
-            return await send(current, request, signal)
+            return await send(current, request, signal, askUser)
           }
         } catch (error) {
           signal.throwIfAborted()
@@ -208,23 +233,84 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   }
 }
 
+/** A request that waits for its answer, within `timeout` seconds without the time in which a person is asked. */
+interface RunningCall {
+  readonly signal: AbortSignal
+  readonly askUser: AskUser | undefined
+  end(): void
+}
+
+/** The longest time of a timer. */
+const maxTimerMs = 2 ** 31 - 1
+
+function startCall(timeout: number, signal: AbortSignal, askUser: AskUser | undefined): RunningCall {
+  const linked = linkAbortSignal(signal)
+  let timer: NodeJS.Timeout | undefined
+  let isEnded = false
+  const start = () => {
+    if (isEnded) return
+    const reason = new SdkError(SdkErrorCode.RequestTimeout, 'the request took too long')
+    timer = setTimeout(() => linked.abort(reason), Math.min(timeout * 1_000, maxTimerMs))
+  }
+  start()
+  return {
+    signal: linked.signal,
+    askUser:
+      askUser &&
+      (async (question, questionSignal) => {
+        clearTimeout(timer)
+        try {
+          return await askUser(question, AbortSignal.any([questionSignal, linked.signal]))
+        } finally {
+          start()
+        }
+      }),
+    end() {
+      isEnded = true
+      clearTimeout(timer)
+      linked.release()
+    },
+  }
+}
+
+/** A server does not say to which of its calls a question belongs. */
+function createElicitation(server: string, calls: ReadonlySet<RunningCall>, log: Logger): AnswerElicitation {
+  const askUser = () => {
+    const [call, ...others] = calls
+    return others.length === 0 ? call?.askUser : undefined
+  }
+  return async (params, signal) => {
+    const { answerElicitation } = await import('./elicitation.ts')
+    return await answerElicitation({ server, askUser, log }, params, signal)
+  }
+}
+
 /**
  * Rejects when the server has not started and listed its tools in time, and as soon as `closing` aborts. Before it rejects, it
  * ends what it has started.
  */
-async function startSession(deps: ConnectionDeps, closing: AbortSignal): Promise<Session> {
+async function startSession(
+  deps: ConnectionDeps,
+  answerElicitation: AnswerElicitation,
+  closing: AbortSignal,
+): Promise<Session> {
   const { name, settings, version, answerSampling, clock, log } = deps
   const errorLines = createErrorLines(name, log)
   const client = new Client(
     { name: 'hermes-gateway', version },
     {
-      capabilities: answerSampling === undefined ? {} : { sampling: {} },
+      capabilities: {
+        ...(answerSampling === undefined ? {} : { sampling: {} }),
+        ...(settings.elicitation.enabled ? { elicitation: { form: {} } } : {}),
+      },
     },
   )
   if (answerSampling !== undefined)
     client.setRequestHandler('sampling/createMessage', ({ params }, { mcpReq }) =>
       answerSampling(params, mcpReq.signal),
     )
+  if (settings.elicitation.enabled)
+    client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => answerElicitation(params, mcpReq.signal))
   client.onerror = (error) =>
     log.debug({ event: 'mcp.error', server: name, err: error }, 'an MCP server reported an error')
   const time = settings.connect_timeout * 1_000

@@ -27,7 +27,7 @@ export function lazyConnection(
     return loading
   }
   return {
-    request: async (request, signal) => (await load()).request(request, signal),
+    request: async (request, signal, askUser) => (await load()).request(request, signal, askUser),
     catalogue: async (signal) => (await load()).catalogue(signal),
     problem: () => loaded?.problem() ?? '',
     isRunning: () => loaded?.isRunning() === true,

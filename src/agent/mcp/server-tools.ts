@@ -124,14 +124,14 @@ function notApproved(name: string): string {
 /** Never rejects with `McpFailure`: the model is told. */
 async function answer(
   { connection, refuse }: ServerToolsDeps,
-  { authority, signal, limits }: ToolContext,
+  { authority, signal, limits, askUser }: ToolContext,
   request: ServerRequest,
   toJson: (result: unknown, maxChars: number) => string,
 ): Promise<string> {
   const refusal = await refuse?.(authority)
   if (refusal !== undefined) return toErrorJson({ code: 'sandbox_required', reason: refusal })
   try {
-    return toJson(await connection.request(request, signal), limits.maxResultChars)
+    return toJson(await connection.request(request, signal, askUser), limits.maxResultChars)
   } catch (error) {
     if (!(error instanceof McpFailure)) throw error
     return toErrorJson({ code: error.code, reason: error.message })
