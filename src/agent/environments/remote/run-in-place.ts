@@ -164,9 +164,9 @@ async function killGroup(client: RemoteClient, group: number, graceMs: number): 
   if (group <= 1) return
   const rounds = Math.ceil(graceMs / 100)
   const script = [
-    `kill -TERM -- -${group} 2>/dev/null || exit 0`,
-    `n=0; while [ $n -lt ${rounds} ] && kill -0 -- -${group} 2>/dev/null; do sleep 0.1 2>/dev/null || sleep 1; n=$((n+1)); done`,
-    `kill -KILL -- -${group} 2>/dev/null`,
+    `kill -TERM -${group} 2>/dev/null || exit 0`,
+    `n=0; while [ $n -lt ${rounds} ] && kill -0 -${group} 2>/dev/null; do sleep 0.1 2>/dev/null || sleep 1; n=$((n+1)); done`,
+    `kill -KILL -${group} 2>/dev/null`,
     'exit 0',
   ].join('\n')
   const { child, stdin } = startClient(client.commandLine(script, { input: false }))
