@@ -63,8 +63,9 @@ export function createChatPrinter({ write, showAsides: asides }: ChatPrinterOpti
           return printMissed(stripControlCharacters(event.text))
         case 'activity':
           if (event.activity.kind === 'tool-started') printTool('·', event.activity.tool, event.activity.label)
-          if (event.activity.kind === 'tool-ended' && !event.activity.ok) {
-            printTool('✗', event.activity.tool, event.activity.summary)
+          if (event.activity.kind === 'tool-ended') {
+            const { ok, tool, summary } = event.activity
+            if (!ok || summary !== '') printTool(ok ? '✓' : '✗', tool, summary)
           }
           return
         case 'lost':

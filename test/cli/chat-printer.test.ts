@@ -114,7 +114,8 @@ test('tools are dim lines on a terminal, and the text continues between them', (
   printer.onEvent(draft('Let me look.\n\nTwo files.'))
   printer.onResult(outcome('Let me look.\n\nTwo files.'))
   const dim = (line: string) => `\u001b[2m${line}\u001b[22m\n`
-  assert.equal(text(), `Let me look.\n${dim('· terminal ls -l /tmp')}${dim('✗ terminal exit 2')}\n\nTwo files.\n`)
+  const lines = [dim('· terminal ls -l /tmp'), dim('✓ terminal 2 lines'), dim('✗ terminal exit 2')]
+  assert.equal(text(), `Let me look.\n${lines.join('')}\n\nTwo files.\n`)
 })
 
 test('without a terminal no status lines are printed', () => {

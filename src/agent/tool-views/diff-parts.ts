@@ -57,6 +57,17 @@ function pathOf(before: string, after: string): string {
   return after === '/dev/null' || after === '' ? before : after
 }
 
+/** The files of a patch in the format V4A (`*** Update File: src/x.ts`), which has no numbers of lines. */
+export function patchParts(patch: string, budget: ViewBudget): readonly DiffPart[] {
+  const files: FileDiff[] = []
+  for (const line of patch.split(/\r?\n/)) {
+    const head = /^\*\*\* (?:Add|Update|Delete|Move) File: *(.+)$/.exec(line)
+    if (head !== null) files.push({ path: head[1] ?? '', lines: [] })
+    else if (!line.startsWith('*** ')) files.at(-1)?.lines.push(line)
+  }
+  return budget.list(files).map(({ path, lines }) => toPart(path, lines, budget))
+}
+
 /** A replaced text, when the tool does not tell the diff. */
 export function replacementPart(path: string, before: string, after: string, budget: ViewBudget): DiffPart {
   const lines = [

@@ -31,7 +31,7 @@ function write(value: unknown, depth: number, bullet: string, lines: string[]): 
   const indent = '  '.repeat(Math.max(0, depth))
   const scalar = toScalar(value)
   if (scalar !== undefined) {
-    lines.push(`${indent}${bullet}${scalar.replaceAll('\n', `\n${indent}  `)}`)
+    lines.push(`${indent}${bullet}${scalar.replaceAll('\n', `\n${indent}${' '.repeat(bullet.length)}`)}`)
     return
   }
   if (depth >= maxDepth) {

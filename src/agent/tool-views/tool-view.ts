@@ -5,7 +5,7 @@
 import { asArray, asRecord, asString, isRecord, type JsonObject, parseJson } from '../../lib/json.ts'
 import type { ToolView, ToolViewPart } from '../../message/tool-view.ts'
 import type { ImagePart } from '../../message/transcript.ts'
-import { diffParts, replacementPart } from './diff-parts.ts'
+import { diffParts, patchParts, replacementPart } from './diff-parts.ts'
 import { toOutline, toScalar } from './outline.ts'
 import { filesPart, matchParts } from './search-parts.ts'
 import { createViewBudget, shortView, type ViewBudget, wholeView } from './view-budget.ts'
@@ -81,6 +81,11 @@ type Recogniser = (call: {
   readonly budget: ViewBudget
 }) => Recognised | undefined
 
+const printedFields = [
+  ...['output', 'stdout', 'stderr', 'error', 'exit_code', 'timed_out', 'status', 'aborted', 'id', 'session_id', 'pid'],
+  ...['tool_calls_made', 'duration_seconds'],
+]
+
 /** The first that knows the shape counts. */
 const recognisers: readonly Recogniser[] = [
   ({ args, value, budget }) => {
@@ -95,6 +100,8 @@ const recognisers: readonly Recogniser[] = [
       'success',
       'bytes_written',
       'files_modified',
+      'files_created',
+      'files_deleted',
     ]
     return parts.length === 0 ? undefined : { parts, fields }
   },
@@ -108,7 +115,7 @@ const recognisers: readonly Recogniser[] = [
     const part = commandPart(input, isScript ? 'python' : 'shell', { ...value, output: printed }, budget)
     return {
       parts: [part],
-      fields: ['output', 'stdout', 'stderr', 'error', 'exit_code', 'timed_out', 'status', 'aborted'],
+      fields: printedFields,
     }
   },
   ({ value: { todos }, budget }) =>
@@ -168,13 +175,14 @@ function recordParts(tool: string, args: JsonObject, value: JsonObject, budget: 
 
 /** A diff of the result, or what the arguments say about the change of a file. */
 function changeParts(args: JsonObject, { diff }: JsonObject, budget: ViewBudget): readonly ToolViewPart[] {
-  const { path, old_string: before, new_string: after, content } = args
+  const { path, old_string: before, new_string: after, content, patch } = args
   const name = asString(path)
   if (typeof diff === 'string' && diff !== '') {
     const parts = diffParts(diff, name, budget)
     if (parts.length > 0) return parts
   }
   if (typeof before === 'string' && typeof after === 'string') return [replacementPart(name, before, after, budget)]
+  if (typeof patch === 'string') return patchParts(patch, budget)
   if (name === '' || typeof content !== 'string') return []
   return [{ kind: 'lines', path: budget.line(name), first: 1, text: budget.head(content.replace(/\n$/, '')) }]
 }
@@ -273,11 +281,13 @@ function fieldParts(value: JsonObject, budget: ViewBudget): readonly ToolViewPar
   const entries = budget.list(Object.entries(value))
   const short = entries.flatMap(([name, field]) => {
     const scalar = toScalar(field)
-    return scalar === undefined || scalar.length > 400 || scalar.includes('\n')
+    return scalar === undefined || scalar === '' || scalar.length > 400 || scalar.includes('\n')
       ? []
       : [{ name: budget.line(name), value: budget.line(scalar) }]
   })
-  const long = entries.filter(([name]) => !short.some((field) => field.name === budget.line(name)))
+  const long = entries.filter(
+    ([name, field]) => field !== '' && !short.some((known) => known.name === budget.line(name)),
+  )
   return [
     ...(short.length === 0 ? [] : [{ kind: 'fields', fields: short } as const]),
     ...long.map(([name, field]) => outlinePart(name, field, budget)),

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { asArray, type JsonObject } from '../../lib/json.ts'
-import { countOf, toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, diffCount, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool, type ToolContext } from './tool.ts'
 
 /** The arguments of Hermes Agent; `mode` may be left out. */
@@ -39,8 +39,10 @@ export default defineTool({
   acceptsUndescribed: true,
   mode: 'effect',
   label: ({ path, patch = '' }) => path ?? pathsOf(patch),
-  summarize: ({ replaced, ...files }) =>
-    typeof replaced === 'number' ? countOf('change', replaced) : countOf('file', changedFiles(files)),
+  summarize: ({ replaced, diff, ...files }) => {
+    const changed = typeof replaced === 'number' ? countOf('change', replaced) : countOf('file', changedFiles(files))
+    return [changed, diffCount(diff)].filter(Boolean).join(', ')
+  },
 
   async run({ mode, path, old_string, new_string, replace_all = false, patch }, context) {
     if (mode === 'patch' || (mode === undefined && old_string === undefined && patch !== undefined)) {

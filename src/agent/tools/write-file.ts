@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import type { EnvironmentFiles, FileAccess } from '../environments/files.ts'
-import { countOf, lineCount, toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, diffCount, lineCount, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({ path: z.string().min(1), content: z.string() })
@@ -15,8 +15,8 @@ export default defineTool({
   parameters,
   mode: 'idempotent',
   label: ({ path }) => path,
-  summarize: ({ created }, { content }) =>
-    `${created === true ? 'created' : 'replaced'}, ${countOf('line', lineCount(content))}`,
+  summarize: ({ created, diff }, { content }) =>
+    created === true ? `created, ${countOf('line', lineCount(content))}` : diffCount(diff) || 'replaced',
 
   async run({ path, content }, { authority, environment, limits, signal, beforeChange }) {
     const { files } = environment

@@ -255,3 +255,36 @@ test('a page is told when its conversation has a model of its own, and when that
   assert.deepEqual(await lines.until('model'), { type: 'model', model, provider })
   await lines.close()
 })
+
+test('a page that is opened later receives the tools of each turn after the entries, and reads one of them on request', async () => {
+  const gateway = await startGateway()
+  gateway.store('user', 'go', { turnId: 't1' })
+  gateway.store('agent', 'done', { turnId: 't1' })
+  const call = { turnId: 't1', callId: 'call_1', tool: 'terminal', label: 'ls', summary: '3 files' }
+  const stored = { ...call, state: 'done', startedAt: 5, endedAt: 9 } as const
+  gateway.toolCalls.push(stored, { ...stored, turnId: 'elsewhere' })
+  gateway.toolViews.set('call_1', (whole) => ({
+    parts: [{ kind: 'files', files: whole ? ['a', 'b'] : ['a'] }],
+    isCut: !whole,
+  }))
+  const lines = await openStream(gateway)
+  assert.deepEqual(await lines.until('tool'), { type: 'tool', ...stored })
+  assert.equal((await lines.next())['type'], 'ready')
+  // A later entry does not send them again.
+  await gateway.reply('more')
+  assert.equal((await lines.next())['type'], 'entry')
+  await lines.close()
+  const older = fieldsOf(await (await gateway.request('/web/history?chat=main', { headers: withToken })).json())
+  assert.deepEqual(older['tools'], [{ type: 'tool', ...stored }])
+  const address = '/web/tool?chat=main&turn=t1&call=call_1'
+  const short = await gateway.request(address, { headers: withToken })
+  assert.deepEqual(await short.json(), { parts: [{ kind: 'files', files: ['a'] }], isCut: true })
+  const whole = await gateway.request(`${address}&whole=1`, { headers: withToken })
+  assert.deepEqual(await whole.json(), { parts: [{ kind: 'files', files: ['a', 'b'] }], isCut: false })
+  assert.equal((await gateway.request(address)).status, 401)
+  const status = async (path: string) => (await gateway.request(path, { headers: withToken })).status
+  assert.equal(await status('/web/tool?chat=main&turn=t1&call=other'), 404)
+  assert.equal(await status('/web/tool?chat=main&turn=t1'), 400)
+  assert.equal(await status('/web/tool?chat=../x&turn=t1&call=call_1'), 400)
+  assert.equal(await status('/web/tool?chat=main&turn=t%0a1&call=call_1'), 400)
+})

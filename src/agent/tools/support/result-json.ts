@@ -99,6 +99,14 @@ export function lineCount(text: string): number {
   return text === '' || text.endsWith('\n') ? count : count + 1
 }
 
+/** `+3 -1`: the lines that a unified diff adds and removes. '' for a diff that was cut, and for what is none. */
+export function diffCount(diff: unknown): string {
+  if (typeof diff !== 'string' || /^\[.*\]$/m.test(diff)) return ''
+  const lines = diff.split('\n')
+  const count = (line: RegExp) => lines.filter((text) => line.test(text)).length
+  return diff === '' ? '' : `+${count(/^\+(?!\+\+ )/)} -${count(/^-(?!-- )/)}`
+}
+
 /** `1 match`, `2 matches`. */
 export function countOf(noun: string, count: number): string {
   const plural = /(?:[sx]|ch)$/.test(noun) ? `${noun}es` : `${noun}s`
