@@ -213,10 +213,10 @@ function run(parts: Parts): Gateway {
   })
   void approvals.questions.run(stopping)
   const retention = () => settings().retention
-  const { media: mediaDirectory, pictures } = options.home
+  const { media: mediaDirectory, pictures, results } = options.home
   const maxTotalBytes = () => settings().media.max_total_mb * 1_048_576
   void runRetention(
-    { store, outbox, mediaDirectory, pictures, maxTotalBytes, clock, log, settings: retention, sleep },
+    { store, outbox, mediaDirectory, pictures, results, maxTotalBytes, clock, log, settings: retention, sleep },
     stopping,
   )
   followConfiguration(parts)

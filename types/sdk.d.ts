@@ -49,7 +49,10 @@ declare module 'hermes-gateway:agent/environments/environment' {
             exitCode: number | null;
         }>;
         onOutput(listener: (text: string) => void): void;
+        /** False when the command takes no input any more. */
         write(text: string): boolean;
+        /** The input has no more text. False when it had ended. Absent where it cannot be ended. */
+        endInput?(): boolean;
         kill(): void;
     }
     export interface Environment {
@@ -169,15 +172,23 @@ declare module 'hermes-gateway:agent/environments/files' {
         readonly pattern: string;
         /** Searches only in files whose name, or whose path from `path`, matches this glob. */
         readonly fileGlob: string | undefined;
+        /** For content: each line (default), each file once, or how many lines of each file. A place may know lines alone. */
+        readonly output?: 'lines' | 'files' | 'counts' | undefined;
+        /** For lines: so many lines before and after each; they do not count as hits. Default: 0. */
+        readonly context?: number | undefined;
         /** Maximum number of hits. */
         readonly limit: number;
         readonly timeoutMs: number;
     }
-    /** `path` begins with the path of the request. `line` is 0 for a file that was found by name. */
+    /** `path` begins with the path of the request. `line` is 0 for a whole file. */
     export interface FileHit {
         readonly path: string;
         readonly line: number;
         readonly text: string;
+        /** With `output: 'counts'`. */
+        readonly count?: number | undefined;
+        /** A line near a hit. Hits and the lines near them come in the order of the file. */
+        readonly isContext?: boolean | undefined;
     }
     export type FileSearchResult = {
         readonly ok: true;
@@ -825,6 +836,11 @@ declare module 'hermes-gateway:agent/tools/support/result-json' {
      * so that the result stays valid JSON.
      */
     export function toResultJson<Value extends Readonly<Record<string, unknown>>>(value: Value, maxChars: number, field?: keyof Value & string): string;
+    /** How long the result of a tool may be. */
+    export function storedCharsOf(limits: {
+        readonly maxResultChars: number;
+        readonly maxStoredChars?: number;
+    }): number;
     /** Why a tool could not do its work: a stable code for programs, and a sentence for the model. */
     export interface ToolFailure {
         readonly code: string;
@@ -877,6 +893,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         /** Runs commands; its directory is the base of relative paths. */
         readonly environment: Environment;
         readonly processes: ProcessTable;
+        /** Stores a long result as a file, and returns what the model gets of it. Absent where nothing is stored. */
+        storeResult?(result: string): Promise<string>;
         /** What the last command has left to this one. Absent: nothing. */
         readonly shell?: ShellState;
         /** Stores where the next command begins, for a restart of the gateway; null: where the environment begins. */
@@ -1187,8 +1205,13 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly ownerOnly?: boolean;
     }
     export interface ToolLimits {
-        /** A longer result is truncated in the middle, with a note. */
+        /** What the model gets of a result at most. */
         readonly maxResultChars: number;
+        /**
+         * A longer result is truncated by the tool, in the middle and with a note. What is longer than `maxResultChars` is stored as
+         * a file. Absent: nothing is stored, and `maxResultChars` counts.
+         */
+        readonly maxStoredChars?: number;
     }
     export interface TodoItem {
         readonly id: string;

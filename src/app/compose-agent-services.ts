@@ -1,6 +1,7 @@
 /**
  * Composes what a turn needs besides the loop: models, tools and their services.
  */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
@@ -9,6 +10,7 @@ import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { ModelKeys } from '../flows/model-keys.ts'
 import type { OwnMemory } from '../flows/own-memory.ts'
 import type { PluginManager } from '../flows/plugin-manager.ts'
+import type { ResultFiles } from '../flows/result-files.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
@@ -88,6 +90,7 @@ export function composeAgentServices(
       return [...new Set([...files, ...(await picturesOf(turnId)).map(({ path }) => path)])]
     },
     picturesOf,
+    resultFiles: composeResultFiles(context),
     findMessages: (sessionId, filter) => context.store.run(() => findMessages(sessionId, filter)),
     onSandbox: (sandbox) => {
       context.sandboxReport.reason = sandbox?.reason ?? ''
@@ -101,6 +104,16 @@ export function composeAgentServices(
     redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
     withheld: withheldVariables(catalogue),
   })
+}
+
+/** Loaded with the first result that is too long, or when there are files of earlier ones. */
+function composeResultFiles({ options, store, log }: AppContext): ResultFiles {
+  const directory = options.home.results
+  const load = async () => (await import('../flows/result-files.ts')).createResultFiles({ directory, store, log })
+  return {
+    shorten: async (call, result, maxChars) => (await load()).shorten(call, result, maxChars),
+    of: async (turnId) => (existsSync(directory) ? (await load()).of(turnId) : []),
+  }
 }
 
 /** Loaded with the first message to another chat. */

@@ -26,6 +26,7 @@ import { changeSessionSetting } from '../sessions/session-state.ts'
 import type { MessageFilter } from '../sessions/transcript.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
 import type { MediaServices } from './media-services.ts'
+import type { ResultFiles } from './result-files.ts'
 import { createSandboxSockets } from './sandbox-sockets.ts'
 import { type CallingTurn, createToolAccess, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
 import type { ToolRuntime, ToolRuntimeDeps } from './tool-runtime.ts'
@@ -40,6 +41,8 @@ export interface AgentServicesDeps
   readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
   /** Paths of the downloaded files of the conversation to which the turn belongs. */
   attachmentsOf(turnId: string): Promise<readonly string[]>
+  /** Results that were too long for the model. Absent: none are stored. */
+  readonly resultFiles?: Pick<ResultFiles, 'shorten' | 'of'>
   /** The pictures of the conversation to which the turn belongs. Absent: there are none. */
   picturesOf?(turnId: string): Promise<readonly ConversationPicture[]>
   /** Also those that summaries have replaced. Rejects `store/...`. */
@@ -171,11 +174,12 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       // Only downloads: a platform may name any path.
       attachments: async () => {
         const found = await deps.attachmentsOf(conversationTurnOf(turn))
-        return found.filter((path) => resolve(path).startsWith(`${deps.home.media}/`))
+        const downloads = found.filter((path) => resolve(path).startsWith(`${deps.home.media}/`))
+        return [...downloads, ...((await deps.resultFiles?.of(conversationTurnOf(turn))) ?? [])]
       },
       pictures: async () => (await deps.picturesOf?.(conversationTurnOf(turn))) ?? [],
       log: log.child({ turn: turnId, tool: call.name }),
-      limits: { maxResultChars: settings().agent.max_tool_result_chars },
+      ...resultLimits(deps, settings().agent.max_tool_result_chars, turn, call.id),
       ...(isOwn && directoryStore(turn)),
       ...accessOf(call, turn),
     }
@@ -245,6 +249,24 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     async close() {
       await Promise.all([resources.close(), sockets.close(), models.close()])
     },
+  }
+}
+
+/** More is truncated before secrets are taken out of it and it is stored as a file. */
+const maxStoredChars = 2_000_000
+
+/** What is too long for the model is stored as a file of the turn. */
+function resultLimits(
+  { resultFiles }: Pick<AgentServicesDeps, 'resultFiles'>,
+  maxResultChars: number,
+  turn: CallingTurn,
+  callId: string,
+): Pick<ToolContext, 'limits' | 'storeResult'> {
+  // A plugin outside of turns has no conversation that could read it.
+  if (resultFiles === undefined || turn.sessionKey === undefined) return { limits: { maxResultChars } }
+  return {
+    limits: { maxResultChars, maxStoredChars },
+    storeResult: (result) => resultFiles.shorten({ turnId: conversationTurnOf(turn), callId }, result, maxResultChars),
   }
 }
 

@@ -23,6 +23,8 @@ export interface RetentionDeps {
   readonly store: Store
   readonly outbox: Pick<Outbox, 'prune'>
   readonly mediaDirectory: string
+  /** The folder of long results of tools. */
+  readonly results: string
   /** The folder of the pictures of conversations, in `mediaDirectory`. */
   readonly pictures: string
   readonly clock: () => number
@@ -88,6 +90,7 @@ export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{
   const { removeUnusedPictures } = await import('./unused-pictures.ts')
   const files =
     (await removeOldFiles(deps.mediaDirectory, deps.pictures, deps.clock() - media_days * dayMs)) +
+    (await removeOldFiles(deps.results, deps.pictures, deps.clock() - media_days * dayMs)) +
     (await removeUnusedPictures(deps, deps.clock() - dayMs)) +
     (await removeOldFiles(join(deps.mediaDirectory, 'uploads'), deps.pictures, deps.clock() - dayMs))
   if (rows + files > 0) deps.log.info({ event: 'retention.pruned', rows, files }, 'old rows and files removed')

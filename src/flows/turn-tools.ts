@@ -53,7 +53,11 @@ export function createAgentTools(
         ...ready,
         kind: 'ready',
         // A key in the output of a command or in a file must not travel to the model's vendor.
-        run: async (context) => showHidden(ready, redact(await run(ready, context))),
+        run: async (context) => {
+          const shown = showHidden(ready, redact(await run(ready, context)))
+          const isLong = shown.length > context.limits.maxResultChars
+          return isLong && context.storeResult !== undefined ? await context.storeResult(shown) : shown
+        },
       }
     },
     sanitizeForModel: (result) => truncateMiddle(redact(result), settings().agent.max_tool_result_chars),

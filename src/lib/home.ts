@@ -56,6 +56,8 @@ export interface HomeLayout {
   readonly cache: string
   /** Copy of the last valid configuration. */
   readonly lastGoodConfigFile: string
+  /** Results of tools that were too long for the model. */
+  readonly results: string
 }
 
 /** @param root an absolute path */
@@ -95,6 +97,7 @@ export function createHomeLayout(root: string): HomeLayout {
     logs: within('logs'),
     cache: within('cache'),
     lastGoodConfigFile: within('cache', 'config.last-good.yaml'),
+    results: within('cache', 'results'),
   }
 }
 

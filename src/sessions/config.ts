@@ -59,7 +59,11 @@ export const sessionsConfig = {
   retention: z
     .object({
       days: z.int().min(1).default(30).describe('Days that finished inbox and outbox rows and event keys are kept.'),
-      media_days: z.int().min(1).default(30).describe('Days that downloaded files are kept.'),
+      media_days: z
+        .int()
+        .min(1)
+        .default(30)
+        .describe('Days that downloaded files, and results of tools that were too long for the model, are kept.'),
     })
     .prefault({}),
 } as const

@@ -35,6 +35,7 @@ async function pruneAfter({ home }: TestGateway, days: number): Promise<void> {
       outbox,
       mediaDirectory: home.media,
       pictures: home.pictures,
+      results: home.results,
       clock,
       log: silentLog,
       settings: () => ({ days: 30, media_days: 30 }),

@@ -52,6 +52,8 @@ export function createBackgroundCommand(
     })
   })
 
+  const takesInput = () => input?.writable === true && child.exitCode === null && child.signalCode === null
+
   return {
     pid,
     exited,
@@ -59,8 +61,13 @@ export function createBackgroundCommand(
       listeners.add(listener)
     },
     write(text) {
-      if (input === undefined || !input.writable || child.exitCode !== null || child.signalCode !== null) return false
-      input.write(text)
+      if (!takesInput()) return false
+      input?.write(text)
+      return true
+    },
+    endInput() {
+      if (!takesInput()) return false
+      input?.end()
       return true
     },
     kill() {

@@ -37,7 +37,10 @@ export interface BackgroundCommand {
   /** Resolves when the command has exited. Never rejects. */
   readonly exited: Promise<{ exitCode: number | null }>
   onOutput(listener: (text: string) => void): void
+  /** False when the command takes no input any more. */
   write(text: string): boolean
+  /** The input has no more text. False when it had ended. Absent where it cannot be ended. */
+  endInput?(): boolean
   kill(): void
 }
 

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { asArray, asRecord, asString } from '../../lib/json.ts'
 import type { Authority } from '../../message/authority.ts'
-import { toErrorJson, toResultJson } from '../tools/support/result-json.ts'
+import { storedCharsOf, toErrorJson, toResultJson } from '../tools/support/result-json.ts'
 import type { ApprovalNeed, ToolContext, ToolDefinition } from '../tools/tool.ts'
 import type { RemoteTool, ServerCatalogue } from './catalogue.ts'
 import type { McpServerConfig } from './config.ts'
@@ -131,7 +131,7 @@ async function answer(
   const refusal = await refuse?.(authority)
   if (refusal !== undefined) return toErrorJson({ code: 'sandbox_required', reason: refusal })
   try {
-    return toJson(await connection.request(request, signal, askUser), limits.maxResultChars)
+    return toJson(await connection.request(request, signal, askUser), storedCharsOf(limits))
   } catch (error) {
     if (!(error instanceof McpFailure)) throw error
     return toErrorJson({ code: error.code, reason: error.message })

@@ -10,7 +10,7 @@ import { toVisibleText } from '../../lib/visible-text.ts'
 import { decideForPlace, type PolicyDecision } from '../command-policy/rule.ts'
 import type { Environment } from '../environments/environment.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { countOf, lineOf, toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
 const parameters = z.object({
@@ -102,7 +102,7 @@ export default ({
         tool_calls_made: toolCalls,
         duration_seconds: Math.round((performance.now() - started) / 100) / 10,
       }
-      return toResultJson(value, context.limits.maxResultChars, 'output')
+      return toResultJson(value, storedCharsOf(context.limits), 'output')
     },
   })
 }

@@ -12,15 +12,33 @@ import { isUnchecked } from '../command-policy/policy.ts'
 import { decideForPlace, type PolicyDecision } from '../command-policy/rule.ts'
 import type { ProcessEntry } from '../environments/environment.ts'
 import type { BuiltInToolDeps } from './deps.ts'
-import { countOf, lineOf, toErrorJson, toResultJson } from './support/result-json.ts'
+import { countOf, lineOf, storedCharsOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { type ApprovalNeed, defineTool, type ToolContext } from './tool.ts'
 
+const actions = ['list', 'poll', 'log', 'wait', 'kill', 'write', 'submit', 'close'] as const
+
 const parameters = z.object({
-  action: z.enum(['list', 'poll', 'log', 'wait', 'kill', 'write']),
+  action: z.enum(actions),
   id: z.string().optional(),
-  data: z.string().optional().describe('for write; sent unchanged, end a line with \\n'),
-  timeout: z.number().positive().optional().describe('seconds, for wait'),
+  /** The name of Hermes for `id`. */
+  session_id: z.string().optional(),
+  data: z.string().optional(),
+  timeout: z.number().positive().optional(),
+  offset: z.int().min(0).optional(),
+  limit: z.int().min(1).optional(),
 })
+
+/** Each request contains it. */
+const jsonSchema = {
+  type: 'object',
+  properties: {
+    action: { type: 'string', enum: [...actions] },
+    id: { type: 'string' },
+    data: { type: 'string' },
+    timeout: { type: 'number' },
+  },
+  required: ['action'],
+}
 
 type Arguments = z.output<typeof parameters>
 
@@ -31,18 +49,19 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
   defineTool({
     name: 'process',
     toolset: 'terminal',
-    description: 'Background commands: list, poll (new output), log (all output), wait, kill, write (to stdin).',
-    parameters,
+    description: 'Background commands. poll: new output; log: offset, limit; submit: a line to stdin.',
+    ...{ parameters, jsonSchema, acceptsUndescribed: true },
     mode: ({ action }) => (action === 'list' || action === 'poll' || action === 'log' ? 'pure' : 'effect'),
-    label: ({ action, id }) => (id === undefined ? action : `${action} ${id}`),
+    label: (args) => (idOf(args) === undefined ? args.action : `${args.action} ${idOf(args)}`),
     summarize: ({ status, exit_code, output, processes }) => {
       if (Array.isArray(processes)) return countOf('process', processes.length)
       const state = typeof exit_code === 'number' ? `exit ${exit_code}` : asString(status)
       return [state, lineOf(asString(output))].filter(Boolean).join(', ')
     },
 
-    approval({ action, id = '', data = '' }, { environment, processes }) {
-      const entry = action === 'write' ? processes.get(id) : undefined
+    approval(args, { environment, processes }) {
+      const { action, data = '' } = args
+      const entry = action === 'write' || action === 'submit' ? processes.get(idOf(args) ?? '') : undefined
       return entry === undefined
         ? undefined
         : inputNeedOf(entry, data, decideForPlace(commandPolicy.evaluate(data), environment))
@@ -53,14 +72,14 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
       if (args.action === 'list') {
         return toResultJson({ processes: processes.list().map(summarizeProcess) }, limits.maxResultChars)
       }
-      const entry = args.id === undefined ? undefined : processes.get(args.id)
+      const entry = processes.get(idOf(args) ?? '')
       if (entry === undefined)
         return toErrorJson({ code: 'unknown_process', reason: unknownProcessMessage(args, context) })
       switch (args.action) {
         case 'poll':
           return formatProcessResult(entry, entry.takeOutput(), context)
         case 'log':
-          return formatProcessResult(entry, entry.log(), context)
+          return formatLog(entry, args, context)
         case 'wait':
           await waitForExit(entry, Math.min(waitTimeoutMs(args), terminal.maxTimeoutMs), context.signal)
           return formatProcessResult(entry, entry.takeOutput(), context)
@@ -68,27 +87,51 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
           entry.process.kill()
           await waitForExit(entry, 2_000, context.signal)
           return formatProcessResult(entry, entry.takeOutput(), context)
-        case 'write': {
-          const result = decideForPlace(commandPolicy.evaluate(args.data ?? ''), context.environment)
-          if (result.decision === 'forbidden')
-            return toErrorJson(
-              { code: 'command_refused', reason: `Refused: this ${result.reason}.` },
-              { rule: result.rule },
-            )
-          const need = context.isApproved === true ? undefined : inputNeedOf(entry, args.data ?? '', result)
-          if (need !== undefined)
-            return toErrorJson(
-              { code: 'command_refused', reason: `Refused: ${need.reason} A user did not allow it.` },
-              { rule: need.ruleKey },
-            )
-          const written = entry.process.write(args.data ?? '')
-          return written
-            ? formatProcessResult(entry, '', context)
-            : toErrorJson({ code: 'input_closed', reason: `${entry.id} does not accept input any more.` })
-        }
+        case 'close':
+          return entry.process.endInput?.() === true ? formatProcessResult(entry, '', context) : inputClosed(entry)
+        case 'write':
+        case 'submit':
+          return writeInput(entry, args, context, commandPolicy)
       }
     },
   })
+
+/** Input of a shell is a command. */
+function writeInput(
+  entry: ProcessEntry,
+  { action, data = '' }: Arguments,
+  context: ToolContext,
+  commandPolicy: BuiltInToolDeps['commandPolicy'],
+): string {
+  const result = decideForPlace(commandPolicy.evaluate(data), context.environment)
+  if (result.decision === 'forbidden')
+    return toErrorJson({ code: 'command_refused', reason: `Refused: this ${result.reason}.` }, { rule: result.rule })
+  const need = context.isApproved === true ? undefined : inputNeedOf(entry, data, result)
+  if (need !== undefined)
+    return toErrorJson(
+      { code: 'command_refused', reason: `Refused: ${need.reason} A user did not allow it.` },
+      { rule: need.ruleKey },
+    )
+  const isWritten = entry.process.write(action === 'submit' ? `${data}\n` : data)
+  return isWritten ? formatProcessResult(entry, '', context) : inputClosed(entry)
+}
+
+function idOf({ id, session_id }: Arguments): string | undefined {
+  return id ?? session_id
+}
+
+function inputClosed({ id }: ProcessEntry): string {
+  return toErrorJson({ code: 'input_closed', reason: `${id} does not accept input any more.` })
+}
+
+/** `limit` lines from `offset` on, or the last ones without it. */
+function formatLog(entry: ProcessEntry, { offset = 0, limit }: Arguments, context: ToolContext): string {
+  const log = entry.log()
+  if (offset === 0 && limit === undefined) return formatProcessResult(entry, log, context)
+  const lines = (log.endsWith('\n') ? log.slice(0, -1) : log).split('\n')
+  const shown = offset === 0 ? lines.slice(-(limit ?? 0)) : lines.slice(offset, offset + (limit ?? lines.length))
+  return formatProcessResult(entry, shown.join('\n'), context, { total_lines: lines.length })
+}
 
 /**
  * Input of a shell is a command. Input of a command that runs outside the sandbox is asked about each time, because nothing
@@ -127,7 +170,8 @@ async function waitForExit(entry: ProcessEntry, timeoutMs: number, signal: Abort
   }
 }
 
-function unknownProcessMessage({ id }: Arguments, { processes }: ToolContext): string {
+function unknownProcessMessage(args: Arguments, { processes }: ToolContext): string {
+  const id = idOf(args)
   const ids = processes.list().map((entry) => entry.id)
   const known = ids.length === 0 ? 'there are none' : `there are ${ids.join(', ')}`
   return id === undefined ? `id is missing; ${known}.` : `There is no process ${id}; ${known}.`
@@ -144,11 +188,16 @@ function summarizeProcess(entry: ProcessEntry) {
   }
 }
 
-function formatProcessResult(entry: ProcessEntry, output: string, { limits }: ToolContext): string {
+function formatProcessResult(
+  entry: ProcessEntry,
+  output: string,
+  { limits }: ToolContext,
+  more: Readonly<Record<string, number>> = {},
+): string {
   const { command: _, ...state } = summarizeProcess(entry)
   return toResultJson(
-    { ...state, output: toVisibleText(stripTerminalEscapes(output), { keepsMarks: true }) },
-    limits.maxResultChars,
+    { ...state, ...more, output: toVisibleText(stripTerminalEscapes(output), { keepsMarks: true }) },
+    storedCharsOf(limits),
     'output',
   )
 }

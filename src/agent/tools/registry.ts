@@ -15,7 +15,7 @@ import {
   parseArguments,
   toJsonSchema,
 } from './support/parse-arguments.ts'
-import { summarizeResult, truncateMiddle } from './support/result-json.ts'
+import { storedCharsOf, summarizeResult, truncateMiddle } from './support/result-json.ts'
 import type { ApprovalNeed, ToolContext, ToolDefinition, ToolMode } from './tool.ts'
 
 export interface ToolRegistryOptions {
@@ -176,7 +176,7 @@ export interface ParsedToolCall {
   readonly warnings: readonly string[]
   /** Why a user must allow the call first; absent for tools that never ask. */
   approval?(context: ToolContext): ApprovalNeed | Promise<ApprovalNeed | undefined> | undefined
-  /** Truncates a result longer than `context.limits.maxResultChars`. Rejects as the tool does. */
+  /** Truncates a result that is too long (`ToolLimits`). Rejects as the tool does. */
   run(context: ToolContext): Promise<string>
 }
 
@@ -241,7 +241,7 @@ function bindCall<Schema extends z.ZodType>(
     warnings,
     ...(definition.approval === undefined ? {} : { approval: (context) => definition.approval?.(args, context) }),
     async run(context) {
-      return truncateMiddle(await definition.run(args, context), context.limits.maxResultChars)
+      return truncateMiddle(await definition.run(args, context), storedCharsOf(context.limits))
     },
   }
 }

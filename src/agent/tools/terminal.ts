@@ -17,7 +17,10 @@ const parameters = z.object({
   workdir: z.string().optional(),
   timeout: z.number().positive().optional().describe('seconds'),
   background: z.boolean().optional().describe('for servers and long jobs; returns an id for `process`'),
-  outside_sandbox: z.boolean().optional().describe('an owner is asked; only for what the sandbox denies'),
+  outside_sandbox: z.boolean().optional().describe('asks an owner; for what the sandbox denies'),
+  notify_on_complete: z.boolean().optional(),
+  watch_patterns: z.array(z.string().min(1).max(500)).max(20).optional(),
+  pty: z.boolean().optional(),
 })
 
 type Arguments = z.output<typeof parameters>
@@ -26,7 +29,7 @@ export default (deps: BuiltInToolDeps) =>
   defineTool({
     name: 'terminal',
     toolset: 'terminal',
-    description: 'Run a bash command. It gets no input; stdout and stderr come back together, long output is cut.',
+    description: 'Run a bash command without input. Its directory and exports stay.',
     parameters,
     mode: 'effect',
     label: ({ command }) => command,

@@ -31,6 +31,8 @@ export interface ToolContext {
   /** Runs commands; its directory is the base of relative paths. */
   readonly environment: Environment
   readonly processes: ProcessTable
+  /** Stores a long result as a file, and returns what the model gets of it. Absent where nothing is stored. */
+  storeResult?(result: string): Promise<string>
   /** What the last command has left to this one. Absent: nothing. */
   readonly shell?: ShellState
   /** Stores where the next command begins, for a restart of the gateway; null: where the environment begins. */
@@ -356,8 +358,13 @@ export interface ApprovalNeed {
 }
 
 export interface ToolLimits {
-  /** A longer result is truncated in the middle, with a note. */
+  /** What the model gets of a result at most. */
   readonly maxResultChars: number
+  /**
+   * A longer result is truncated by the tool, in the middle and with a note. What is longer than `maxResultChars` is stored as
+   * a file. Absent: nothing is stored, and `maxResultChars` counts.
+   */
+  readonly maxStoredChars?: number
 }
 
 export interface TodoItem {

@@ -122,3 +122,18 @@ test('an environment without background commands returns an error', async () => 
   assert.equal(code, 'no_background_commands')
   assert.match(String(error), /local/)
 })
+
+test('a background command takes lines and the end of its input, and a log is read by lines; Hermes\u2019 names work', async () => {
+  await using bench = await createWorkbench()
+  const { id } = await bench.run('terminal', { command: 'cat; seq 100; echo ended', background: true })
+  await bench.run('process', { action: 'submit', session_id: id, data: 'hello' })
+  assert.equal((await bench.run('process', { action: 'close', session_id: id }))['error'], undefined)
+  const waited = await bench.run('process', { action: 'wait', session_id: id })
+  assert.match(String(waited['output']), /^hello\n1\n[\s\S]*ended\n$/)
+  assert.equal((await bench.run('process', { action: 'submit', id, data: 'x' }))['code'], 'input_closed')
+  assert.equal((await bench.run('process', { action: 'close', id }))['code'], 'input_closed')
+  const last = await bench.run('process', { action: 'log', id, limit: 2 })
+  assert.deepEqual([last['output'], last['total_lines']], ['100\nended', 102])
+  assert.equal((await bench.run('process', { action: 'log', id, offset: 1, limit: 2 }))['output'], '1\n2')
+  assert.equal((await bench.run('process', { action: 'submit', id, data: 'rm -rf /' }))['code'], 'command_refused')
+})

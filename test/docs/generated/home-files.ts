@@ -84,6 +84,10 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'gateway',
     'The last valid configuration, used when `config.yaml` cannot be read or is not valid YAML.',
   ],
+  results: [
+    'gateway',
+    'Results of tools that were too long for the model, `<turn>/<call>.txt`, mode 0600 and without secrets. The agent may read them in the same conversation. Each has at most 2,000,000 characters and all together 256 MiB; deleted after `retention.media_days`.',
+  ],
   bootFile: ['you', 'Tasks of the agent for every start.'],
   hooks: ['you', 'Your hooks, one folder each. Watched: an edited hook is reloaded. `.state.json` lists paused hooks.'],
   skills: [

@@ -39,6 +39,12 @@ export function toResultJson<Value extends Readonly<Record<string, unknown>>>(
   return result
 }
 
+/** How long the result of a tool may be. */
+export function storedCharsOf(limits: { readonly maxResultChars: number; readonly maxStoredChars?: number }): number {
+  const { maxResultChars, maxStoredChars = maxResultChars } = limits
+  return maxStoredChars
+}
+
 /** Why a tool could not do its work: a stable code for programs, and a sentence for the model. */
 export interface ToolFailure {
   readonly code: string

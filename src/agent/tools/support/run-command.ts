@@ -15,7 +15,7 @@ import {
 } from '../../environments/shell-end.ts'
 import type { TerminalLimits } from '../deps.ts'
 import type { ToolContext } from '../tool.ts'
-import { toErrorJson, toResultJson } from './result-json.ts'
+import { storedCharsOf, toErrorJson, toResultJson } from './result-json.ts'
 
 /** The arguments of the tool. */
 export interface TerminalArguments {
@@ -64,7 +64,7 @@ export async function runInForeground(
     ...(result.aborted && { aborted: true }),
     ...left,
   }
-  return toResultJson(value, context.limits.maxResultChars, 'output')
+  return toResultJson(value, storedCharsOf(context.limits), 'output')
 }
 
 /** What the model is told about the end of the command. */
