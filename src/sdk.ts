@@ -28,6 +28,31 @@ export { type ChatType, type SessionSource, type Target, targetOf } from './mess
 export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from './message/transcript.ts'
 export type { TurnResult, TurnStatus } from './message/turn-result.ts'
 
+// Environments
+
+export type {
+  BackgroundCommand,
+  Environment,
+  ExecuteOptions,
+  ExecuteResult,
+  SpawnOptions,
+} from './agent/environments/environment.ts'
+export type {
+  DirectoryEntry,
+  EnvironmentFiles,
+  FileAccess,
+  FileHit,
+  FileRefusal,
+  FileRefusalCode,
+  FileResult,
+  FileSearchRequest,
+  FileSearchResult,
+  FileStat,
+  ReadOptions,
+} from './agent/environments/files.ts'
+export type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from './agent/environments/kind.ts'
+export type { EnvironmentFactory, PluginEnvironment, PluginEnvironmentKind } from './plugins/contract.ts'
+
 // Platforms
 
 export type { ToolCallSummary, ToolView, ToolViewPart } from './message/tool-view.ts'

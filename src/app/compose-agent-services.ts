@@ -22,6 +22,7 @@ import type { Core } from './core.ts'
 export interface AgentParts {
   readonly mcpTools: McpAccess['tools']
   readonly pluginTools: PluginManager['tools']
+  readonly pluginEnvironments: PluginManager['environment']
   readonly ownMemory: () => Promise<OwnMemory>
   readonly skills: SkillRuntime['load']
 }
@@ -29,7 +30,7 @@ export interface AgentParts {
 export function composeAgentServices(
   context: AppContext,
   core: Core,
-  { mcpTools, pluginTools, ownMemory, skills }: AgentParts,
+  { mcpTools, pluginTools, pluginEnvironments, ownMemory, skills }: AgentParts,
 ): AgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   const { turnNotices, runningTurns } = core
@@ -45,6 +46,7 @@ export function composeAgentServices(
     environment: config.environment,
     commandLine: options.commandLine,
     pluginTools,
+    pluginEnvironments,
     mcpTools,
     skills,
     policyOf: accountDirectory.policyOf,

@@ -69,6 +69,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   const agentServices: AgentServices = composeAgentServices(context, core, {
     mcpTools: mcp.tools,
     pluginTools: () => plugins.tools(),
+    pluginEnvironments: (name) => plugins.environment(name),
     ownMemory,
     skills: skills.load,
   })

@@ -17,6 +17,7 @@ import type { PluginServices } from '../plugins/context.ts'
 import { createPluginLoader, type PluginLoaderDeps } from '../plugins/loader.ts'
 import { createProviderMemory, type ProviderMemoryDeps } from '../plugins/memory/provider-memory.ts'
 import { createPluginCommands } from '../plugins/plugin-commands.ts'
+import { createPluginEnvironments } from '../plugins/plugin-environments.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import { createPluginStates } from '../plugins/plugin-state.ts'
 import { createPluginTools } from '../plugins/plugin-tools.ts'
@@ -49,6 +50,7 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
     onChange: deps.toolsChanged,
     log,
   })
+  const environments = createPluginEnvironments(deps.toolsChanged)
   const memory = createProviderMemory({
     configuredProvider: () => config.current().memory.provider,
     groupMemory: () => config.current().memory.group_memory,
@@ -96,6 +98,7 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
       tools,
       commands: createPluginCommands(deps.commands),
       memory: deps.memory,
+      environments,
       sections: deps.sections,
       skills: deps.skills,
       daemons: deps.daemons,
@@ -110,5 +113,5 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
     clock,
     log,
   })
-  return { loader, tools }
+  return { loader, tools, environments }
 }

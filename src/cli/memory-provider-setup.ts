@@ -102,6 +102,7 @@ function inertServices(home: string, onProvider: (provider: MemoryProvider) => v
         return inert(provider.name)
       },
     },
+    environments: { register: (_owner, name) => inert(name) },
     sections: { register: (_owner, name) => inert(name) },
     daemons: { register: (_owner, name) => inert(name), stopped: async () => undefined },
     state: () => ({ get: unavailable, set: unavailable, delete: unavailable, keys: unavailable }),

@@ -2,6 +2,7 @@
  * Loads, reconfigures and stops plugins. While the configuration names no plugin, no plugin code is loaded and no
  * directory is read.
  */
+import type { EnvironmentKind } from '../agent/environments/kind.ts'
 import type { Environment } from '../config/environment.ts'
 import { raceAbort, withTimeout } from '../lib/timers.ts'
 import type { Middleware } from '../middleware/managed-call.ts'
@@ -13,6 +14,7 @@ import type { GatewayHooks, LoadingPlugins } from '../plugins/gateway-hooks.ts'
 import type { PluginHooks } from '../plugins/hooks/plugin-hooks.ts'
 import type { OnWait, PluginLoader } from '../plugins/loader.ts'
 import { explainMissingMemoryProvider } from '../plugins/missing-memory-provider.ts'
+import type { PluginEnvironments } from '../plugins/plugin-environments.ts'
 import type { PluginMemory } from '../plugins/plugin-memory.ts'
 import type { PluginFailure, PluginReport } from '../plugins/plugin-report.ts'
 import type { PluginToolEntry, PluginTools } from '../plugins/plugin-tools.ts'
@@ -21,6 +23,7 @@ import type { PluginToolEntry, PluginTools } from '../plugins/plugin-tools.ts'
 export interface PluginRuntime {
   readonly loader: PluginLoader
   readonly tools: Pick<PluginTools, 'list'>
+  readonly environments: Pick<PluginEnvironments, 'find'>
 }
 
 export interface PluginManagerDeps {
@@ -60,6 +63,8 @@ export interface PluginManager {
   memoryProblem(): string | undefined
   /** In the order of registration. */
   tools(): readonly PluginToolEntry[]
+  /** The kind of environment that a plugin has registered under this name. */
+  environment(name: string): EnvironmentKind | undefined
   /** Delivers pending notifications for at most `drainMs`, then the stop, then unloads in reverse order. Never rejects. */
   stop(drainMs: number, force?: AbortSignal): Promise<void>
 }
@@ -132,6 +137,7 @@ export function createPluginManager(deps: PluginManagerDeps): PluginManager {
       return deps.memory.problem() ?? explainMissingMemoryProvider(provider, runtime.loader.list())
     },
     tools: () => runtime?.tools.list() ?? [],
+    environment: (name) => runtime?.environments.find(name),
     async stop(drainMs, force) {
       stopped = true
       // Also without plugins: programs of the configuration may observe the events of plugins.

@@ -380,6 +380,10 @@ export const errorCatalogue = {
     meaning: 'A plugin registered something invalid.',
     hint: 'The message contains the expected form.',
   },
+  'plugins/environment-taken': {
+    meaning: 'An environment with this name already exists.',
+    hint: 'Choose another name for `terminal.backend`.',
+  },
   'plugins/tool-taken': {
     meaning: 'A tool with this name already exists.',
     hint: 'Choose another name, or set `override` and allow it with `plugins.entries.<id>.allow_tool_override: true`.',

@@ -19,6 +19,7 @@ import type { HookCallback, HookName } from './hook-map.ts'
 import type { PluginHookReport } from './hooks/plugin-hooks.ts'
 import type { MemoryProvider } from './memory-provider.ts'
 import { afterNotifications } from './notification-order.ts'
+import type { PluginEnvironments } from './plugin-environments.ts'
 import type { PluginSkills } from './plugin-skills.ts'
 import type { Registrations } from './registrations.ts'
 
@@ -53,6 +54,7 @@ export interface PluginServices {
     check(owner: string, command: PluginCommand): void
   }
   readonly memory: { register(owner: string, provider: MemoryProvider): Registration }
+  readonly environments: Pick<PluginEnvironments, 'register'>
   readonly sections: { register(owner: string, ...section: SectionArguments): Registration }
   readonly skills: Pick<PluginSkills, 'register'>
   readonly daemons: {
@@ -172,6 +174,11 @@ export function createPluginContext(deps: PluginContextDeps): PluginContext {
       throw new HermesError('plugins/not-a-platform', `(${id})`)
     },
     registerMemoryProvider: (provider) => add('memory', provider.name, () => services.memory.register(id, provider)),
+    registerEnvironment(name, given) {
+      const kind = typeof given === 'function' ? { create: given } : given
+      const create = checkCallback('environment', name, kind.create)
+      return add('environment', name, () => services.environments.register(id, name, { ...kind, create }))
+    },
     registerSystemPromptSection(name, section) {
       const content = typeof section === 'function' ? checkCallback('section', name, section) : section
       return add('section', name, () => services.sections.register(id, name, content))

@@ -111,6 +111,7 @@ export function createTestLoader(t: TestContext, setup: LoaderSetup = {}): TestL
     tools: { register: (owner, { name }, run) => registered(owner, 'tool', name, run), check: () => undefined },
     commands: { register: (owner, { name }, run) => registered(owner, 'command', name, run), check: () => undefined },
     memory: { register: (owner, { name }) => registered(owner, 'memory', name) },
+    environments: { register: (owner, name) => registered(owner, 'environment', name) },
     sections: { register: (owner, name) => registered(owner, 'section', name) },
     skills: { register: (owner, _directory, { name }) => registered(owner, 'skill', name) },
     daemons: {

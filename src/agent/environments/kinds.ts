@@ -12,6 +12,7 @@ export const machineKinds = ['local', 'bwrap'] as const
 
 const loaders: Readonly<Record<string, () => Promise<ConfiguredKind>>> = {
   docker: async () => (await import('./containers/docker.ts')).createDockerKind(),
+  singularity: async () => (await import('./containers/singularity.ts')).createSingularityKind(),
   ssh: async () => (await import('./ssh/kind.ts')).createSshKind(),
 }
 

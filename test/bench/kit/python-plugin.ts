@@ -115,6 +115,7 @@ const unusedServices: Omit<PluginServices, 'middleware' | 'hooks'> = {
   tools: { register: unused, check: () => undefined },
   commands: { register: unused, check: () => undefined },
   memory: { register: unused },
+  environments: { register: unused },
   sections: { register: unused },
   skills: { register: unused },
   daemons: { register: unused, stopped: async () => undefined },
