@@ -245,6 +245,59 @@ declare module 'hermes-gateway:agent/environments/files' {
     };
 }
 
+declare module 'hermes-gateway:agent/environments/kind' {
+    /**
+     * The contract of a kind of environment: what `terminal.backend` names. Built-in kinds are loaded when they are configured;
+     * plugins register theirs with `ctx.registerEnvironment`.
+     */
+    import type { Logger } from 'hermes-gateway:lib/log';
+    import type { Environment } from 'hermes-gateway:agent/environments/environment';
+    /** What an environment of one conversation is created from. */
+    export interface EnvironmentRequest<Settings = Readonly<Record<string, unknown>>> {
+        /** Of the conversation or of the sub-agent. Names what the place keeps for it. */
+        readonly sessionId: string;
+        /** `terminal.cwd` as configured; '' if it is not. */
+        readonly cwd: string;
+        /** The section `terminal` of the configuration. */
+        readonly settings: Settings;
+        /** The variables of the gateway, for a client program on this machine. They contain secrets and never enter the place. */
+        readonly gatewayEnv: Readonly<Record<string, string | undefined>>;
+        /** The variables that commands in the place receive: those of `terminal.env_passthrough`. */
+        readonly variables: Readonly<Record<string, string>>;
+        /** Names that no setting passes into a place. */
+        readonly withheld: readonly string[];
+        /** The home of the gateway (`HERMES_HOME`), absolute. */
+        readonly home: string;
+        /** A directory of the gateway for what the kind keeps: sockets, images. It may be missing. */
+        readonly stateDirectory: string;
+        /** Where the files of conversations are downloaded to. */
+        readonly attachmentsDirectory: string;
+        /** Tells the people of the conversation what they wait for, such as the download of an image. Absent: nobody waits. */
+        announce?(text: string): void;
+        readonly log: Logger;
+    }
+    /** Whether a place can be used, for status, doctor and `config check`. */
+    export type EnvironmentCheck = {
+        readonly ok: true;
+        readonly detail: string;
+    }
+    /** `code` of the error catalogue (`environment/...`). `hint` says what to do. */
+     | {
+        readonly ok: false;
+        readonly code: string;
+        readonly detail: string;
+        readonly hint: string;
+    };
+    export interface EnvironmentKind<Settings = Readonly<Record<string, unknown>>> {
+        /** Creates the environment of a conversation. Cheap and without effects: the place is prepared by the first command. */
+        create(request: EnvironmentRequest<Settings>): Environment;
+        /** Whether the place can be reached. Changes nothing, and takes at most about 5 s. Never rejects. */
+        check?(request: Omit<EnvironmentRequest<Settings>, 'sessionId'>, signal: AbortSignal): Promise<EnvironmentCheck>;
+        /** At the start of the gateway: finds or removes what an earlier process left behind. Rejections are logged. */
+        recover?(request: Omit<EnvironmentRequest<Settings>, 'sessionId'>, signal: AbortSignal): Promise<void>;
+    }
+}
+
 declare module 'hermes-gateway:agent/memory/contract' {
     /**
      * What the tool `memory` asks of the memory, and what it is answered (contract §4.6).
@@ -857,6 +910,8 @@ declare module 'hermes-gateway:agent/tools/support/result-json' {
     export function lineOf(text: string): string;
     /** Lines of a text. A line break at its end does not start another one. */
     export function lineCount(text: string): number;
+    /** `+3 -1`: the lines that a unified diff adds and removes. '' for a diff that was cut, and for what is none. */
+    export function diffCount(diff: unknown): string;
     /** `1 match`, `2 matches`. */
     export function countOf(noun: string, count: number): string;
 }
@@ -1668,6 +1723,10 @@ declare module 'hermes-gateway:lib/error-catalogue' {
         readonly 'plugins/invalid-registration': {
             readonly meaning: 'A plugin registered something invalid.';
             readonly hint: 'The message contains the expected form.';
+        };
+        readonly 'plugins/environment-taken': {
+            readonly meaning: 'An environment with this name already exists.';
+            readonly hint: 'Choose another name for `terminal.backend`.';
         };
         readonly 'plugins/tool-taken': {
             readonly meaning: 'A tool with this name already exists.';
@@ -4054,6 +4113,8 @@ declare module 'hermes-gateway:plugins/contract' {
      * Each registration returns a handle. Names of the contract are in camel case here; payload keys stay as in the seeds.
      */
     import type { z } from 'zod';
+    import type { Environment } from 'hermes-gateway:agent/environments/environment';
+    import type { EnvironmentKind, EnvironmentRequest } from 'hermes-gateway:agent/environments/kind';
     import type { ToolMode } from 'hermes-gateway:agent/tools/tool';
     import type { LogFields, Logger } from 'hermes-gateway:lib/log';
     import type { Awaitable, ExecutionOptions, FailureMode, Fields, InterceptOptions, MiddlewareRegistrar, Registration, RegistrationOptions } from 'hermes-gateway:middleware/contract';
@@ -4104,6 +4165,12 @@ declare module 'hermes-gateway:plugins/contract' {
         registerPlatform(platform: PlatformModule): Registration;
         /** Registers a long-term memory; it is used if `memory.provider` names it. */
         registerMemoryProvider(provider: MemoryProvider): Registration;
+        /**
+         * Registers a place in which commands and file tools work; it is used if `terminal.backend` is this name. Throws
+         * `plugins/environment-taken` if the name is in use.
+         * @param kind what creates the environment of a conversation, alone or with `check` and `recover`
+         */
+        registerEnvironment(name: string, kind: EnvironmentFactory | PluginEnvironmentKind): Registration;
         /** Adds a section of at most 4,000 characters to the system prompt of sessions that start afterwards. */
         registerSystemPromptSection(name: string, section: string | ((context: PromptSectionContext) => Awaitable<string | null>)): Registration;
         /**
@@ -4134,6 +4201,13 @@ declare module 'hermes-gateway:plugins/contract' {
         /** Registers a callback that is called before the registrations of the plugin are removed. */
         onUnload(callback: () => Awaitable<unknown>): void;
     }
+    /** Without `files`, the file tools use `execute`: the place then needs sh, base64 and the common programs for files. */
+    export type PluginEnvironment = Omit<Environment, 'files'> & Partial<Pick<Environment, 'files'>>;
+    /** Creates the environment of a conversation. Cheap and without effects: the place is prepared by the first command. */
+    export type EnvironmentFactory = (request: EnvironmentRequest) => PluginEnvironment;
+    export type PluginEnvironmentKind = Omit<EnvironmentKind, 'create'> & {
+        readonly create: EnvironmentFactory;
+    };
     export interface PluginConfig {
         get(key: string): unknown;
         readonly all: Fields;
@@ -4861,6 +4935,10 @@ declare module 'hermes-gateway:sdk' {
     export { type ChatType, type SessionSource, type Target, targetOf } from 'hermes-gateway:message/source';
     export type { AssistantMessage, ChatMessage, ToolCall, ToolMessage, Usage, UserMessage } from 'hermes-gateway:message/transcript';
     export type { TurnResult, TurnStatus } from 'hermes-gateway:message/turn-result';
+    export type { BackgroundCommand, Environment, ExecuteOptions, ExecuteResult, SpawnOptions, } from 'hermes-gateway:agent/environments/environment';
+    export type { DirectoryEntry, EnvironmentFiles, FileAccess, FileHit, FileRefusal, FileRefusalCode, FileResult, FileSearchRequest, FileSearchResult, FileStat, ReadOptions, } from 'hermes-gateway:agent/environments/files';
+    export type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from 'hermes-gateway:agent/environments/kind';
+    export type { EnvironmentFactory, PluginEnvironment, PluginEnvironmentKind } from 'hermes-gateway:plugins/contract';
     export type { ToolCallSummary, ToolView, ToolViewPart } from 'hermes-gateway:message/tool-view';
     export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, ChatToolCalls, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, OpenedFile, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
