@@ -64,7 +64,8 @@ async function createEngine(name: TestEngine['name'], directory: string): Promis
       .filter((line) => line !== '')
       .map((line) => {
         const [id = '', state = ''] = line.split(' ')
-        return { id, state: state.toLowerCase() }
+        // Podman 4 says `Up 3 seconds`.
+        return { id, state: state.toLowerCase() === 'up' ? 'running' : state.toLowerCase() }
       })
   }
   return {

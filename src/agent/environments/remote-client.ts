@@ -7,6 +7,11 @@ import type { HermesError } from '../../lib/errors.ts'
 export interface RemoteClient {
   readonly kind: string
   /**
+   * Milliseconds that the client program may take to end after the script has ended. If it takes longer, a process in the
+   * place still holds the output. Default: 150.
+   */
+  readonly endMs?: number
+  /**
    * Starts the container, or opens the connection, unless it is there already: it is called before each command. Concurrent
    * calls share one attempt, and a call after a failed one tries again. Rejects with `HermesError` `environment/...`.
    */

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { HermesError, isHermesError, messageOf } from '../../../lib/errors.ts'
 import type { Logger } from '../../../lib/log.ts'
 import type { RemoteClient } from '../remote-client.ts'
-import { isClientVariable, reasonOf, runClient } from './client-program.ts'
+import { reasonOf, runClient } from './client-program.ts'
 import {
   type ContainerPlan,
   labelNames,
@@ -36,8 +36,6 @@ export interface DockerClientDeps {
   plan(): Promise<ContainerPlan>
   /** Opens the engine. Rejects `environment/...`. */
   engine(signal: AbortSignal): Promise<Engine>
-  /** Variables that each command receives. */
-  variables(): Readonly<Record<string, string>>
   /** The container was removed. */
   removed(): Promise<void>
   /** Tells people what they wait for. */
@@ -53,6 +51,9 @@ interface RunningContainer {
   /** It is stopped and found again, and not removed. */
   readonly isKept: boolean
 }
+
+/** The client programs ask the engine for the exit code before they end. */
+const clientEndMs = 1_500
 
 /** Docker says `exited` where podman may say `stopped`. */
 const usableStates: ReadonlySet<string> = new Set(['running', 'exited', 'stopped'])
@@ -81,6 +82,7 @@ export function createDockerClient(deps: DockerClientDeps): RemoteClient {
 
   return {
     kind: 'docker',
+    endMs: clientEndMs,
     start: lifecycle.start,
     stop: lifecycle.stop,
 
@@ -88,32 +90,38 @@ export function createDockerClient(deps: DockerClientDeps): RemoteClient {
       const container = lifecycle.current()
       if (container === undefined) throw new HermesError('environment/unreachable', 'The container was stopped.')
       const { program } = container.engine
-      const variables = deps.variables()
       return {
         argv: [
           ...[program.path, 'exec'],
           ...(input || pty ? ['--interactive'] : []),
           ...(pty ? ['--tty'] : []),
-          ...Object.entries(variables).flatMap(([name, value]) => [
-            '--env',
-            isClientVariable(name) ? `${name}=${value}` : name,
-          ]),
           ...[container.id, 'sh', '-c', script],
         ],
-        env: { ...variables, ...program.env },
+        env: program.env,
       }
     },
 
-    async describeFailure() {
+    async describeFailure({ stderr }) {
       const container = lifecycle.current()
       if (container === undefined) return new HermesError('environment/lost', 'The container was stopped.')
       const ended = await findEnd(container)
-      if (ended === undefined) return undefined
-      lifecycle.lost(container)
-      return new HermesError('environment/lost', ended)
+      if (ended !== undefined) {
+        lifecycle.lost(container)
+        return new HermesError('environment/lost', ended)
+      }
+      if (!startFailure.test(stderr)) return undefined
+      // Nothing can run there any more, usually because the limit of processes is reached.
+      await lifecycle.stop()
+      return new HermesError(
+        'environment/container-failed',
+        `It was stopped, because it starts no process: ${stderr.trim()}`,
+      )
     },
   }
 }
+
+/** What the engine says when a running container cannot start one more process. */
+const startFailure = /exec failed|unable to start container process|resource temporarily unavailable|init-p|procReady/i
 
 /** Why nothing can run in the container any more; undefined while it is running. Never rejects. */
 async function findEnd({ engine, id }: RunningContainer): Promise<string | undefined> {

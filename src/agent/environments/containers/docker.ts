@@ -59,7 +59,6 @@ export function createDockerKind(): EnvironmentKind<ContainerSettings> {
     const client = createDockerClient({
       plan: () => planOf(place.request, { key, directory, files }),
       engine: (signal) => requireEngine(place.request, signal),
-      variables: () => commandVariables(place.request),
       async removed() {
         if (key !== sharedKey) await rm(directory, { recursive: true, force: true })
       },
@@ -83,8 +82,11 @@ export function createDockerKind(): EnvironmentKind<ContainerSettings> {
       const client = place.client.join(() => {
         place.request = request
       })
-      const cwd = workingDirectory(request)
-      const environment = createRemoteEnvironment(client, { cwd, isContainer: !reachesMachine(settings) })
+      const environment = createRemoteEnvironment(client, {
+        cwd: workingDirectory(request),
+        variables: commandVariables(request),
+        isContainer: !reachesMachine(settings),
+      })
       return withExposedFiles(environment, place.files)
     },
     check: (request, signal) => checkDocker(request, signal),

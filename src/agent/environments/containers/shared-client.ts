@@ -16,6 +16,7 @@ export function shareClient(client: RemoteClient, onEmpty: () => void): SharedCl
       const member = {}
       return {
         kind: client.kind,
+        ...(client.endMs !== undefined && { endMs: client.endMs }),
         async start(signal) {
           members.add(member)
           onStart?.()

@@ -31,8 +31,6 @@ export interface InstancePlan {
 export interface SingularityClientDeps {
   /** Called before each start. Fetches the image and creates the folders. Rejects `environment/...`. */
   plan(signal: AbortSignal): Promise<InstancePlan>
-  /** Variables that each command receives. */
-  variables(): Readonly<Record<string, string>>
   /** The instance was stopped. */
   closed(): Promise<void>
   readonly log: Logger
@@ -74,12 +72,8 @@ export function createSingularityClient(deps: SingularityClientDeps): RemoteClie
       const instance = lifecycle.current()
       if (instance === undefined) throw new HermesError('environment/unreachable', 'The instance was stopped.')
       const { program, name } = instance
-      const passed = Object.entries(deps.variables()).flatMap(([variable, value]) => [
-        [`APPTAINERENV_${variable}`, value],
-        [`SINGULARITYENV_${variable}`, value],
-      ])
       const inside = ['--cleanenv', '--pwd', workspacePath, `instance://${name}`, 'sh', '-c', script]
-      return { argv: [program.path, 'exec', ...inside], env: { ...program.env, ...Object.fromEntries(passed) } }
+      return { argv: [program.path, 'exec', ...inside], env: program.env }
     },
 
     async describeFailure() {

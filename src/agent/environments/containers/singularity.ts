@@ -51,7 +51,6 @@ export function createSingularityKind(): EnvironmentKind<SingularitySettings> {
         await files.prepare()
         return await planOf(place.request, directory, signal)
       },
-      variables: () => commandVariables(place.request),
       async closed() {
         if (key !== sharedKey) await rm(directory, { recursive: true, force: true })
       },
@@ -73,7 +72,11 @@ export function createSingularityKind(): EnvironmentKind<SingularitySettings> {
       const client = place.client.join(() => {
         place.request = request
       })
-      const environment = createRemoteEnvironment(client, { cwd: containerDirectory(request), isContainer: true })
+      const environment = createRemoteEnvironment(client, {
+        cwd: containerDirectory(request),
+        variables: commandVariables(request),
+        isContainer: true,
+      })
       return withExposedFiles(environment, place.files)
     },
     check: checkSingularity,

@@ -80,7 +80,7 @@ export function runInPlace(client: RemoteClient, options: PlaceCommand): PlacePr
       }
       const { exitCode } = message
       hasExited = true
-      void withTimeout(closed, drainMs).then(({ done }) =>
+      void withTimeout(closed, client.endMs ?? drainMs).then(({ done }) =>
         exited.resolve({ kind: 'exited', exitCode, hasSurvivors: !done }),
       )
     },
