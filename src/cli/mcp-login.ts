@@ -1,9 +1,11 @@
 /**
  * `hermes mcp login`: logs in at an MCP server with a browser (OAuth).
  */
+import { homedir } from 'node:os'
 import { McpFailure } from '../agent/mcp/failure.ts'
 import { createLoginStore } from '../agent/mcp/login-store.ts'
 import { createGuardedFetch } from '../flows/guarded-fetch.ts'
+import { readTls } from '../flows/mcp-tls.ts'
 import { HermesError, messageOf } from '../lib/errors.ts'
 import type { CliContext } from './context.ts'
 import { findServer } from './mcp-connection.ts'
@@ -23,13 +25,15 @@ export async function mcpLogin(context: CliContext, name: string): Promise<void>
     throw new HermesError('cli/usage', `The MCP server ${name} has no login.`, {
       hint: `Only a server with a \`url\` and \`auth: oauth\` has one. Set mcp_servers.${name}.auth in config.yaml.`,
     })
-  const guarded = createGuardedFetch(url)
   const { login } = await import('../agent/mcp/login.ts')
   const isTerminal = input.isTTY === true && output.isTTY === true
   const questions = isTerminal ? openQuestions(input, output) : undefined
   const pasted = Promise.withResolvers<string>()
   context.exitsAfterCommand = true
   try {
+    const userHome = context.environment['HOME'] ?? homedir()
+    const tls = readTls({ server: name, settings: server, directory: home.root, userHome })
+    const guarded = createGuardedFetch(url, tls === undefined ? {} : { tls })
     await login({
       server: name,
       url,

@@ -57,6 +57,15 @@ export function openMcpServers(deps: McpRuntimeDeps): McpRuntime {
     cache: createCatalogueCache(home.mcpCache),
     openTransport: opener.open,
     surroundings: () => JSON.stringify(deps.settings().terminal),
+    async storePicture(bytes) {
+      const { PictureRefused, storePicture } = await import('../media/pictures.ts')
+      try {
+        return await storePicture(home.pictures, bytes)
+      } catch (error) {
+        if (error instanceof PictureRefused) return error.message
+        throw error
+      }
+    },
     ...(auxiliary === undefined
       ? {}
       : {
@@ -114,10 +123,13 @@ export function createServerOpener(deps: ServerOpenerDeps) {
         const { createStdioTransport } = await import('../agent/mcp/stdio-transport.ts')
         return createStdioTransport({ ...programOf(deps, server, config, sandbox), onErrorLine })
       }
-      const [{ createHttpTransport }, { createTokenSource }] = await Promise.all([
+      const [{ createHttpTransport }, { createTokenSource }, { readTls }] = await Promise.all([
         import('../agent/mcp/http-transport.ts'),
         import('../agent/mcp/oauth.ts'),
+        import('./mcp-tls.ts'),
       ])
+      const userHome = deps.environment().values['HOME'] ?? homedir()
+      const tls = readTls({ server, settings: config, directory: home.root, userHome })
       const store = createLoginStore(home.mcpTokens, server, (found) => secrets.set(`mcp:${server}`, found))
       const authProvider =
         auth === 'oauth' ? createTokenSource({ server, settings: config, store, withLock: withFileLock }) : undefined
@@ -125,7 +137,7 @@ export function createServerOpener(deps: ServerOpenerDeps) {
         url,
         headers,
         transport,
-        fetch: createGuardedFetch(url).fetch,
+        fetch: createGuardedFetch(url, tls === undefined ? {} : { tls }).fetch,
         ...(authProvider === undefined ? {} : { authProvider }),
       })
     },

@@ -49,6 +49,21 @@ export function createCatalogueCache(directory: string): CatalogueCache {
 /** Of the settings that decide which server answers. */
 export function fingerprintOf(settings: McpServerConfig): string {
   const { command, args, env, cwd, url, headers, transport, auth, oauth, sandbox } = settings
-  const parts = [command, args, env, cwd, url, headers, transport, auth, oauth, sandbox]
+  const { ssl_verify, client_cert, client_key } = settings
+  const parts = [
+    command,
+    args,
+    env,
+    cwd,
+    url,
+    headers,
+    transport,
+    auth,
+    oauth,
+    sandbox,
+    ssl_verify,
+    client_cert,
+    client_key,
+  ]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }

@@ -26,6 +26,19 @@ const connection = {
     .optional()
     .describe('The address of a server on the network, in place of `command`.'),
   headers: z.record(z.string(), text).default({}).describe('Headers of each request to `url`.'),
+  ssl_verify: z
+    .union([z.boolean(), z.string().min(1)])
+    .default(true)
+    .describe(
+      'How the certificate of the server at `url` is checked: `true`, the path of a file with the authorities to trust (PEM), or `false` for not at all.',
+    ),
+  client_cert: z
+    .union([z.string().min(1), z.array(z.string()).min(2).max(3)])
+    .optional()
+    .describe(
+      'The certificate with which the gateway shows who it is: the path of a PEM file with certificate and key, or a list of both files and, if it has one, the passphrase of the key.',
+    ),
+  client_key: z.string().min(1).optional().describe('The file of the key, if `client_cert` has the certificate only.'),
   transport: z
     .enum(['http', 'sse'])
     .default('http')

@@ -11,6 +11,7 @@ import type { McpServerConfig } from './config.ts'
 import type { ServerConnection, ServerRequest } from './connection.ts'
 import { McpFailure } from './failure.ts'
 import { cleanText, matchesGlob, ownerOfName, toolNameOf, toolsetOfServer } from './names.ts'
+import { hasPictures, type StorePicture, showResultPictures } from './result-pictures.ts'
 import { contentText, resourceText, toolResultJson } from './result-text.ts'
 
 export interface ServerToolsDeps {
@@ -20,6 +21,8 @@ export interface ServerToolsDeps {
   readonly connection: Pick<ServerConnection, 'request'>
   /** The names of all enabled servers, in the order of the configuration. */
   readonly servers: readonly string[]
+  /** Absent: pictures in results are described only. */
+  readonly storePicture?: StorePicture | undefined
   /** Why this person may not use the server; undefined if they may. */
   refuse?(authority: Authority): Promise<string | undefined>
 }
@@ -123,15 +126,18 @@ function notApproved(name: string): string {
 
 /** Never rejects with `McpFailure`: the model is told. */
 async function answer(
-  { connection, refuse }: ServerToolsDeps,
-  { authority, signal, limits, askUser }: ToolContext,
+  { connection, storePicture, refuse }: ServerToolsDeps,
+  { authority, signal, limits, askUser, showPicture }: ToolContext,
   request: ServerRequest,
   toJson: (result: unknown, maxChars: number) => string,
 ): Promise<string> {
   const refusal = await refuse?.(authority)
   if (refusal !== undefined) return toErrorJson({ code: 'sandbox_required', reason: refusal })
   try {
-    return toJson(await connection.request(request, signal, askUser), storedCharsOf(limits))
+    const result = await connection.request(request, signal, askUser)
+    const canShow = storePicture !== undefined && showPicture !== undefined && hasPictures(result)
+    const shown = canShow ? await showResultPictures(result, storePicture, showPicture) : result
+    return toJson(shown, storedCharsOf(limits))
   } catch (error) {
     if (!(error instanceof McpFailure)) throw error
     return toErrorJson({ code: error.code, reason: error.message })

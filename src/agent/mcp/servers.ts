@@ -13,6 +13,7 @@ import { type CatalogueCache, fingerprintOf } from './catalogue-cache.ts'
 import { enabledServers, type McpConfig, type McpServerConfig } from './config.ts'
 import type { ServerConnection } from './connection.ts'
 import { lazyConnection } from './lazy-connection.ts'
+import type { StorePicture } from './result-pictures.ts'
 import type { AnswerSampling } from './sampling.ts'
 import { createServerTools } from './server-tools.ts'
 import type { Transport } from './transport.ts'
@@ -28,6 +29,8 @@ export interface McpServersDeps {
   refuse(server: string, settings: McpServerConfig, authority: Authority): Promise<string | undefined>
   /** The settings of the sandbox, as text: programs that run with others are stopped. */
   surroundings(): string
+  /** Stores the pictures in results, which are then shown to models. */
+  readonly storePicture?: StorePicture
   /** The tools are others than before. */
   onToolsChanged(): void
   /** ms */
@@ -150,7 +153,8 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
       const definitions = enabled.flatMap(({ server, entry: { settings, catalogue, connection } }) => {
         if (catalogue === undefined) return []
         const refuse = (authority: Authority) => deps.refuse(server, settings, authority)
-        const made = createServerTools({ server, servers, settings, catalogue, connection, refuse })
+        const { storePicture } = deps
+        const made = createServerTools({ server, servers, settings, catalogue, connection, storePicture, refuse })
         problems.set(server, made.problems)
         return made.definitions
       })

@@ -2,6 +2,7 @@
  * The tools of an MCP server as the model and people meet them: names, texts, approvals, results.
  */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { checkTools } from '../../../src/agent/mcp/catalogue.ts'
 import type { ServerRequest } from '../../../src/agent/mcp/connection.ts'
@@ -11,6 +12,11 @@ import { toolResultJson } from '../../../src/agent/mcp/result-text.ts'
 import { createServerTools, type ServerToolsDeps } from '../../../src/agent/mcp/server-tools.ts'
 import { bindTool } from '../../../src/agent/tools/registry.ts'
 import type { ToolContext } from '../../../src/agent/tools/tool.ts'
+import { asRecord } from '../../../src/lib/json.ts'
+import { PictureRefused, storePicture as storePictureFile } from '../../../src/media/pictures.ts'
+import type { ImagePart } from '../../../src/message/transcript.ts'
+import { createPng } from '../../kit/pictures.ts'
+import { tempHome } from '../../kit/temp-home.ts'
 import { createWorkbench } from '../tools/workbench.ts'
 import { serverSettings } from './support.ts'
 
@@ -239,4 +245,29 @@ test('results that are garbage, deep or huge are bounded and stay JSON', () => {
   const text = toolResultJson(large, 1_000)
   assert.ok(text.length <= 1_000)
   assert.match(JSON.parse(text).result, /left out/)
+})
+
+test('pictures in a result are shown to a model that sees, four at most, and described to others', async (t) => {
+  const data = createPng().toString('base64')
+  const picture = { type: 'image', mimeType: 'image/png', data }
+  const resource = { type: 'resource', resource: { uri: 'a://b', mimeType: 'image/png', blob: data } }
+  const broken = { type: 'image', mimeType: 'image/png', data: 'AAAA' }
+  const content = [{ type: 'text', text: 'Look:' }, broken, resource, picture, picture, picture, picture]
+  const folder = join(tempHome(t), 'pictures')
+  const storePicture = (bytes: Uint8Array) =>
+    storePictureFile(folder, bytes).catch((error: unknown) => {
+      assert.ok(error instanceof PictureRefused)
+      return error.message
+    })
+  const made = create({ result: { content }, storePicture })
+  const shown: ImagePart[] = []
+  const seen = asRecord(await made.run('mcp_my_server_look', {}, { showPicture: (image) => void shown.push(image) }))
+  assert.equal(shown.length, 4)
+  assert.ok(shown.every(({ mimeType }) => mimeType === 'image/png'))
+  const lines = String(seen['result']).split('\n')
+  assert.deepEqual([lines.length, lines[0]], [7, 'Look:'])
+  assert.equal(lines.filter((line) => line.includes('shown to you')).length, 4)
+  assert.equal(lines.filter((line) => line.includes('not shown')).length, 2)
+  const described = asRecord(await made.run('mcp_my_server_look', {}))
+  assert.equal(String(described['result']).split('not shown here').length, 7)
 })
