@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import process from 'node:process'
 import { after, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
@@ -52,25 +51,23 @@ test('a long output keeps its beginning and its end', async () => {
   assert.ok(Buffer.byteLength(output) < 201_000, String(output.length))
 })
 
-test('a command that takes too long is ended, with the processes that it started', async () => {
-  const marker = join(cwd, 'late')
-  const result = await environment().execute(`echo begun; (sleep 3; touch ${marker}) & sleep 60`, {
-    ...request,
-    timeoutMs: 500,
-  })
-  assert.deepEqual(result, { output: 'begun\n', exitCode: null, timedOut: true, aborted: false })
-  await wait(2_500)
-  assert.equal(existsSync(marker), false)
-})
-
-test('a command that was aborted is ended', async () => {
+test('a command that takes too long or was aborted is ended, with the processes that it started', async () => {
+  const place = environment()
   const stop = new AbortController()
-  const running = environment().execute('echo $$ >pid; sleep 60', { ...request, signal: stop.signal })
-  while (!existsSync(join(cwd, 'pid')) || readFileSync(join(cwd, 'pid'), 'utf8') === '') await wait(10)
-  stop.abort()
-  assert.equal((await running).aborted, true)
-  const pid = Number(readFileSync(join(cwd, 'pid'), 'utf8'))
-  assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+  const late = join(cwd, 'late')
+  const command = (name: string) => `echo begun >${name}; (sleep 3; touch ${late}) & echo begun; sleep 60`
+  const [slow, aborted] = await Promise.all([
+    place.execute(command('slow'), { ...request, timeoutMs: 500 }),
+    place.execute(command('aborted'), { ...request, signal: stop.signal }),
+    (async () => {
+      while (!existsSync(join(cwd, 'aborted'))) await wait(10)
+      stop.abort()
+    })(),
+  ])
+  assert.deepEqual(slow, { output: 'begun\n', exitCode: null, timedOut: true, aborted: false })
+  assert.deepEqual([aborted.aborted, aborted.exitCode], [true, null])
+  await wait(2_500)
+  assert.equal(existsSync(late), false)
 })
 
 test('a place that does not answer is asked again, and the command runs once', async () => {

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { EnvironmentRequest } from '../../../../src/agent/environments/kind.ts'
+import { createSshKind, type SshSettings } from '../../../../src/agent/environments/ssh/kind.ts'
+import { silentLog } from '../../../../src/lib/log.ts'
+import { type Sshd, sshdSkip, startSshd } from '../../../kit/servers/sshd.ts'
+
+const never = new AbortController().signal
+const request = { timeoutMs: 60_000, signal: never, maxOutputBytes: 10_000 }
+
+describe('commands on a host that ssh reaches', { skip: sshdSkip() }, () => {
+  let sshd: Sshd
+  let directory: string
+
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'ssh-kind-'))
+    sshd = await startSshd()
+  })
+  after(async () => {
+    await sshd[Symbol.asyncDispose]()
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  const place = (more: Partial<SshSettings> = {}): EnvironmentRequest<SshSettings> => ({
+    sessionId: 'one',
+    cwd: directory,
+    settings: {
+      ssh_host: '127.0.0.1',
+      ssh_user: sshd.user,
+      ssh_port: sshd.port,
+      ssh_key: sshd.key,
+      ssh_host_keys: 'strict',
+      ssh_known_hosts: sshd.knownHosts,
+      ssh_cwd: '',
+      ...more,
+    },
+    gatewayEnv: { PATH: process.env['PATH'], HOME: directory, OPENAI_API_KEY: 'sk-secret' },
+    variables: { PASSED: "it's passed" },
+    withheld: [],
+    home: directory,
+    stateDirectory: join(directory, 'state'),
+    attachmentsDirectory: join(directory, 'attachments'),
+    log: silentLog,
+  })
+  const kind = (more: Parameters<typeof createSshKind>[0] = {}) =>
+    createSshKind({ program: ['ssh', '-F', 'none'], ...more })
+  const environmentOf = (options = kind(), more: Partial<SshSettings> = {}) => {
+    const environment = options.create(place(more))
+    return Object.assign(environment, { [Symbol.asyncDispose]: () => environment.cleanup() })
+  }
+
+  test('have their output, their directory and the variables that are passed, and no secret', async () => {
+    await using environment = environmentOf(undefined, { ssh_cwd: '' })
+    const { output, exitCode } = await environment.execute('pwd; echo "$PASSED"; env; exit 3', request)
+    assert.equal(exitCode, 3)
+    assert.ok(output.startsWith(`${directory}\nit's passed\n`), output)
+    assert.doesNotMatch(output, /sk-secret/)
+  })
+
+  test('of two conversations use one connection, which is closed after the last of them', async () => {
+    const shared = kind()
+    const before = sshd.connections()
+    await using second = environmentOf(shared)
+    {
+      await using first = environmentOf(shared)
+      const results = await Promise.all([first.execute('echo 1', request), second.execute('echo 2', request)])
+      assert.deepEqual(
+        results.map(({ output }) => output),
+        ['1\n', '2\n'],
+      )
+    }
+    assert.equal((await second.execute('echo 3', request)).output, '3\n')
+    assert.equal(sshd.connections() - before, 1)
+  })
+
+  test('are lost with the connection: the result says so, their processes end, and the next one connects again', async () => {
+    await using environment = environmentOf()
+    const [begun, late] = [join(directory, 'begun'), join(directory, 'late')]
+    const running = environment.execute(`touch ${begun}; (sleep 2; touch ${late}) & sleep 60`, request)
+    while (!existsSync(begun)) await wait(10)
+    sshd.dropConnections()
+    await assert.rejects(running, { code: 'environment/lost' })
+    assert.equal((await environment.execute('echo again', request)).output, 'again\n')
+    await wait(2_000)
+    assert.equal(existsSync(late), false)
+  })
+
+  test('end with an error when the network fails without a word', async () => {
+    await using environment = environmentOf(kind({ aliveSeconds: 1, connectSeconds: 2 }))
+    await environment.execute('true', request)
+    sshd.freeze()
+    await assert.rejects(environment.execute('true', request), { code: /environment\/(lost|unreachable)/ })
+    await assert.rejects(environment.execute('true', request), { code: 'environment/unreachable' })
+    sshd.thaw()
+    assert.equal((await environment.execute('echo again', request)).output, 'again\n')
+  })
+
+  test('may write a lot: the beginning and the end are kept', async () => {
+    await using environment = environmentOf()
+    const { output } = await environment.execute('head -c 100000000 /dev/zero | tr "\\0" x; echo end', request)
+    assert.ok(output.startsWith('xxx') && output.endsWith('xend\n'))
+    assert.ok(output.length < 11_000, String(output.length))
+  })
+
+  test('that are aborted or take too long end on the host', async () => {
+    await using environment = environmentOf()
+    const late = join(directory, 'too-late')
+    const result = await environment.execute(`(sleep 2; touch ${late}) & sleep 60`, { ...request, timeoutMs: 300 })
+    assert.deepEqual([result.timedOut, result.exitCode], [true, null])
+    await wait(2_000)
+    assert.equal(existsSync(late), false)
+  })
+
+  test('see the files that the file tools write', async () => {
+    await using environment = environmentOf()
+    const file = join(directory, 'file with space')
+    assert.deepEqual(await environment.files.writeAtomic(file, 'über\n', { signal: never }), {
+      ok: true,
+      created: true,
+    })
+    assert.equal((await environment.execute(`cat '${file}'`, request)).output, 'über\n')
+    writeFileSync(file, 'changed')
+    const read = await environment.files.read(file, { signal: never, maxBytes: 100 })
+    assert.equal(read.ok && read.bytes.toString(), 'changed')
+    assert.equal(readFileSync(file, 'utf8'), 'changed')
+  })
+
+  test('do not run here when the host cannot be reached', async () => {
+    await using environment = environmentOf(kind(), { ssh_port: 1 })
+    const file = join(directory, 'never')
+    await assert.rejects(environment.execute(`touch ${file}`, request), { code: 'environment/unreachable' })
+    assert.equal(existsSync(file), false)
+  })
+
+  test('are checked before they are needed: the host, its key and the settings', async () => {
+    const { sessionId: _, ...ok } = place()
+    assert.deepEqual(await kind().check?.(ok, never), { ok: true, detail: `${sshd.user}@127.0.0.1:${sshd.port}` })
+    const codes = [
+      [{ ssh_host: '' }, 'environment/ssh-settings'],
+      [{ ssh_port: 1 }, 'environment/unreachable'],
+      [{ ssh_key: sshd.wrongKey }, 'environment/ssh-denied'],
+      [{ ssh_known_hosts: '/dev/null' }, 'environment/ssh-host-key-unknown'],
+    ] as const
+    for (const [more, code] of codes) {
+      const checked = await kind().check?.(place(more), never)
+      assert.equal(checked?.ok === false && checked.code, code)
+    }
+  })
+})
