@@ -30,7 +30,8 @@ const mark = '\\036'
 export function buildScript({ token, cwd, shell, input, pty }: ScriptOptions): string {
   const say = (text: string, value = '') => `printf '${mark}${token} ${text} %s\\n' "${value}"`
   const read = `c=; while :; do IFS= read -r l || exit 97; case $l in .) break;; esac; c=$c\${l#?}; done`
-  const command = `${read}; ${pty ? 'stty echo 2>/dev/null; ' : ''}eval "$(printf %b "$c")"${input ? '' : ' </dev/null'}`
+  const watch = isWatched({ shell, input, pty }) ? `${watchLink}; ` : ''
+  const command = `${read}; ${watch}${pty ? 'stty echo 2>/dev/null; ' : ''}eval "$(printf %b "$c")"${input ? '' : ' </dev/null'}`
   const choose = shell === 'sh' ? 'x=sh' : 'x=sh; command -v bash >/dev/null 2>&1 && x=bash'
   const leader = [
     `cd -- ${quotePath(cwd)} 2>/dev/null || { ${say('no-folder')}; exit 1; }`,
@@ -50,6 +51,18 @@ export function buildScript({ token, cwd, shell, input, pty }: ScriptOptions): s
     'eval "$b"',
   ].join('\n')
 }
+
+/** Whether stdin stays open while the command runs, so that its end ends the command. */
+export function isWatched({ shell, input, pty }: Pick<ScriptOptions, 'shell' | 'input' | 'pty'>): boolean {
+  return shell === 'user' && !input && !pty
+}
+
+/**
+ * Ends the group when stdin ends before the leader, which is the parent: the link is lost, or the gateway was killed. The
+ * process is no child of the shell of the command, so that `wait` and `jobs` there know nothing of it.
+ */
+const watchLink =
+  'exec 3<&0; ( ( trap "" TERM INT HUP; read -r l <&3; if kill -0 $PPID; then kill -TERM -$PPID; sleep 2; kill -KILL -$PPID; fi ) >/dev/null 2>&1 & ); exec 3<&-'
 
 /** The most that a terminal takes in one line is 4,095 bytes. */
 const maxLineBytes = 1_000

@@ -8,7 +8,7 @@ import { HermesError, messageOf } from '../../../lib/errors.ts'
 import { signalProcessGroup } from '../../../lib/process-group.ts'
 import { sleep, withTimeout } from '../../../lib/timers.ts'
 import type { RemoteClient, RemoteCommandLine, RemoteExit } from '../remote-client.ts'
-import { buildScript, createInBandReader, createToken, encodeCommand } from './in-band.ts'
+import { buildScript, createInBandReader, createToken, encodeCommand, isWatched } from './in-band.ts'
 import { encodeShellText, quoteWord } from './quote.ts'
 
 /** How long to wait for output after the command has exited; another process may keep the stream open. */
@@ -75,7 +75,7 @@ export function runInPlace(client: RemoteClient, options: PlaceCommand): PlacePr
         group = message.group
         if (isKilled) return
         stdin.write(encodeCommand(encodeShellText(`${exportsOf(options.variables)}${options.command}`), pty))
-        if (input === 'none') stdin.end()
+        if (input === 'none' && !isWatched({ shell, pty, input: false })) stdin.end()
         return started.resolve(message.group)
       }
       const { exitCode } = message
