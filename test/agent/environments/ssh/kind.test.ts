@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -87,6 +88,33 @@ describe('commands on a host that ssh reaches', { skip: sshdSkip() }, () => {
     await assert.rejects(running, { code: 'environment/lost' })
     assert.equal((await environment.execute('echo again', request)).output, 'again\n')
     await wait(2_000)
+    assert.equal(existsSync(late), false)
+  })
+
+  test('leave a process running that they have put into the background', async () => {
+    await using environment = environmentOf()
+    const file = join(directory, 'left-running')
+    const { output } = await environment.execute(`(sleep 1; touch ${file}) & echo begun`, request)
+    assert.ok(output.startsWith('begun\n'), output)
+    while (!existsSync(file)) await wait(20)
+  })
+
+  test('run once and end when the gateway is killed', async () => {
+    const [once, late] = [join(directory, 'once'), join(directory, 'after-kill')]
+    const program = `
+      const { createSshKind } = await import(${JSON.stringify(import.meta.resolve('../../../../src/agent/environments/ssh/kind.ts'))})
+      const place = { ...${JSON.stringify(place())}, log: {} }
+      const environment = createSshKind({ program: ['ssh', '-F', 'none'] }).create(place)
+      await environment.execute(process.argv[1], ${JSON.stringify({ ...request })})`
+    const withSignal = program.replace('"signal":{}', 'signal: new AbortController().signal')
+    const command = `echo x >>${once}; (sleep 2; touch ${late}) & sleep 60`
+    const gateway = spawn(process.execPath, ['--input-type=module', '-e', withSignal, command], { stdio: 'inherit' })
+    while (!existsSync(once)) await wait(10)
+    gateway.kill('SIGKILL')
+    await new Promise((resolve) => gateway.once('exit', resolve))
+    await kind().recover?.(place(), never)
+    await wait(2_500)
+    assert.equal(readFileSync(once, 'utf8'), 'x\n')
     assert.equal(existsSync(late), false)
   })
 
