@@ -16,6 +16,12 @@ export class FakeNode {
     this.children.push(...children)
   }
 
+  readonly classList = {
+    add(): void {
+      // Classes are not read.
+    },
+  }
+
   setAttribute(): void {
     // Attributes are not read.
   }

@@ -127,7 +127,8 @@ describe('the chat page', { skip }, () => {
     gateway.adapter.activity?.(target, { kind: 'tool-ended', ...tool, ok: true, summary: 'three files' })
     await page.waitForSelector('.tool[data-state=done]')
     await page.click('.tool summary')
-    assert.match(await page.innerText('.tool pre'), /ls -la[\s\S]*three files/)
+    // Nothing is stored of it, so that its line is all there is.
+    assert.match(await page.innerText('.tool dl'), /ls -la[\s\S]*three files/)
 
     await gateway.draft('d', 'There are **three')
     const draft = await page.waitForSelector('.entry.agent.live')
@@ -143,6 +144,71 @@ describe('the chat page', { skip }, () => {
     await page.waitForSelector('#working', { state: 'hidden' })
     await page.waitForSelector('#announcer:not(:empty)', { state: 'attached' })
     assert.match(await page.innerText('#announcer'), /^Hermes: There are three files:/)
+    assert.deepEqual(problems, [])
+  })
+
+  test('what tools did is there after a reload, on a phone, with the keyboard alone, and whatever it contains', async () => {
+    await using opened = await open({
+      prepare(gateway) {
+        const at = Date.now() - 60_000
+        gateway.store('user', 'go', { turnId: 't1', at })
+        gateway.store('agent', 'I look.', { turnId: 't1', at: at + 10 })
+        gateway.store('agent', 'Done.', { turnId: 't1', at: at + 50_000 })
+        const call = { turnId: 't1', tool: 'terminal', label: `cat ${'x'.repeat(180)}`, summary: '2 lines' }
+        const times = { startedAt: at + 20, endedAt: at + 4_020 }
+        gateway.toolCalls.push({ ...call, ...times, callId: 'c1', state: 'done' })
+        const hostile = '<img src=x onerror="document.title=1">\u202eabc'
+        gateway.toolViews.set('c1', (whole) => ({
+          parts: [
+            {
+              kind: 'command',
+              command: hostile,
+              language: 'shell',
+              output: whole ? 'z'.repeat(1_048_576) : hostile,
+              exitCode: 1,
+              state: '',
+            },
+            {
+              kind: 'diff',
+              path: `${'deep/'.repeat(60)}a.ts`,
+              added: 1,
+              removed: 1,
+              text: `@@ -1 +1 @@\n-a\n+${'b'.repeat(3_000)}`,
+            },
+            { kind: 'lines', path: 'a.ts', first: 98, text: 'a\nb\nc' },
+          ],
+          isCut: !whole,
+        }))
+      },
+    })
+    const { page, problems } = opened
+    await page.setViewportSize({ width: 360, height: 640 })
+    await connected(page)
+    await page.reload()
+    await connected(page)
+    await page.waitForSelector('.tool[data-state=done]')
+    assert.deepEqual(
+      await page
+        .locator('.log > .entry:not(.user)')
+        .evaluateAll((nodes) => nodes.map(({ className }) => className.split(' ')[1])),
+      ['agent', 'activity', 'agent'],
+    )
+    assert.match(await page.innerText('.tool summary'), /2 lines[\s\S]*4 s/)
+    await page.focus('.tool summary')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.tool-diff .diff-added')
+    assert.match(await page.innerText('.tool-block.output pre'), /^<img src=x/)
+    assert.equal(await page.innerText('.gutter'), '98\n99\n100')
+    const wide = await page.evaluate(
+      'document.querySelector("#scroller").scrollWidth > document.querySelector("#scroller").clientWidth',
+    )
+    assert.equal(wide, false)
+    await page.focus('.tool-more')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.tool-parts.whole')
+    assert.equal((await page.locator('.tool-block.output pre').textContent())?.length, 1_048_576)
+    assert.equal(await page.innerText('.tool-more'), 'Show less')
+    await page.setViewportSize({ width: 900, height: 700 })
     assert.deepEqual(problems, [])
   })
 
