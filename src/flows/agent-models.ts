@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import type { AgentConfig } from '../agent/config.ts'
 import type { Auxiliary } from '../agent/models/auxiliary.ts'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
-import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
+import type { ProviderMonitor } from '../agent/models/model-call-monitor.ts'
 import type { ModelError } from '../agent/models/provider.ts'
 import { resolveProvider, serversOf } from '../agent/models/resolve-provider.ts'
 import { isHermesError } from '../lib/errors.ts'
@@ -23,7 +23,7 @@ import type { ChosenModel, Turn } from './turn/claim.ts'
 export interface AgentModelsDeps extends Pick<ToolRuntimeDeps, 'environment'> {
   readonly home: Pick<HomeLayout, 'authFile' | 'pictures'>
   readonly settings: () => AgentConfig
-  readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
+  readonly modelCalls: ProviderMonitor
   /** Opens the pool of keys. Without it, the first key of the configuration and the environment is used. */
   openModelKeys?(selection: () => ProviderSettings): Promise<ModelKeys>
   /** The parts of the calls of auxiliary models. */

@@ -10,7 +10,7 @@ import { createSharedAuthFile } from '../agent/credentials/shared-auth-file.ts'
 import { createCredentialState, type ReferencedKey } from '../agent/credentials/state.ts'
 import type { ModelConfig } from '../agent/models/config.ts'
 import { createProvider, type ProviderSettings } from '../agent/models/create-provider.ts'
-import type { ModelCallMonitor } from '../agent/models/model-call-monitor.ts'
+import type { ProviderMonitor } from '../agent/models/model-call-monitor.ts'
 import type { Provider } from '../agent/models/provider.ts'
 import { resolveProvider, selectionOfName } from '../agent/models/resolve-provider.ts'
 import type { Logger } from '../lib/log.ts'
@@ -26,7 +26,7 @@ export interface ModelKeysDeps {
   /** The settings of the configured model. */
   selection(): ProviderSettings
   readonly secrets: Pick<SecretRegistry, 'set'>
-  readonly modelCalls: Pick<ModelCallMonitor, 'begin'>
+  readonly modelCalls: ProviderMonitor
   /** ms */
   readonly clock: () => number
   readonly random: () => number

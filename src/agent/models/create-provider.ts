@@ -8,7 +8,7 @@ import { createAnthropicProvider } from './anthropic/anthropic-provider.ts'
 import { catalogue, isSeeingModel } from './catalogue.ts'
 import { createDemoProvider, DEMO_MODEL, type DemoDeps } from './demo/demo-provider.ts'
 import type { FetchFunction } from './http-fetch.ts'
-import type { ModelCallMonitor } from './model-call-monitor.ts'
+import type { ProviderMonitor } from './model-call-monitor.ts'
 import { createOpenAiChatProvider, createOpenAiResponsesProvider } from './openai/openai-providers.ts'
 import { pricesAt } from './prices.ts'
 import type { ModelPrice, Provider } from './provider.ts'
@@ -27,7 +27,7 @@ export interface ProviderSettings extends ProviderSelection, Partial<StreamLimit
 export interface ProviderDeps extends DemoDeps {
   readonly fetch?: FetchFunction
   readonly now?: () => number
-  readonly monitor?: Pick<ModelCallMonitor, 'begin'>
+  readonly monitor?: ProviderMonitor
   /** The folder of pictures. Without it, no model is shown any. */
   readonly picturesFolder?: string
 }
@@ -58,7 +58,14 @@ function createProviderWithKey(
   const { idleTimeoutMs, totalTimeoutMs, maxChars, modelPrices } = settings
   const limits = { idleTimeoutMs, totalTimeoutMs, maxChars }
   const pictures =
-    folder === undefined ? undefined : { folder, sees: (model: string) => seesPictures(settings, name, model) }
+    folder === undefined
+      ? undefined
+      : {
+          folder,
+          sees: (model: string) => seesPictures(settings, name, model),
+          isRefused: (model: string) => monitor?.pictureRefusals?.has(baseUrl, model) === true,
+          onRefused: (model: string) => monitor?.pictureRefusals?.add(baseUrl, model),
+        }
   const options = createProviderOptions({ name, apiKey, baseUrl, quirks, ...limits, fetch, now, monitor, pictures })
   const create = {
     chat_completions: createOpenAiChatProvider,

@@ -2,7 +2,9 @@
  * Maps errors of vendors and of the network to `ModelError`. Its `kind` decides what the caller does next.
  */
 import { systemCode } from '../../lib/errors.ts'
+import { createSecretMatcher } from '../../lib/find-secrets.ts'
 import { asNumber, asRecord, asString, isRecord, type JsonObject } from '../../lib/json.ts'
+import { replaceRanges } from '../../lib/redact.ts'
 import { ModelError, type ModelErrorKind } from './provider.ts'
 
 /** An error that a vendor reported, in a form independent of the vendor. */
@@ -214,9 +216,9 @@ function isCertificateError(code: string): boolean {
 
 const KEY_PATTERN = /\b(?:sk|pk|rk|gsk|xai|key|AIza)[-_][\w*-]{6,}|\bBearer\s+\S+/g
 
-/** Replaces the secrets and everything that looks like a key. */
+/** Replaces the secrets, in all of their encodings, and everything that looks like a key. */
 export function redactKeys(text: string, secrets: readonly string[]): string {
-  let clean = text
+  let clean = replaceRanges(text, createSecretMatcher(secrets).find(text), () => '[key]')
   for (const secret of secrets) if (secret.length > 3) clean = clean.replaceAll(secret, '[key]')
   return clean.replace(KEY_PATTERN, '[key]')
 }

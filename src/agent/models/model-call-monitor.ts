@@ -10,13 +10,24 @@ export interface ModelCallMonitor {
   turnMustWait(limit: number, isSaturated: () => boolean): void
   /** The number of calls that hang; 0 while other turns can run. */
   blockingCalls(): number
+  readonly pictureRefusals: PictureRefusals
 }
+
+/** Models that have refused pictures, although their names say that they see. Forgotten by a restart. */
+export interface PictureRefusals {
+  has(baseUrl: string, model: string): boolean
+  add(baseUrl: string, model: string): void
+}
+
+/** What a provider reports of its calls. */
+export type ProviderMonitor = Pick<ModelCallMonitor, 'begin'> & Partial<Pick<ModelCallMonitor, 'pictureRefusals'>>
 
 /** A call without output for longer than this hangs. */
 const hangingMs = 60_000
 
 export function createModelCallMonitor({ log }: { readonly log: Logger }): ModelCallMonitor {
   const calls = new Set<() => number>()
+  const refusals = new Set<string>()
   let saturation: { readonly limit: number; readonly isSaturated: () => boolean } | undefined
   let isScheduled = false
   let isReported = false
@@ -56,5 +67,16 @@ export function createModelCallMonitor({ log }: { readonly log: Logger }): Model
       schedule()
     },
     blockingCalls,
+    pictureRefusals: {
+      has: (baseUrl, model) => refusals.has(`${baseUrl} ${model}`),
+      add(baseUrl, model) {
+        if (refusals.has(`${baseUrl} ${model}`)) return
+        refusals.add(`${baseUrl} ${model}`)
+        log.warn(
+          { event: 'model.pictures_refused', model },
+          'the provider refuses pictures for a model; it is shown none until the next start',
+        )
+      },
+    },
   }
 }

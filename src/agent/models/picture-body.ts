@@ -5,16 +5,16 @@
 import { randomUUID } from 'node:crypto'
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { systemCode } from '../../lib/errors.ts'
-import { asRecord, isRecord } from '../../lib/json.ts'
+import { messageOf, systemCode } from '../../lib/errors.ts'
+import { asRecord, asString, isRecord } from '../../lib/json.ts'
 import type { JsonObject } from './provider.ts'
+import type { PictureOptions } from './provider-options.ts'
 import type { SentContent } from './wire-format.ts'
 
 interface PictureRequest {
   readonly body: JsonObject
   readonly headers: Readonly<Record<string, string>>
-  /** Of the files. */
-  readonly folder: string
+  readonly pictures: Pick<PictureOptions, 'folder' | 'onRefused'>
 }
 
 /**
@@ -31,8 +31,20 @@ export async function sendWithPictures(
   } catch (error) {
     if (!isRefusalOfPictures(error)) throw error
     const body = asRecord(await replacePictures(request.body, async () => undefined, refusedText))
-    return await send({ body, headers: request.headers })
+    const response = await send({ body, headers: request.headers })
+    // Another picture may be accepted where this one was too large or damaged.
+    if (isRefusalOfAll(error)) request.pictures.onRefused(asString(body['model']))
+    return response
   }
+}
+
+/** The model takes no pictures at all. */
+function isRefusalOfAll(error: unknown): boolean {
+  const text = messageOf(error)
+  return (
+    /support|accept|modal|text.only|vision/i.test(text) &&
+    !/large|size|dimension|pixel|format|damaged|decod|process|count|many/i.test(text)
+  )
 }
 
 const refusingStatuses: readonly unknown[] = [400, 404, 415, 422]
@@ -52,7 +64,7 @@ interface PictureFile {
  * The body as a stream of JSON, and the headers with its length. The files must stay as they are until the stream has ended;
  * otherwise it fails.
  */
-async function withPictures({ body, headers, folder }: PictureRequest): Promise<SentContent> {
+async function withPictures({ body, headers, pictures: { folder } }: PictureRequest): Promise<SentContent> {
   const marker = `${randomUUID()}:`
   const files: PictureFile[] = []
   const known = new Map<string, PictureFile | undefined>()

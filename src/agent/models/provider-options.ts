@@ -4,7 +4,7 @@
 import type { ProviderQuirks } from './catalogue.ts'
 import { type FetchFunction, httpFetch } from './http-fetch.ts'
 import type { ProviderErrorContext } from './map-provider-error.ts'
-import type { ModelCallMonitor } from './model-call-monitor.ts'
+import type { ProviderMonitor } from './model-call-monitor.ts'
 
 export interface StreamLimits {
   /** Milliseconds without output of the model after which the call fails. */
@@ -34,7 +34,7 @@ export interface ProviderOptions {
   /** Milliseconds since 1970, to read dates in `retry-after`. */
   readonly now: () => number
   /** Undefined when nothing watches the calls. */
-  readonly monitor: Pick<ModelCallMonitor, 'begin'> | undefined
+  readonly monitor: ProviderMonitor | undefined
   /** Undefined: no model of it is shown any picture. */
   readonly pictures: PictureOptions | undefined
 }
@@ -44,6 +44,9 @@ export interface PictureOptions {
   readonly folder: string
   /** Whether this model reads pictures. */
   sees(model: string): boolean
+  /** Whether the provider has refused pictures for this model. */
+  isRefused(model: string): boolean
+  onRefused(model: string): void
 }
 
 export interface ProviderOverrides {

@@ -4,6 +4,7 @@
  */
 import { isRecord } from '../../lib/json.ts'
 import { type JsonObject, ModelError, type ModelRequest } from './provider.ts'
+import type { PictureOptions } from './provider-options.ts'
 import type { SentContent } from './wire-format.ts'
 
 /** A `ModelRequest` split into the JSON body and the transport settings. */
@@ -35,13 +36,12 @@ export interface SdkClient {
 }
 
 /**
- * `loadClient` is called with the first request, because importing an SDK takes 0.3 s and about 30 MB. `folder` has the files of
- * pictures.
+ * `loadClient` is called with the first request, because importing an SDK takes 0.3 s and about 30 MB.
  */
 export function createSdkTransport(
   path: string,
   loadClient: () => Promise<SdkClient>,
-  folder: string | undefined,
+  pictures: PictureOptions | undefined,
 ): ModelTransport {
   let client: Promise<SdkClient> | undefined
   return async ({ body, headers, query }, { signal, timeoutMs }) => {
@@ -51,8 +51,8 @@ export function createSdkTransport(
     // Redirects are not followed: a redirect would turn the POST into a GET or send the key to another host.
     const options = { query, signal, timeout: timeoutMs, fetchOptions: { redirect: 'manual' } } as const
     const send = (content: SentContent) => sdk.post(path, { ...content, ...options }).asResponse()
-    if (folder === undefined || !holdsPictures(body)) return send({ body, headers })
-    return (await import('./picture-body.ts')).sendWithPictures({ body, headers, folder }, send)
+    if (pictures === undefined || !holdsPictures(body)) return send({ body, headers })
+    return (await import('./picture-body.ts')).sendWithPictures({ body, headers, pictures }, send)
   }
 }
 

@@ -30,7 +30,7 @@ export function createStreamingProvider(format: WireFormat, send: ModelTransport
   const sees = (model: string) => {
     const seeing = known.get(model) ?? pictures?.sees(model) === true
     known.set(model, seeing)
-    return seeing
+    return seeing && pictures?.isRefused(model) !== true
   }
   return {
     name,

@@ -83,6 +83,10 @@ test('retry-after is read as seconds, milliseconds or a date, and invalid values
 test('neither known keys nor text that looks like a key appear in a message', () => {
   assert.equal(redactKeys('a top-secret-value b', ['top-secret-value']), 'a [key] b')
   assert.equal(redactKeys('key sk-proj-abcdef123456 and Bearer abc.def', []), 'key [key] and [key]')
+  const secret = 'top-secret-value'
+  const encoded = [Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('hex')]
+  for (const form of [...encoded, [...secret].reverse().join('')])
+    assert.doesNotMatch(redactKeys(`is ${form} yours?`, [secret]), new RegExp(form), form)
   assert.equal(redactKeys('nothing to hide', ['', 'hi']), 'nothing to hide')
 })
 

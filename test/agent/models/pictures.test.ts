@@ -4,8 +4,10 @@ import { rmSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { isSeeingModel } from '../../../src/agent/models/catalogue.ts'
 import { createProvider, type ProviderSettings } from '../../../src/agent/models/create-provider.ts'
+import { createModelCallMonitor, type ModelCallMonitor } from '../../../src/agent/models/model-call-monitor.ts'
 import { normalizeMessages } from '../../../src/agent/models/normalize-messages.ts'
 import type { ApiMode, Provider, RequestInput } from '../../../src/agent/models/provider.ts'
+import { createLog } from '../../../src/lib/log.ts'
 import { picturePath, storePicture } from '../../../src/media/pictures.ts'
 import type { ChatMessage, ImagePart } from '../../../src/message/transcript.ts'
 import { runCall } from '../../kit/contracts/provider-run.ts'
@@ -29,13 +31,18 @@ function inputOf(messages: readonly ChatMessage[], model = 'gpt-4o'): RequestInp
   return { model, system: '', messages, tools: [{ name: 'browse', description: '', parameters: { type: 'object' } }] }
 }
 
-async function open(t: TestContext, apiMode: ApiMode, more: Partial<ProviderSettings> = {}) {
+async function open(
+  t: TestContext,
+  apiMode: ApiMode,
+  more: Partial<ProviderSettings> = {},
+  monitor?: ModelCallMonitor,
+) {
   const folder = tempHome(t)
   const server = await (apiMode === 'anthropic_messages' ? startAnthropicServer() : startOpenAiServer())
   t.after(() => server.stop())
   const created = createProvider(
     { provider: 'custom', model: 'gpt-4o', baseUrl: server.baseUrl, apiKey: 'k', apiMode, variables: {}, ...more },
-    { picturesFolder: folder },
+    { picturesFolder: folder, ...(monitor && { monitor }) },
   )
   assert.ok('provider' in created)
   return { folder, server, provider: created.provider }
@@ -158,6 +165,34 @@ for (const mode of modes) {
     assert.deepEqual(provider.buildRequest({ ...shown, model: 'deepseek-chat' }), provider.buildRequest(plain))
   })
 }
+
+test('a model whose provider refuses pictures is asked once, and is shown none until the next start', async (t) => {
+  const lines: unknown[] = []
+  const log = createLog({
+    level: 'warn',
+    pretty: false,
+    redactor: (line: string) => line,
+    stream: { write: (line) => void lines.push(JSON.parse(line)) },
+  })
+  const monitor = createModelCallMonitor({ log })
+  const first = await open(t, 'chat_completions', {}, monitor)
+  const part = await storePicture(first.folder, createPng())
+  const refusal = (message: string) => ({ error: { status: 400, body: { error: { message } } } })
+  first.server.enqueue(refusal('The image is too large'), { text: 'none' })
+  await send(first.provider, inputOf(conversation(part, part)))
+  assert.equal(first.provider.sees?.('gpt-4o'), true, 'another picture may be accepted')
+  first.server.enqueue(refusal('this model does not support image input'), { text: 'none' }, { text: 'none' })
+  await send(first.provider, inputOf(conversation(part, part)))
+  await send(first.provider, inputOf(conversation(part, part)))
+  assert.equal(first.server.requests.length, 5)
+  assert.deepEqual(partsWithPictures(first.server.requests[4]?.body), [])
+  assert.equal(first.provider.sees?.('gpt-4o'), false)
+  assert.equal(first.provider.sees?.('gpt-4o-mini'), true)
+  assert.deepEqual(
+    lines.map((line) => Object(line).event),
+    ['model.pictures_refused'],
+  )
+})
 
 test('the configuration says which models see, before their names do', async (t) => {
   const seen = async (more: Partial<ProviderSettings>) => {

@@ -27,7 +27,7 @@ const messagesFormat: WireFormat = {
 }
 
 export function createAnthropicProvider(options: ProviderOptions): Provider {
-  const transport = createSdkTransport('/v1/messages', () => loadClient(options), options.pictures?.folder)
+  const transport = createSdkTransport('/v1/messages', () => loadClient(options), options.pictures)
   return createStreamingProvider(messagesFormat, transport, options)
 }
 

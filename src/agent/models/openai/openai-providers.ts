@@ -10,12 +10,12 @@ import { createChatFormat } from './chat-completions.ts'
 import { responsesFormat } from './responses.ts'
 
 export function createOpenAiChatProvider(options: ProviderOptions): Provider {
-  const transport = createSdkTransport('/chat/completions', () => loadClient(options), options.pictures?.folder)
+  const transport = createSdkTransport('/chat/completions', () => loadClient(options), options.pictures)
   return createStreamingProvider(createChatFormat(options.quirks), transport, options)
 }
 
 export function createOpenAiResponsesProvider(options: ProviderOptions): Provider {
-  const transport = createSdkTransport('/responses', () => loadClient(options), options.pictures?.folder)
+  const transport = createSdkTransport('/responses', () => loadClient(options), options.pictures)
   return createStreamingProvider(responsesFormat, transport, options)
 }
 
