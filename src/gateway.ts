@@ -174,6 +174,7 @@ async function start({ state, context, core, agentRuntime, runCommand, endpoints
       backgroundTasks,
       announceRefused,
       endRevoked: core.endRevoked,
+      reportLostCommands: agentRuntime.agentServices.reportLostCommands,
       onlyPlatforms,
       failpoint,
     })

@@ -194,7 +194,7 @@ async function runModelTurn(
         unreported = usage
       },
       // What a sub-agent wrote must not look like the words of the user.
-      userMessage: turn.event.subagentResult === undefined ? ownWordsOf(turn.event) : formatUserText(turn.event, false),
+      userMessage: isReport(turn.event) ? formatUserText(turn.event, false) : ownWordsOf(turn.event),
       isFirstTurn: isFirstTurn(turn),
       startsSession: claimed.systemPrompt === undefined,
       provider: chosen.provider,
@@ -307,6 +307,10 @@ function noteAnswer({ answered, answeredSessions }: TurnDeps, turn: Turn, text: 
 function startInBackground({ startSubagents }: TurnDeps, turn: Turn): AgentTurnInput['startInBackground'] {
   if (startSubagents === undefined || turn.event.task !== undefined || !hasWaitingUser(turn.event)) return undefined
   return (call, planned) => startSubagents(turn, call, planned)
+}
+
+function isReport({ subagentResult, commandReport }: Turn['event']): boolean {
+  return subagentResult !== undefined || commandReport !== undefined
 }
 
 function isDelegated({ event }: Turn): boolean {

@@ -5,7 +5,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
 import type { ChatMessages } from '../agent/tools/tool.ts'
-import { type AgentServices, createAgentServices } from '../flows/agent-services.ts'
+import { type AgentServices, type CommandReportAccess, createAgentServices } from '../flows/agent-services.ts'
+import type { CommandReports } from '../flows/command-reports.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
 import type { ModelKeys } from '../flows/model-keys.ts'
 import type { OwnMemory } from '../flows/own-memory.ts'
@@ -13,6 +14,9 @@ import type { PluginManager } from '../flows/plugin-manager.ts'
 import type { ResultFiles } from '../flows/result-files.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
 import { createRedactor } from '../lib/redact.ts'
+import { sleep } from '../lib/timers.ts'
+import { isAttended } from '../message/event.ts'
+import { sessionsWithSetting } from '../sessions/session-state.ts'
 import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
 import type { McpAccess } from './compose-mcp.ts'
 import { type SkillRuntime, withheldVariables } from './compose-skills.ts'
@@ -93,6 +97,7 @@ export function composeAgentServices(
     },
     picturesOf,
     resultFiles: composeResultFiles(context),
+    ...(isDaemon ? { commandReports: composeCommandReports(context, core) } : {}),
     findMessages: (sessionId, filter) => context.store.run(() => findMessages(sessionId, filter)),
     onSandbox: (sandbox) => {
       context.sandboxReport.reason = sandbox?.reason ?? ''
@@ -106,6 +111,42 @@ export function composeAgentServices(
     redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
     withheld: withheldVariables(catalogue),
   })
+}
+
+/** Loaded with the first command that the agent waits for. A process for one command does not wait for what goes on. */
+function composeCommandReports(
+  { settings, accountDirectory, store, clock, log, failpoint }: AppContext,
+  core: Core,
+): CommandReportAccess {
+  let loaded: Promise<CommandReports> | undefined
+  const load = () => {
+    loaded ??= import('../flows/command-reports.ts').then(({ createCommandReports }) =>
+      createCommandReports({
+        ...{ store, settings, clock, sleep, log, failpoint, withhold: core.outbox.withhold },
+        isShared: accountDirectory.isShared,
+        hasAccess: ({ source }) => accountDirectory.access({ source }).allowed,
+        wake: (key) => core.engine.wake(key, 'turn'),
+      }),
+    )
+    return loaded
+  }
+  return {
+    watchesOf({ id, sessionKey, event, authority }, callId) {
+      if (event === undefined || sessionKey === undefined || !isAttended(event)) return {}
+      const turn = { id, sessionKey, event, authority }
+      return {
+        commandWatches: {
+          start: async (entry, wanted) => (await load()).start(turn, callId, entry, wanted),
+          claim: async (entry) => (await loaded)?.claim(entry),
+        },
+      }
+    },
+    async reportLost() {
+      const keys = await store.run(() => sessionsWithSetting('commands'))
+      if (keys.length > 0) await (await load()).reportLost(keys)
+    },
+    close: () => void loaded?.then((reports) => reports.close()),
+  }
 }
 
 /** Loaded with the first result that is too long, or when there are files of earlier ones. */

@@ -43,6 +43,8 @@ export interface AgentServicesDeps
   attachmentsOf(turnId: string): Promise<readonly string[]>
   /** Results that were too long for the model. Absent: none are stored. */
   readonly resultFiles?: Pick<ResultFiles, 'shorten' | 'of'>
+  /** Messages about background commands. Absent: none come. */
+  readonly commandReports?: CommandReportAccess
   /** The pictures of the conversation to which the turn belongs. Absent: there are none. */
   picturesOf?(turnId: string): Promise<readonly ConversationPicture[]>
   /** Also those that summaries have replaced. Rejects `store/...`. */
@@ -84,6 +86,8 @@ export interface AgentServices extends AgentModels {
   openShell(): Promise<Pick<ToolRuntime, 'commandPolicy'> & { readonly environment: Environment }>
   /** Who transcribes, speaks and draws. Loaded with the first call. */
   media(): Promise<MediaServices>
+  /** Reports the background commands of the last process as lost. Rejects `store/...`. */
+  reportLostCommands(): Promise<void>
   /** Whether a command of the session runs in the background. */
   hasRunningCommand(sessionId: string): boolean
   /** The terminal and the commands of a session go on in the session that continues it. */
@@ -100,6 +104,15 @@ export interface AgentServices extends AgentModels {
   /** Plugins or MCP servers have other tools: new sessions get them. */
   toolsChanged(): void
   close(): Promise<void>
+}
+
+/** Messages about background commands. Their code is loaded with the first of them. */
+export interface CommandReportAccess {
+  /** What a call of this turn may use; nothing where no message can come later. */
+  watchesOf(turn: CallingTurn, callId: string): Pick<ToolContext, 'commandWatches'>
+  /** Reports the commands of the last process as lost. Rejects `store/...`. */
+  reportLost(): Promise<void>
+  close(): void
 }
 
 /** The tools without the ceiling of a role. */
@@ -171,16 +184,11 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       callId: call.id,
       signal,
       authority: turn.authority,
-      // Only downloads: a platform may name any path.
-      attachments: async () => {
-        const found = await deps.attachmentsOf(conversationTurnOf(turn))
-        const downloads = found.filter((path) => resolve(path).startsWith(`${deps.home.media}/`))
-        return [...downloads, ...((await deps.resultFiles?.of(conversationTurnOf(turn))) ?? [])]
-      },
+      attachments: () => filesOfConversation(deps, conversationTurnOf(turn)),
       pictures: async () => (await deps.picturesOf?.(conversationTurnOf(turn))) ?? [],
       log: log.child({ turn: turnId, tool: call.name }),
       ...resultLimits(deps, settings().agent.max_tool_result_chars, turn, call.id),
-      ...(isOwn && directoryStore(turn)),
+      ...(isOwn && { ...directoryStore(turn), ...deps.commandReports?.watchesOf(turn, call.id) }),
       ...accessOf(call, turn),
     }
   }
@@ -234,6 +242,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       return { commandPolicy, environment: createEnvironment('operator') }
     },
     media: media.get,
+    reportLostCommands: async () => deps.commandReports?.reportLost(),
     hasRunningCommand: resources.hasRunningCommand,
     renameSession: resources.rename,
     ...{ cwd, sandbox: sandbox.get, openProxy: sockets.openProxy },
@@ -247,9 +256,18 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     },
     toolsChanged: () => agentTools.reset(),
     async close() {
+      // What is killed now is reported by the next start.
+      deps.commandReports?.close()
       await Promise.all([resources.close(), sockets.close(), models.close()])
     },
   }
+}
+
+/** Only downloads: a platform may name any path. */
+async function filesOfConversation(deps: AgentServicesDeps, turnId: string): Promise<readonly string[]> {
+  const found = await deps.attachmentsOf(turnId)
+  const downloads = found.filter((path) => resolve(path).startsWith(`${deps.home.media}/`))
+  return [...downloads, ...((await deps.resultFiles?.of(turnId)) ?? [])]
 }
 
 /** More is truncated before secrets are taken out of it and it is stored as a file. */

@@ -21,6 +21,8 @@ export interface RecoveryDeps {
   readonly outbox: Pick<Outbox, 'recover'>
   readonly engine: Pick<Engine, 'wake' | 'runOneAtATime'>
   readonly backgroundTasks: Pick<BackgroundTasks, 'recover'>
+  /** Tells the conversations whose background commands were lost. */
+  reportLostCommands(): Promise<void>
   /** Tells the senders of a conversation that the queue had no room. Never rejects. */
   announceRefused(key: SessionKey): Promise<void>
   /** Ends the messages of people who have lost their access meanwhile. */
@@ -51,6 +53,7 @@ export async function recover(deps: RecoveryDeps): Promise<void> {
   for (const key of await store.run(listSessionsWithRefused))
     if (isOwn(key)) await deps.announceRefused(brand<SessionKey>(key))
   if (onlyPlatforms === undefined) await deps.backgroundTasks.recover()
+  await deps.reportLostCommands()
   deps.failpoint('recovery:done')
 }
 

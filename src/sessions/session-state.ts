@@ -6,7 +6,7 @@
 import { HermesError } from '../lib/errors.ts'
 import type { SessionSource } from '../message/source.ts'
 import { type Usage, unpricedTokens } from '../message/transcript.ts'
-import { exec, query, row, type Transaction } from '../store/query.ts'
+import { exec, query, row, rows, type Transaction } from '../store/query.ts'
 
 export interface SessionState {
   readonly session_id: string
@@ -60,6 +60,8 @@ export type SessionSetting =
   | 'busy_tip'
   /** Not a choice: where the next command of the conversation begins. A new session forgets it. */
   | 'directory'
+  /** Not a choice: the background commands whose end is to be reported, JSON (flows/command-reports.ts). */
+  | 'commands'
 
 const selectSettings = query((db, p: { key: string }) =>
   db.selectFrom('session_settings').select('settings').where('session_key', '=', p.key),
@@ -70,6 +72,15 @@ export function* readSessionSettings(key: string): Transaction<SessionSettings> 
   const found = yield* row(selectSettings, { key })
   const settings: SessionSettings = found === undefined ? {} : JSON.parse(found.settings)
   return settings
+}
+
+const selectWithSetting = query((db, p: { pattern: string }) =>
+  db.selectFrom('session_settings').select('session_key').where('settings', 'like', p.pattern),
+)
+
+/** The keys of the conversations that have this setting. */
+export function* sessionsWithSetting(name: SessionSetting): Transaction<readonly string[]> {
+  return (yield* rows(selectWithSetting, { pattern: `%"${name}":%` })).map(({ session_key }) => session_key)
 }
 
 const upsertSettings = query((db, p: { key: string; settings: string }) =>

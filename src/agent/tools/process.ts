@@ -3,7 +3,7 @@
  */
 
 import { z } from 'zod'
-import { asString } from '../../lib/json.ts'
+import { asRecord, asString, parseJson } from '../../lib/json.ts'
 import { beginningOf } from '../../lib/redact.ts'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 import { sleep } from '../../lib/timers.ts'
@@ -75,26 +75,45 @@ export default ({ commandPolicy, terminal }: BuiltInToolDeps) =>
       const entry = processes.get(idOf(args) ?? '')
       if (entry === undefined)
         return toErrorJson({ code: 'unknown_process', reason: unknownProcessMessage(args, context) })
-      switch (args.action) {
-        case 'poll':
-          return formatProcessResult(entry, entry.takeOutput(), context)
-        case 'log':
-          return formatLog(entry, args, context)
-        case 'wait':
-          await waitForExit(entry, Math.min(waitTimeoutMs(args), terminal.maxTimeoutMs), context.signal)
-          return formatProcessResult(entry, entry.takeOutput(), context)
-        case 'kill':
-          entry.process.kill()
-          await waitForExit(entry, 2_000, context.signal)
-          return formatProcessResult(entry, entry.takeOutput(), context)
-        case 'close':
-          return entry.process.endInput?.() === true ? formatProcessResult(entry, '', context) : inputClosed(entry)
-        case 'write':
-        case 'submit':
-          return writeInput(entry, args, context, commandPolicy)
+      const claim = await context.commandWatches?.claim(entry)
+      let isTold = false
+      try {
+        const result = await act(entry, args, context, { commandPolicy, terminal })
+        isTold = claim !== undefined && asRecord(parseJson(result))['status'] === 'ended'
+        return result
+      } finally {
+        // The agent learns here that the command has ended, so that no message says it again.
+        if (isTold && claim !== undefined) context.writeWithResult?.(claim.told())
+        else claim?.release()
       }
     },
   })
+
+async function act(
+  entry: ProcessEntry,
+  args: Arguments,
+  context: ToolContext,
+  { commandPolicy, terminal }: Pick<BuiltInToolDeps, 'commandPolicy' | 'terminal'>,
+): Promise<string> {
+  switch (args.action) {
+    case 'log':
+      return formatLog(entry, args, context)
+    case 'wait':
+      await waitForExit(entry, Math.min(waitTimeoutMs(args), terminal.maxTimeoutMs), context.signal)
+      return formatProcessResult(entry, entry.takeOutput(), context)
+    case 'kill':
+      entry.process.kill()
+      await waitForExit(entry, 2_000, context.signal)
+      return formatProcessResult(entry, entry.takeOutput(), context)
+    case 'close':
+      return entry.process.endInput?.() === true ? formatProcessResult(entry, '', context) : inputClosed(entry)
+    case 'write':
+    case 'submit':
+      return writeInput(entry, args, context, commandPolicy)
+    default:
+      return formatProcessResult(entry, entry.takeOutput(), context)
+  }
+}
 
 /** Input of a shell is a command. */
 function writeInput(

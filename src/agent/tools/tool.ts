@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { ImagePart } from '../../message/transcript.ts'
 import type { Transaction } from '../../store/query.ts'
-import type { Environment, ProcessTable, ShellState } from '../environments/environment.ts'
+import type { Environment, ProcessEntry, ProcessTable, ShellState } from '../environments/environment.ts'
 import type { MemoryAccess } from '../memory/contract.ts'
 import type { JsonObject } from '../models/provider.ts'
 
@@ -39,6 +39,8 @@ export interface ToolContext {
   storeDirectory?(directory: string | null): ResultWrite
   /** Called before files are changed. Absent where no checkpoints are taken. Rejects only with the reason of the signal. */
   beforeChange?(change: UpcomingChange): Promise<void>
+  /** Reports news of background commands to the conversation. Absent where no message can come later. */
+  readonly commandWatches?: CommandWatches
   /** The agent's list of steps. The `todo` tool replaces or changes it. */
   readonly todos: TodoStore
   readonly limits: ToolLimits
@@ -85,6 +87,28 @@ export interface UpcomingChange {
   readonly paths: readonly string[]
   /** Of `terminal`. */
   readonly command?: string
+}
+
+/** Messages about background commands. */
+export interface CommandWatches {
+  /** The write belongs to the result of the call that has started the command. A refusal is for the model. */
+  start(
+    entry: ProcessEntry,
+    wanted: WatchedNews,
+  ): Awaitable<{ readonly write: ResultWrite } | { readonly refusal: string }>
+  /**
+   * The caller is about to tell the agent about this command. `told` is the write of a result that contains its end;
+   * `release` when the result does not. Undefined for a command that is not watched.
+   */
+  claim(entry: ProcessEntry): Promise<{ told(): ResultWrite; release(): void } | undefined>
+}
+
+type Awaitable<Value> = Value | Promise<Value>
+
+export interface WatchedNews {
+  readonly onComplete: boolean
+  /** Texts in a line of the output. */
+  readonly patterns: readonly string[]
 }
 
 /** Searches the web and reads its pages. Both reject with an `Error` whose message is for the model, or the signal's reason. */

@@ -31,7 +31,7 @@ export type StartSubagents = (
 const maxRounds = 10
 
 function roundOf({ event }: Turn): number {
-  return (event.subagentResult?.round ?? 0) + 1
+  return (event.subagentResult?.round ?? event.commandReport?.round ?? 0) + 1
 }
 
 export function createBackgroundSubagents({ tasks, settings, failpoint }: BackgroundSubagentsDeps): StartSubagents {

@@ -4,7 +4,7 @@
 import { HermesError } from '../../../lib/errors.ts'
 import { stripTerminalEscapes } from '../../../lib/terminal-escapes.ts'
 import { toVisibleText } from '../../../lib/visible-text.ts'
-import type { ExecuteOptions, ExportedVariables, ShellState } from '../../environments/environment.ts'
+import type { ExecuteOptions, ExportedVariables, ProcessEntry, ShellState } from '../../environments/environment.ts'
 import {
   continuingCommand,
   limitOutput,
@@ -24,6 +24,8 @@ export interface TerminalArguments {
   /** Seconds. */
   readonly timeout?: number | undefined
   readonly outside_sandbox?: boolean | undefined
+  readonly notify_on_complete?: boolean | undefined
+  readonly watch_patterns?: readonly string[] | undefined
 }
 
 const none: ExportedVariables = new Map()
@@ -126,5 +128,26 @@ export async function startInBackground(args: TerminalArguments, cwd: string, co
   )
   if (typeof started === 'string' || started === undefined) return started ?? ''
   const entry = processes.add(args.command, started, options)
-  return toResultJson({ id: entry.id, pid: entry.process.pid, status: 'running' }, context.limits.maxResultChars)
+  const value = {
+    id: entry.id,
+    pid: entry.process.pid,
+    status: 'running',
+    ...(await watchCommand(entry, args, context)),
+  }
+  return toResultJson(value, context.limits.maxResultChars)
+}
+
+/** What the model is told about the messages that it asked for. */
+async function watchCommand(
+  entry: ProcessEntry,
+  { notify_on_complete: onComplete = false, watch_patterns: patterns = [] }: TerminalArguments,
+  { commandWatches, writeWithResult }: ToolContext,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (!onComplete && patterns.length === 0) return {}
+  if (commandWatches === undefined || writeWithResult === undefined)
+    return { notify: false, note: 'No message can come later here. Use process wait.' }
+  const watch = await commandWatches.start(entry, { onComplete, patterns })
+  if ('refusal' in watch) return { notify: false, note: watch.refusal }
+  writeWithResult(watch.write)
+  return { notify: true }
 }
