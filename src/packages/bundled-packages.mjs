@@ -28,6 +28,7 @@ export const bundledPackages = [
   'ipaddr.js',
   'semver',
   '@mdream/js',
+  'croner',
   'unpdf',
 ]
 

@@ -18,6 +18,7 @@ import { delivery } from './012-delivery.ts'
 import { sessionTools } from './015-session-tools.ts'
 import { usage } from './016-usage.ts'
 import { messageImages } from './017-message-images.ts'
+import { cronJobs } from './018-cron-jobs.ts'
 
 export const migrations: readonly string[] = [
   initial,
@@ -35,4 +36,5 @@ export const migrations: readonly string[] = [
   sessionTools,
   messageImages,
   usage,
+  cronJobs,
 ]

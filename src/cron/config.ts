@@ -1,0 +1,45 @@
+/**
+ * The configuration keys of scheduled jobs (contract hermes.md §4.8).
+ */
+import { z } from 'zod'
+import type { ConfigOf } from '../config/section.ts'
+
+export const cronConfig = {
+  cron: z
+    .object({
+      bare_duration: z
+        .enum(['once', 'every'])
+        .default('once')
+        .describe(
+          'What a schedule such as `30m` means: `once` runs the job once in 30 minutes, `every` each 30 minutes.',
+        ),
+      catch_up_missed: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Whether the times that a recurring job has missed lead to one run. Otherwise it waits for its next time.',
+        ),
+      output_retention: z
+        .int()
+        .default(50)
+        .describe('How many results of a job are kept in `cron/output`. Below 1 all are kept.'),
+      completed_retention_days: z
+        .number()
+        .min(0)
+        .default(7)
+        .describe('Days for which the record of a job that will not run again is kept.'),
+      script_timeout: z
+        .number()
+        .positive()
+        .max(86_400)
+        .default(120)
+        .describe('Limit of the script of a job, in seconds.'),
+      allow_agent_scheduling: z
+        .boolean()
+        .default(false)
+        .describe('Whether a scheduled turn may schedule jobs itself (the tool `cronjob`).'),
+    })
+    .prefault({}),
+} as const
+
+export type CronConfig = ConfigOf<typeof cronConfig>

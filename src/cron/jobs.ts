@@ -1,0 +1,231 @@
+/**
+ * Creates, changes and lists jobs, for the tool, the commands, the command line and the API. A problem is a sentence for a person
+ * or a model. An owner sees all jobs; others see their own, and cannot give a job more than they have.
+ */
+import type { RandomBytes } from '../lib/ids.ts'
+import type { Authority } from '../message/authority.ts'
+import type { Target } from '../message/source.ts'
+import type { Transaction } from '../store/query.ts'
+import type { Store } from '../store/store.ts'
+import { findVisibleJob, isVisible, listVisibleJobs } from './find-job.ts'
+import { type Job, parseJob, timeOf, timeText } from './job.ts'
+import { findJob, readAllJobs, removeJob, type StoredJob, saveJob } from './job-store.ts'
+import { parseSchedule, type Schedule, type ScheduleContext } from './schedule.ts'
+
+export interface JobsDeps {
+  readonly store: Store
+  readonly clock: () => number
+  readonly random: RandomBytes
+  readonly settings: () => Omit<ScheduleContext, 'now'>
+  /** The table has changed: the scheduler looks at it, and the file follows. */
+  changed(): void
+}
+
+/** What a person or the agent may set. An absent field stays as it is. */
+export interface JobRequest {
+  readonly name?: string | undefined
+  readonly prompt?: string | undefined
+  readonly schedule?: string | undefined
+  readonly skills?: readonly string[] | undefined
+  readonly model?: string | undefined
+  readonly provider?: string | undefined
+  readonly script?: string | undefined
+  readonly no_agent?: boolean | undefined
+  readonly context_from?: readonly string[] | undefined
+  /** How often it runs; null or a number below 1: for ever. */
+  readonly repeat?: number | null | undefined
+  readonly deliver?: string | undefined
+  readonly enabled_toolsets?: readonly string[] | undefined
+  readonly workdir?: string | undefined
+}
+
+/** Who makes or changes a job, and the chat in which that happens; null for none. */
+export interface JobMaker {
+  readonly authority: Authority
+  readonly origin: (Target & { readonly chatName?: string }) | null
+}
+
+export type JobResult = { readonly ok: true; readonly job: Job } | { readonly ok: false; readonly problem: string }
+
+export interface Jobs {
+  /** All rejections are `store/...`. */
+  create(request: JobRequest, maker: JobMaker): Promise<JobResult>
+  /** `name`: an id, or a name that only one job has. */
+  update(name: string, request: JobRequest, maker: JobMaker): Promise<JobResult>
+  pause(name: string, reason: string, maker: JobMaker): Promise<JobResult>
+  resume(name: string, maker: JobMaker): Promise<JobResult>
+  /** Makes it due now, also while it is paused. An interval counts from then. */
+  run(name: string, maker: JobMaker): Promise<JobResult>
+  /** A run that has begun goes on, and is not delivered. */
+  remove(name: string, maker: JobMaker): Promise<JobResult>
+  find(name: string, maker: JobMaker): Promise<JobResult>
+  /** In the order of their next times; those without one last. */
+  list(maker: JobMaker): Promise<readonly Job[]>
+}
+
+const maxJobs = 10_000
+/** Of a person who is not an owner. */
+const maxOwnJobs = 20
+const minOwnMinutes = 5
+
+export function createJobs(deps: JobsDeps): Jobs {
+  const { store, clock, random, changed } = deps
+
+  /** Changes a job as it is stored now, so that a run at the same time loses nothing. */
+  async function change(
+    name: string,
+    maker: JobMaker,
+    changeJob: (stored: StoredJob) => StoredJob | { readonly problem: string },
+  ): Promise<JobResult> {
+    const found = await findVisibleJob(store, name, maker.authority)
+    if ('problem' in found) return { ok: false, problem: found.problem }
+    const { id } = found.job
+    const result = await store.run(function* (): Transaction<JobResult> {
+      const stored = yield* findJob(id)
+      if (stored === undefined) return { ok: false, problem: `There is no job "${id}" any more.` }
+      const next = changeJob(stored)
+      if ('problem' in next) return { ok: false, problem: next.problem }
+      yield* saveJob(next)
+      return { ok: true, job: { ...next.job, next_run_at: timeText(next.nextRunAt) } }
+    })
+    if (result.ok) changed()
+    return result
+  }
+
+  async function readSchedule(text: string): Promise<{ readonly schedule: Schedule } | { readonly problem: string }> {
+    const parsed = await parseSchedule(text, { ...deps.settings(), now: clock() })
+    return parsed.ok ? parsed : { problem: parsed.problem }
+  }
+
+  async function firstTime(schedule: Schedule): Promise<number | null> {
+    const { nextRun } = await import('./due.ts')
+    const now = clock()
+    const next = nextRun(schedule, now, now, deps.settings().timeZone)
+    return next.ok ? (next.at ?? null) : null
+  }
+
+  return {
+    async create(request, maker) {
+      if (request.schedule === undefined) return { ok: false, problem: 'The schedule is missing.' }
+      const read = await readSchedule(request.schedule)
+      if ('problem' in read) return { ok: false, problem: read.problem }
+      const all = await readAllJobs(store)
+      const problem = limitProblem(all, read.schedule, request, maker)
+      if (problem !== undefined) return { ok: false, problem }
+      const now = clock()
+      const { origin } = maker
+      const parsed = parseJob({
+        ...{ id: Buffer.from(random(6)).toString('hex'), created_at: timeText(now), state: 'scheduled', enabled: true },
+        ...{ schedule: read.schedule, schedule_display: read.schedule.display },
+        repeat: { times: read.schedule.kind === 'once' ? 1 : null, completed: 0 },
+        deliver: origin === null ? 'local' : 'origin',
+        origin: origin && originRecord(origin),
+        ...fieldsOf(request),
+      })
+      if (!parsed.ok) return { ok: false, problem: `The job cannot be made: ${parsed.problem}.` }
+      const nextRunAt = await firstTime(read.schedule)
+      const job = { ...parsed.job, next_run_at: timeText(nextRunAt) }
+      await store.run(() => saveJob({ job, authority: maker.authority, nextRunAt, run: null }))
+      changed()
+      return { ok: true, job }
+    },
+
+    async update(name, request, maker) {
+      const read = request.schedule === undefined ? undefined : await readSchedule(request.schedule)
+      if (read !== undefined && 'problem' in read) return { ok: false, problem: read.problem }
+      const nextRunAt = read === undefined ? undefined : await firstTime(read.schedule)
+      return await change(name, maker, (stored) => {
+        const schedule = read?.schedule ?? stored.job.schedule
+        const problem = limitProblem([], schedule, request, maker)
+        if (problem !== undefined) return { problem }
+        const parsed = parseJob({
+          ...stored.job,
+          ...(read === undefined
+            ? {}
+            : { schedule, schedule_display: schedule.display, state: 'scheduled', enabled: true }),
+          ...fieldsOf(request),
+        })
+        if (!parsed.ok) return { problem: `The job was not changed: ${parsed.problem}.` }
+        return { ...stored, job: parsed.job, nextRunAt: nextRunAt === undefined ? stored.nextRunAt : nextRunAt }
+      })
+    },
+
+    pause: (name, reason, maker) =>
+      change(name, maker, (stored) => ({
+        ...stored,
+        nextRunAt: null,
+        job: { ...stored.job, enabled: false, state: 'paused', paused_at: timeText(clock()), paused_reason: reason },
+      })),
+
+    async resume(name, maker) {
+      const found = await findVisibleJob(store, name, maker.authority)
+      if ('problem' in found) return { ok: false, problem: found.problem }
+      const nextRunAt = await firstTime(found.job.schedule)
+      return await change(found.job.id, maker, (stored) =>
+        nextRunAt === null
+          ? { problem: 'Its time is over. Give it another schedule.' }
+          : {
+              ...stored,
+              nextRunAt,
+              job: { ...stored.job, enabled: true, state: 'scheduled', paused_at: null, paused_reason: '' },
+            },
+      )
+    },
+
+    run: (name, maker) =>
+      change(name, maker, (stored) => {
+        if (stored.run !== null) return { problem: `"${stored.job.name}" runs already.` }
+        const now = clock()
+        return { ...stored, nextRunAt: now, job: { ...stored.job, manual_run_at: timeText(now) } }
+      }),
+
+    async remove(name, maker) {
+      const found = await findVisibleJob(store, name, maker.authority)
+      if ('problem' in found) return { ok: false, problem: found.problem }
+      await store.run(() => removeJob(found.job.id))
+      changed()
+      return { ok: true, job: found.job }
+    },
+
+    async find(name, maker) {
+      const found = await findVisibleJob(store, name, maker.authority)
+      return 'problem' in found ? { ok: false, problem: found.problem } : { ok: true, job: found.job }
+    },
+
+    async list(maker) {
+      const jobs = (await listVisibleJobs(store, maker.authority)).map(({ job, nextRunAt }) => ({
+        ...job,
+        next_run_at: timeText(nextRunAt),
+      }))
+      const keyOf = ({ next_run_at }: Job) => timeOf(next_run_at) ?? Number.POSITIVE_INFINITY
+      return jobs.sort((a, b) => keyOf(a) - keyOf(b))
+    },
+  }
+}
+
+function originRecord({ platform, chatId, threadId, chatName }: NonNullable<JobMaker['origin']>) {
+  return { platform, chat_id: chatId, chat_name: chatName ?? '', thread_id: threadId ?? '' }
+}
+
+function fieldsOf({ schedule, repeat, ...request }: JobRequest): Record<string, unknown> {
+  const given = Object.entries(request).filter(([, value]) => value !== undefined)
+  return { ...Object.fromEntries(given), ...(repeat === undefined ? {} : { repeat: { times: repeat, completed: 0 } }) }
+}
+
+/** Why this person may not have such a job; undefined if it may. */
+function limitProblem(
+  all: readonly StoredJob[],
+  schedule: Schedule,
+  { script, no_agent, workdir }: JobRequest,
+  { authority }: JobMaker,
+): string | undefined {
+  if (all.length >= maxJobs) return `There are ${maxJobs} jobs, the maximum. Remove some first.`
+  if (authority.role === 'owner') return undefined
+  if (authority.role === 'guest') return 'Guests cannot schedule jobs.'
+  if (script || no_agent || workdir) return 'Only an owner can schedule scripts and choose directories.'
+  if (all.filter((stored) => isVisible(stored, authority)).length >= maxOwnJobs)
+    return `You have ${maxOwnJobs} jobs, the maximum. Remove some first.`
+  if (schedule.kind === 'interval' && schedule.minutes < minOwnMinutes)
+    return `The shortest interval is ${minOwnMinutes} minutes.`
+  return undefined
+}

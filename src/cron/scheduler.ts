@@ -1,0 +1,118 @@
+/**
+ * Starts the runs of jobs at their times, with one timer for all of them. It holds no job in memory.
+ */
+import { isTransientError } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
+import type { Store } from '../store/store.ts'
+import type { ClaimedRun } from './claim-run.ts'
+import { findNextTime, listDueJobs } from './job-store.ts'
+
+export interface SchedulerDeps {
+  readonly store: Store
+  readonly clock: () => number
+  /** `cron.catch_up_missed`, and the time zone of expressions. */
+  readonly settings: () => { readonly catchUp: boolean; readonly timeZone: string }
+  /** Begins a claimed run. Returns at once; what it throws later is its own. */
+  begin(claimed: Exclude<ClaimedRun, { kind: 'none' }>): void
+  /** Calls once after `ms`; returns a function that cancels it. Tests control it. */
+  readonly setTimer: (call: () => void, ms: number) => () => void
+  /** Takes over what was changed in `jobs.json` by hand. */
+  readFile(): Promise<unknown>
+  readonly log: Logger
+  failpoint(point: string): void
+}
+
+export interface Scheduler {
+  /** Starts what is due, and the timer. */
+  start(): void
+  /** A job was created or changed: its time may be the next one. */
+  changed(): void
+  /** Resolves when nothing is being claimed any more. Runs that have begun go on. */
+  stop(): Promise<void>
+}
+
+/** The clock of the machine and the file may be changed, so both are looked at again after this at the latest. */
+const maxWaitMs = 60_000
+const batchSize = 100
+/** A clock that is set back by less than this is being corrected. */
+const maxClockStepMs = 120_000
+const retryMs = 5_000
+
+export function createScheduler(deps: SchedulerDeps): Scheduler {
+  const { store, clock, settings, begin, setTimer, readFile, log, failpoint } = deps
+  let cancelTimer: (() => void) | undefined
+  let working: Promise<void> | undefined
+  let isAgain = false
+  let isStopped = true
+  let lastLook = 0
+
+  /** Claims everything that is due. Returns when to look again, ms from now. */
+  async function claimDue(): Promise<number> {
+    await readFile()
+    await followClock()
+    while (!isStopped) {
+      const due = await store.run(() => listDueJobs(clock(), batchSize))
+      if (due.length === 0) break
+      const { claimRun } = await import('./claim-run.ts')
+      await Promise.all(
+        due.map(async (id) => {
+          failpoint('cron:due')
+          const claimed = await store.run(() => claimRun(id, { now: clock(), ...settings() }))
+          failpoint('cron:claimed')
+          if (claimed.kind !== 'none') begin(claimed)
+        }),
+      )
+    }
+    const next = await store.run(findNextTime)
+    return next === undefined ? maxWaitMs : Math.min(maxWaitMs, Math.max(0, next - clock()))
+  }
+
+  async function followClock(): Promise<void> {
+    const now = clock()
+    const isSetBack = now < lastLook - maxClockStepMs
+    lastLook = now
+    if (!isSetBack) return
+    const { reanchorJobs } = await import('./reanchor.ts')
+    const moved = await reanchorJobs(store, now, settings().timeZone)
+    log.warn({ event: 'cron.clock_set_back', moved }, 'the clock was set back; scheduled jobs follow it')
+  }
+
+  async function work(): Promise<void> {
+    let wait = retryMs
+    try {
+      do {
+        isAgain = false
+        wait = await claimDue()
+      } while (isAgain && !isStopped)
+    } catch (error) {
+      const level = isTransientError(error) ? 'warn' : 'error'
+      log[level]({ event: 'cron.not_started', err: error }, 'scheduled jobs could not be started; trying again')
+    }
+    working = undefined
+    if (isStopped) return
+    if (isAgain) return look()
+    cancelTimer = setTimer(look, wait)
+  }
+
+  function look(): void {
+    cancelTimer?.()
+    cancelTimer = undefined
+    if (isStopped) return
+    if (working !== undefined) isAgain = true
+    else working = work()
+  }
+
+  return {
+    start() {
+      isStopped = false
+      look()
+    },
+    changed: look,
+    async stop() {
+      isStopped = true
+      cancelTimer?.()
+      cancelTimer = undefined
+      await working
+    },
+  }
+}

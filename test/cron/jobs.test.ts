@@ -1,0 +1,270 @@
+/**
+ * Jobs in the store: who may make them, what runs, and the file that mirrors them.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import type { ClaimedRun } from '../../src/cron/claim-run.ts'
+import { findJob, saveJob } from '../../src/cron/job-store.ts'
+import { createJobs, type JobMaker, type JobRequest } from '../../src/cron/jobs.ts'
+import { createJobsFile } from '../../src/cron/jobs-file.ts'
+import { createScheduler } from '../../src/cron/scheduler.ts'
+import { systemRandom } from '../../src/lib/ids.ts'
+import { silentLog as log } from '../../src/lib/log.ts'
+import type { Authority, Role } from '../../src/message/authority.ts'
+import { createManualClock } from '../kit/manual-clock.ts'
+import { openStore } from '../kit/open-store.ts'
+
+const start = Date.parse('2026-11-23T12:00:00Z')
+const minute = 60_000
+
+const maker = (role: Role, userId: string): JobMaker => ({
+  authority: { role, platform: 'fake', chatType: 'dm', userId },
+  origin: { platform: 'fake', account: 'default', chatId: 'c1' },
+})
+const owner = maker('owner', 'olga')
+const fileAuthority: Authority = { role: 'owner', platform: 'cron', chatType: 'dm' }
+
+function setUp(t: TestContext) {
+  const { store, path } = openStore(t)
+  const clock = createManualClock(start)
+  const jobs = createJobs({
+    ...{ store, clock: clock.now, random: systemRandom, changed: () => undefined },
+    settings: () => ({ timeZone: 'UTC', bareDuration: 'once' }),
+  })
+  const started: Exclude<ClaimedRun, { kind: 'none' }>[] = []
+  const waits: number[] = []
+  let look: (() => void) | undefined
+  const scheduler = createScheduler({
+    ...{ store, clock: clock.now, log, failpoint: () => undefined },
+    settings: () => ({ catchUp: true, timeZone: 'UTC' }),
+    begin: (claimed) => void started.push(claimed),
+    readFile: async () => undefined,
+    setTimer(call, ms) {
+      look = call
+      waits.push(ms)
+      return () => {
+        look = undefined
+      }
+    },
+  })
+  /** Lets the timer go off and waits until everything due is claimed. */
+  async function tick(): Promise<void> {
+    const before = waits.length
+    if (look === undefined) scheduler.start()
+    else look()
+    while (waits.length === before) await new Promise(setImmediate)
+  }
+  async function add(request: JobRequest, by = owner) {
+    const result = await jobs.create({ prompt: 'work', ...request }, by)
+    if (!result.ok) assert.fail(result.problem)
+    return result.job
+  }
+  const file = createJobsFile({
+    ...{ path: join(dirname(path), 'jobs.json'), store, clock: clock.now, timeZone: () => 'UTC' },
+    ...{ authority: fileAuthority, log },
+  })
+  return { store, clock, jobs, started, waits, tick, add, file, filePath: join(dirname(path), 'jobs.json') }
+}
+
+describe('jobs that are due', () => {
+  it('run at their times, with one timer for all', async (t) => {
+    const { add, tick, clock, started, waits } = setUp(t)
+    await add({ schedule: 'every 10m' })
+    await add({ schedule: 'in 30m' })
+    await tick()
+    assert.equal(waits.at(-1), minute)
+    assert.equal(started.length, 0)
+    clock.advance(10 * minute)
+    await tick()
+    assert.deepEqual(
+      started.map((run) => run.kind === 'run' && run.slot - start),
+      [10 * minute],
+    )
+  })
+
+  it('are kept while the last run goes on, and lead to one run after it', async (t) => {
+    const { add, tick, clock, started, store } = setUp(t)
+    const { id } = await add({ schedule: 'every 10m' })
+    for (let run = 0; run < 3; run++) {
+      clock.advance(10 * minute)
+      await tick()
+    }
+    assert.equal(started.length, 1)
+    const stored = await store.run(() => findJob(id))
+    assert.equal(stored?.job['pending_slot'], new Date(start + 30 * minute).toISOString())
+  })
+
+  it('run as often as they may, and not once more', async (t) => {
+    const { add, tick, clock, started, store } = setUp(t)
+    const { id } = await add({ schedule: 'every 10m', repeat: 2 })
+    for (let run = 0; run < 4; run++) {
+      clock.advance(10 * minute)
+      await tick()
+      const stored = await store.run(() => findJob(id))
+      if (stored !== undefined) await store.run(() => saveJob({ ...stored, run: null }))
+    }
+    assert.equal(started.length, 2)
+  })
+
+  it('follow a clock that is set back', async (t) => {
+    const { add, tick, clock, jobs, waits } = setUp(t)
+    await add({ schedule: 'every 10m' })
+    await tick()
+    clock.advance(365 * 24 * 60 * minute)
+    await tick()
+    clock.advance(-365 * 24 * 60 * minute)
+    await tick()
+    const [job] = await jobs.list(owner)
+    const wait = Date.parse(job?.next_run_at ?? '') - clock.now()
+    assert.ok(wait > 0 && wait <= 10 * minute, `it waits ${wait} ms`)
+    assert.ok((waits.at(-1) ?? 0) <= minute)
+  })
+
+  it('run when a person wants it, also while they are paused, and stay paused', async (t) => {
+    const { add, tick, jobs, started } = setUp(t)
+    const { id } = await add({ schedule: 'every 10m' })
+    await jobs.pause(id, 'holiday', owner)
+    await tick()
+    assert.equal(started.length, 0)
+    assert.ok((await jobs.run(id, owner)).ok)
+    await tick()
+    assert.equal(started.length, 1)
+    const found = await jobs.find(id, owner)
+    assert.ok(found.ok && found.job.state === 'paused' && found.job.next_run_at === null)
+  })
+})
+
+describe('the people who make jobs', () => {
+  it('see their own, and an owner sees all', async (t) => {
+    const { add, jobs } = setUp(t)
+    const member = maker('member', 'mia')
+    const { id } = await add({ schedule: 'every 1h', name: 'secret' })
+    await add({ schedule: 'every 1h', name: 'hers' }, member)
+    assert.deepEqual(
+      (await jobs.list(member)).map(({ name }) => name),
+      ['hers'],
+    )
+    assert.equal((await jobs.list(owner)).length, 2)
+    assert.equal((await jobs.remove(id, member)).ok, false)
+    assert.equal((await jobs.update('secret', { prompt: 'x' }, member)).ok, false)
+  })
+
+  const refused: readonly [string, JobMaker, JobRequest][] = [
+    ['a guest schedules nothing', maker('guest', 'g'), { schedule: 'every 1h' }],
+    ['a member schedules no script', maker('member', 'm'), { schedule: 'every 1h', script: 'x.sh' }],
+    ['a member chooses no directory', maker('member', 'm'), { schedule: 'every 1h', workdir: '/' }],
+    ['a member has no job each minute', maker('member', 'm'), { schedule: 'every 1m' }],
+    ['a job needs a schedule', owner, {}],
+    ['a job needs something to do', owner, { schedule: 'every 1h', prompt: ' ' }],
+    ['a job without an agent needs a script', owner, { schedule: 'every 1h', no_agent: true }],
+    ['a prompt has a limit', owner, { schedule: 'every 1h', prompt: 'x'.repeat(100_001) }],
+  ]
+  for (const [name, by, request] of refused) {
+    it(name, async (t) => {
+      const { jobs } = setUp(t)
+      const result = await jobs.create({ prompt: 'work', ...request }, by)
+      assert.equal(result.ok, false)
+      assert.deepEqual(await jobs.list(owner), [])
+    })
+  }
+
+  it('have at most twenty jobs, unless they own the gateway', async (t) => {
+    const { add, jobs } = setUp(t)
+    const member = maker('member', 'mia')
+    for (let count = 0; count < 20; count++) await add({ schedule: 'every 1h' }, member)
+    assert.equal((await jobs.create({ schedule: 'every 1h', prompt: 'x' }, member)).ok, false)
+    await add({ schedule: 'every 1h' })
+  })
+
+  it('name a job by its id or its name, and are asked which of two is meant', async (t) => {
+    const { add, jobs } = setUp(t)
+    const { id } = await add({ schedule: 'every 1h', name: 'News' })
+    const found = await jobs.find('news', owner)
+    assert.ok(found.ok && found.job.id === id)
+    await add({ schedule: 'every 1h', name: 'news' })
+    const ambiguous = await jobs.find('news', owner)
+    assert.ok(!ambiguous.ok && ambiguous.problem.includes(id))
+  })
+})
+
+describe('jobs.json', () => {
+  const read = (path: string): { jobs: Record<string, unknown>[] } => JSON.parse(readFileSync(path, 'utf8'))
+
+  it('shows the jobs, and a change by hand is taken over without a run', async (t) => {
+    const { add, file, filePath, jobs, tick, started } = setUp(t)
+    const { id } = await add({ schedule: 'every 1h' })
+    await file.write()
+    const text = read(filePath)
+    assert.equal(text.jobs[0]?.['id'], id)
+    Object.assign(text.jobs[0] ?? {}, { prompt: 'other', schedule: { kind: 'cron', expr: '0 9 * * *', display: '' } })
+    writeFileSync(
+      filePath,
+      JSON.stringify({ jobs: [...text.jobs, { id: 'new', prompt: 'x', schedule: { kind: 'interval', minutes: 5 } }] }),
+    )
+    assert.equal(await file.read(), true)
+    const found = await jobs.find(id, owner)
+    assert.ok(found.ok && found.job.prompt === 'other')
+    assert.equal(found.job.next_run_at, '2026-11-24T09:00:00.000Z')
+    assert.equal((await jobs.list(owner)).length, 2)
+    await tick()
+    assert.equal(started.length, 0)
+  })
+
+  it('of nonsense changes no job, and is not overwritten until it can be read', async (t) => {
+    const { add, file, filePath, jobs } = setUp(t)
+    await add({ schedule: 'every 1h' })
+    await file.write()
+    writeFileSync(filePath, '{"jobs": [')
+    await file.read()
+    await file.write()
+    assert.equal(readFileSync(filePath, 'utf8'), '{"jobs": [')
+    assert.notEqual(file.problem(), '')
+    assert.equal((await jobs.list(owner)).length, 1)
+    writeFileSync(filePath, '{"jobs": []}')
+    await file.read()
+    assert.equal(file.problem(), '')
+    assert.deepEqual(await jobs.list(owner), [])
+  })
+
+  it('that a crash left behind takes back no change', async (t) => {
+    const { add, file, filePath, store, clock, jobs } = setUp(t)
+    await add({ schedule: 'every 1h' })
+    await file.write()
+    await add({ schedule: 'every 2h' })
+    // Another process reads the same store and the old file.
+    const later = createJobsFile({
+      ...{ path: filePath, store, clock: clock.now, timeZone: () => 'UTC', authority: fileAuthority, log },
+    })
+    utimesSync(filePath, 1, 1)
+    assert.equal(await later.read(), false)
+    assert.equal((await jobs.list(owner)).length, 2)
+  })
+
+  it('keeps fields that this version does not know', async (t) => {
+    const { file, filePath, jobs } = setUp(t)
+    const record = {
+      id: 'x',
+      prompt: 'p',
+      schedule: { kind: 'interval', minutes: 60 },
+      attach_to_session: true,
+      profile: 'work',
+    }
+    writeFileSync(filePath, JSON.stringify({ jobs: [record] }))
+    await file.read()
+    await jobs.pause('x', '', owner)
+    await file.write()
+    assert.equal(read(filePath).jobs[0]?.['attach_to_session'], true)
+    assert.equal(read(filePath).jobs[0]?.['profile'], 'work')
+  })
+
+  it('whose mark of a pause contradicts `enabled` stays paused', async (t) => {
+    const { file, filePath, jobs } = setUp(t)
+    const paused = { id: 'x', prompt: 'p', schedule: { kind: 'interval', minutes: 60 }, enabled: true, state: 'paused' }
+    writeFileSync(filePath, JSON.stringify([paused]))
+    await file.read()
+    const found = await jobs.find('x', owner)
+    assert.ok(found.ok && !found.job.enabled && found.job.next_run_at === null)
+  })
+})
