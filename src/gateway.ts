@@ -124,6 +124,7 @@ function build(options: GatewayOptions, lock: HomeLock, infrastructure: Infrastr
       ...memoryProblems(),
       ...agentRuntime.agentCheck.problems(),
       ...agentRuntime.skills.problems(),
+      ...agentRuntime.cron.problems(),
       ...hungCallsWarnings(modelCalls.blockingCalls()),
     ],
     phase: () => state.phase,
@@ -228,6 +229,9 @@ function run(parts: Parts): Gateway {
     })
     void initialConnectsDone.then(() => config.watch())
     void initialConnectsDone.then(() => checkSandbox(parts))
+    void pluginsLoaded().then(async () => {
+      if (state.phase === 'ready') await agentRuntime.cron.start()
+    })
     void initialConnectsDone.then(() => state.phase === 'ready' && hooks.watch())
     void initialConnectsDone.then(() => state.phase === 'ready' && extensionWatcher.start())
   }
@@ -315,7 +319,7 @@ async function stop(parts: Parts, force?: AbortSignal, isRestart = false): Promi
   const { lock, state, stopping, context, core, agentRuntime, endpoints } = parts
   const { options, config, settings, store, clock, log, failpoint } = context
   const { engine, outbox, hooks, events } = core
-  const { agentServices, plugins, mcp } = agentRuntime
+  const { agentServices, plugins, mcp, cron } = agentRuntime
   const { supervisor, http } = endpoints
   const isDaemon = options.onlyPlatforms === undefined
 
@@ -340,7 +344,7 @@ async function stop(parts: Parts, force?: AbortSignal, isRestart = false): Promi
   await hooks.waitUntilIdle(shutdownHooksTimeoutMs, force)
   await hooks.stop(0)
   await supervisor.stop()
-  const ends = [http.stop(), config.stop(), agentServices.close(), agentRuntime.titlesIdle(), mcp.close()]
+  const ends = [http.stop(), config.stop(), agentServices.close(), agentRuntime.titlesIdle(), mcp.close(), cron.stop()]
   // What cannot be stopped must not keep the database and the lock of the home.
   for (const end of await Promise.allSettled(ends))
     if (end.status === 'rejected')

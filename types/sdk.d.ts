@@ -2865,6 +2865,10 @@ declare module 'hermes-gateway:message/source' {
     }
     /** The reserved platform name for work that the gateway starts itself. */
     export const backgroundPlatform = "background";
+    /** The reserved platform name of scheduled jobs. */
+    export const cronPlatform = "cron";
+    /** Whether the gateway uses the name itself, for turns that no chat waits for. */
+    export function isReservedPlatform(name: string): boolean;
     /** The address of a reply. */
     export interface Target {
         readonly platform: string;
@@ -5317,6 +5321,26 @@ declare module 'hermes-gateway:store/schema' {
             event: string;
             detail: string;
             at: number;
+        };
+        /** Scheduled jobs (`cron/job-store.ts`). */
+        cron_jobs: {
+            id: string;
+            /** The fields of `cron/jobs.json`, JSON. */
+            record: string;
+            /** `Authority` of the person who made it, JSON. */
+            authority: string;
+            next_run_at: number | null;
+            /** Of the run that has not ended: the time for which it runs. */
+            slot: number | null;
+            /** Its event, once that is stored. */
+            seq: number | null;
+            /** 1: its script was started. */
+            script: number | null;
+        };
+        /** One row: what was written into `cron/jobs.json` last (`cron/jobs-file.ts`). */
+        cron_file: {
+            id: number;
+            digests: string;
         };
     }
     /** `dead`: a dead letter. Its attempts are used up, and it waits for a user's decision. */

@@ -26,6 +26,7 @@ import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import { usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner } from '../turn.ts'
 import { composeAgentServices } from './compose-agent-services.ts'
+import { type CronAccess, composeCron } from './compose-cron.ts'
 import { composeMcp, type McpAccess } from './compose-mcp.ts'
 import { composeOwnMemory, reportScan } from './compose-memory.ts'
 import { composePluginManager } from './compose-plugins.ts'
@@ -56,6 +57,7 @@ export interface AgentRuntime extends Pick<SessionCompression, 'compressSession'
   delegatedTurns(): Promise<DelegatedTurns>
   readonly skills: SkillRuntime
   readonly mcp: McpAccess
+  readonly cron: CronAccess
 }
 
 export function composeAgent(context: AppContext, core: Core): AgentRuntime {
@@ -176,6 +178,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     runningSubagents,
     delegatedTurns: delegation.delegated,
     mcp,
+    cron: composeCron(context, core, { agentServices, skills }),
     agentCheck: composeAgentCheck(context, { plugins, mcp }, agentServices),
     knownTools: async () =>
       (await import('../flows/known-tools.ts')).knownTools(plugins.tools(), await mcp.knownTools()),

@@ -68,7 +68,6 @@ const plannedKeys = [
 
   'code_execution.mode',
   'context_engine',
-  'cron',
   'curator',
   'delegation.max_async_children',
   'delegation.orchestrator_enabled',

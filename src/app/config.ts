@@ -8,6 +8,7 @@ import { commandsConfig } from '../commands/config.ts'
 import { type Config, type ConfigOptions, createConfig } from '../config/load.ts'
 import type { EnvironmentBinding } from '../config/overrides.ts'
 import type { SafeValue } from '../config/replace-invalid.ts'
+import { cronConfig } from '../cron/config.ts'
 import { deliveryConfig } from '../flows/delivery/config.ts'
 import { displayConfig } from '../flows/turn/config.ts'
 import { hooksConfig, invalidProgram } from '../hooks/config.ts'
@@ -29,6 +30,7 @@ export function gatewayShapes(platforms: readonly PlatformManifest[]) {
     ...agentConfig,
     ...approvalsConfig,
     ...commandsConfig,
+    ...cronConfig,
     ...deliveryConfig,
     ...displayConfig,
     ...hooksConfig,

@@ -5,7 +5,7 @@
 import type { HookRegistry } from '../hooks/registry.ts'
 import type { Logger } from '../lib/log.ts'
 import { type HookEventListener, truncateForHooks } from '../message/hook-events.ts'
-import { backgroundPlatform, type SessionSource } from '../message/source.ts'
+import { isReservedPlatform, type SessionSource } from '../message/source.ts'
 import type { FinishedMessage } from '../outbox/context.ts'
 import type { GatewayHooks } from '../plugins/gateway-hooks.ts'
 import { platformOf } from '../sessions/session-key.ts'
@@ -60,7 +60,7 @@ export function createGatewayEvents({ listeners, hooks, emitsEvents, log }: Gate
 function emitDeliveryEvent(message: FinishedMessage, emit: HookEventListener): void {
   const { key, target, sessionKey, kind, text, messageId, error } = message
   if (key.startsWith(hookMessagePrefix)) return
-  if (sessionKey !== null && platformOf(sessionKey) === backgroundPlatform) return
+  if (sessionKey !== null && isReservedPlatform(platformOf(sessionKey))) return
   const context = {
     platform: target.platform,
     chat_id: target.chatId,

@@ -33,6 +33,14 @@ export interface SessionSource {
 /** The reserved platform name for work that the gateway starts itself. */
 export const backgroundPlatform = 'background'
 
+/** The reserved platform name of scheduled jobs. */
+export const cronPlatform = 'cron'
+
+/** Whether the gateway uses the name itself, for turns that no chat waits for. */
+export function isReservedPlatform(name: string): boolean {
+  return name === backgroundPlatform || name === cronPlatform
+}
+
 /** The address of a reply. */
 export interface Target {
   readonly platform: string

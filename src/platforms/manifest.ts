@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { formatYamlIssues, type ValueIssue } from '../lib/format-yaml-issues.ts'
 import { parseYaml } from '../lib/yaml.ts'
-import { backgroundPlatform } from '../message/source.ts'
+import { isReservedPlatform } from '../message/source.ts'
 import type { MessageLimits } from './adapter.ts'
 
 export interface PlatformManifest {
@@ -132,7 +132,7 @@ const manifestSchema = z.looseObject(
       .regex(/^[a-z][a-z0-9_-]{0,31}$/, {
         error: 'expected a name of at most 32 lower-case letters, digits, - and _ that begins with a letter',
       })
-      .refine((name) => name !== backgroundPlatform, {
+      .refine((name) => !isReservedPlatform(name), {
         error: 'expected another name: the gateway uses this one itself',
       }),
     kind: z.literal('platform', { error: 'expected kind: platform' }),

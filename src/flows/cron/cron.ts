@@ -1,0 +1,180 @@
+/**
+ * Scheduled jobs in a running gateway: the scheduler, the runs and the file `cron/jobs.json` together. A firing is a message in the
+ * inbox with the key `cron:<id>:<time>`, so that it is stored before it counts, and never happens twice. Loaded with the first job.
+ */
+import { join } from 'node:path'
+import type { Environment } from '../../agent/environments/environment.ts'
+import type { CronConfig } from '../../cron/config.ts'
+import { pruneCompletedJobs } from '../../cron/job-store.ts'
+import { createJobs, type Jobs } from '../../cron/jobs.ts'
+import { createJobsFile, type JobsFile } from '../../cron/jobs-file.ts'
+import { createRuns, type JobRun } from '../../cron/runs.ts'
+import { createScheduler } from '../../cron/scheduler.ts'
+import type { EventResults } from '../../inbox/event-results.ts'
+import type { Inbox } from '../../inbox/inbox.ts'
+import type { HomeLayout } from '../../lib/home.ts'
+import { brand, type RandomBytes } from '../../lib/ids.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Authority } from '../../message/authority.ts'
+import type { MessageEvent } from '../../message/event.ts'
+import type { EventKey } from '../../message/ids.ts'
+import { cronPlatform } from '../../message/source.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import { type DeliverResultDeps, deliverResult } from './deliver-result.ts'
+import { readLatestOutput, writeJobOutput } from './outputs.ts'
+import { jobPrompt } from './prompt.ts'
+import { runJobScript } from './run-script.ts'
+
+export interface CronDeps extends Omit<DeliverResultDeps, 'outbox'> {
+  readonly home: HomeLayout
+  readonly settings: () => CronConfig & {
+    readonly timezone: string
+    readonly platform_toolsets: Readonly<Record<string, readonly string[]>>
+  }
+  readonly inbox: Pick<Inbox, 'accept'>
+  readonly turnResults: Pick<EventResults, 'wait'>
+  readonly outbox: Pick<Outbox, 'prepare' | 'withhold'>
+  openShell(): Promise<{ readonly environment: Environment }>
+  /** The text of skills for the model. Rejects with system errors. */
+  readSkills(names: readonly string[]): Promise<string>
+  readonly stopping: AbortSignal
+  readonly random: RandomBytes
+  readonly log: Logger
+  readonly setTimer: (call: () => void, ms: number) => () => void
+  failpoint(point: string): void
+}
+
+export interface Cron {
+  readonly jobs: Jobs
+  /** Why `jobs.json` is not used; '' when it is. */
+  problem(): string
+  /** Resolves when runs and the file are at rest. */
+  stop(): Promise<void>
+}
+
+/** Whoever can write the file is the owner of the machine. */
+const fileAuthority: Authority = { role: 'owner', platform: cronPlatform, chatType: 'dm' }
+
+/** A change is written after this, together with those that follow it. */
+const writeDelayMs = 500
+
+/** Reads the file, goes on with the runs of the last process, and starts the scheduler. Rejects `store/...`. */
+export async function openCron(deps: CronDeps): Promise<Cron> {
+  const { home, settings, store, clock, log } = deps
+  const timeZone = () => settings().timezone || new Intl.DateTimeFormat().resolvedOptions().timeZone
+  const path = join(home.cron, 'jobs.json')
+  const file = createJobsFile({ path, store, clock, timeZone, authority: fileAuthority, log })
+  const mirror = createMirror(deps, file)
+  const runs = createRuns({
+    ...{ store, clock, log, stopping: deps.stopping, failpoint: deps.failpoint },
+    ...runSteps(deps),
+    changed() {
+      mirror.changed()
+      scheduler.changed()
+    },
+  })
+  const scheduler = createScheduler({
+    ...{ store, clock, log, failpoint: deps.failpoint, setTimer: deps.setTimer },
+    settings: () => ({ catchUp: settings().cron.catch_up_missed, timeZone: timeZone() }),
+    begin(claimed) {
+      runs.begin(claimed)
+      mirror.changed()
+    },
+    readFile: () =>
+      file.read().catch((error: unknown) => {
+        log.error({ event: 'cron.file_unreadable', path, err: error }, 'jobs.json could not be read')
+      }),
+  })
+  const jobs = createJobs({
+    ...{ store, clock, random: deps.random },
+    settings: () => ({ timeZone: timeZone(), bareDuration: settings().cron.bare_duration }),
+    changed() {
+      mirror.changed()
+      scheduler.changed()
+    },
+  })
+  await file.read()
+  await runs.recover()
+  scheduler.start()
+  return {
+    jobs,
+    problem: file.problem,
+    async stop() {
+      await scheduler.stop()
+      await runs.idle()
+      await mirror.stop()
+    },
+  }
+}
+
+/** Writes the file some time after a change. */
+function createMirror({ setTimer, log, store, clock, settings }: CronDeps, file: JobsFile) {
+  let cancel: (() => void) | undefined
+  let writing = Promise.resolve()
+  const prune = () => pruneCompletedJobs(store, clock() - settings().cron.completed_retention_days * 86_400_000)
+  const write = () => {
+    cancel = undefined
+    writing = writing
+      .then(prune)
+      .then(file.write)
+      .catch((error: unknown) => {
+        log.error({ event: 'cron.mirror_failed', err: error }, 'jobs.json could not be brought up to date')
+      })
+  }
+  return {
+    changed() {
+      cancel ??= setTimer(write, writeDelayMs)
+    },
+    async stop() {
+      const isOpen = cancel !== undefined
+      cancel?.()
+      if (isOpen) write()
+      await writing
+    },
+  }
+}
+
+function runSteps(deps: CronDeps) {
+  const { home, settings, store, inbox, turnResults, outbox, openShell } = deps
+  const outputs = join(home.cron, 'output')
+  return {
+    runScript: (run: JobRun, signal: AbortSignal) =>
+      runJobScript(
+        {
+          ...{ directory: join(home.root, 'scripts'), openShell, redact: outbox.withhold },
+          timeoutMs: () => settings().cron.script_timeout * 1_000,
+        },
+        run,
+        signal,
+      ),
+    async composePrompt(job: JobRun['stored']['job'], scriptOutput: string | undefined) {
+      const sources = await Promise.all(
+        job.context_from.map(async (name) => ({ name, text: await readLatestOutput(outputs, name) })),
+      )
+      return jobPrompt(job, { scriptOutput, outputs: sources.filter(({ text }) => text !== '') })
+    },
+    async startTurn({ stored: { job, authority }, slot }: JobRun, text: string) {
+      const skills = job.skills.length === 0 ? '' : await deps.readSkills(job.skills)
+      const toolsets =
+        job.enabled_toolsets.length > 0 ? job.enabled_toolsets : settings().platform_toolsets[cronPlatform]
+      const event: MessageEvent = {
+        source: {
+          ...{ platform: cronPlatform, account: 'default', chatType: 'dm', chatId: `${job.id}_${slot.toString(36)}` },
+          ...{ chatName: job.name, userName: job.name },
+          ...(authority.userId === undefined ? {} : { userId: authority.userId }),
+        },
+        ...{ text, messageType: 'text', timestamp: slot, internal: true, authority, allowGatewayControl: false },
+        ...(toolsets === undefined ? {} : { toolsets }),
+        ...(skills === '' ? {} : { skills }),
+        task: { id: `cron_${job.id}`, deliver: null, route: 'cron' },
+      }
+      const accepted = await inbox.accept(event, [brand<EventKey>(`cron:${job.id}:${slot}`)])
+      if (accepted.status === 'refused')
+        throw new Error(`the message of the job ${job.id} was refused: ${accepted.reason}`)
+      return accepted.seq
+    },
+    waitForTurn: (seq: number, signal: AbortSignal) => turnResults.wait(seq, signal),
+    writeOutput: (run: JobRun, text: string) => writeJobOutput(outputs, settings().cron.output_retention, run, text),
+    deliver: (run: JobRun, text: string) => deliverResult({ ...deps, store }, run, text, deps.stopping),
+  }
+}

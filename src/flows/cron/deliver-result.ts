@@ -1,0 +1,61 @@
+/**
+ * Sends the result of a job to its targets: `origin`, `local`, `all`, or names of chats (contract hermes.md §4.8).
+ */
+import type { JobRun } from '../../cron/runs.ts'
+import type { Target } from '../../message/source.ts'
+import type { Outbox } from '../../outbox/outbox.ts'
+import { prepareDelivery, storeDelivery } from '../delivery/deliver.ts'
+import { findHomeChannels } from '../delivery/home-channels.ts'
+import { formatTarget, type ResolveTargetDeps, resolveTarget } from '../delivery/resolve-target.ts'
+
+export interface DeliverResultDeps extends ResolveTargetDeps {
+  readonly outbox: Pick<Outbox, 'prepare'>
+  readonly clock: () => number
+}
+
+/** Sends to each target once, also when it is called again. Resolves with what failed; '' for nothing. Rejects `store/...`. */
+export async function deliverResult(
+  deps: DeliverResultDeps,
+  { stored: { job, authority }, slot }: JobRun,
+  text: string,
+  signal: AbortSignal,
+): Promise<string> {
+  if (text.trim() === '') return ''
+  const { targets, problems } = await findTargets(deps, job, signal)
+  for (const target of targets) {
+    const key = `cron:${job.id}:${slot}:${formatTarget(target)}`
+    const content = { key, text, kind: 'reply' as const, authority }
+    await storeDelivery(deps.store, prepareDelivery(deps.outbox, target, content), deps.clock())
+  }
+  return problems.join('; ')
+}
+
+async function findTargets(
+  deps: DeliverResultDeps,
+  { deliver, origin }: JobRun['stored']['job'],
+  signal: AbortSignal,
+): Promise<{ readonly targets: readonly Target[]; readonly problems: readonly string[] }> {
+  const found = new Map<string, Target>()
+  const problems: string[] = []
+  const add = (target: Target) => found.set(formatTarget(target), target)
+  const asked = origin === null ? undefined : toTarget(origin)
+  for (const name of deliver.split(',').map((one) => one.trim())) {
+    if (name === '') continue
+    if (name.toLowerCase() === 'all') {
+      const homes = await deps.store.run(() => findHomeChannels(deps.accountDirectory.list()))
+      for (const { target } of homes) add(target)
+      if (homes.length === 0) problems.push('all: there is no home channel')
+      continue
+    }
+    const resolved = await resolveTarget(deps, name, asked, signal)
+    if ('problem' in resolved) problems.push(`${name}: ${resolved.problem}`)
+    else if (resolved.kind === 'chat') add(resolved.target)
+  }
+  return { targets: [...found.values()], problems }
+}
+
+/** An account other than the first is a part of the platform's name, as in targets that people write. */
+function toTarget({ platform, chat_id, thread_id }: NonNullable<JobRun['stored']['job']['origin']>): Target {
+  const [name = '', account = 'default'] = platform.split('/', 2)
+  return { platform: name, account, chatId: chat_id, ...(thread_id === '' ? {} : { threadId: thread_id }) }
+}
