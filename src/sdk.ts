@@ -51,6 +51,7 @@ export type {
   ReadOptions,
 } from './agent/environments/files.ts'
 export type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from './agent/environments/kind.ts'
+export type { ScriptEnvironmentOptions } from './agent/environments/scripts/script-environment.ts'
 export type { EnvironmentFactory, PluginEnvironment, PluginEnvironmentKind } from './plugins/contract.ts'
 
 // Platforms

@@ -298,6 +298,33 @@ declare module 'hermes-gateway:agent/environments/kind' {
     }
 }
 
+declare module 'hermes-gateway:agent/environments/scripts/script-environment' {
+    import type { Environment } from 'hermes-gateway:agent/environments/environment';
+    export interface ScriptEnvironmentOptions {
+        /** The name of the kind. */
+        readonly kind: string;
+        /** Absolute, `~` or below `~`. */
+        readonly cwd: string;
+        /** Of every command. */
+        readonly variables?: Readonly<Record<string, string>>;
+        /** Default: true. See `Environment`. */
+        readonly isContainer?: boolean;
+        /** Prepares the place unless it is ready; called before each command. Concurrent calls must share one attempt. */
+        start(signal: AbortSignal): Promise<void>;
+        /**
+         * Runs a script of at most 64 kB with `sh` in the place, and resolves with what it writes to stdout. It takes at most 20 s.
+         * Rejects when the place did not answer; the script is then sent again, except after a `HermesError`.
+         */
+        runScript(script: string, signal: AbortSignal): Promise<string>;
+        /** Ends the place, or lets it sleep. Called when the conversation ends. */
+        stop(): Promise<void>;
+        /** Waits between two attempts. Default: 500, 1,000 and 2,000. */
+        readonly retryMs?: readonly number[];
+    }
+    /** The place needs a POSIX shell, and the small programs of coreutils or busybox. Commands in the background are not available. */
+    export function createScriptEnvironment(options: ScriptEnvironmentOptions): Environment;
+}
+
 declare module 'hermes-gateway:agent/memory/contract' {
     /**
      * What the tool `memory` asks of the memory, and what it is answered (contract §4.6).
@@ -4119,6 +4146,7 @@ declare module 'hermes-gateway:plugins/contract' {
     import type { z } from 'zod';
     import type { Environment } from 'hermes-gateway:agent/environments/environment';
     import type { EnvironmentKind, EnvironmentRequest } from 'hermes-gateway:agent/environments/kind';
+    import type { ScriptEnvironmentOptions } from 'hermes-gateway:agent/environments/scripts/script-environment';
     import type { ToolMode } from 'hermes-gateway:agent/tools/tool';
     import type { LogFields, Logger } from 'hermes-gateway:lib/log';
     import type { Awaitable, ExecutionOptions, FailureMode, Fields, InterceptOptions, MiddlewareRegistrar, Registration, RegistrationOptions } from 'hermes-gateway:middleware/contract';
@@ -4207,8 +4235,11 @@ declare module 'hermes-gateway:plugins/contract' {
     }
     /** Without `files`, the file tools use `execute`: the place then needs sh, base64 and the common programs for files. */
     export type PluginEnvironment = Omit<Environment, 'files'> & Partial<Pick<Environment, 'files'>>;
-    /** Creates the environment of a conversation. Cheap and without effects: the place is prepared by the first command. */
-    export type EnvironmentFactory = (request: EnvironmentRequest) => PluginEnvironment;
+    /**
+     * Creates the environment of a conversation. Cheap and without effects: the place is prepared by the first command. A place
+     * that can only run short scripts, as the HTTP API of a sandbox does, is described by `ScriptEnvironmentOptions`.
+     */
+    export type EnvironmentFactory = (request: EnvironmentRequest) => PluginEnvironment | ScriptEnvironmentOptions;
     export type PluginEnvironmentKind = Omit<EnvironmentKind, 'create'> & {
         readonly create: EnvironmentFactory;
     };
@@ -4942,6 +4973,7 @@ declare module 'hermes-gateway:sdk' {
     export type { BackgroundCommand, Environment, ExecuteOptions, ExecuteResult, SpawnOptions, } from 'hermes-gateway:agent/environments/environment';
     export type { DirectoryEntry, EnvironmentFiles, FileAccess, FileHit, FileRefusal, FileRefusalCode, FileResult, FileSearchRequest, FileSearchResult, FileStat, ReadOptions, } from 'hermes-gateway:agent/environments/files';
     export type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from 'hermes-gateway:agent/environments/kind';
+    export type { ScriptEnvironmentOptions } from 'hermes-gateway:agent/environments/scripts/script-environment';
     export type { EnvironmentFactory, PluginEnvironment, PluginEnvironmentKind } from 'hermes-gateway:plugins/contract';
     export type { ToolCallSummary, ToolView, ToolViewPart } from 'hermes-gateway:message/tool-view';
     export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, ChatToolCalls, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, OpenedFile, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';

@@ -104,8 +104,6 @@ const plannedKeys = [
   'smart_model_routing',
   'stt.*',
   'systemd_watchdog_seconds',
-  'terminal.daytona_image',
-  'terminal.modal_image',
   'terminal.persistent_shell',
   'trust_env',
   'tts.*',

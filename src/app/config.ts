@@ -54,6 +54,7 @@ const containerKeys = [
   ...['docker_image', 'docker_forward_env', 'docker_volumes', 'docker_mount_cwd_to_workspace', 'docker_network'],
   ...['docker_shm_size', 'docker_run_as_host_user', 'docker_extra_args', 'docker_orphan_reaper', 'singularity_image'],
   ...['container_persistent', 'container_cpu', 'container_memory', 'container_disk', 'lifetime_seconds'],
+  ...['daytona_image', 'modal_image'],
 ]
 
 /** Environment variables that set values of the configuration (contract). */

@@ -8,6 +8,7 @@
 import type { z } from 'zod'
 import type { Environment } from '../agent/environments/environment.ts'
 import type { EnvironmentKind, EnvironmentRequest } from '../agent/environments/kind.ts'
+import type { ScriptEnvironmentOptions } from '../agent/environments/scripts/script-environment.ts'
 import type { ToolMode } from '../agent/tools/tool.ts'
 import type { LogFields, Logger } from '../lib/log.ts'
 import type {
@@ -134,8 +135,11 @@ export interface PluginContext extends MiddlewareRegistrar {
 /** Without `files`, the file tools use `execute`: the place then needs sh, base64 and the common programs for files. */
 export type PluginEnvironment = Omit<Environment, 'files'> & Partial<Pick<Environment, 'files'>>
 
-/** Creates the environment of a conversation. Cheap and without effects: the place is prepared by the first command. */
-export type EnvironmentFactory = (request: EnvironmentRequest) => PluginEnvironment
+/**
+ * Creates the environment of a conversation. Cheap and without effects: the place is prepared by the first command. A place
+ * that can only run short scripts, as the HTTP API of a sandbox does, is described by `ScriptEnvironmentOptions`.
+ */
+export type EnvironmentFactory = (request: EnvironmentRequest) => PluginEnvironment | ScriptEnvironmentOptions
 
 export type PluginEnvironmentKind = Omit<EnvironmentKind, 'create'> & { readonly create: EnvironmentFactory }
 

@@ -5,6 +5,7 @@ import type { Environment } from '../agent/environments/environment.ts'
 import type { EnvironmentKind, EnvironmentRequest } from '../agent/environments/kind.ts'
 import { builtInBackends } from '../agent/environments/kinds.ts'
 import { withFiles } from '../agent/environments/remote/files-over-execute.ts'
+import { createScriptEnvironment } from '../agent/environments/scripts/script-environment.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { Registration } from '../middleware/contract.ts'
 import type { EnvironmentFactory, PluginEnvironmentKind } from './contract.ts'
@@ -48,6 +49,8 @@ export function createPluginEnvironments(onChange: () => void): PluginEnvironmen
 }
 
 function create(factory: EnvironmentFactory, request: EnvironmentRequest): Environment {
-  const { files, ...environment } = factory(request)
+  const made = factory(request)
+  if ('runScript' in made) return createScriptEnvironment(made)
+  const { files, ...environment } = made
   return files === undefined ? withFiles(environment) : { ...environment, files }
 }

@@ -23,7 +23,7 @@ export interface ScriptEnvironmentOptions {
   /** Prepares the place unless it is ready; called before each command. Concurrent calls must share one attempt. */
   start(signal: AbortSignal): Promise<void>
   /**
-   * Runs a script of at most 100 kB with `sh` in the place, and resolves with what it writes to stdout. It takes at most 20 s.
+   * Runs a script of at most 64 kB with `sh` in the place, and resolves with what it writes to stdout. It takes at most 20 s.
    * Rejects when the place did not answer; the script is then sent again, except after a `HermesError`.
    */
   runScript(script: string, signal: AbortSignal): Promise<string>
