@@ -59,7 +59,12 @@ export function createPlatformContext(
   const waitForResult: PlatformContext['waitForResult'] = (seq, signal) => deps.turnResults.wait(seq, signal)
   const log = deps.log.child({ platform, account: account.account })
 
-  const toolResults = { store: deps.store, withhold: (text: string) => deps.redact(deps.outbox.withhold(text)) }
+  const resultFolder = join(deps.home, 'cache', 'results')
+  const toolResults = {
+    store: deps.store,
+    resultFolder,
+    withhold: (text: string) => deps.redact(deps.outbox.withhold(text)),
+  }
 
   /** Never rejects. */
   const acceptLate = async (...[event, keys, inOrder]: Parameters<PlatformContext['acceptIfDelayed']>) => {

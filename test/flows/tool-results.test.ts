@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { listToolCalls, viewToolCall } from '../../src/flows/tool-results.ts'
 import { createTurnJournal } from '../../src/flows/turn/journal.ts'
@@ -9,6 +11,7 @@ import type { SessionKey } from '../../src/message/ids.ts'
 import { noUsage } from '../../src/message/transcript.ts'
 import { ownerAuthority } from '../kit/authority.ts'
 import { openStore } from '../kit/open-store.ts'
+import { tempHome } from '../kit/temp-home.ts'
 
 const key = brand<SessionKey>('agent:main:web:dm:c')
 const chat = { platform: 'web', account: 'default', chatId: 'c' }
@@ -50,7 +53,8 @@ async function turnWithTools(t: TestContext) {
     label: '',
     summary: 'no',
   })
-  return { deps: { store, withhold }, turnId: claim.turn.id, writes }
+  const resultFolder = join(tempHome(t), 'cache', 'results')
+  return { deps: { store, resultFolder, withhold }, turnId: claim.turn.id, writes }
 }
 
 test('the calls of a turn are listed in their order, each with its line and its times, without secrets', async (t) => {
@@ -98,4 +102,34 @@ test('people of another chat learn nothing of a call, whatever they name', async
   }
   assert.equal(await viewToolCall(deps, chat, { turnId, callId: 'a.1' }, true), undefined)
   assert.equal(await viewToolCall(deps, chat, { turnId: 'other', callId: 'a' }, true), undefined)
+})
+
+test('a result that was too long for the model is whole on request, and no other file is read', async (t) => {
+  const { deps, turnId, writes } = await turnWithTools(t)
+  const folder = join(deps.resultFolder, turnId)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'open.txt'), `begin ${secret} end`)
+  writeFileSync(join(deps.resultFolder, 'private.txt'), 'private')
+  symlinkSync(join(deps.resultFolder, 'private.txt'), join(folder, 'link.txt'))
+  const outputOf = async (callId: string, whole: boolean) => {
+    const view = await viewToolCall(deps, chat, { turnId, callId }, whole)
+    const [part] = view?.parts ?? []
+    return { output: part?.kind === 'command' ? part.output : undefined, isCut: view?.isCut }
+  }
+  const shortened = (path: string) => JSON.stringify({ output: 'beg … end', exit_code: 0, full_result: path })
+  await writes.recordToolResult(call('open'), shortened(join(folder, 'open.txt')), 'done')
+  assert.deepEqual(await outputOf('open', false), { output: 'beg … end', isCut: true })
+  assert.deepEqual(await outputOf('open', true), { output: 'begin [withheld] end', isCut: false })
+  for (const path of [
+    '/etc/passwd',
+    join(folder, 'link.txt'),
+    join(folder, 'gone.txt'),
+    join(folder, '..', 'private.txt'),
+  ]) {
+    const other = call(`named ${path}`)
+    await writes.recordAssistantMessage({ role: 'assistant', content: '', toolCalls: [other] }, noUsage, true)
+    await writes.recordToolStart(other, 'effect')
+    await writes.recordToolResult(other, shortened(path), 'done')
+    assert.deepEqual(await outputOf(other.id, true), { output: 'beg … end', isCut: true }, path)
+  }
 })

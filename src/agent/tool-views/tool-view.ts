@@ -17,6 +17,8 @@ export interface ViewedCall {
   /** What the model received; undefined before the call has ended. */
   readonly result: string | undefined
   readonly images: readonly ImagePart[]
+  /** The whole text of a result that was too long for the model (`full_result`), when a view of the whole needs it. */
+  readonly fullText?: string | undefined
 }
 
 export interface ViewOptions {
@@ -30,9 +32,33 @@ export interface ViewOptions {
 export function createToolView(call: ViewedCall, { whole, withhold }: ViewOptions): ToolView {
   const budget = createViewBudget(whole ? wholeView : shortView, withhold)
   const args = asRecord(parseJson(call.arguments))
-  const shown = [...resultParts(call, args, budget), ...pictureParts(call.images)]
+  const { result, isShortened } = completeResult(call)
+  const shown = [...resultParts({ ...call, result }, args, budget), ...pictureParts(call.images)]
   const parts = shown.length > 0 ? shown : fieldParts(args, budget)
-  return { parts, isCut: budget.isCut() }
+  return { parts, isCut: budget.isCut() || isShortened }
+}
+
+/** The path of the file with the whole result (`full_result`); undefined for a result that is not shortened. */
+export function fullResultPath(result: string): string | undefined {
+  if (!result.includes('"full_result"')) return undefined
+  const path = asRecord(parseJson(result))['full_result']
+  return typeof path === 'string' ? path : undefined
+}
+
+/** Puts the whole text in the place of the shortened one. Without it the result says itself what is left out. */
+function completeResult({ result, fullText }: ViewedCall): {
+  readonly result: string | undefined
+  isShortened: boolean
+} {
+  if (result === undefined || fullResultPath(result) === undefined) return { result, isShortened: false }
+  const { full_result: _path, ...value } = asRecord(parseJson(result))
+  if (fullText === undefined) return { result: JSON.stringify(value), isShortened: true }
+  const names = Object.keys(value)
+  if (names.length === 1 && names[0] === 'result' && isRecord(parseJson(fullText)))
+    return { result: fullText, isShortened: false }
+  const length = (name: string) => asString(value[name]).length
+  const longest = names.reduce((one, other) => (length(other) > length(one) ? other : one), names[0] ?? 'result')
+  return { result: JSON.stringify({ ...value, [longest]: fullText }), isShortened: false }
 }
 
 function resultParts({ tool, result }: ViewedCall, args: JsonObject, budget: ViewBudget): readonly ToolViewPart[] {

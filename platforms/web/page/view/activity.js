@@ -49,7 +49,7 @@ export function createActivityView(actions) {
         row.update(tool, running)
       }
       const folds = !running && tools.length > foldAbove
-      // Nobody loses the row that they read.
+      // A row that is being read stays open.
       if (folds && fold.hidden && rows.querySelector('details[open]') !== null) opened = true
       fold.hidden = !folds
       fold.setAttribute('aria-expanded', String(opened))

@@ -20,8 +20,8 @@ export function createScroller({ viewport, content, jump, frame }) {
   viewport.addEventListener(
     'scroll',
     () => {
-      const { scrollTop, scrollHeight, clientHeight } = viewport
-      const below = scrollHeight - scrollTop - clientHeight
+      const { scrollTop, scrollHeight } = viewport
+      const below = distance()
       // Any step up means that the user wants to read there, even while text is added below.
       const upwards = scrollTop < lastTop - 1 && scrollHeight >= lastHeight
       following = below < (upwards ? 2 : nearPx)
@@ -36,7 +36,15 @@ export function createScroller({ viewport, content, jump, frame }) {
   content.addEventListener(
     'click',
     ({ target }) => {
-      if (target instanceof Element && target.closest('summary, .fold, .tool-more') !== null) following = false
+      const pressed = target instanceof Element ? target.closest('summary, .fold, .tool-more') : null
+      if (pressed === null) return
+      const closes = pressed.parentElement?.hasAttribute('open') || pressed.getAttribute('aria-expanded') === 'true'
+      if (!closes) following = false
+      else
+        requestAnimationFrame(() => {
+          following = distance() < nearPx
+          show()
+        })
     },
     { capture: true },
   )
@@ -63,6 +71,11 @@ export function createScroller({ viewport, content, jump, frame }) {
     },
   }
 
+  /** Of the visible part to the end, px. */
+  function distance() {
+    return viewport.scrollHeight - viewport.scrollTop - viewport.clientHeight
+  }
+
   function toEnd() {
     following = true
     viewport.scrollTop = viewport.scrollHeight
@@ -70,8 +83,8 @@ export function createScroller({ viewport, content, jump, frame }) {
   }
 
   function show() {
-    jump.hidden = following
-    if (following) delete jump.dataset['new']
+    jump.hidden = following || distance() < 2
+    if (jump.hidden) delete jump.dataset['new']
     frame.toggleAttribute('data-scrolled', viewport.scrollTop > 4)
   }
 }
