@@ -44,6 +44,7 @@ export function composeAgentServices(
     return images.map((image) => ({ path: join(options.home.pictures, image.file), image }))
   }
   return createAgentServices({
+    placeKinds: new Map(),
     home: options.home,
     log,
     settings,

@@ -198,7 +198,7 @@ function noChat(platform: string): SessionSource {
 function composeAgentCheck(
   { options, settings }: AppContext,
   { plugins, mcp }: Pick<AgentRuntime, 'plugins' | 'mcp'>,
-  { ephemeralPrompt, ephemeralProblem }: AgentServices,
+  { ephemeralPrompt, ephemeralProblem, recoverPlaces }: AgentServices,
 ): ToolsetCheck {
   const ofServers = async () => [
     ...(await mcp.knownTools()),
@@ -210,7 +210,7 @@ function composeAgentCheck(
       await toolsets.review()
       await ephemeralPrompt(noChat('cli'))
       // A process for one command asks a server when it needs it.
-      if (options.onlyPlatforms === undefined) await mcp.discover()
+      if (options.onlyPlatforms === undefined) await Promise.all([mcp.discover(), recoverPlaces()])
     },
     problems: () => [
       ...toolsets.problems(),

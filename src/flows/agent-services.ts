@@ -101,6 +101,8 @@ export interface AgentServices extends AgentModels {
   toolListOf(authority: Authority): readonly string[]
   /** The configuration has changed: the next turn reads it. */
   reconfigured(): void
+  /** Finds or removes what an earlier process has left in the place where commands run. Never rejects. */
+  recoverPlaces(): Promise<void>
   /** Plugins or MCP servers have other tools: new sessions get them. */
   toolsChanged(): void
   close(): Promise<void>
@@ -245,7 +247,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     reportLostCommands: async () => deps.commandReports?.reportLost(),
     hasRunningCommand: resources.hasRunningCommand,
     renameSession: resources.rename,
-    ...{ cwd, sandbox: sandbox.get, openProxy: sockets.openProxy },
+    ...{ cwd, sandbox: sandbox.get, openProxy: sockets.openProxy, recoverPlaces: () => recoverPlaces(deps) },
     toolListOf: (authority) => toolListOf(settings().roles, authority),
     reconfigured() {
       models.reconfigured()
@@ -268,6 +270,12 @@ async function filesOfConversation(deps: AgentServicesDeps, turnId: string): Pro
   const found = await deps.attachmentsOf(turnId)
   const downloads = found.filter((path) => resolve(path).startsWith(`${deps.home.media}/`))
   return [...downloads, ...((await deps.resultFiles?.of(turnId)) ?? [])]
+}
+
+async function recoverPlaces(deps: AgentServicesDeps): Promise<void> {
+  if (runsHere(deps.settings().terminal.backend)) return
+  const places = await import('./remote-places.ts')
+  await places.recoverPlaces(deps)
 }
 
 /** More is truncated before secrets are taken out of it and it is stored as a file. */

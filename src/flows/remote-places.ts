@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
 import type { Environment } from '../agent/environments/environment.ts'
 import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../agent/environments/kind.ts'
-import { type ConfiguredKind, loadEnvironmentKind } from '../agent/environments/kinds.ts'
+import { builtInBackends, type ConfiguredKind, loadEnvironmentKind } from '../agent/environments/kinds.ts'
 import { isHermesError, messageOf } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
@@ -19,8 +19,12 @@ export interface RemotePlacesDeps {
   readonly withheld: readonly string[]
   /** The kinds that plugins have registered. */
   pluginEnvironments?(name: string): EnvironmentKind | undefined
+  /** The built-in kinds that were loaded: each knows what it has started, so there is one of each for the whole gateway. */
+  readonly placeKinds: PlaceKinds
   readonly log: Logger
 }
+
+export type PlaceKinds = Map<string, Promise<ConfiguredKind | undefined>>
 
 export interface RemotePlaces {
   create(sessionId: string): Environment
@@ -33,8 +37,34 @@ export interface RemotePlaces {
 /** Undefined if nobody has registered the configured kind. */
 export async function openRemotePlaces(deps: RemotePlacesDeps): Promise<RemotePlaces | undefined> {
   const name = deps.settings().terminal.backend
-  const kind = await loadEnvironmentKind(name, (one) => deps.pluginEnvironments?.(one))
+  const kind = await findKind(name, deps)
   return kind && placesOf(kind, name, deps)
+}
+
+/** An engine that has just been started may be slow. */
+const recoverTimeoutMs = 120_000
+
+/** Finds or removes what an earlier process has left in the configured place. Never rejects. */
+export async function recoverPlaces(deps: RemotePlacesDeps): Promise<void> {
+  const { backend } = deps.settings().terminal
+  try {
+    await (await openRemotePlaces(deps))?.recover(AbortSignal.timeout(recoverTimeoutMs))
+  } catch (error) {
+    const fields = { event: 'environment.not_recovered', backend, err: error }
+    deps.log.warn(fields, 'what an earlier run has left in the place of commands was not looked for')
+  }
+}
+
+/** A kind of a plugin is asked for each time, because the plugin may have been loaded again. */
+function findKind(
+  name: string,
+  { placeKinds, pluginEnvironments }: RemotePlacesDeps,
+): ReturnType<typeof loadEnvironmentKind> {
+  const known = placeKinds.get(name)
+  if (known !== undefined) return known
+  const loading = loadEnvironmentKind(name, (one) => pluginEnvironments?.(one))
+  if (builtInBackends.includes(name)) placeKinds.set(name, loading)
+  return loading
 }
 
 function placesOf(kind: ConfiguredKind, name: string, deps: RemotePlacesDeps): RemotePlaces {

@@ -26,7 +26,7 @@ import type { PluginToolEntry } from '../plugins/plugin-tools.ts'
 import { chooseSearchService } from '../web/choose-service.ts'
 import type { WebConfig } from '../web/config.ts'
 import type { MediaServices } from './media-services.ts'
-import type { RemotePlaces } from './remote-places.ts'
+import type { PlaceKinds, RemotePlaces } from './remote-places.ts'
 
 export interface ToolRuntimeDeps {
   readonly home: HomeLayout
@@ -53,6 +53,7 @@ export interface ToolRuntimeDeps {
   sandbox(): Promise<Sandbox | undefined>
   /** The kinds of environments that plugins have registered. Absent: none. */
   pluginEnvironments?(name: string): EnvironmentKind | undefined
+  readonly placeKinds: PlaceKinds
 }
 
 export interface ToolRuntime extends SessionResourcesDeps {

@@ -95,6 +95,7 @@ function gatewayWith(home: string, changes: object = {}) {
     clock: Date.now,
   })
   const agentServices = createAgentServices({
+    placeKinds: new Map(),
     home: createHomeLayout(home),
     log: silentLog,
     settings: () => ({

@@ -68,7 +68,8 @@ export function createDockerClient(deps: DockerClientDeps): RemoteClient {
     lifetimeMs,
     log,
     async open(signal) {
-      const [engine, plan] = await Promise.all([deps.engine(signal), deps.plan()])
+      const engine = await deps.engine(signal)
+      const plan = await deps.plan()
       return { engine, id: await findOrCreate(engine, plan, signal), isKept: plan.settings.container_persistent }
     },
     isBusy: async ({ engine, id }, signal) => (await inspectContainer(engine, id, signal))?.isBusy === true,
@@ -121,7 +122,7 @@ export function createDockerClient(deps: DockerClientDeps): RemoteClient {
 }
 
 /** What the engine says when a running container cannot start one more process. */
-const startFailure = /exec failed|unable to start container process|resource temporarily unavailable|init-p|procReady/i
+const startFailure = /exec failed|unable to start container process|resource temporarily unavailable|init-p|procReady|(?:can't|cannot) fork/i
 
 /** Why nothing can run in the container any more; undefined while it is running. Never rejects. */
 async function findEnd({ engine, id }: RunningContainer): Promise<string | undefined> {

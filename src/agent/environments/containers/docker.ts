@@ -24,6 +24,7 @@ import {
 import { createExposedFiles, type ExposedFiles, withExposedFiles } from './exposed-files.ts'
 import { homeLabel, knownHomeLabel } from './home-label.ts'
 import { mountedDirectory, reachesMachine, workingDirectory } from './machine-folders.ts'
+import { createRecovery } from './recovery.ts'
 import { type SharedClient, shareClient } from './shared-client.ts'
 
 type Request = Omit<EnvironmentRequest<ContainerSettings>, 'sessionId'>
@@ -39,11 +40,10 @@ interface Place {
 export function createDockerKind(): EnvironmentKind<ContainerSettings> {
   const places = new Map<string, Place>()
   let engine: Promise<Engine> | undefined
-  let recovered: Promise<unknown> = Promise.resolve()
+  const recover = createRecovery(recoverContainers)
 
   const requireEngine = async (request: Request, signal: AbortSignal): Promise<Engine> => {
-    // What an earlier process left must be gone before a container of this one is started.
-    await recovered.catch(() => undefined)
+    await recover.beforeStart(request, signal)
     engine ??= openEngine(programOf(request), signal)
     try {
       return await engine
@@ -90,11 +90,7 @@ export function createDockerKind(): EnvironmentKind<ContainerSettings> {
       return withExposedFiles(environment, place.files)
     },
     check: (request, signal) => checkDocker(request, signal),
-    recover(request, signal) {
-      const work = recoverContainers(request, signal)
-      recovered = work
-      return work
-    },
+    recover: recover.once,
   }
 }
 

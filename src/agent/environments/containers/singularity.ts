@@ -15,6 +15,7 @@ import type { ContainerSettings } from './docker-arguments.ts'
 import { createExposedFiles, type ExposedFiles, withExposedFiles } from './exposed-files.ts'
 import { homeLabel, knownHomeLabel } from './home-label.ts'
 import { containerDirectory } from './machine-folders.ts'
+import { createRecovery } from './recovery.ts'
 import { type SharedClient, shareClient } from './shared-client.ts'
 import { createSingularityClient, type InstancePlan, stopInstance } from './singularity-client.ts'
 import { fetchSingularityImage, imageFile } from './singularity-image.ts'
@@ -39,15 +40,14 @@ interface Place {
 
 export function createSingularityKind(): EnvironmentKind<SingularitySettings> {
   const places = new Map<string, Place>()
-  let recovered: Promise<unknown> = Promise.resolve()
+  const recover = createRecovery(recoverInstances)
 
   const createPlace = (key: string, request: Request): Place => {
     const directory = join(directoryOf(request), 'places', key)
     const files = createExposedFiles(request.attachmentsDirectory, join(directory, 'attachments'))
     const client = createSingularityClient({
       async plan(signal) {
-        // What an earlier process left must be gone before an instance of this one is started.
-        await recovered.catch(() => undefined)
+        await recover.beforeStart(place.request, signal)
         await files.prepare()
         return await planOf(place.request, directory, signal)
       },
@@ -80,11 +80,7 @@ export function createSingularityKind(): EnvironmentKind<SingularitySettings> {
       return withExposedFiles(environment, place.files)
     },
     check: checkSingularity,
-    recover(request, signal) {
-      const work = recoverInstances(request, signal)
-      recovered = work
-      return work
-    },
+    recover: recover.once,
   }
 }
 

@@ -1,0 +1,40 @@
+/**
+ * Finds what an earlier process has left, once: before the first place is started, at the start of the gateway or later.
+ */
+import type { Logger } from '../../../lib/log.ts'
+
+export interface Recovery<Request> {
+  /** Rejects as the work. A later call tries again what has failed. */
+  once(request: Request, signal: AbortSignal): Promise<void>
+  /** The same for somebody who can go on without it. Never rejects. */
+  beforeStart(request: Request, signal: AbortSignal): Promise<void>
+}
+
+export function createRecovery<Request extends { readonly log: Logger }>(
+  work: (request: Request, signal: AbortSignal) => Promise<void>,
+): Recovery<Request> {
+  let done: Promise<void> | undefined
+  const once = async (request: Request, signal: AbortSignal): Promise<void> => {
+    done ??= work(request, signal)
+    try {
+      await done
+    } catch (error) {
+      done = undefined
+      throw error
+    }
+  }
+  return {
+    once,
+    async beforeStart(request, signal) {
+      try {
+        await once(request, signal)
+      } catch (error) {
+        // If the engine is the cause, the start itself fails next and says so.
+        request.log.warn(
+          { event: 'container.not_recovered', err: error },
+          'containers of an earlier run were not looked for',
+        )
+      }
+    },
+  }
+}
