@@ -952,7 +952,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
     import type { Authority } from 'hermes-gateway:message/authority';
     import type { ImagePart } from 'hermes-gateway:message/transcript';
     import type { Transaction } from 'hermes-gateway:store/query';
-    import type { Environment, ProcessTable, ShellState } from 'hermes-gateway:agent/environments/environment';
+    import type { Environment, ProcessEntry, ProcessTable, ShellState } from 'hermes-gateway:agent/environments/environment';
     import type { MemoryAccess } from 'hermes-gateway:agent/memory/contract';
     import type { JsonObject } from 'hermes-gateway:agent/models/provider';
     /**
@@ -983,6 +983,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         storeDirectory?(directory: string | null): ResultWrite;
         /** Called before files are changed. Absent where no checkpoints are taken. Rejects only with the reason of the signal. */
         beforeChange?(change: UpcomingChange): Promise<void>;
+        /** Reports news of background commands to the conversation. Absent where no message can come later. */
+        readonly commandWatches?: CommandWatches;
         /** The agent's list of steps. The `todo` tool replaces or changes it. */
         readonly todos: TodoStore;
         readonly limits: ToolLimits;
@@ -1031,6 +1033,29 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly paths: readonly string[];
         /** Of `terminal`. */
         readonly command?: string;
+    }
+    /** Messages about background commands. */
+    export interface CommandWatches {
+        /** The write belongs to the result of the call that has started the command. A refusal is for the model. */
+        start(entry: ProcessEntry, wanted: WatchedNews): Awaitable<{
+            readonly write: ResultWrite;
+        } | {
+            readonly refusal: string;
+        }>;
+        /**
+         * The caller is about to tell the agent about this command. `told` is the write of a result that contains its end;
+         * `release` when the result does not. Undefined for a command that is not watched.
+         */
+        claim(entry: ProcessEntry): Promise<{
+            told(): ResultWrite;
+            release(): void;
+        } | undefined>;
+    }
+    type Awaitable<Value> = Value | Promise<Value>;
+    export interface WatchedNews {
+        readonly onComplete: boolean;
+        /** Texts in a line of the output. */
+        readonly patterns: readonly string[];
     }
     /** Searches the web and reads its pages. Both reject with an `Error` whose message is for the model, or the signal's reason. */
     export interface WebAccess {
@@ -1345,6 +1370,7 @@ declare module 'hermes-gateway:agent/tools/tool' {
     }
     /** Types a tool; each file of `tools/` exports one as `default`. */
     export function defineTool<Schema extends z.ZodType>(definition: ToolDefinition<Schema>): ToolDefinition<Schema>;
+    export {};
 }
 
 declare module 'hermes-gateway:lib/coalesce' {
@@ -2456,6 +2482,8 @@ declare module 'hermes-gateway:message/event' {
         readonly task?: BackgroundTask;
         /** Present for the result of a sub-agent in the background: `text` is what the sub-agent wrote. */
         readonly subagentResult?: SubagentReport;
+        /** Present for news of a background command: `text` is the end of its output. */
+        readonly commandReport?: CommandReport;
         /** Present for a request to compress the conversation. `focus`: what the summary must keep. */
         readonly compress?: {
             readonly focus: string;
@@ -2508,6 +2536,21 @@ declare module 'hermes-gateway:message/event' {
         readonly status: 'completed' | 'failed' | 'interrupted' | 'error' | 'unknown';
         readonly schemaValid?: boolean;
         /** As of its delegation. */
+        readonly round: number;
+    }
+    /** What the gateway says about a background command of the agent. */
+    export interface CommandReport {
+        /** Of the command, as the agent knows it. */
+        readonly id: string;
+        /** The beginning. */
+        readonly command: string;
+        /** `matched`: its output has a text for which the agent watches. `lost`: the gateway ended while it ran. */
+        readonly kind: 'ended' | 'matched' | 'lost';
+        /** Null when a signal ended it; absent while it runs, and when it is not known. */
+        readonly exitCode?: number | null;
+        /** A sentence for the model; '' for none. */
+        readonly note: string;
+        /** As of a delegation. */
         readonly round: number;
     }
     export interface ParsedCommand {
