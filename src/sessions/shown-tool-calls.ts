@@ -10,6 +10,8 @@ import { query, row, rows, type Transaction } from '../store/query.ts'
 
 /** The newest ones. Each takes up to 500 bytes in the answer. */
 const maxCalls = 500
+/** Of the newest turns: a page that was closed for long may name thousands. */
+const maxTurns = 200
 
 const selectOwnTurn = query((db, p: { turn_id: string; platform: string; account: string; chat_id: string }) =>
   db
@@ -42,7 +44,7 @@ const selectCalls = query((db, p: { turn_id: string; limit: number }) =>
 export function* listShownToolCalls(chat: ChatRef, turnIds: readonly string[]): Transaction<ToolCallSummary[]> {
   const shown: ToolCallSummary[][] = []
   let left = maxCalls
-  for (const turnId of new Set(turnIds.toReversed())) {
+  for (const turnId of [...new Set(turnIds.toReversed())].slice(0, maxTurns)) {
     if (left <= 0) break
     if (!(yield* isTurnOf(chat, turnId))) continue
     const calls = (yield* rows(selectCalls, { turn_id: turnId, limit: left })).map(
