@@ -296,6 +296,7 @@ async function commitTurn(
     reply.rolledBack()
     throw error
   }
+  await progress.speak(result)
 }
 
 function noteAnswer({ answered, answeredSessions }: TurnDeps, turn: Turn, text: string): void {

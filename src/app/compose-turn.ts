@@ -138,15 +138,15 @@ export function composeCompression(
 
 /** Loaded with the first answer that is spoken. */
 export function composeSpeech(
-  { settings, platforms, log }: AppContext,
+  { settings, platforms, store, clock, failpoint, log }: AppContext,
   { outbox }: Core,
   { media }: Pick<AgentServices, 'media'>,
 ): NonNullable<TurnDeps['speak']> {
   return async (turn, text, signal) => {
-    if (platforms.adapter(targetOf(turn.event.source))?.sendsAttachments !== true) return {}
+    if (platforms.adapter(targetOf(turn.event.source))?.sendsAttachments !== true) return
     const { speakAnswer } = await import('../flows/turn/speak.ts')
-    const deps = { media: await media(), maxChars: settings().tts.max_chars, redact: outbox.withhold, log }
-    return await speakAnswer(deps, turn.id, text, signal)
+    const shared = { outbox, store, clock, failpoint, log }
+    await speakAnswer({ ...shared, media, maxChars: settings().tts.max_chars }, turn, text, signal)
   }
 }
 

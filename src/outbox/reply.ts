@@ -39,7 +39,7 @@ export interface Reply {
   readonly kind: 'reply' | 'notice'
   /** Markdown. The files that a `reply` names (contract §3.8) are sent after it. A blank text sends nothing. */
   readonly text: string
-  /** The spoken text: sent before it, or after it where the chat shows the text already. */
+  /** A spoken text, which is stored and sent on its own: `text` is blank. */
   readonly voice?: Pick<MediaItem, 'fileName' | 'mimeType' | 'source'>
   /** Buttons below the last message of the text, on platforms that support them. */
   readonly buttons?: readonly Button[]
@@ -205,18 +205,14 @@ function toRows(context: OutboxContext, reply: Reply): NewOutboxRow[] {
   const isFreshFinal = isSentAnew(context, chat, reply.draft)
   const refers = (isFirst: boolean) =>
     replyTo === 'all' || (replyTo === 'first' && isFirst && reply.isContinuation !== true) ? reply.replyTo : undefined
-  const speaksFirst = reply.voice !== undefined && (reply.draft === undefined || isFreshFinal)
   const rows = contents.map((content, index) => {
     const draft = index === 0 && content.attachment === null && !isFreshFinal ? reply.draft : undefined
-    const refersTo = refers(index === 0 && !speaksFirst)
+    const refersTo = refers(index === 0)
     return toRow(reply, `${index + 1}`, { ...content, draft, replyTo: refersTo })
   })
-  if (reply.voice === undefined || rows.length === 0) return rows
+  if (reply.voice === undefined) return rows
   const spoken = toFile({ ...reply.voice, kind: 'voice', caption: '' })
-  // The text before tool calls may end the turn, but its voice belongs to the end.
-  const key = reply.turnId === undefined ? reply.key : `turn:${reply.turnId}`
-  const voice = toRow({ ...reply, key }, 'voice', { ...spoken, draft: undefined, replyTo: refers(speaksFirst) })
-  return speaksFirst ? [voice, ...rows] : [...rows, voice]
+  return [toRow(reply, 'voice', { ...spoken, draft: undefined, replyTo: refers(true) })]
 }
 
 /** Whether the draft was shown for so long that the reply is sent as a new message, which the platform announces. */

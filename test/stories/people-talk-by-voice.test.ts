@@ -269,7 +269,7 @@ test('a program that fails is named to the person', async (t) => {
 const files = (gateway: TestGateway) =>
   gateway.platform.shown().flatMap(({ file }) => (file === undefined ? [] : [file]))
 
-test('a voice message is answered with a voice, before the text, after /voice on', async (t) => {
+test('a voice message is answered with a text and its voice after /voice on', async (t) => {
   const { gateway, vendor } = await startWithVoices(t, {
     model: () => ({ text: '**Fine**, see [the page](https://example.com/a).\n\n```\ncode\n```' }),
   })
@@ -286,19 +286,16 @@ test('a voice message is answered with a voice, before the text, after /voice on
     voice: 'alloy',
     response_format: 'opus',
   })
-  await gateway.until(
-    ({ text }) => text.includes('Fine') && gateway.replies().filter((one) => one.includes('Fine')).length === 2,
-  )
   const shown = gateway.platform.shown()
-  assert.equal(shown.at(-2)?.file?.fileName, 'voice.ogg')
-  assert.match(shown.at(-1)?.text ?? '', /Fine/)
+  assert.match(shown.at(-2)?.text ?? '', /Fine/)
+  assert.equal(shown.at(-1)?.file?.fileName, 'voice.ogg')
 })
 
 test('all answers are spoken after /voice tts, and none after /voice off', async (t) => {
   const { gateway, vendor } = await startWithVoices(t, { config: { voice: { auto_tts: true } } })
   await runCommand(gateway, '/voice tts')
   await gateway.say('one')
-  await gateway.waitForReply('You said: one')
+  await gateway.until(({ file }) => file !== undefined)
   assert.equal(files(gateway).length, 1)
   await runCommand(gateway, '/voice off')
   await gateway.platform.attach(voice)
@@ -329,8 +326,9 @@ test('an answer that cannot be spoken is sent as a text, with the reason', async
   })
   await runCommand(gateway, '/voice tts')
   await gateway.say('one')
-  const { text } = await gateway.waitForReply('You said: one')
-  assert.match(text, /could not speak this: .*no such voice/)
+  await gateway.waitForReply('You said: one')
+  const { text } = await gateway.waitForReply('could not speak this')
+  assert.match(text, /no such voice/)
   await gateway.waitForLog({ event: 'tts.failed' })
 })
 

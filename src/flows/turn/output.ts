@@ -44,8 +44,8 @@ export interface TurnProgressDeps {
     /** In tokens. */
     readonly context_length: number
   }
-  /** Speaks an answer, on platforms that take files. Never rejects. Absent: no answers are spoken. */
-  speak?(turn: Turn, text: string, signal: AbortSignal): Promise<SpokenAnswer>
+  /** Sends an answer as a voice, on platforms that take files. Never rejects. Absent: no answers are spoken. */
+  speak?(turn: Turn, text: string, signal: AbortSignal): Promise<void>
   /** Whether the turn waits for an answer of a person. */
   isWaitingForUser(key: SessionKey): boolean
   /** Takes secrets out of a text. */
@@ -66,6 +66,8 @@ export interface TurnProgress {
   readonly prepareInterim: PrepareInterim
   /** Prepares the reply that ends the turn, in place of the draft. */
   prepareReply(result: TurnRunResult): Promise<PreparedReply>
+  /** Sends the voice of an answer whose text is stored, where the person wants to hear it. Never rejects. */
+  speak(result: TurnRunResult): Promise<void>
   /** Ends the draft of a turn that continues later. */
   closeDraft(): Promise<void>
   publishEnd(status: TurnStatus): void
@@ -158,12 +160,15 @@ export function startTurnProgress(deps: TurnProgressDeps, turn: Turn, signal: Ab
         wasShown: draft?.wasShown() === true,
         filtersNarration: deps.settings().filter_silence_narration,
       })
-      const { voice, note = '' } = hasSpoken ? {} : await speakAnswer(deps, turn, result, signal)
       const footer = await footerOf(deps, turn, result, startedAt)
-      const reply = { ...built, ...(voice && { voice }), text: `${built.text}${note}${footer}` }
+      const reply = { ...built, text: `${built.text}${footer}` }
       // The key of a text that was sent before tool calls, so that it is not sent again.
       const key = result.isEarlierText === true && lastOrd !== undefined ? interimReplyKey(turnId, lastOrd) : reply.key
       return outbox.prepare({ ...reply, key, isContinuation: part > 0 })
+    },
+    async speak({ state, notice, text }) {
+      const isAnswer = state === 'done' && !notice && text.trim() !== '' && turn.event.task === undefined
+      if (isAnswer && !hasSpoken && isSpokenTo(deps.settings().voice, turn)) await deps.speak?.(turn, text, signal)
     },
     async closeDraft() {
       await draft?.close()
@@ -257,23 +262,6 @@ export function showsThinking(
   { show_reasoning: chosen }: SessionSettings,
 ): boolean {
   return chosen === undefined ? (platforms[platform]?.show_reasoning ?? configured) : chosen === 'yes'
-}
-
-/** A spoken answer, or a note that says why there is none. Both are absent where no one wants to hear it. */
-export interface SpokenAnswer {
-  readonly voice?: NonNullable<Reply['voice']>
-  readonly note?: string
-}
-
-async function speakAnswer(
-  { speak, settings }: TurnProgressDeps,
-  turn: Turn,
-  { state, notice, text }: TurnRunResult,
-  signal: AbortSignal,
-): Promise<SpokenAnswer> {
-  const isAnswer = state === 'done' && !notice && text.trim() !== '' && turn.event.task === undefined
-  if (!isAnswer || speak === undefined || !isSpokenTo(settings().voice, turn)) return {}
-  return await speak(turn, text, signal)
 }
 
 /** Whether the person wants to hear the answer (contract §3.8). */

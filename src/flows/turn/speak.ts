@@ -1,5 +1,6 @@
 /**
- * Speaks the answer of a turn, for a person who wants to hear it (contract §3.8). Loaded with the first one.
+ * Sends the answer of a turn as a voice, for a person who wants to hear it (contract §3.8). The text is stored before: what fails or
+ * ends here costs the voice alone. Loaded with the first one.
  */
 import { extname } from 'node:path'
 import { MediaFailure } from '../../agent/media/media-failure.ts'
@@ -7,36 +8,62 @@ import { toSpeech } from '../../agent/media/speech-text.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { isSilence } from '../../message/silence.ts'
+import { targetOf } from '../../message/source.ts'
 import { toMarkdownLabel } from '../../message/untrusted-text.ts'
 import { extractMedia } from '../../outbox/extract-media.ts'
+import type { Outbox, Reply } from '../../outbox/outbox.ts'
+import type { Store } from '../../store/store.ts'
+import { storeDelivery } from '../delivery/deliver.ts'
 import type { MediaServices } from '../media-services.ts'
-import type { SpokenAnswer } from './output.ts'
+import type { Turn } from './claim.ts'
 
 export interface SpeakDeps {
-  readonly media: Pick<MediaServices, 'speak'>
+  readonly media: () => Promise<Pick<MediaServices, 'speak'>>
+  readonly outbox: Pick<Outbox, 'prepare' | 'withhold'>
+  readonly store: Store
   /** UTF-16 units */
   readonly maxChars: number
-  /** Takes secrets out of a text. */
-  redact(text: string): string
+  /** ms since 1970 */
+  readonly clock: () => number
   readonly log: Logger
+  failpoint(point: string): void
 }
 
 /** Never rejects. An answer without words has no voice. */
-export async function speakAnswer(
-  { media, maxChars, redact, log }: SpeakDeps,
-  turnId: string,
-  answer: string,
-  signal: AbortSignal,
-): Promise<SpokenAnswer> {
-  const { text } = toSpeech(redact(extractMedia(answer).text), maxChars)
-  if (!/[\p{L}\p{N}]/u.test(text) || isSilence(answer)) return {}
+export async function speakAnswer(deps: SpeakDeps, turn: Turn, answer: string, signal: AbortSignal): Promise<void> {
+  const { outbox, store, maxChars, clock, log, failpoint } = deps
+  const { text } = toSpeech(outbox.withhold(extractMedia(answer).text), maxChars)
+  if (!/[\p{L}\p{N}]/u.test(text) || isSilence(answer)) return
   try {
-    const { path, mimeType } = await media.speak(text, signal)
-    return { voice: { fileName: `voice${extname(path)}`, mimeType, source: { kind: 'file', path } } }
+    failpoint('turn:speaking')
+    const spoken = await makeVoice(deps, turn.id, text, signal)
+    if (spoken === undefined) return
+    const { id, sessionKey, authority, event } = turn
+    const { source, messageId } = event
+    const replyTo = messageId === undefined ? {} : { replyTo: messageId }
+    const common = { target: targetOf(source), turnId: id, sessionKey, authority, isContinuation: true, ...replyTo }
+    await storeDelivery(store, outbox.prepare({ ...common, ...spoken }), clock())
   } catch (error) {
-    if (signal.aborted) return {}
+    log.warn({ event: 'tts.not_stored', turn: turn.id, err: error }, 'the voice of an answer could not be sent')
+  }
+}
+
+/** The voice, or the reason why there is none; undefined once no one waits for it. */
+async function makeVoice(
+  { media, outbox, log }: SpeakDeps,
+  turnId: string,
+  text: string,
+  signal: AbortSignal,
+): Promise<Pick<Reply, 'key' | 'kind' | 'text' | 'voice'> | undefined> {
+  try {
+    const { path, mimeType } = await (await media()).speak(text, signal)
+    const voice = { fileName: `voice${extname(path)}`, mimeType, source: { kind: 'file', path } } as const
+    return { key: `turn:${turnId}`, kind: 'reply', text: '', voice }
+  } catch (error) {
+    if (signal.aborted) return undefined
     const code = error instanceof MediaFailure ? error.code : 'failed'
     log.warn({ event: 'tts.failed', turn: turnId, code, err: error }, 'an answer is sent without its voice')
-    return { note: `\n\n*(I could not speak this: ${toMarkdownLabel(redact(messageOf(error)), 300)})*` }
+    const reason = toMarkdownLabel(outbox.withhold(messageOf(error)), 300)
+    return { key: `turn:${turnId}:voice`, kind: 'notice', text: `*(I could not speak this: ${reason})*` }
   }
 }
