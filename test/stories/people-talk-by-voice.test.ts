@@ -313,6 +313,26 @@ test('an answer that grew on the screen is followed by its voice', async (t) => 
   assert.equal(spoken?.file?.fileName, 'voice.ogg')
 })
 
+test('a person reads an answer whose voice is still being made, and a stop in that time repeats nothing', async (t) => {
+  const held = Promise.withResolvers<void>()
+  t.after(() => held.resolve())
+  const { gateway, vendor } = await startWithVoices(t, {
+    reply: ({ path }) => (path === '/v1/audio/speech' ? { gate: held.promise } : undefined),
+  })
+  await runCommand(gateway, '/voice tts')
+  await gateway.say('one')
+  await vendor.request(0)
+  await gateway.waitForReply('You said: one')
+  await gateway.stop()
+  await gateway.start()
+  await gateway.say('/voice off')
+  await waitForCommandReply(gateway)
+  await gateway.say('two')
+  await gateway.waitForReply('You said: two')
+  assert.equal(gateway.model.requestCount, 2)
+  assert.equal(gateway.replies().filter((reply) => reply.includes('You said: one')).length, 1)
+})
+
 test('voice.auto_tts speaks the answers to voice messages', async (t) => {
   const { gateway } = await startWithVoices(t, { config: { voice: { auto_tts: true } } })
   await gateway.platform.attach(voice)
