@@ -123,6 +123,7 @@ const packageSites: Readonly<Record<string, RegExp>> = {
   '@anthropic-ai/sdk': /^src\/agent\/models\//,
   '@modelcontextprotocol/client': /^src\/agent\/mcp\//,
   'ipaddr.js': /^src\/media\//,
+  'playwright-core': /^src\/agent\/browser\//,
   unbash: /^src\/agent\//,
   kysely: /^src\/store\//,
   'node:sqlite': /^src\/store\/|^plugins\/memory\/local\//,
@@ -227,8 +228,9 @@ test('every package that runs is bundled: an image has no other', () => {
   const bundled = [...filesUnder('src/packages/bundled-packages.mjs').values()].join()
   const missing = importsOf(source).filter(({ from, to, typeOnly }) => {
     if (typeOnly || /^(src|platforms|hooks|plugins)\/|^node:|^#/.test(to)) return false
-    // A page loads marked by itself, esbuild runs at installation, and OpenTelemetry is installed by those who want it.
-    if (to === 'marked' || to === 'esbuild' || to.startsWith('@opentelemetry/')) return false
+    // A page loads marked by itself, playwright-core is a bundle already, esbuild runs at installation, and OpenTelemetry is
+    // installed by those who want it.
+    if (['marked', 'playwright-core', 'esbuild'].includes(to) || to.startsWith('@opentelemetry/')) return false
     return from.endsWith('.ts') && !bundled.includes(`'${to}'`)
   })
   assert.deepEqual(missing, [])

@@ -184,7 +184,7 @@ describe('the tree of the image', { timeout: 60_000 }, () => {
     for (const name of await contextOf())
       if (existsSync(join(root, name))) cpSync(join(root, name), join(app, name), { recursive: true })
     // Replaces `npm ci`: copies bundled packages, and packages that the build must remove.
-    for (const name of ['.hermes', 'marked', 'esbuild']) {
+    for (const name of ['.hermes', 'marked', 'playwright-core', 'esbuild']) {
       cpSync(join(root, 'node_modules', name), join(app, 'node_modules', name), { recursive: true })
     }
     const begin = build.instructions.findIndex(({ name, text }) => name === 'COPY' && text === '. .')

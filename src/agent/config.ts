@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { ConfigOf } from '../config/section.ts'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { reasoningEfforts } from '../message/conversation-choices.ts'
+import { browserConfig } from './browser/config.ts'
 import { codeConfig } from './code/config.ts'
 import { compressionConfig } from './compression/config.ts'
 import { sshConfig } from './environments/ssh/config.ts'
@@ -43,6 +44,7 @@ function isMisspelled(name: string): boolean {
 export const agentConfig = {
   ...modelConfig,
   ...codeConfig,
+  ...browserConfig,
   max_iterations: z.int().min(1).max(1000).default(90).describe('Maximum number of model calls per turn.'),
   timezone: z
     .string()

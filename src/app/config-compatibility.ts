@@ -64,7 +64,7 @@ const plannedKeys = [
   'always_log_local',
   'approvals.gateway_timeout',
   'auxiliary.*',
-  'browser',
+  'browser.*',
 
   'code_execution.mode',
   'context_engine',

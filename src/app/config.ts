@@ -71,6 +71,8 @@ export function gatewayVariables(platforms: readonly PlatformManifest[]): Enviro
     { variable: 'DELEGATION_MAX_CONCURRENT_CHILDREN', path: ['delegation', 'max_concurrent_children'] },
     { variable: 'HERMES_LOCAL_STT_COMMAND', path: ['stt', 'command'] },
     { variable: 'HERMES_LOCAL_STT_LANGUAGE', path: ['stt', 'language'] },
+    { variable: 'BROWSER_CDP_URL', path: ['browser', 'cdp_url'] },
+    { variable: 'BROWSER_INACTIVITY_TIMEOUT', path: ['browser', 'inactivity_timeout'] },
     { variable: 'TERMINAL_ENV', path: ['terminal', 'backend'] },
     { variable: 'TERMINAL_CWD', path: ['terminal', 'cwd'] },
     ...containerKeys.map((key) => ({ variable: `TERMINAL_${key.toUpperCase()}`, path: ['terminal', key] })),

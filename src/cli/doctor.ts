@@ -10,7 +10,7 @@ import { checkPlatformConnections } from './checks/diagnose-platforms.ts'
 import { checkDatabase, checkHomeDirectory, checkToken } from './checks/home.ts'
 import { checkHooks } from './checks/hooks.ts'
 import { checkLocalServers } from './checks/local-servers.ts'
-import { checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
+import { checkBrowser, checkDiskSpace, checkNode, checkPrograms, checkWorkingDirectory } from './checks/machine.ts'
 import { checkMcpServers } from './checks/mcp.ts'
 import { checkMedia } from './checks/media.ts'
 import { checkMemory } from './checks/memory.ts'
@@ -49,6 +49,7 @@ const checks: readonly Check[] = [
   checkDaemon,
   checkDeadLetters,
   checkPrograms,
+  checkBrowser,
   checkSandbox,
   checkWorkingDirectory,
   checkPromptFiles,

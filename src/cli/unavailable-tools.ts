@@ -1,9 +1,11 @@
 /**
  * Why built-in tools are not offered although no list takes them away: what they need is not there.
  */
+import { findBrowser } from '../agent/browser/find-browser.ts'
 import type { MediaTask } from '../agent/media/endpoint.ts'
 import { seesPictures } from '../agent/models/create-provider.ts'
 import { resolveProvider } from '../agent/models/resolve-provider.ts'
+import { builtInToolNames } from '../agent/tools/built-in-tool-names.ts'
 import { findProgram } from '../lib/find-program.ts'
 import { chooseSearchService } from '../web/choose-service.ts'
 import { endpointOf } from './checks/media.ts'
@@ -15,7 +17,7 @@ const machineTools = ['terminal', 'process', 'read_file', 'write_file', 'patch',
 
 /** The reasons by the name of the tool, for people. */
 export function findUnavailableTools(context: CliContext, settings: Settings): ReadonlyMap<string, string> {
-  const { memory, terminal, web } = settings.config.current()
+  const { browser, memory, terminal, web } = settings.config.current()
   const { values } = settings.config.environment()
   const found = new Map<string, string>()
   if (terminal.backend !== 'local')
@@ -25,6 +27,8 @@ export function findUnavailableTools(context: CliContext, settings: Settings): R
   const search = chooseSearchService(web, values)
   if (search === undefined) found.set('web_search', 'no search service has a key')
   else if ('missing' in search) found.set('web_search', `${search.missing} is missing`)
+  if (findBrowser(browser, values['PATH'] ?? '') === undefined)
+    for (const name of builtInToolNames) if (name.startsWith('browser_')) found.set(name, 'no browser is installed')
   if (!canSee(settings)) found.set('vision_analyze', 'no model that reads pictures is configured')
   const makers: readonly (readonly [string, MediaTask])[] = [
     ['text_to_speech', 'tts'],

@@ -5,7 +5,12 @@
 import { resolve } from 'node:path'
 import type { AgentConfig } from '../agent/config.ts'
 import type { Environment } from '../agent/environments/environment.ts'
-import { createSessionResourcePool, withVariables } from '../agent/environments/session-resources.ts'
+import {
+  createSessionResourcePool,
+  type SessionResourcePool,
+  type SessionResourcesDeps,
+  withVariables,
+} from '../agent/environments/session-resources.ts'
 import type { AgentTools } from '../agent/loop/agent-tools.ts'
 import type { SubagentWorkspace } from '../agent/loop/agent-turn.ts'
 import type { EphemeralPrompt } from '../agent/models/ephemeral-prompt.ts'
@@ -25,6 +30,7 @@ import type { RoleSettings } from '../platforms/config.ts'
 import { changeSessionSetting } from '../sessions/session-state.ts'
 import type { MessageFilter } from '../sessions/transcript.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
+import type { Browsers } from './browser-access.ts'
 import type { MediaServices } from './media-services.ts'
 import type { ResultFiles } from './result-files.ts'
 import { createSandboxSockets } from './sandbox-sockets.ts'
@@ -129,7 +135,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const sockets = createSandboxSockets(deps)
   const snapshotTools = createSessionToolSnapshots()
   const ephemeral = createEphemeralText(deps)
-  const resources = createSessionResourcePool({
+  const { resources, browser } = withBrowser(deps, {
     createEnvironment: (sessionId) => requireRuntime().createEnvironment(sessionId),
     createProcessTable: () => requireRuntime().createProcessTable(),
     readTodos: (json, earlier) => requireRuntime().readTodos(json, earlier),
@@ -137,7 +143,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const cwd = () => workingDirectory(deps)
   const environmentFor = createEnvironments(deps, async (turn) => sockets.variablesOf(turn, await sandbox.get()))
   const models = createAgentModels(deps)
-  const accessOf = createToolAccess(deps, models, async (turn, name) => {
+  const accessOf = createToolAccess({ ...deps, browser }, models, async (turn, name) => {
     const { all, resolve } = await openSessionTools(turn)
     return all.schemas().some((schema) => schema.name === name) ? resolve(name) : undefined
   })
@@ -243,11 +249,11 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       const { commandPolicy, createEnvironment } = requireRuntime()
       return { commandPolicy, environment: createEnvironment('operator') }
     },
-    media: media.get,
     reportLostCommands: async () => deps.commandReports?.reportLost(),
     hasRunningCommand: resources.hasRunningCommand,
     renameSession: resources.rename,
     ...{ cwd, sandbox: sandbox.get, openProxy: sockets.openProxy, recoverPlaces: () => recoverPlaces(deps) },
+    media: media.get,
     toolListOf: (authority) => toolListOf(settings().roles, authority),
     reconfigured() {
       models.reconfigured()
@@ -331,6 +337,32 @@ async function belowCeiling(
   const { withCeiling } = await import('../agent/loop/role-ceiling.ts')
   const filtersSchemas = event === undefined || !isShared(event.source)
   return withCeiling(tools, { resolve, authority, list, filtersSchemas })
+}
+
+/** The resources of sessions, to which their pages in the browser belong. The code of the browser is loaded with its first call. */
+function withBrowser(deps: AgentServicesDeps, parts: SessionResourcesDeps) {
+  const pool = createSessionResourcePool(parts)
+  let opened: Promise<Browsers> | undefined
+  const resources: SessionResourcePool = {
+    ...pool,
+    rename(from, to) {
+      pool.rename(from, to)
+      void opened?.then((browsers) => browsers.rename(from, to))
+    },
+    async dispose(sessionId) {
+      await Promise.all([pool.dispose(sessionId), opened?.then((browsers) => browsers.dispose(sessionId))])
+    },
+    async close() {
+      await Promise.all([pool.close(), opened?.then((browsers) => browsers.close())])
+    },
+  }
+  return {
+    resources,
+    browser(): Promise<Browsers> {
+      opened ??= import('./browser-access.ts').then(({ createBrowsers }) => createBrowsers(deps))
+      return opened
+    },
+  }
 }
 
 async function openMedia(deps: AgentServicesDeps, { servers }: AgentModels): Promise<MediaServices> {

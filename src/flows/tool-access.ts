@@ -31,6 +31,8 @@ export interface ToolAccessDeps extends Pick<WebAccessDeps, 'redact' | 'log'> {
   openRecall?(): Promise<SessionRecallService>
   /** The memory of a turn, for the tool `memory`. Without it, there is none. */
   readonly memory?: (turn: ToolTurn) => Promise<MemoryAccess>
+  /** The browser. Without it, there is none. */
+  readonly browser?: NonNullable<ToolContext['browser']>
 }
 
 type ShowingTurn = Pick<Turn, 'id' | 'sessionKey' | 'event' | 'authority'>
@@ -51,7 +53,7 @@ export interface ToolTurn {
 
 type ToolAccess = Pick<
   ToolContext,
-  'chatMessages' | 'recall' | 'memory' | 'showFile' | 'vision' | 'mayReadFiles' | 'web'
+  'chatMessages' | 'recall' | 'memory' | 'showFile' | 'vision' | 'mayReadFiles' | 'web' | 'browser'
 >
 
 /** The tool, if the session of the turn is offered it. */
@@ -86,8 +88,10 @@ export function createToolAccess(
           vision: () => openVision(deps, models, turn),
           mayReadFiles: async () => await mayUseTool(deps, await findTool(turn, 'read_file'), 'read_file', turn),
         }
+      case 'browser_vision':
+        return { ...browserOf(deps), ...showFileOf(deps, turn, call.id), vision: () => openVision(deps, models, turn) }
       default:
-        return {}
+        return call.name.startsWith('browser_') ? browserOf(deps) : {}
     }
   }
 }
@@ -125,6 +129,10 @@ async function openVision(
   const { auxiliary } = models
   const { pictures } = deps.home
   return createVision({ pictures, auxiliary, redact: deps.redact }, await callerOf(deps, models, turn))
+}
+
+function browserOf({ browser }: ToolAccessDeps): Pick<ToolContext, 'browser'> {
+  return browser === undefined ? {} : { browser }
 }
 
 /** For whom a tool calls a model. Empty outside of turns. */

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { findBrowser } from '../agent/browser/find-browser.ts'
 import { createFileGuard } from '../agent/command-policy/file-guard.ts'
 import { type CommandPolicy, createCommandPolicy } from '../agent/command-policy/policy.ts'
 import type { AgentConfig } from '../agent/config.ts'
@@ -89,7 +90,7 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
     directory: new URL('../agent/tools/', import.meta.url),
     disabledToolsets: [...agent.disabled_toolsets, ...(isHere || places ? [] : placeToolsets), ...toolsetsOff(memory)],
     customToolsets,
-    definitions: await openMediaTools(deps),
+    definitions: [...(await openMediaTools(deps)), ...(await openBrowserTools(deps))],
     log,
     deps: {
       commandPolicy,
@@ -159,6 +160,14 @@ async function openMediaTools({
     makes: async (task) => (await maker.endpoint(task)).kind !== 'none',
     maxSpeechChars: () => settings().tts.max_chars,
   })
+}
+
+/** Offered where a browser is installed or configured. */
+async function openBrowserTools({ settings, environment }: ToolRuntimeDeps): Promise<readonly ToolDefinition[]> {
+  const { browser } = settings()
+  if (findBrowser(browser, environment().values['PATH'] ?? '') === undefined) return []
+  const { createBrowserTools } = await import('../agent/browser/tools.ts')
+  return createBrowserTools()
 }
 
 /** A tool whose schema is invalid, or whose name is taken, is left out; the others stay. */

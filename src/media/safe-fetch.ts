@@ -154,12 +154,17 @@ function parseHttpUrl(text: string, base?: string): URL {
 }
 
 /**
- * Checks an address that another server is to fetch, with the name looked up here. Rejects with a `MediaError`, or with the signal's
- * reason.
+ * Checks an address that another program is to fetch, with the name looked up here. `allowsLocalNames`: it may be a name of the own
+ * network. Rejects with a `MediaError`, or with the signal's reason.
  */
-export async function checkAddress(url: string, signal: AbortSignal, deps: AddressRules = {}): Promise<void> {
+export async function checkAddress(
+  url: string,
+  signal: AbortSignal,
+  deps: AddressRules & { readonly allowsLocalNames?: boolean } = {},
+): Promise<void> {
   const { hostname } = parseHttpUrl(url)
-  if (/(?:^|\.)(?:localhost|local|internal)\.?$/i.test(hostname)) throw addressNotAllowedError('its host is not public')
+  if (deps.allowsLocalNames !== true && /(?:^|\.)(?:localhost|local|internal)\.?$/i.test(hostname))
+    throw addressNotAllowedError('its host is not public')
   try {
     await createPinnedLookup(new URL(url), signal, deps)
   } catch (error) {

@@ -8,6 +8,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { usageOf } from '../kit/usage.ts'
 import type { Figure, Row } from './figure.ts'
+import { browser } from './figures/browser.ts'
 import { connect } from './figures/connect.ts'
 import { files } from './figures/files.ts'
 import { hooks } from './figures/hooks.ts'
@@ -61,6 +62,7 @@ const figures: readonly Figure[] = [
   request,
   recall,
   web,
+  browser,
   window,
   pictures,
   files,

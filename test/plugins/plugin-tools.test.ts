@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
+import { createBrowserTools } from '../../src/agent/browser/tools.ts'
 import { createMediaTools } from '../../src/agent/media/tools.ts'
 import { builtInToolNames } from '../../src/agent/tools/built-in-tool-names.ts'
 import { discoverTools } from '../../src/agent/tools/discover-tools.ts'
@@ -51,7 +52,7 @@ test('the names of the built-in tools are those of their folders', async () => {
   const unused = () => Promise.reject(new Error('the tools are only listed'))
   const maker = { makes: async () => true, maxSpeechChars: () => 100, speak: unused, draw: unused }
   const inFolder = await discoverTools(toolsDirectory, { ...bench.deps, skills: unused }, silentLog)
-  const names = [...inFolder, ...createMediaTools(maker)].map(({ name }) => name)
+  const names = [...inFolder, ...createMediaTools(maker), ...createBrowserTools()].map(({ name }) => name)
   assert.deepEqual(names.sort(), [...builtInToolNames].sort())
 })
 

@@ -1,6 +1,6 @@
 /**
- * The HTTP proxy of commands that may reach listed hosts only (`terminal.sandbox_network`). It resolves names itself, and
- * connects to public addresses only, so that a listed name cannot lead into the private network.
+ * The HTTP proxy of commands that may reach listed hosts only (`terminal.sandbox_network`), and of the browser. It resolves names
+ * itself, and connects to the addresses that it has checked, so that a name cannot lead into the private network.
  */
 import { createServer, type IncomingMessage, request as requestHttp, type Server, type ServerResponse } from 'node:http'
 import { connect, isIP, type Socket } from 'node:net'
@@ -9,13 +9,15 @@ import { systemCode } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 
 export interface NetworkProxyDeps {
-  /** Host names, `*.` for all below a name, each with an optional port. */
-  hosts(): readonly string[]
+  /** Host names, `*.` for all below a name, each with an optional port. `any`: the address alone decides. */
+  hosts(): readonly string[] | 'any'
   /** Resolves a name to all of its addresses. */
   resolve(name: string): Promise<readonly { readonly address: string }[]>
   /** Whether an address may be used. */
   isAllowed(address: string): boolean
   readonly log: Logger
+  /** Called for each refused `host:port`. By default the log names a host once. */
+  onRefused?(host: string): void
   /** Ends a connection without data, ms. */
   readonly idleTimeoutMs?: number
 }
@@ -25,6 +27,8 @@ const maxConnections = 256
 /** Refused hosts that the log names; a command may ask for any number. */
 const maxLoggedHosts = 50
 const defaultPorts: readonly number[] = [80, 443]
+/** `host:port`, with an IPv6 address in brackets. */
+const authority = /^((?:[^:@/[\]]+)|\[[\da-f:.]+\]):(\d{1,5})$/i
 
 class Refusal extends Error {
   readonly status: number
@@ -41,15 +45,19 @@ export function createNetworkProxy(deps: NetworkProxyDeps): Server {
 
   /** The address to connect to. Rejects with a `Refusal`. */
   async function admit(host: string, port: number): Promise<string> {
-    const name = host.toLowerCase().replace(/\.$/, '')
+    const name = host
+      .toLowerCase()
+      .replace(/\.$/, '')
+      .replace(/^\[|\]$/g, '')
     try {
-      if (!isListed(deps.hosts(), name, port)) throw new Refusal(403, notListed(name, port))
+      const hosts = deps.hosts()
+      if (hosts !== 'any' && !isListed(hosts, name, port)) throw new Refusal(403, notListed(name, port))
       const [first, ...others] = await resolveName(name)
       if (first === undefined || ![first, ...others].every(({ address }) => deps.isAllowed(address)))
         throw new Refusal(403, `${name} does not lead to a public address, so the gateway does not connect to it.\n`)
       return first.address
     } catch (error) {
-      if (error instanceof Refusal && error.status === 403) reportRefused(`${name}:${port}`)
+      if (error instanceof Refusal && error.status === 403) (deps.onRefused ?? reportRefused)(`${name}:${port}`)
       throw error
     }
   }
@@ -93,7 +101,7 @@ export function createNetworkProxy(deps: NetworkProxyDeps): Server {
 
   /** `CONNECT host:port`. */
   async function tunnel({ url = '' }: IncomingMessage, client: Socket, head: Buffer): Promise<void> {
-    const [, host = '', portText = ''] = /^([^:@/]+):(\d{1,5})$/.exec(url) ?? []
+    const [, host = '', portText = ''] = authority.exec(url) ?? []
     if (host === '') throw new Refusal(403, notListed(url.slice(0, 200), undefined))
     const upstream = connect({ host: await admit(host, Number(portText)), port: Number(portText) })
     const end = () => {

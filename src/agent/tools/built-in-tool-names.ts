@@ -1,8 +1,19 @@
 /**
- * The names of the tools in this folder and in `../media/tools.ts`, for code that needs them before the tools are loaded. A test
+ * The names of the tools in this folder, in `../media/tools.ts` and in `../browser/tools.ts`, for code that needs them before the tools are loaded. A test
  * compares them.
  */
 export const builtInToolNames: ReadonlySet<string> = new Set([
+  'browser_back',
+  'browser_cdp',
+  'browser_click',
+  'browser_console',
+  'browser_get_images',
+  'browser_navigate',
+  'browser_press',
+  'browser_scroll',
+  'browser_snapshot',
+  'browser_type',
+  'browser_vision',
   'clarify',
   'delegate_task',
   'image_generate',

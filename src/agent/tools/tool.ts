@@ -6,6 +6,7 @@ import type { Logger } from '../../lib/log.ts'
 import type { Authority } from '../../message/authority.ts'
 import type { ImagePart } from '../../message/transcript.ts'
 import type { Transaction } from '../../store/query.ts'
+import type { BrowserAccess } from '../browser/contract.ts'
 import type { Environment, ProcessEntry, ProcessTable, ShellState } from '../environments/environment.ts'
 import type { MemoryAccess } from '../memory/contract.ts'
 import type { JsonObject } from '../models/provider.ts'
@@ -67,6 +68,8 @@ export interface ToolContext {
   readonly callTool?: (name: string, args: JsonObject, signal: AbortSignal) => Promise<string>
   /** The web; absent where there is none. */
   readonly web?: () => Promise<WebAccess>
+  /** The browser; absent where there is none. */
+  readonly browser?: () => Promise<BrowserAccess>
   /** Shows the model a stored picture with the result of this call. Absent: the model does not see. */
   showPicture?(image: ImagePart): void
   /** Whether the person may read files of the machine here, and not those of the conversation alone. Only with `vision`. */

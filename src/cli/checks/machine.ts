@@ -3,6 +3,7 @@
  */
 import { existsSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { findBrowser } from '../../agent/browser/find-browser.ts'
 import { isSystemDirectory } from '../../agent/sandbox/hidden-paths.ts'
 import { workingDirectory } from '../../flows/agent-services.ts'
 import { findProgram } from '../../lib/find-program.ts'
@@ -54,6 +55,28 @@ export const checkPrograms: Check = ({ context: { environment } }) =>
       ? note(name, `not found on the PATH: ${use}`, `Install ${names[0]} if you need it.`)
       : ok(name, found)
   })
+
+/** The browser of the agent (`browser_*`). */
+export const checkBrowser: Check = ({ settings: { config } }) => {
+  const { browser } = config.current()
+  const found = findBrowser(browser, config.environment().values['PATH'] ?? '')
+  if (found === undefined)
+    return [note('Browser', 'none found: the agent cannot use web pages', 'Install chromium if it is to.')]
+  // The address may contain a token.
+  if ('cdpUrl' in found) return [ok('Browser', `${new URL(found.cdpUrl).host} (browser.cdp_url)`)]
+  const { executablePath } = found
+  if (findProgram(executablePath, '/') === undefined)
+    return [problem('Browser', `${executablePath} is no program`, 'Correct `browser.executable_path`.')]
+  return [
+    process.getuid?.() === 0
+      ? note(
+          'Browser',
+          `${executablePath}, without its own sandbox, because this is root`,
+          'Run the gateway as a user.',
+        )
+      : ok('Browser', executablePath),
+  ]
+}
 
 export const checkWorkingDirectory: Check = ({ settings: { config }, context: { home } }) => {
   const { terminal } = config.current()

@@ -1,0 +1,199 @@
+/**
+ * The browser that all conversations share: a Chromium that the gateway starts, or one that runs already (`browser.cdp_url`).
+ *
+ * Chromium hears the gateway through a pipe, so that it ends with the gateway, also when that is killed. It resolves no name and
+ * opens no connection itself: everything goes through a proxy of the gateway, which checks each address and connects to the address
+ * that it has checked. A redirect, a part of a page, a WebSocket and a service worker take the same way.
+ */
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import { join } from 'node:path'
+import type { Browser, BrowserContext } from 'playwright-core'
+import { BrowserFailure, toBrowserFailure } from './failure.ts'
+
+export interface BrowserProcess {
+  /** A context without cookies. Rejects with `BrowserFailure`. */
+  newContext(): Promise<BrowserContext>
+  isOpen(): boolean
+  /** Calls `listener` when the browser has ended, also by itself. */
+  onClosed(listener: () => void): void
+  /** Never rejects. */
+  close(): Promise<void>
+}
+
+export interface BrowserProcessOptions {
+  /** A Chromium, or the DevTools address of one. */
+  readonly browser: { readonly executablePath: string } | { readonly cdpUrl: string }
+  /** The folder of profiles. What an earlier process left there is removed. */
+  readonly directory: string
+  /** The environment of Chromium. */
+  readonly env: Readonly<Record<string, string>>
+  /** Checks and forwards the connections of pages. */
+  readonly proxy: Server
+  /** Refuses a request of a browser that cannot use the proxy, because it runs elsewhere. */
+  isUrlAllowed(url: string): Promise<boolean>
+  readonly isRoot: boolean
+}
+
+const startTimeoutMs = 30_000
+
+/** Chromium asks its vendor for nothing, and connects to the proxy alone. */
+const chromiumArguments = [
+  ...['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'],
+  ...['--disable-domain-reliability', '--disable-default-apps', '--no-pings', '--disable-gpu'],
+  // Both would go past the proxy.
+  ...['--disable-quic', '--webrtc-ip-handling-policy=disable_non_proxied_udp'],
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  // Whatever else tries to connect finds no address.
+  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+]
+
+/** Rejects with `BrowserFailure`. */
+export async function startBrowser(options: BrowserProcessOptions): Promise<BrowserProcess> {
+  const { proxy } = options
+  await new Promise<void>((resolve, reject) => {
+    proxy.once('error', reject)
+    proxy.listen(0, '127.0.0.1', resolve)
+  })
+  try {
+    return 'cdpUrl' in options.browser
+      ? await connect(options, options.browser.cdpUrl)
+      : await launch(options, options.browser.executablePath)
+  } catch (error) {
+    closeProxy(proxy)
+    throw error
+  }
+}
+
+async function launch(
+  { directory, env, proxy, isRoot }: BrowserProcessOptions,
+  executablePath: string,
+): Promise<BrowserProcess> {
+  const { chromium } = await import('playwright-core')
+  const profile = await createProfile(directory)
+  const removeProfile = () => rm(profile, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined)
+  try {
+    const first = await chromium.launchPersistentContext(profile, {
+      executablePath,
+      chromiumSandbox: !isRoot,
+      proxy: { server: addressOf(proxy) },
+      acceptDownloads: false,
+      args: chromiumArguments,
+      // A page opens tabs only after a click.
+      ignoreDefaultArgs: ['--disable-popup-blocking'],
+      env: { ...env, HOME: profile },
+      // The gateway closes it.
+      ...{ handleSIGHUP: false, handleSIGINT: false, handleSIGTERM: false },
+      timeout: startTimeoutMs,
+    })
+    const browser = first.browser()
+    if (browser === null) throw new Error('the browser has no contexts')
+    return toProcess(browser, {
+      newContext: () => browser.newContext({ acceptDownloads: false, locale: 'en-US' }),
+      async close() {
+        await first.close()
+        closeProxy(proxy)
+        await removeProfile()
+      },
+    })
+  } catch (error) {
+    await removeProfile()
+    throw notStarted(error)
+  }
+}
+
+/** The browser of `browser.cdp_url` has its own network. On this machine its new contexts can use the proxy. */
+async function connect({ proxy, isUrlAllowed }: BrowserProcessOptions, cdpUrl: string): Promise<BrowserProcess> {
+  const { chromium } = await import('playwright-core')
+  const { hostname } = new URL(cdpUrl)
+  const isHere = ['127.0.0.1', 'localhost', '[::1]'].includes(hostname)
+  let browser: Browser
+  try {
+    browser = await chromium.connectOverCDP(cdpUrl, { timeout: startTimeoutMs })
+  } catch (error) {
+    // The message contains the address, which may contain a token.
+    const reason = 'The browser of browser.cdp_url cannot be reached. Start it, or remove the setting.'
+    throw new BrowserFailure('browser_not_started', reason, { cause: error })
+  }
+  return toProcess(browser, {
+    async newContext() {
+      const context = await browser.newContext({
+        acceptDownloads: false,
+        ...(isHere ? { proxy: { server: addressOf(proxy) } } : { serviceWorkers: 'block' as const }),
+      })
+      if (!isHere) await checkRequests(context, isUrlAllowed)
+      return context
+    },
+    async close() {
+      // Closes the contexts of the gateway. The browser goes on.
+      await browser.close()
+      closeProxy(proxy)
+    },
+  })
+}
+
+/** Redirects are not asked about again. */
+async function checkRequests(context: BrowserContext, isUrlAllowed: (url: string) => Promise<boolean>): Promise<void> {
+  await context.route('**/*', async (route) => {
+    const isAllowed = await isUrlAllowed(route.request().url())
+    await (isAllowed ? route.continue() : route.abort('blockedbyclient')).catch(() => undefined)
+  })
+  await context.routeWebSocket(/.*/, async (socket) => {
+    if (await isUrlAllowed(socket.url().replace(/^ws/, 'http'))) socket.connectToServer()
+    else await socket.close()
+  })
+}
+
+function toProcess(
+  browser: Browser,
+  { newContext, close }: { newContext(): Promise<BrowserContext>; close(): Promise<void> },
+): BrowserProcess {
+  let closing: Promise<void> | undefined
+  const closeOnce = () => {
+    closing ??= close().catch(() => undefined)
+    return closing
+  }
+  // Also when it was killed: its proxy and its profile are removed.
+  browser.on('disconnected', () => void closeOnce())
+  return {
+    async newContext() {
+      try {
+        return await newContext()
+      } catch (error) {
+        throw toBrowserFailure(error, 'browser_gone')
+      }
+    },
+    isOpen: () => closing === undefined && browser.isConnected(),
+    onClosed: (listener) => void browser.on('disconnected', listener),
+    close: closeOnce,
+  }
+}
+
+/** Only one gateway works in a home, so that all other profiles are left over. */
+async function createProfile(directory: string): Promise<string> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const leftOver = await readdir(directory)
+  await Promise.all(
+    leftOver.map((name) => rm(join(directory, name), { recursive: true, force: true }).catch(() => undefined)),
+  )
+  return await mkdtemp(join(directory, 'profile-'))
+}
+
+function notStarted(error: unknown): BrowserFailure {
+  const text = error instanceof Error ? error.message : String(error)
+  const reason = /No usable sandbox|sandbox_host|setuid sandbox/i.test(text)
+    ? 'The sandbox of Chromium does not work here. An operator can permit user namespaces on this machine (see the documentation of the browser), or set browser.cdp_url.'
+    : 'The browser could not be started. An operator finds the reason in the log, and hermes doctor names the program.'
+  return new BrowserFailure('browser_not_started', reason, { cause: error })
+}
+
+function addressOf(proxy: Server): string {
+  const address = proxy.address()
+  if (address === null || typeof address === 'string') throw new Error('the proxy of the browser does not listen')
+  return `http://127.0.0.1:${address.port}`
+}
+
+function closeProxy(proxy: Server): void {
+  proxy.close()
+  proxy.closeAllConnections()
+}
