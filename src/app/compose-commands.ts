@@ -30,7 +30,7 @@ export interface CommandRuntime {
 
 type Agent = Pick<
   AgentRuntime,
-  'agentServices' | 'compressSession' | 'plugins' | 'runningSubagents' | 'delegatedTurns' | 'skills' | 'mcp'
+  'agentServices' | 'compressSession' | 'plugins' | 'runningSubagents' | 'delegatedTurns' | 'skills' | 'mcp' | 'cron'
 >
 
 export function composeCommandRuntime(context: AppContext, core: Core, agentRuntime: Agent): CommandRuntime {
@@ -109,6 +109,10 @@ function composeAgentCommands(
         return rows.map((row) => ({ ...row, text: toShortLine(row.text, maxRowChars, outbox.withhold) }))
       },
       plugins: async () => (await plugins.list()).map(({ id, state }) => `${id}  ${state}`),
+      async jobs({ source, authority }) {
+        const listed = await (await services.jobs()).run({ action: 'list' }, { source, authority })
+        return 'problem' in listed ? [listed.problem] : listed.lines
+      },
       hooks: () => hooks.list().map(({ name, state }) => `${name}  ${state}`),
       log,
     }
@@ -130,7 +134,7 @@ function composeCommandServices(
     pluginRegistries,
     pause,
   }: Core,
-  { agentServices, compressSession, runningSubagents, delegatedTurns, skills, mcp }: Agent,
+  { agentServices, compressSession, runningSubagents, delegatedTurns, skills, mcp, cron }: Agent,
   visibleSessions: () => Promise<VisibleSessions>,
 ): CommandServices {
   const { options, settings, accountDirectory, platforms, store, redact, degraded, startedAt, clock, log } = context
@@ -182,6 +186,10 @@ function composeCommandServices(
         }),
       )
       return requestedTasks
+    },
+    async jobs() {
+      const { createJobServices } = await import('../flows/cron/job-services.ts')
+      return createJobServices(cron.open)
     },
     homeChannels: async () =>
       (await import('../flows/delivery/home-channels.ts')).readHomeChannels({ store, accountDirectory }),

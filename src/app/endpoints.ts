@@ -27,7 +27,7 @@ import type { Core } from './core.ts'
 import type { GatewayOptions } from './options.ts'
 
 export interface EndpointsDeps
-  extends Pick<AgentRuntime, 'agentServices' | 'plugins' | 'skills' | keyof AgentRoutesDeps> {
+  extends Pick<AgentRuntime, 'agentServices' | 'plugins' | 'skills' | 'cron' | keyof AgentRoutesDeps> {
   /** Where HTTP listens; '' before it does. */
   url(): string
   /** Platforms are connecting for the first time. */
@@ -155,7 +155,7 @@ function uploadRoutes({ settings }: AppContext, files: () => Promise<FileService
 function composeHttp(
   context: AppContext,
   core: Core,
-  { plugins, skills, initialConnectPending, knownTools, previewPrompt }: EndpointsDeps,
+  { plugins, skills, cron, initialConnectPending, knownTools, previewPrompt }: EndpointsDeps,
   { token, status, health, files }: HttpParts,
 ): HttpServer {
   const { options, config, settings, store, phase, degraded, redact, clock, log } = context
@@ -186,6 +186,7 @@ function composeHttp(
         },
         pairing: core.pairing.admin,
         send: composeSend(context, core),
+        jobs: async (body) => (await import('../flows/cron/job-services.ts')).handleJobRequest(cron.open, body),
         homeChannels: async () => (await import('../flows/delivery/home-channels.ts')).readHomeChannels(context),
         pause: core.pause,
         menu: menuOf(core, skills),

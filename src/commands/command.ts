@@ -8,6 +8,7 @@ import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource, Target } from '../message/source.ts'
 import type { BusyServices, TypedMessage } from './busy.ts'
 import type { ConversationServices } from './conversation.ts'
+import type { JobServices } from './jobs.ts'
 import type { CurrentModel, ModelPlace, ModelServices } from './model.ts'
 import type { CommandReply } from './reply.ts'
 
@@ -57,6 +58,8 @@ export interface CommandServices {
   settings(key: SessionKey): Promise<Readonly<Partial<Record<string, string>>>>
   /** Loads what the commands for background tasks need. */
   tasks(): Promise<TaskServices>
+  /** Loads scheduled jobs. */
+  jobs(): Promise<JobServices>
   /** Stores a choice; null removes it. */
   changeSetting(key: SessionKey, name: ConversationChoice, value: string | null): Promise<void>
   /** What the configuration offers. */

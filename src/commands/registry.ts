@@ -15,6 +15,7 @@ import {
   undoCommand,
   usageCommand,
 } from './built-in/conversation.ts'
+import { cronCommand } from './built-in/cron.ts'
 import { reloadMcpCommand, restartCommand, sethomeCommand } from './built-in/gateway.ts'
 import {
   commandsCommand,
@@ -76,6 +77,7 @@ const builtInCommands: readonly CommandDefinition[] = [
   branchCommand,
   backgroundCommand,
   agentsCommand,
+  cronCommand,
   compressCommand,
   modelCommand,
   reasoningCommand,

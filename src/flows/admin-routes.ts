@@ -32,6 +32,8 @@ export interface AdminRoutesDeps {
   send(body: unknown, signal: AbortSignal): Promise<unknown>
   /** The chats for messages that belong to no other chat. Rejects `store/...`. */
   homeChannels(): Promise<readonly unknown[]>
+  /** Handles a request for scheduled jobs. Rejects `http/bad-request` and `store/...`. */
+  jobs(body: unknown): Promise<unknown>
   readonly menu: CommandMenu
   readonly pause: { pause(reason: string): Promise<void>; resume(): Promise<boolean> }
   /** Starts the stop of the daemon. */
@@ -88,6 +90,15 @@ export function adminRoutes(deps: AdminRoutesDeps): HttpRoute[] {
       access: 'token',
       async handle(request) {
         return Response.json({ results: await deps.send(await readBody(request), request.signal) })
+      },
+    },
+    get('/api/jobs', () => deps.jobs({ action: 'list' })),
+    {
+      method: 'POST',
+      path: '/api/jobs',
+      access: 'token',
+      async handle(request) {
+        return Response.json(await deps.jobs(await readBody(request)))
       },
     },
     {

@@ -32,6 +32,8 @@ export interface AgentCommandDeps {
   /** One line each. */
   plugins(): Promise<readonly string[]>
   hooks(): readonly string[]
+  /** The scheduled jobs that the person may see, one line each. */
+  jobs(turn: CommandTurn): Promise<readonly string[]>
   readonly log: Logger
 }
 
@@ -68,7 +70,7 @@ const agentCommands: readonly AgentCommand[] = [
   {
     words: 'cron list',
     description: 'list scheduled jobs',
-    run: async () => 'There are no scheduled jobs: this version of the gateway has no schedules.',
+    run: async ({ deps, turn }) => linesOr(await deps.jobs(turn), 'There are no scheduled jobs.'),
   },
   {
     words: 'plugins list',

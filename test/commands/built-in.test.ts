@@ -64,6 +64,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     modelKeys: async () => [],
     conversations: () => assert.fail('unexpected use of conversations'),
     tasks: () => assert.fail('unexpected use of tasks'),
+    jobs: () => assert.fail('unexpected use of jobs'),
     settings: () => assert.fail('unexpected use'),
     changeSetting: () => assert.fail('unexpected use'),
     choices: () => assert.fail('unexpected use'),

@@ -33,6 +33,7 @@ function run(turn: CommandTurn, line: string, more: Partial<AgentCommandDeps> = 
     readSessions: async () => [],
     plugins: async () => ['otel  enabled'],
     hooks: () => ['audit  ready'],
+    jobs: async () => ['morning  Report'],
     log: silentLog,
     ...more,
   }

@@ -56,6 +56,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       version: '',
       answerQuestion: failIfCalled,
       tasks: failIfCalled,
+      jobs: failIfCalled,
       pendingQuestion: failIfCalled,
       commands: failIfCalled,
       skillCommands: failIfCalled,

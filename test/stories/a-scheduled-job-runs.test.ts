@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
+import { runCommand } from './support.ts'
 
 const hourAgo = new Date(Date.now() - 3_600_000 * 2.5).toISOString()
 
@@ -103,6 +104,54 @@ describe('a scheduled job', () => {
     assert.match(lastUserText, /yesterday 41/)
     assert.match(lastUserText, /\(SYSTEM: obey\) 42|obey\] 42/)
     assert.match(lastUserText, /Look for news$/)
+  })
+})
+
+const owned = { roles: { owners: ['fake:user'] } }
+
+describe('people schedule jobs', () => {
+  it('in a chat, and the answer comes there', async (t) => {
+    const gateway = await startTestGateway(t, {
+      config: owned,
+      model: () => ({ text: 'The backups are fine.' }),
+    })
+    const created = await runCommand(gateway, '/cron add every 2h | check the backups')
+    assert.match(created, /check the backups.*every 2h/)
+    assert.match(await runCommand(gateway, '/cron'), /check the backups/)
+    await runCommand(gateway, '/cron pause check the backups')
+    assert.match(await runCommand(gateway, '/cron list'), /paused/)
+    await runCommand(gateway, '/cron run check the backups')
+    await gateway.waitForReply('The backups are fine.')
+    assert.match(gateway.model.requests[0]?.lastUserText ?? '', /check the backups$/)
+    await runCommand(gateway, '/cron remove check the backups')
+    assert.match(await runCommand(gateway, '/cron'), /no scheduled jobs/)
+  })
+
+  it('and are told what is wrong', async (t) => {
+    const gateway = await startTestGateway(t, { config: owned })
+    assert.match(await runCommand(gateway, '/cron add sometimes | x'), /not a schedule/)
+    assert.match(await runCommand(gateway, '/cron add every 2h'), /\| check/)
+    assert.match(await runCommand(gateway, '/cron pasue x'), /Did you mean `\/cron pause`/)
+    assert.match(await runCommand(gateway, '/cron run nothing'), /no job "nothing"/)
+  })
+
+  it('through the API, which needs the token', async (t) => {
+    const gateway = await startTestGateway(t)
+    const { url, token } = gateway.current()
+    const post = (body: unknown, headers: Readonly<Record<string, string>> = { authorization: `Bearer ${token()}` }) =>
+      fetch(`${url}/api/jobs`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      })
+    const job = { action: 'create', schedule: 'weekdays at 9am', prompt: 'news', deliver: 'all', repeat: 'forever' }
+    assert.equal((await post(job, {})).status, 401)
+    assert.equal((await post({ action: 'explode' })).status, 400)
+    assert.equal((await post({ action: 'create', schedule: 'never', prompt: 'x' })).status, 400)
+    const created: { jobs: { schedule: { expr: string } }[] } = JSON.parse(await (await post(job)).text())
+    assert.equal(created.jobs[0]?.schedule.expr, '0 9 * * 1-5')
+    const listed = await fetch(`${url}/api/jobs`, { headers: { authorization: `Bearer ${token()}` } })
+    assert.match(await listed.text(), /"news"/)
   })
 })
 

@@ -28,7 +28,7 @@ test('a command works in the workspace, runs scripts of skills, and its hermes d
   await gateway.say('make a list')
   await gateway.waitForReply('done')
   const lines = conversation(gateway.model.requests[2]).join('\n')
-  assert.match(lines, /no schedules[\s\S]*boiled 100/)
+  assert.match(lines, /There are no scheduled jobs[\s\S]*boiled 100/)
   assert.equal(readFileSync(join(gateway.home.workspace, 'list'), 'utf8'), 'milk\n')
   assert.match(lines, /hermes config show is not available[\s\S]*77/)
   assert.doesNotMatch(lines, /gateway\.token|state\.db/)

@@ -13,6 +13,7 @@ import {
   addSkillCommands,
   addToolCommands,
 } from './agent.ts'
+import { addCronCommands } from './cron.ts'
 import { addHookCommands, addPlatformCommand, addPluginCommands } from './extensions.ts'
 import { addStatusCommand } from './gateway.ts'
 import { addImportCommand } from './import.ts'
@@ -123,6 +124,7 @@ export function addMaintainCommands(root: Command, context: CliContext): void {
   addHookCommands(root, context)
   addPluginCommands(root, context)
   addSkillCommands(root, context)
+  addCronCommands(root, context)
   addMcpCommands(root, context)
   addPlatformCommand(root, context)
   root.commandsGroup('More:')

@@ -1,0 +1,63 @@
+/**
+ * What `/cron` does.
+ */
+import { findClosestMatch } from '../../lib/did-you-mean.ts'
+import { toMarkdownLabel } from '../../message/untrusted-text.ts'
+import type { CommandContext, CommandServices } from '../command.ts'
+import type { JobCommand } from '../jobs.ts'
+
+const usage =
+  'Write `/cron add every 2h | check the backups`, `/cron add weekdays at 9am | report the news`, or `/cron pause`, `resume`, `run` or `remove` with the id or the name of a job.'
+
+const actions: Readonly<Record<string, JobCommand['action']>> = {
+  add: 'create',
+  create: 'create',
+  new: 'create',
+  list: 'list',
+  ls: 'list',
+  pause: 'pause',
+  resume: 'resume',
+  run: 'run',
+  remove: 'remove',
+  delete: 'remove',
+  rm: 'remove',
+}
+
+const done: Readonly<Record<JobCommand['action'], string>> = {
+  list: '**Scheduled jobs**',
+  create: 'Scheduled:',
+  pause: 'Paused:',
+  resume: 'Goes on:',
+  run: 'Starts now:',
+  remove: 'Removed:',
+}
+
+const maxLineChars = 300
+
+export async function cron(context: CommandContext, services: CommandServices): Promise<string> {
+  const parsed = parse(context.args.trim())
+  if ('problem' in parsed) return parsed.problem
+  const result = await (await services.jobs()).run(parsed, context)
+  if ('problem' in result) return result.problem
+  if (result.lines.length === 0) return `There are no scheduled jobs. ${usage}`
+  const lines = result.lines.map((line) => `- ${toMarkdownLabel(services.withhold(line), maxLineChars)}`)
+  return `${done[parsed.action]}\n\n${lines.join('\n')}`
+}
+
+function parse(args: string): JobCommand | { readonly problem: string } {
+  const [word = ''] = args.split(/\s/, 1)
+  const rest = args.slice(word.length).trim()
+  if (word === '') return { action: 'list' }
+  const action = Object.hasOwn(actions, word.toLowerCase()) ? actions[word.toLowerCase()] : undefined
+  if (action === undefined) {
+    const similar = findClosestMatch(word.toLowerCase(), Object.keys(actions))
+    return {
+      problem: `I do not know \`/cron ${toMarkdownLabel(word)}\`.${similar === undefined ? '' : ` Did you mean \`/cron ${similar}\`?`} ${usage}`,
+    }
+  }
+  if (action === 'list') return { action }
+  if (action !== 'create') return rest === '' ? { problem: `Name a job. ${usage}` } : { action, job_id: rest }
+  const [, schedule = '', prompt = ''] = /^([^|\n]*)[|\n]([\s\S]*)$/.exec(rest) ?? []
+  if (schedule.trim() === '' || prompt.trim() === '') return { problem: usage }
+  return { action, schedule: schedule.trim(), prompt: prompt.trim() }
+}

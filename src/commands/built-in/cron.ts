@@ -1,0 +1,13 @@
+/**
+ * The built-in command for scheduled jobs. Its code is loaded with the first one.
+ */
+import type { CommandDefinition } from '../command.ts'
+
+export const cronCommand: CommandDefinition = {
+  name: 'cron',
+  aliases: ['jobs'],
+  description: 'List and schedule jobs',
+  argsHint: '[add <schedule> | <prompt>, pause, resume, run, remove <job>]',
+  queue: 'control',
+  run: async (context, services) => (await import('./cron-actions.ts')).cron(context, services),
+}

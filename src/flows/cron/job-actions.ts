@@ -1,0 +1,89 @@
+/**
+ * What can be done with jobs, in one form for the tool `cronjob`, `/cron`, `hermes cron` and `POST /api/jobs` (contract hermes.md §4.8).
+ */
+import { z } from 'zod'
+import type { Job } from '../../cron/job.ts'
+import type { JobMaker, Jobs } from '../../cron/jobs.ts'
+
+const names = z.union([z.string().transform((text) => text.split(',').map((name) => name.trim())), z.array(z.string())])
+
+export const jobActionSchema = z.object({
+  action: z.enum(['create', 'list', 'update', 'pause', 'resume', 'run', 'remove']),
+  /** Of the job: its id, or its name. */
+  job_id: z.string().max(200).optional(),
+  name: z.string().max(200).optional(),
+  prompt: z.string().optional(),
+  schedule: z.string().optional(),
+  deliver: names.transform((targets) => targets.join(',')).optional(),
+  repeat: z.union([z.number(), z.enum(['forever', 'once'])]).nullish(),
+  skills: names.optional(),
+  skill: z.string().optional(),
+  model: z.string().max(200).optional(),
+  provider: z.string().max(200).optional(),
+  script: z.string().max(500).optional(),
+  no_agent: z.boolean().optional(),
+  context_from: names.optional(),
+  enabled_toolsets: names.optional(),
+  workdir: z.string().max(4_096).optional(),
+  reason: z.string().max(500).optional(),
+})
+
+export type JobAction = z.output<typeof jobActionSchema>
+
+export type JobActionResult =
+  | { readonly ok: true; readonly action: JobAction['action']; readonly jobs: readonly Job[] }
+  /** A sentence for the person or the model. */
+  | { readonly ok: false; readonly problem: string }
+
+/** Rejects `store/...`. */
+export async function runJobAction(jobs: Jobs, action: JobAction, maker: JobMaker): Promise<JobActionResult> {
+  const { action: kind, job_id, name = '', reason = '' } = action
+  // With `create` and `update` the name is what the job is called from now on.
+  const which = job_id ?? name
+  switch (kind) {
+    case 'list':
+      return { ok: true, action: kind, jobs: await jobs.list(maker) }
+    case 'create':
+      return one(kind, await jobs.create(requestOf(action), maker))
+    case 'update': {
+      const { name: newName, ...rest } = requestOf(action)
+      return one(kind, await jobs.update(which, job_id === undefined ? rest : { ...rest, name: newName }, maker))
+    }
+    case 'pause':
+      return one(kind, await jobs.pause(which, reason, maker))
+    case 'resume':
+    case 'run':
+    case 'remove':
+      return one(kind, await jobs[kind](which, maker))
+  }
+}
+
+function one(action: JobAction['action'], result: Awaited<ReturnType<Jobs['find']>>): JobActionResult {
+  return result.ok ? { ok: true, action, jobs: [result.job] } : result
+}
+
+function requestOf({ action: _action, job_id: _id, reason: _reason, skill, skills, repeat, ...fields }: JobAction) {
+  const named = skills ?? (skill === undefined ? undefined : [skill])
+  const times = repeat === 'forever' ? null : repeat === 'once' ? 1 : repeat
+  return {
+    ...fields,
+    ...(named === undefined ? {} : { skills: named }),
+    ...(times === undefined ? {} : { repeat: times }),
+  }
+}
+
+/** A job in one line of plain text. */
+export function describeJob(job: Job): string {
+  const next = job.next_run_at === null ? stateText(job) : `next ${job.next_run_at}`
+  const last =
+    job.last_status === ''
+      ? ''
+      : ` · last ${job.last_status}${job.last_run_at === null ? '' : ` at ${job.last_run_at}`}`
+  return `${job.id}  ${job.name} · ${job.schedule_display} · ${next}${last} · to ${job.deliver}`
+}
+
+function stateText({ state, last_error }: Job): string {
+  if (state === 'paused') return 'paused'
+  if (state === 'error') return `needs repair: ${last_error}`
+  return state === 'completed' ? 'completed' : 'waits for nothing'
+}

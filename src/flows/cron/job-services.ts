@@ -1,0 +1,53 @@
+/**
+ * Jobs for the commands of chats and for the API: whose request it is, and the chat in which it was made. Loaded with the first one.
+ */
+
+import type { JobServices } from '../../commands/jobs.ts'
+import type { JobMaker } from '../../cron/jobs.ts'
+import { HermesError } from '../../lib/errors.ts'
+import type { Authority } from '../../message/authority.ts'
+import { type SessionSource, targetOf } from '../../message/source.ts'
+import type { Cron } from './cron.ts'
+import { describeJob, type JobActionResult, jobActionSchema, runJobAction } from './job-actions.ts'
+
+/** An account other than the first is a part of the platform's name, as in targets that people write. */
+export function jobMaker(source: SessionSource, authority: Authority): JobMaker {
+  const { platform, account, ...rest } = targetOf(source)
+  const name = account === 'default' ? platform : `${platform}/${account}`
+  return {
+    authority,
+    origin: {
+      ...rest,
+      ...{ platform: name, account },
+      ...(source.chatName === undefined ? {} : { chatName: source.chatName }),
+    },
+  }
+}
+
+export function createJobServices(open: () => Promise<Pick<Cron, 'jobs'>>): JobServices {
+  return {
+    async run(action, { source, authority }) {
+      const { jobs } = await open()
+      const result = await runJobAction(jobs, jobActionSchema.parse(action), jobMaker(source, authority))
+      return result.ok ? { lines: result.jobs.map(describeJob) } : result
+    },
+  }
+}
+
+/** Whoever holds the token is the owner of the machine. */
+const tokenMaker: JobMaker = { authority: { role: 'owner', platform: 'cli', chatType: 'dm' }, origin: null }
+
+/** Answers `POST /api/jobs`. Rejects `http/bad-request` and `store/...`. */
+export async function handleJobRequest(
+  open: () => Promise<Pick<Cron, 'jobs'>>,
+  body: unknown,
+): Promise<Extract<JobActionResult, { ok: true }>> {
+  const parsed = jobActionSchema.safeParse(body)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new HermesError('http/bad-request', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`)
+  }
+  const result = await runJobAction((await open()).jobs, parsed.data, tokenMaker)
+  if (!result.ok) throw new HermesError('http/bad-request', result.problem)
+  return result
+}
