@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { chmod, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../lib/errors.ts'
+import { readLimited } from '../lib/read-limited.ts'
 import type { ImagePart, ImageType } from '../message/transcript.ts'
 import { openAtomicFile } from './atomic-file.ts'
 import { detectFileType, inspectedBytes } from './detect-file-type.ts'
@@ -46,7 +47,8 @@ export async function storePicture(
   folder: string,
   content: Uint8Array | AsyncIterable<Uint8Array>,
 ): Promise<ImagePart> {
-  const bytes = content instanceof Uint8Array ? content : await readLimited(content)
+  const bytes = content instanceof Uint8Array ? content : await readLimited(content, maxPictureBytes)
+  if (bytes === undefined) throw tooLarge()
   const { mimeType, width, height } = await checkPicture(bytes)
   const file = `${createHash('sha256').update(bytes).digest('hex')}.${extensions[mimeType]}`
   const part: ImagePart = { type: 'image', file, mimeType, bytes: bytes.length, width, height }
@@ -88,17 +90,6 @@ async function isStored(folder: string, part: ImagePart): Promise<boolean> {
     if (systemCode(error) === 'ENOENT') return false
     throw error
   }
-}
-
-async function readLimited(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of content) {
-    length += chunk.length
-    if (length > maxPictureBytes) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, length)
 }
 
 async function checkPicture(bytes: Uint8Array) {

@@ -3,8 +3,8 @@
  */
 import { z } from 'zod'
 import { systemCode } from '../lib/errors.ts'
+import { readLimited } from '../lib/read-limited.ts'
 import type { ChosenService } from './choose-service.ts'
-import { readLimited } from './read-limited.ts'
 import type { ExtractedPage, SearchHit, ServiceRequest } from './services.ts'
 
 /** The message is for the model, and for the log. */
@@ -78,7 +78,7 @@ async function call<T>(
       redirect: 'error',
       signal: AbortSignal.any([signal, timeout]),
     })
-    const bytes = await readLimited(response, maxResponseBytes)
+    const bytes = await readLimited(response.body, maxResponseBytes)
     if (!response.ok) throw statusError(label, service.keyVariable, response.status)
     if (bytes === undefined) throw new WebError('bad_response', `${label} sent more than 10 MB.`)
     return read(JSON.parse(new TextDecoder().decode(bytes)))

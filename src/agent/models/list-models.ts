@@ -2,7 +2,9 @@
  * Asks a server which models it has: `GET /models` of OpenAI and of Anthropic, which nearly all servers follow. Loaded when a
  * person chooses a model.
  */
+
 import { asRecord, isRecord } from '../../lib/json.ts'
+import { readLimited } from '../../lib/read-limited.ts'
 import { catalogue } from './catalogue.ts'
 import { type FetchFunction, httpFetch } from './http-fetch.ts'
 import { failureToModelError, mapProviderError, parseProviderFailure } from './map-provider-error.ts'
@@ -67,16 +69,9 @@ function headersFor(
 }
 
 async function readText({ body }: Response, host: string): Promise<string> {
-  if (body === null) return ''
-  const decoder = new TextDecoder()
-  let bytes = 0
-  let text = ''
-  for await (const part of body) {
-    bytes += part.byteLength
-    if (bytes > maxBytes) throw new ModelError('bad-response', `The list of models of ${host} is too long.`)
-    text += decoder.decode(part, { stream: true })
-  }
-  return text + decoder.decode()
+  const bytes = await readLimited(body, maxBytes)
+  if (bytes === undefined) throw new ModelError('bad-response', `The list of models of ${host} is too long.`)
+  return new TextDecoder().decode(bytes)
 }
 
 function parseJson(text: string): unknown {

@@ -122,7 +122,8 @@ export function createDockerClient(deps: DockerClientDeps): RemoteClient {
 }
 
 /** What the engine says when a running container cannot start one more process. */
-const startFailure = /exec failed|unable to start container process|resource temporarily unavailable|init-p|procReady|(?:can't|cannot) fork/i
+const startFailure =
+  /exec failed|unable to start container process|resource temporarily unavailable|init-p|procReady|(?:can't|cannot) fork/i
 
 /** Why nothing can run in the container any more; undefined while it is running. Never rejects. */
 async function findEnd({ engine, id }: RunningContainer): Promise<string | undefined> {
