@@ -10,6 +10,7 @@ import { usageOf } from '../kit/usage.ts'
 import type { Figure, Row } from './figure.ts'
 import { browser } from './figures/browser.ts'
 import { connect } from './figures/connect.ts'
+import { docker } from './figures/docker.ts'
 import { files } from './figures/files.ts'
 import { hooks } from './figures/hooks.ts'
 import { hosts } from './figures/hosts.ts'
@@ -55,6 +56,7 @@ const figures: readonly Figure[] = [
   permissions,
   skills,
   sandbox,
+  docker,
   hosts,
   hooks,
   provider,
