@@ -61,7 +61,7 @@ export type ToolViewPart =
       readonly kind: 'todos'
       readonly items: readonly { content: string; status: 'pending' | 'in_progress' | 'completed' | 'cancelled' }[]
     }
-  /** `name`: of a stored file, as in `PlatformFiles.open`. */
+  /** `name`: of a stored file, as in `PlatformFiles.open`. The sizes are in pixels, and 0 if they are not known. */
   | { readonly kind: 'pictures'; readonly pictures: readonly { name: string; width: number; height: number }[] }
   | {
       readonly kind: 'agents'

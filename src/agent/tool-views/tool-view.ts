@@ -33,7 +33,7 @@ export function createToolView(call: ViewedCall, { whole, withhold }: ViewOption
   const budget = createViewBudget(whole ? wholeView : shortView, withhold)
   const args = asRecord(parseJson(call.arguments))
   const { result, isShortened } = completeResult(call)
-  const shown = [...resultParts({ ...call, result }, args, budget), ...pictureParts(call.images)]
+  const shown = [...resultParts({ ...call, result }, args, budget), ...pictureParts(call.images, result)]
   const parts = shown.length > 0 ? shown : fieldParts(args, budget)
   return { parts, isCut: budget.isCut() || isShortened }
 }
@@ -186,17 +186,24 @@ const recognisers: readonly Recogniser[] = [
 ]
 
 /** Remarks for the model. */
-const remarks = ['note', 'hint', 'origin']
+const remarks = ['note', 'note_on_page', 'hint', 'origin']
 
 function recordParts(tool: string, args: JsonObject, value: JsonObject, budget: ViewBudget): readonly ToolViewPart[] {
   for (const recognise of recognisers) {
     const found = recognise({ tool, args, value, budget })
     if (found === undefined) continue
-    const rest = Object.entries(value).filter(([name]) => !found.fields.includes(name) && !remarks.includes(name))
-    return [...found.parts, ...fieldParts(Object.fromEntries(rest), budget)]
+    const rest = fieldParts(withoutRemarks(value, found.fields), budget)
+    // A text may be long, and the facts about it stand above it.
+    return found.parts[0]?.kind === 'text' ? [...rest, ...found.parts] : [...found.parts, ...rest]
   }
-  const rest = Object.entries(value).filter(([name]) => !remarks.includes(name))
-  return fieldParts(Object.fromEntries(rest), budget)
+  return fieldParts(withoutRemarks(value, []), budget)
+}
+
+/** `success` says no more than the state of the call. */
+function withoutRemarks(value: JsonObject, shown: readonly string[]): JsonObject {
+  const isDull = (name: string, field: unknown) => remarks.includes(name) || (name === 'success' && field === true)
+  const rest = Object.entries(value).filter(([name, field]) => !shown.includes(name) && !isDull(name, field))
+  return Object.fromEntries(rest)
 }
 
 /** A diff of the result, or what the arguments say about the change of a file. */
@@ -320,8 +327,15 @@ function fieldParts(value: JsonObject, budget: ViewBudget): readonly ToolViewPar
   ]
 }
 
-function pictureParts(images: readonly ImagePart[]): readonly ToolViewPart[] {
-  if (images.length === 0) return []
+/** A picture that is stored under its content. */
+const storedPicture = /^[0-9a-f]{64}\.(?:png|jpe?g|gif|webp)$/
+
+function pictureParts(images: readonly ImagePart[], result: string | undefined): readonly ToolViewPart[] {
   const pictures = images.map(({ file, width, height }) => ({ name: `pictures/${file}`, width, height }))
-  return [{ kind: 'pictures', pictures }]
+  // A screenshot that the model did not see itself.
+  const path = result?.includes('"screenshot_path"') ? asString(asRecord(parseJson(result))['screenshot_path']) : ''
+  const file = path.slice(path.lastIndexOf('/') + 1)
+  const isOther = storedPicture.test(file) && !images.some((image) => image.file === file)
+  if (isOther) pictures.push({ name: `pictures/${file}`, width: 0, height: 0 })
+  return pictures.length === 0 ? [] : [{ kind: 'pictures', pictures }]
 }

@@ -57,7 +57,9 @@ export function toErrorJson({ code, reason }: ToolFailure, more: Readonly<Record
 }
 
 /** Fields that tell most about a result, in this order. */
-const tellingFields = ['summary', 'message', 'output', 'result', 'content', 'text', 'analysis']
+const tellingFields = ['summary', 'message', 'output', 'result', 'content', 'text', 'analysis', 'title']
+/** Remarks for the model, and what every result has. */
+const dullFields = ['success', 'note', 'note_on_page', 'hint', 'origin', 'snapshot']
 const maxFields = 4
 
 /**
@@ -79,10 +81,9 @@ export function summarizeResult(
   }
   const telling = tellingFields.find((field) => typeof value[field] === 'string' && value[field] !== '')
   if (telling !== undefined) return lineOf(String(value[telling]))
-  const lists = Object.entries(value).filter(([, items]) => Array.isArray(items))
-  const facts = Object.entries(value).filter(
-    ([, fact]) => /^(?:string|number|boolean)$/.test(typeof fact) && fact !== '',
-  )
+  const fields = Object.entries(value).filter(([name]) => !dullFields.includes(name))
+  const lists = fields.filter(([, items]) => Array.isArray(items))
+  const facts = fields.filter(([, fact]) => /^(?:string|number|boolean)$/.test(typeof fact) && fact !== '')
   return [
     ...lists.map(([name, items]) => `${name}: ${asArray(items).length}`),
     ...facts.map(([name, fact]) => `${name}: ${typeof fact === 'string' ? beginningOf(fact, 80) : String(fact)}`),
