@@ -310,19 +310,30 @@ async function load(
   }
   page.on('request', onRequest)
   try {
-    const response = await page.goto(url, { waitUntil: 'domcontentloaded', timeout: timeoutMs, signal })
+    const response = await goTo(page, url, { waitUntil: 'domcontentloaded', timeout: timeoutMs, signal })
     // With this status the proxy refuses what is not encrypted.
     if (response?.status() !== 403 || !isRefused(visited, wasRefused)) return
   } catch (error) {
     signal.throwIfAborted()
     const failure = toBrowserFailure(error, 'unreachable')
-    if (failure.code === 'timeout') await page.goto('about:blank').catch(ignore)
+    if (failure.code === 'timeout') await goTo(page, 'about:blank').catch(ignore)
     if (!isRefused(visited, wasRefused)) throw failure
   } finally {
     page.off('request', onRequest)
   }
-  await page.goto('about:blank').catch(ignore)
+  await goTo(page, 'about:blank').catch(ignore)
   throw notAllowed()
+}
+
+/** The error page of an earlier navigation, or a script of the page, may still interrupt a new one. */
+async function goTo(page: Page, url: string, options: Parameters<Page['goto']>[1] = {}): ReturnType<Page['goto']> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await page.goto(url, options)
+    } catch (error) {
+      if (attempt === 3 || !(error instanceof Error && error.message.includes('interrupted by another'))) throw error
+    }
+  }
 }
 
 /** The proxy answered the last address of the redirects. */
