@@ -3120,7 +3120,7 @@ declare module 'hermes-gateway:message/tool-view' {
             status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
         }[];
     }
-    /** `name`: of a stored file, as in `PlatformFiles.open`. */
+    /** `name`: of a stored file, as in `PlatformFiles.open`. The sizes are in pixels, and 0 if they are not known. */
      | {
         readonly kind: 'pictures';
         readonly pictures: readonly {
