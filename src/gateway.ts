@@ -232,6 +232,7 @@ function run(parts: Parts): Gateway {
     void pluginsLoaded().then(async () => {
       if (state.phase === 'ready') await agentRuntime.cron.start()
     })
+    void pluginsLoaded().then(() => checkPlace(parts))
     void initialConnectsDone.then(() => state.phase === 'ready' && hooks.watch())
     void initialConnectsDone.then(() => state.phase === 'ready' && extensionWatcher.start())
   }
@@ -265,6 +266,35 @@ async function checkSandbox({ context }: Parts): Promise<void> {
   }
 }
 
+/** Says in the status whether the place of commands can be reached, if that is not this machine. Never rejects. */
+async function checkPlace({ context, agentRuntime, stopping }: Parts): Promise<void> {
+  const { options, config, settings, sandboxReport: report, catalogue, log } = context
+  report.place = ''
+  if (/^(?:local|bwrap|none)$/.test(settings().terminal.backend)) return
+  try {
+    const [{ reviewPlace }, { withheldVariables }] = await Promise.all([
+      import('./flows/review-place.ts'),
+      import('./app/compose-skills.ts'),
+    ])
+    const pluginEnvironments = agentRuntime.plugins.environment
+    const { environment } = config
+    const withheld = withheldVariables(catalogue)
+    const { home } = options
+    await reviewPlace({
+      home,
+      settings,
+      environment,
+      withheld,
+      pluginEnvironments,
+      report,
+      stopping: stopping.signal,
+      log,
+    })
+  } catch (error) {
+    log.error({ event: 'environment.check_failed', err: error }, 'the place of commands could not be checked')
+  }
+}
+
 function followConfiguration(parts: Parts): void {
   const { context, core, agentRuntime, endpoints, stopping } = parts
   const { options, config, accountDirectory, log } = context
@@ -275,7 +305,10 @@ function followConfiguration(parts: Parts): void {
     if (options.log.level === undefined) log.setLevel(value.log.level)
     agentRuntime.agentServices.reconfigured()
     agentRuntime.mcp.reconfigured()
-    if (options.onlyPlatforms === undefined) void checkSandbox(parts)
+    if (options.onlyPlatforms === undefined) {
+      void checkSandbox(parts)
+      void checkPlace(parts)
+    }
     core.hooks.applyConfig()
     agentRuntime.plugins.reconfigured(changed)
     void reviewAgentSettings(parts)

@@ -39,8 +39,11 @@ export interface AppContext {
   readonly sandbox: AgentServices['sandbox']
   /** Runs a `hermes` command that a command of the agent has called. */
   readonly runAgentCommand: RunAgentCommand
-  /** Why commands have no sandbox; '' when they have one, when none is wanted, and until one was tried. */
-  readonly sandboxReport: { reason: string }
+  /**
+   * `reason`: why commands have no sandbox; '' when they have one, when none is wanted, and until one was tried. `place`: why the
+   * place of `terminal.backend` cannot be used; '' when it can, and until it was tried.
+   */
+  readonly sandboxReport: { reason: string; place: string }
   /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */
   readonly suspiciousFiles: Map<string, readonly string[]>
   /** Files of the system prompt that cannot be used or are too long, by path: what is wrong, for the owner. */

@@ -32,7 +32,7 @@ export interface Infrastructure {
   /** The people whom an owner has approved; undefined if there are no files. */
   readonly paired: PairedPeople | undefined
   /** Why commands have no sandbox; '' when they have one, when none is wanted, and until one was tried. */
-  readonly sandboxReport: { reason: string }
+  readonly sandboxReport: { reason: string; place: string }
   /** Files of the system prompt that look like a prompt injection: path and ids of the scan. */
   readonly suspiciousFiles: Map<string, readonly string[]>
   readonly promptFileProblems: Map<string, string>
@@ -80,14 +80,14 @@ export async function openInfrastructure(options: GatewayOptions): Promise<Infra
   })
 
   const { people: paired, problems: pairingProblems } = await readPaired(options, clock, log)
-  const sandboxReport = { reason: '' }
+  const sandboxReport = { reason: '', place: '' }
   const suspiciousFiles = new Map<string, readonly string[]>()
   const promptFileProblems = new Map<string, string>()
   const degraded = createDegradedReasons({
     configuration: () => [...config.state().degraded, ...pairingProblems],
     replacedFile: detectReplacedFiles([home.databaseFile, home.lockFile]),
     invalidPlatforms: catalogue.invalid,
-    terminalBackend: () => config.current().terminal.backend,
+    placeProblem: () => sandboxReport.place,
     suspiciousFiles,
     promptFileProblems,
     sandboxProblem: () => sandboxReport.reason,

@@ -2,6 +2,8 @@
  * Composes the plugin loader with the services that plugins use. Imported with the first plugin.
  */
 
+import { completeEnvironment } from '../agent/environments/complete-environment.ts'
+import { builtInBackends } from '../agent/environments/kinds.ts'
 import { toOpenAiHistory } from '../agent/loop/openai-history.ts'
 import { builtInToolNames } from '../agent/tools/built-in-tool-names.ts'
 import type { CommandRegistry } from '../commands/registry.ts'
@@ -50,7 +52,11 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
     onChange: deps.toolsChanged,
     log,
   })
-  const environments = createPluginEnvironments(deps.toolsChanged)
+  const environments = createPluginEnvironments({
+    builtInNames: builtInBackends,
+    withFiles,
+    onChange: deps.toolsChanged,
+  })
   const memory = createProviderMemory({
     configuredProvider: () => config.current().memory.provider,
     groupMemory: () => config.current().memory.group_memory,

@@ -33,7 +33,10 @@ export async function configCheck(context: CliContext, { json }: { readonly json
   }
   const { mediaProblems } = await import('./checks/media.ts')
   const media = (await mediaProblems(context, settings)).map((text) => ({ kind: 'note' as const, text }))
-  const findings = [...configFindings(settings, undefined, context.home), ...media]
+  const { findPlaceProblem } = await import('./checks/place.ts')
+  const place = await findPlaceProblem(context, settings)
+  const unusable = place === undefined ? [] : [{ kind: 'degraded' as const, text: place }]
+  const findings = [...configFindings(settings, undefined, context.home), ...media, ...unusable]
   for (const { kind, text } of findings)
     display.line(`${display.tone(kind === 'problem' ? 'bad' : 'warn', kind)}  ${toSingleLine(text)}`)
   if (findings.length > 0) return

@@ -16,6 +16,7 @@ import { checkMedia } from './checks/media.ts'
 import { checkMemory } from './checks/memory.ts'
 import { checkModel } from './checks/model.ts'
 import { checkPairing } from './checks/pairing.ts'
+import { checkPlace } from './checks/place.ts'
 import { checkPlatformModels } from './checks/platform-models.ts'
 import { checkPlugins } from './checks/plugins.ts'
 import { checkPromptFiles } from './checks/prompt-files.ts'
@@ -50,6 +51,7 @@ const checks: readonly Check[] = [
   checkDeadLetters,
   checkPrograms,
   checkBrowser,
+  checkPlace,
   checkSandbox,
   checkWorkingDirectory,
   checkPromptFiles,

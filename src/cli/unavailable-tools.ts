@@ -2,6 +2,7 @@
  * Why built-in tools are not offered although no list takes them away: what they need is not there.
  */
 import { findBrowser } from '../agent/browser/find-browser.ts'
+import { runsOnThisMachine } from '../agent/environments/kinds.ts'
 import type { MediaTask } from '../agent/media/endpoint.ts'
 import { seesPictures } from '../agent/models/create-provider.ts'
 import { resolveProvider } from '../agent/models/resolve-provider.ts'
@@ -20,9 +21,10 @@ export function findUnavailableTools(context: CliContext, settings: Settings): R
   const { browser, memory, terminal, web } = settings.config.current()
   const { values } = settings.config.environment()
   const found = new Map<string, string>()
-  if (terminal.backend !== 'local')
+  if (terminal.backend === 'none')
     for (const name of machineTools) found.set(name, `terminal.backend is ${terminal.backend}`)
-  else if (findProgram('python3', values['PATH'] ?? '') === undefined) found.set('execute_code', 'there is no python3')
+  else if (runsOnThisMachine(terminal.backend) && findProgram('python3', values['PATH'] ?? '') === undefined)
+    found.set('execute_code', 'there is no python3')
   if (!memory.memory_enabled && !memory.user_profile_enabled) found.set('memory', 'the memory is off')
   const search = chooseSearchService(web, values)
   if (search === undefined) found.set('web_search', 'no search service has a key')

@@ -243,8 +243,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       close: () => resources.dispose(sessionId),
     }),
     async openShell() {
-      const { backend } = settings().terminal
-      if (!runsHere(backend)) throw new Error(`commands do not run on this machine (terminal.backend: ${backend})`)
+      requireMachine(settings().terminal)
       await agentTools.get()
       const { commandPolicy, createEnvironment } = requireRuntime()
       return { commandPolicy, environment: createEnvironment('operator') }
@@ -526,4 +525,7 @@ export function workingDirectory({
   return isSandboxed && (cwd === '' || configured === home.root) ? home.workspace : configured
 }
 
-const runsHere = (backend: string) => backend === 'local' || backend === 'bwrap'
+function requireMachine({ backend }: AgentConfig['terminal']): void {
+  if (backend === 'local' || backend === 'bwrap') return
+  throw new Error(`commands do not run on this machine (terminal.backend: ${backend})`)
+}

@@ -117,7 +117,7 @@ export async function readPromptLayers(deps: SessionPromptDeps, turn: PromptTurn
     chatName: source.chatType === 'dm' ? '' : (source.chatName ?? ''),
     background: isBackground,
     shared: isShared,
-    cwd: agentServices.cwd(),
+    cwd: placeOf(deps.settings().terminal, agentServices.cwd()),
     hasTools: toolNames.length > 0,
     memory: [ownMemory, providerMemory].filter((text) => text !== '').join('\n\n'),
     skills,
@@ -180,9 +180,17 @@ async function readPersonaFile({ home, settings, log, onScanned }: SessionPrompt
   }
 }
 
+const isHere = ({ backend }: AgentConfig['terminal']) => backend === 'local' || backend === 'bwrap'
+
+/** Where commands run, for the model. */
+function placeOf(terminal: AgentConfig['terminal'], cwd: string): string {
+  if (isHere(terminal)) return cwd
+  return terminal.cwd === '' ? terminal.backend : `${terminal.cwd} (${terminal.backend})`
+}
+
 /** Only of this machine. */
 async function readProjectFiles({ agentServices, settings, redact, onScanned, log }: SessionPromptDeps) {
-  if (settings().terminal.backend !== 'local') return []
+  if (!isHere(settings().terminal)) return []
   const { readContextFiles } = await import('../agent/context-files/read-context-files.ts')
   return await readContextFiles(agentServices.cwd(), { redact, onScanned, log })
 }

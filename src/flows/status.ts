@@ -168,7 +168,8 @@ export interface DegradedReasonsDeps {
   /** What is wrong with other files of the system prompt, as sentences. */
   readonly promptFileProblems: ReadonlyMap<string, string>
   readonly invalidPlatforms: PlatformCatalogue['invalid']
-  terminalBackend(): string
+  /** Why the place of commands cannot be used; '' for none. */
+  placeProblem(): string
   /** Why commands have no sandbox; '' for none. */
   sandboxProblem(): string
   readonly slowCommits: Pick<SlowCommits, 'hasRecent'>
@@ -195,10 +196,8 @@ export function createDegradedReasons(deps: DegradedReasonsDeps): () => string[]
       reasons.push(`${path} looks like a prompt injection (${ids.join(', ')}); check who wrote it`)
     reasons.push(...deps.promptFileProblems.values())
     for (const { directory, reason } of deps.invalidPlatforms) reasons.push(`platform folder ${directory}: ${reason}`)
-    const backend = deps.terminalBackend()
-    if (backend !== 'local' && backend !== 'none') {
-      reasons.push(`terminal.backend: ${backend} is not available yet; the model has no terminal and no file tools`)
-    }
+    const placeProblem = deps.placeProblem()
+    if (placeProblem !== '') reasons.push(placeProblem)
     const sandboxProblem = deps.sandboxProblem()
     if (sandboxProblem !== '') {
       reasons.push(`no sandbox: only owners may run commands and write files (${sandboxProblem})`)
@@ -217,9 +216,10 @@ export async function isSandboxLikely(
   { sandbox, backend }: Pick<AgentConfig['terminal'], 'sandbox' | 'backend'>,
   searchPath: string,
 ): Promise<boolean> {
-  if (sandbox === 'off' || backend !== 'local') return true
-  if (process.platform === 'darwin') return sandbox === 'auto' || sandbox === 'seatbelt'
-  if (process.platform !== 'linux' || (sandbox !== 'auto' && sandbox !== 'bwrap')) return false
+  const isRequired = backend === 'bwrap'
+  if (!isRequired && (sandbox === 'off' || backend !== 'local')) return true
+  if (process.platform === 'darwin') return !isRequired && (sandbox === 'auto' || sandbox === 'seatbelt')
+  if (process.platform !== 'linux' || (!isRequired && sandbox !== 'auto' && sandbox !== 'bwrap')) return false
   const env = { PATH: `/usr/bin:/bin:/usr/local/bin:${searchPath}` }
   return new Promise((resolve) => {
     execFile('bwrap', namespaceTry, { env, timeout: namespaceTryTimeoutMs }, (error) => resolve(error === null))

@@ -3,9 +3,6 @@
  */
 import type { Environment } from '../agent/environments/environment.ts'
 import type { EnvironmentKind, EnvironmentRequest } from '../agent/environments/kind.ts'
-import { builtInBackends } from '../agent/environments/kinds.ts'
-import { withFiles } from '../agent/environments/remote/files-over-execute.ts'
-import { createScriptEnvironment } from '../agent/environments/scripts/script-environment.ts'
 import { HermesError } from '../lib/errors.ts'
 import type { Registration } from '../middleware/contract.ts'
 import type { EnvironmentFactory, PluginEnvironmentKind } from './contract.ts'
@@ -16,8 +13,19 @@ export interface PluginEnvironments {
   find(name: string): EnvironmentKind | undefined
 }
 
-/** `onChange` is called after a kind was added or removed. */
-export function createPluginEnvironments(onChange: () => void): PluginEnvironments {
+export interface PluginEnvironmentsDeps {
+  /** The names of the gateway's own kinds. */
+  readonly builtInNames: readonly string[]
+  /** The environment of what a factory has made. */
+  complete(made: ReturnType<EnvironmentFactory>): Environment
+  /** Called after a kind was added or removed. */
+  onChange(): void
+}
+
+export function createPluginEnvironments(deps: PluginEnvironmentsDeps): PluginEnvironments {
+  const { builtInNames, complete, onChange } = deps
+  const create = (factory: EnvironmentFactory, request: EnvironmentRequest) => complete(factory(request))
+
   const kinds = new Map<string, { readonly owner: string; readonly kind: EnvironmentKind }>()
   return {
     register(owner, name, kind) {
@@ -28,7 +36,7 @@ export function createPluginEnvironments(onChange: () => void): PluginEnvironmen
           `expected the name of an environment, found ${found} (${owner})`,
         )
       }
-      if (builtInBackends.includes(name) || (kinds.get(name) ?? { owner }).owner !== owner)
+      if (builtInNames.includes(name) || (kinds.get(name) ?? { owner }).owner !== owner)
         throw new HermesError('plugins/environment-taken', `(${name}, requested by ${owner})`)
       const entry = { owner, kind: { ...kind, create: (request: EnvironmentRequest) => create(kind.create, request) } }
       kinds.set(name, entry)
@@ -46,11 +54,4 @@ export function createPluginEnvironments(onChange: () => void): PluginEnvironmen
     },
     find: (name) => kinds.get(name)?.kind,
   }
-}
-
-function create(factory: EnvironmentFactory, request: EnvironmentRequest): Environment {
-  const made = factory(request)
-  if ('runScript' in made) return createScriptEnvironment(made)
-  const { files, ...environment } = made
-  return files === undefined ? withFiles(environment) : { ...environment, files }
 }

@@ -1,9 +1,11 @@
 /**
  * Checks the machine: Node, the programs that tools and hooks use, disk space, and the working directory of commands.
  */
+
 import { existsSync, realpathSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { findBrowser } from '../../agent/browser/find-browser.ts'
+import { runsOnThisMachine } from '../../agent/environments/kinds.ts'
 import { isSystemDirectory } from '../../agent/sandbox/hidden-paths.ts'
 import { workingDirectory } from '../../flows/agent-services.ts'
 import { findProgram } from '../../lib/find-program.ts'
@@ -80,13 +82,13 @@ export const checkBrowser: Check = ({ settings: { config } }) => {
 
 export const checkWorkingDirectory: Check = ({ settings: { config }, context: { home } }) => {
   const { terminal } = config.current()
+  if (!runsOnThisMachine(terminal.backend)) return []
   const configured = terminal.cwd
   const directory = workingDirectory({ home, settings: config.current, environment: config.environment })
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) {
     const isListed = terminal.sandbox_write.some((path) => resolve(path) === directory)
     if (
-      terminal.backend === 'local' &&
-      terminal.sandbox !== 'off' &&
+      (terminal.backend === 'bwrap' || terminal.sandbox !== 'off') &&
       !isListed &&
       isSystemDirectory(realpathSync(directory))
     ) {

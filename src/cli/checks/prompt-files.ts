@@ -1,9 +1,11 @@
 /**
  * Checks the files that become part of the system prompt: SOUL.md and the files of the project in the working directory.
  */
+
 import { basename } from 'node:path'
 import { readContextFiles } from '../../agent/context-files/read-context-files.ts'
 import { scan } from '../../agent/context-files/scan.ts'
+import { runsOnThisMachine } from '../../agent/environments/kinds.ts'
 import { workingDirectory } from '../../flows/agent-services.ts'
 import { readTextIfExists } from '../../lib/files.ts'
 import { silentLog } from '../../lib/log.ts'
@@ -21,7 +23,7 @@ export const checkPromptFiles: Check = async ({ settings: { config }, context: {
     suspicious.push(note(subject, describe(home.soulFile, soulIds, effect), 'Check who wrote it.'))
   }
   const loaded: string[] = soul === '' ? [] : [basename(home.soulFile)]
-  if (terminal.backend === 'local') {
+  if (runsOnThisMachine(terminal.backend)) {
     const directory = workingDirectory({ home, settings: config.current, environment: config.environment })
     const blocked = new Map<string, readonly string[]>()
     const files = await readContextFiles(directory, {

@@ -7,7 +7,8 @@ import { PassThrough } from 'node:stream'
 import { HermesError } from '../../../lib/errors.ts'
 import type { Environment } from '../environment.ts'
 import { quoteWord } from './quote.ts'
-import { createRemoteFiles, type RemoteFilesOptions } from './remote-files.ts'
+import { createRemoteFiles } from './remote-files.ts'
+import type { StartInPlace } from './script-runner.ts'
 
 const timeoutMs = 120_000
 /** Also of a base64 text. Files are smaller. */
@@ -21,7 +22,7 @@ export function withFiles(environment: Omit<Environment, 'files'>): Environment 
   return { ...environment, files }
 }
 
-function createRunner(environment: Omit<Environment, 'files'>): RemoteFilesOptions['run'] {
+function createRunner(environment: Omit<Environment, 'files'>): StartInPlace {
   const execute = async (command: string, signal: AbortSignal) => {
     const result = await environment.execute(command, { timeoutMs, signal, maxOutputBytes })
     if (result.aborted || result.exitCode === null || result.timedOut)

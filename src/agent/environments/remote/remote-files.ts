@@ -3,8 +3,6 @@
  * chmod and readlink of coreutils or busybox.
  */
 import { randomUUID } from 'node:crypto'
-import { HermesError } from '../../../lib/errors.ts'
-import { onAbort } from '../../../lib/timers.ts'
 import type {
   DirectoryEntry,
   EnvironmentFiles,
@@ -16,27 +14,14 @@ import type {
 } from '../files.ts'
 import { quotePath, resolvePlacePath } from './quote.ts'
 import { searchInPlace } from './remote-search.ts'
-import type { PlaceCommand, PlaceProcess } from './run-in-place.ts'
+import { createScriptRunner, type ScriptRequest, type StartInPlace } from './script-runner.ts'
 
 export interface RemoteFilesOptions {
   readonly cwd: string
   readonly graceMs: number
-  run(command: Omit<PlaceCommand, 'cwd'> & { readonly cwd: string }, signal: AbortSignal): Promise<PlaceProcess>
+  readonly run: StartInPlace
   /** See `RemoteEnvironmentOptions`. */
   denial?(path: string, home: string, intent: 'read' | 'write'): string | undefined
-}
-
-/** Runs a script in the place and resolves with what it writes to stdout. Rejects when it fails or when the signal aborts. */
-export type RunScript = (script: string, options: ScriptRequest) => Promise<Buffer>
-
-export interface ScriptRequest {
-  readonly signal: AbortSignal
-  /** Default: none. */
-  readonly input?: string | Uint8Array
-  /** Sees the output as it comes, instead of the result. */
-  onOutput?(chunk: Buffer): void
-  /** Ends the script without an error. */
-  readonly stop?: AbortSignal
 }
 
 export function createRemoteFiles({ cwd, graceMs, run, denial }: RemoteFilesOptions): EnvironmentFiles {
@@ -137,38 +122,6 @@ async function readAttachment(
   const { readFileBytes } = await import('../../tools/support/files.ts')
   return await readFileBytes(path, path, options)
 }
-
-function createScriptRunner(run: RemoteFilesOptions['run'], graceMs: number): RunScript {
-  return async (script, { signal, input, onOutput, stop }) => {
-    signal.throwIfAborted()
-    const chunks: Buffer[] = []
-    const place = await run(
-      {
-        command: script,
-        cwd: '/',
-        shell: 'sh',
-        variables: {},
-        input: input === undefined ? 'none' : 'open',
-        onOutput: onOutput ?? ((chunk) => chunks.push(chunk)),
-      },
-      signal,
-    )
-    const kill = () => void place.kill(graceMs)
-    const listeners = [signal, ...(stop === undefined ? [] : [stop])].map((one) => onAbort(one, kill))
-    try {
-      if (input !== undefined) void place.started.then(() => place.stdin.end(input), ignore)
-      const exit = await place.exited
-      signal.throwIfAborted()
-      if (stop?.aborted === true || (exit.kind === 'exited' && exit.exitCode === 0)) return Buffer.concat(chunks)
-      const how = exit.kind === 'killed' ? 'a signal' : `code ${exit.exitCode}`
-      throw new HermesError('environment/lost', `A script for files ended with ${how}.`)
-    } finally {
-      for (const removeListener of listeners) removeListener()
-    }
-  }
-}
-
-const ignore = () => undefined
 
 interface Reply {
   readonly ok: true

@@ -8,7 +8,7 @@ import { parseHit, ripgrepArguments } from '../../tools/support/ripgrep.ts'
 import { firstHits, maxLineChars, skippedDirectories } from '../../tools/support/search-request.ts'
 import type { FileHit, FileSearchRequest, FileSearchResult } from '../files.ts'
 import { quotePath, quoteWord } from './quote.ts'
-import type { RunScript } from './remote-files.ts'
+import type { RunScript } from './script-runner.ts'
 
 export interface PlaceSearch {
   /** The path of the request, as commands in the place may use it. */

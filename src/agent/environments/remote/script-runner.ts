@@ -1,0 +1,53 @@
+/**
+ * Runs the scripts of the gateway in another place: for its files and for searches.
+ */
+import { HermesError } from '../../../lib/errors.ts'
+import { onAbort } from '../../../lib/timers.ts'
+import type { PlaceCommand, PlaceProcess } from './run-in-place.ts'
+
+export type StartInPlace = (command: PlaceCommand, signal: AbortSignal) => Promise<PlaceProcess>
+
+/** Runs a script in the place and resolves with what it writes to stdout. Rejects when it fails or when the signal aborts. */
+export type RunScript = (script: string, options: ScriptRequest) => Promise<Buffer>
+
+export interface ScriptRequest {
+  readonly signal: AbortSignal
+  /** Default: none. */
+  readonly input?: string | Uint8Array
+  /** Sees the output as it comes, instead of the result. */
+  onOutput?(chunk: Buffer): void
+  /** Ends the script without an error. */
+  readonly stop?: AbortSignal
+}
+
+export function createScriptRunner(run: StartInPlace, graceMs: number): RunScript {
+  return async (script, { signal, input, onOutput, stop }) => {
+    signal.throwIfAborted()
+    const chunks: Buffer[] = []
+    const place = await run(
+      {
+        command: script,
+        cwd: '/',
+        shell: 'sh',
+        variables: {},
+        input: input === undefined ? 'none' : 'open',
+        onOutput: onOutput ?? ((chunk) => chunks.push(chunk)),
+      },
+      signal,
+    )
+    const kill = () => void place.kill(graceMs)
+    const listeners = [signal, ...(stop === undefined ? [] : [stop])].map((one) => onAbort(one, kill))
+    try {
+      if (input !== undefined) void place.started.then(() => place.stdin.end(input), ignore)
+      const exit = await place.exited
+      signal.throwIfAborted()
+      if (stop?.aborted === true || (exit.kind === 'exited' && exit.exitCode === 0)) return Buffer.concat(chunks)
+      const how = exit.kind === 'killed' ? 'a signal' : `code ${exit.exitCode}`
+      throw new HermesError('environment/lost', `A script for files ended with ${how}.`)
+    } finally {
+      for (const removeListener of listeners) removeListener()
+    }
+  }
+}
+
+const ignore = () => undefined

@@ -1,0 +1,43 @@
+/**
+ * Tries the place in which the agent would run commands, if that is not this machine.
+ */
+import { builtInBackends, runsOnThisMachine } from '../../agent/environments/kinds.ts'
+import { openRemotePlaces } from '../../flows/remote-places.ts'
+import { silentLog } from '../../lib/log.ts'
+import type { CliContext } from '../context.ts'
+import type { Settings } from '../settings.ts'
+import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
+
+const subject = 'Commands'
+const timeoutMs = 20_000
+
+export const checkPlace: Check = async ({ context, settings, offline }) => {
+  const { backend } = settings.config.current().terminal
+  if (runsOnThisMachine(backend)) return []
+  if (backend === 'none') return [note(subject, 'the agent has no terminal and no file tools (terminal.backend: none)')]
+  if (offline && backend === 'ssh') return [note(subject, `the agent works over ssh, which was not tried`)]
+  return [await tryPlace(context, settings)]
+}
+
+/** What is wrong with the place, for `config check`; undefined if nothing is. */
+export async function findPlaceProblem(context: CliContext, settings: Settings): Promise<string | undefined> {
+  const { backend } = settings.config.current().terminal
+  if (runsOnThisMachine(backend) || backend === 'none') return undefined
+  const { state, text, advice = '' } = await tryPlace(context, settings)
+  return state === 'ok' ? undefined : `terminal.backend: ${backend}: ${text} ${advice}`.trim()
+}
+
+async function tryPlace({ home }: CliContext, { config }: Settings): Promise<CheckResult> {
+  const { backend } = config.current().terminal
+  if (!builtInBackends.includes(backend)) {
+    const advice = 'Enable the plugin that offers it. `hermes status` says whether the running gateway has found it.'
+    return note(subject, `the agent works in ${backend}, which a plugin has to offer`, advice)
+  }
+  const { environment } = config
+  const places = await openRemotePlaces({ home, settings: config.current, environment, withheld: [], log: silentLog })
+  const check = await places?.check(AbortSignal.timeout(timeoutMs))
+  if (check === undefined)
+    return problem(subject, `nobody offers ${backend}`, 'Correct terminal.backend in config.yaml.')
+  if (check.ok) return ok(subject, `the agent works in ${backend}: ${check.detail}`)
+  return { ...problem(subject, `${backend}: ${check.detail} (${check.code})`, check.hint), code: check.code }
+}
