@@ -54,7 +54,7 @@ export function openPluginRuntime(deps: PluginRuntimeDeps): PluginRuntime {
   })
   const environments = createPluginEnvironments({
     builtInNames: builtInBackends,
-    withFiles,
+    complete: completeEnvironment,
     onChange: deps.toolsChanged,
   })
   const memory = createProviderMemory({
