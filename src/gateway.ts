@@ -268,28 +268,13 @@ async function checkSandbox({ context }: Parts): Promise<void> {
 
 /** Says in the status whether the place of commands can be reached, if that is not this machine. Never rejects. */
 async function checkPlace({ context, agentRuntime, stopping }: Parts): Promise<void> {
-  const { options, config, settings, sandboxReport: report, catalogue, log } = context
+  const { settings, sandboxReport: report, log } = context
   report.place = ''
   if (/^(?:local|bwrap|none)$/.test(settings().terminal.backend)) return
   try {
-    const [{ reviewPlace }, { withheldVariables }] = await Promise.all([
-      import('./flows/review-place.ts'),
-      import('./app/compose-skills.ts'),
-    ])
-    const pluginEnvironments = agentRuntime.plugins.environment
-    const { environment } = config
-    const withheld = withheldVariables(catalogue)
-    const { home } = options
-    await reviewPlace({
-      home,
-      settings,
-      environment,
-      withheld,
-      pluginEnvironments,
-      report,
-      stopping: stopping.signal,
-      log,
-    })
+    const { reviewPlace } = await import('./flows/review-place.ts')
+    const { openPlaces } = agentRuntime.agentServices
+    await reviewPlace({ settings, openPlaces, report, stopping: stopping.signal, log })
   } catch (error) {
     log.error({ event: 'environment.check_failed', err: error }, 'the place of commands could not be checked')
   }

@@ -32,6 +32,7 @@ import type { MessageFilter } from '../sessions/transcript.ts'
 import { type AgentModels, type AgentModelsDeps, createAgentModels } from './agent-models.ts'
 import type { Browsers } from './browser-access.ts'
 import type { MediaServices } from './media-services.ts'
+import type { RemotePlaces } from './remote-places.ts'
 import type { ResultFiles } from './result-files.ts'
 import { createSandboxSockets } from './sandbox-sockets.ts'
 import { type CallingTurn, createToolAccess, type ToolAccessDeps, type ToolTurn } from './tool-access.ts'
@@ -109,6 +110,8 @@ export interface AgentServices extends AgentModels {
   reconfigured(): void
   /** Finds or removes what an earlier process has left in the place where commands run. Never rejects. */
   recoverPlaces(): Promise<void>
+  /** The configured place, if that is not this machine. Undefined if nobody offers it. */
+  openPlaces(): Promise<RemotePlaces | undefined>
   /** Plugins or MCP servers have other tools: new sessions get them. */
   toolsChanged(): void
   close(): Promise<void>
@@ -251,7 +254,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     reportLostCommands: async () => deps.commandReports?.reportLost(),
     hasRunningCommand: resources.hasRunningCommand,
     renameSession: resources.rename,
-    ...{ cwd, sandbox: sandbox.get, openProxy: sockets.openProxy, recoverPlaces: () => recoverPlaces(deps) },
+    ...{ cwd, sandbox: sandbox.get, openProxy: sockets.openProxy, ...createPlaceAccess(deps) },
     media: media.get,
     toolListOf: (authority) => toolListOf(settings().roles, authority),
     reconfigured() {
@@ -277,10 +280,18 @@ async function filesOfConversation(deps: AgentServicesDeps, turnId: string): Pro
   return [...downloads, ...((await deps.resultFiles?.of(turnId)) ?? [])]
 }
 
-async function recoverPlaces(deps: AgentServicesDeps): Promise<void> {
-  if (runsHere(deps.settings().terminal.backend)) return
-  const places = await import('./remote-places.ts')
-  await places.recoverPlaces(deps)
+function createPlaceAccess(deps: AgentServicesDeps): Pick<AgentServices, 'recoverPlaces' | 'openPlaces'> {
+  return {
+    async recoverPlaces() {
+      if (/^(?:local|bwrap|none)$/.test(deps.settings().terminal.backend)) return
+      const places = await import('./remote-places.ts')
+      await places.recoverPlaces(deps)
+    },
+    async openPlaces() {
+      const { openRemotePlaces } = await import('./remote-places.ts')
+      return await openRemotePlaces(deps)
+    },
+  }
 }
 
 /** More is truncated before secrets are taken out of it and it is stored as a file. */

@@ -1,14 +1,19 @@
 /**
- * Tells the owner whether the place of `terminal.backend` can be reached, and lets it find what an earlier process left
- * behind. Imported when the place is not this machine.
+ * Tells the owner whether the place of `terminal.backend` can be reached. Imported when that is not this machine.
  */
-import { sleep } from '../lib/timers.ts'
-import { openRemotePlaces, type RemotePlaces, type RemotePlacesDeps } from './remote-places.ts'
 
-export interface PlaceReviewDeps extends RemotePlacesDeps {
+import type { AgentConfig } from '../agent/config.ts'
+import type { Logger } from '../lib/log.ts'
+import { sleep } from '../lib/timers.ts'
+import type { RemotePlaces } from './remote-places.ts'
+
+export interface PlaceReviewDeps {
+  readonly settings: () => Pick<AgentConfig, 'terminal'>
+  openPlaces(): Promise<RemotePlaces | undefined>
   /** `place`: what is wrong, for the status; '' if nothing is known to be. */
   readonly report: { place: string }
   readonly stopping: AbortSignal
+  readonly log: Logger
 }
 
 /** A place that cannot be reached is tried again after this time. */
@@ -21,12 +26,11 @@ export async function reviewPlace(deps: PlaceReviewDeps): Promise<void> {
   const { terminal } = settings()
   const isCurrent = () => settings().terminal === terminal && !stopping.aborted
   try {
-    const places = await openRemotePlaces(deps)
+    const places = await deps.openPlaces()
     if (places === undefined) {
       if (isCurrent()) report.place = describeUnknownPlace(terminal.backend)
       return
     }
-    await recover(places, deps)
     while (isCurrent()) {
       const check = await places.check(AbortSignal.any([stopping, AbortSignal.timeout(checkTimeoutMs)]))
       if (!isCurrent()) return
@@ -45,12 +49,4 @@ export async function reviewPlace(deps: PlaceReviewDeps): Promise<void> {
 /** For a name that neither the gateway nor a plugin offers. */
 export function describeUnknownPlace(backend: string): string {
   return `terminal.backend: no enabled plugin offers ${backend}; the model has no terminal and no file tools`
-}
-
-async function recover(places: RemotePlaces, { stopping, log }: PlaceReviewDeps): Promise<void> {
-  try {
-    await places.recover(stopping)
-  } catch (error) {
-    log.warn({ event: 'environment.recover_failed', err: error }, 'what an earlier process left could not be removed')
-  }
 }

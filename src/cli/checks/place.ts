@@ -34,7 +34,12 @@ async function tryPlace({ home }: CliContext, { config }: Settings): Promise<Che
     return note(subject, `the agent works in ${backend}, which a plugin has to offer`, advice)
   }
   const { environment } = config
-  const places = await openRemotePlaces({ home, settings: config.current, environment, withheld: [], log: silentLog })
+  const places = await openRemotePlaces({
+    ...{ home, environment, settings: config.current },
+    withheld: [],
+    placeKinds: new Map(),
+    log: silentLog,
+  })
   const check = await places?.check(AbortSignal.timeout(timeoutMs))
   if (check === undefined)
     return problem(subject, `nobody offers ${backend}`, 'Correct terminal.backend in config.yaml.')
