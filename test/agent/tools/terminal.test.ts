@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { inPseudoTerminal } from '../../../src/agent/environments/pseudo-terminal.ts'
 import { sleep } from '../../../src/lib/timers.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
@@ -136,4 +138,48 @@ test('a background command takes lines and the end of its input, and a log is re
   assert.deepEqual([last['output'], last['total_lines']], ['100\nended', 102])
   assert.equal((await bench.run('process', { action: 'log', id, offset: 1, limit: 2 }))['output'], '1\n2')
   assert.equal((await bench.run('process', { action: 'submit', id, data: 'rm -rf /' }))['code'], 'command_refused')
+})
+
+const hasScript = /util-linux/.test(spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout ?? '')
+const withScript = { skip: !hasScript && 'script of util-linux is not installed' }
+
+test('a command can have a terminal, and leaves its directory to the next one', withScript, async () => {
+  await using bench = await createWorkbench()
+  const command = 'cd /; test -t 0 && test -t 1 && stty size; exit 3'
+  assert.deepEqual(await bench.run('terminal', { command, pty: true }), { output: '40 120\n', exit_code: 3, cwd: '/' })
+  assert.equal((await bench.run('terminal', { command: 'test -t 1; echo $?' }))['output'], '1\n')
+})
+
+test('a program in a terminal is typed to, line by line, until its input ends', withScript, async () => {
+  await using bench = await createWorkbench()
+  const command = 'read -r line; echo "got $line"; cat; echo ended; exit 4'
+  const { id } = await bench.run('terminal', { command, pty: true, background: true })
+  await bench.run('process', { action: 'submit', id, data: 'hello' })
+  let output = ''
+  for (let attempt = 0; attempt < 400 && !output.includes('got hello\n'); attempt++, await sleep(20))
+    output += String((await bench.run('process', { action: 'poll', id }))['output'])
+  await bench.run('process', { action: 'close', id })
+  const ended = await bench.run('process', { action: 'wait', id })
+  assert.match(String(ended['output']), /ended\n$/)
+  assert.equal(ended['exit_code'], 4)
+})
+
+test('a program in a terminal is killed with what it has started', withScript, async () => {
+  await using bench = await createWorkbench()
+  const { id } = await bench.run('terminal', { command: 'sleep 1000 & echo $!; wait', pty: true, background: true })
+  let output = ''
+  for (let attempt = 0; attempt < 200 && !/\d+\n/.test(output); attempt++, await sleep(20))
+    output += String((await bench.run('process', { action: 'poll', id }))['output'])
+  await bench.run('process', { action: 'kill', id })
+  await bench.run('process', { action: 'wait', id })
+  const isAlive = () => spawnSync('kill', ['-0', output.trim()]).status === 0
+  for (let attempt = 0; attempt < 100 && isAlive(); attempt++) await sleep(50)
+  assert.ok(!isAlive())
+})
+
+test('where no terminal can be made, the command does not run', () => {
+  const options = { env: { PATH: '/nonexistent' }, encoding: 'utf8' } as const
+  const { status, stdout } = spawnSync('/bin/sh', ['-c', inPseudoTerminal('echo ran')], options)
+  assert.equal(status, 127)
+  assert.match(stdout, /^pty needs/)
 })

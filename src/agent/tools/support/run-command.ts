@@ -4,7 +4,13 @@
 import { HermesError } from '../../../lib/errors.ts'
 import { stripTerminalEscapes } from '../../../lib/terminal-escapes.ts'
 import { toVisibleText } from '../../../lib/visible-text.ts'
-import type { ExecuteOptions, ExportedVariables, ProcessEntry, ShellState } from '../../environments/environment.ts'
+import type {
+  BackgroundCommand,
+  ExecuteOptions,
+  ExportedVariables,
+  ProcessEntry,
+  ShellState,
+} from '../../environments/environment.ts'
 import {
   continuingCommand,
   limitOutput,
@@ -24,6 +30,7 @@ export interface TerminalArguments {
   /** Seconds. */
   readonly timeout?: number | undefined
   readonly outside_sandbox?: boolean | undefined
+  readonly pty?: boolean | undefined
   readonly notify_on_complete?: boolean | undefined
   readonly watch_patterns?: readonly string[] | undefined
 }
@@ -47,10 +54,11 @@ export async function runInForeground(
     shell === undefined || args.outside_sandbox === true
       ? undefined
       : reportingCommand(args.command, cwd, shell.exports.get(context.authority.role) ?? none)
+  const terminal = await pseudoTerminalOf(args)
   const result = await orDirectoryGone(context, cwd, () =>
     command === undefined
-      ? environment.execute(args.command, { ...options, ...outsideOption(args) })
-      : environment.execute(command.script, {
+      ? environment.execute(terminal.wrap(args.command), { ...options, ...outsideOption(args) })
+      : environment.execute(terminal.wrap(command.script), {
           ...options,
           variables: command.variables,
           maxOutputBytes: maxOutputBytes + reportRoomBytes,
@@ -60,7 +68,9 @@ export async function runInForeground(
   const { output, end }: { output: string; end?: ShellEnd } = command?.read(result.output) ?? result
   const left = shell === undefined || end === undefined ? {} : await keepEnd(args, end, shell, context)
   const value = {
-    output: toVisibleText(stripTerminalEscapes(limitOutput(output, maxOutputBytes)), { keepsMarks: true }),
+    output: toVisibleText(stripTerminalEscapes(terminal.read(limitOutput(output, maxOutputBytes))), {
+      keepsMarks: true,
+    }),
     exit_code: result.exitCode,
     ...(result.timedOut && { timed_out: `killed after ${timeoutMs / 1_000} s` }),
     ...(result.aborted && { aborted: true }),
@@ -107,6 +117,14 @@ async function orDirectoryGone<T>(
   }
 }
 
+/** Does nothing for a command without a pseudo-terminal. */
+async function pseudoTerminalOf({ pty = false }: TerminalArguments) {
+  const same = <Value>(value: Value) => value
+  if (!pty) return { wrap: same<string>, read: same<string>, type: same<BackgroundCommand> }
+  const { inPseudoTerminal, fromTerminal, typedCommand } = await import('../../environments/pseudo-terminal.ts')
+  return { wrap: inPseudoTerminal, read: fromTerminal, type: typedCommand }
+}
+
 /** Called only after a person has agreed to the command. */
 function outsideOption({ outside_sandbox }: TerminalArguments): Pick<ExecuteOptions, 'outsideSandbox'> {
   return outside_sandbox === true ? { outsideSandbox: true } : {}
@@ -123,11 +141,12 @@ export async function startInBackground(args: TerminalArguments, cwd: string, co
   const options = { cwd, exposed: await context.attachments(), ...outsideOption(args) }
   const exports = args.outside_sandbox === true ? undefined : shell?.exports.get(context.authority.role)
   const { script, variables } = continuingCommand(args.command, exports ?? none)
+  const terminal = await pseudoTerminalOf(args)
   const started = await orDirectoryGone(context, cwd, async () =>
-    environment.spawn?.(script, { ...options, variables }),
+    environment.spawn?.(terminal.wrap(script), { ...options, variables }),
   )
   if (typeof started === 'string' || started === undefined) return started ?? ''
-  const entry = processes.add(args.command, started, options)
+  const entry = processes.add(args.command, terminal.type(started), options)
   const value = {
     id: entry.id,
     pid: entry.process.pid,
