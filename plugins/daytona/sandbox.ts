@@ -83,7 +83,7 @@ export function createSandbox({ client, name, sessionId, settings }: SandboxOpti
           'environment/unreachable',
           `The sandbox ${name} is ${state}: ${asString(found['errorReason'])}`,
           {
-            hint: `Look at ${name} in the dashboard of Daytona, and delete it to begin anew.`,
+            hint: `Look at ${name} in the dashboard of Daytona, and delete it to begin again.`,
           },
         )
       }
@@ -98,7 +98,7 @@ export function createSandbox({ client, name, sessionId, settings }: SandboxOpti
     }
   }
 
-  /** Callers share one attempt; one that gives up ends it for nobody else. */
+  /** Callers share one attempt; one that gives up does not end it for the others. */
   async function ready(signal: AbortSignal): Promise<string> {
     signal.throwIfAborted()
     if (toolbox !== undefined) return toolbox

@@ -29,6 +29,7 @@ import { request } from './figures/request.ts'
 import { sandbox } from './figures/sandbox.ts'
 import { scanFigure } from './figures/scan.ts'
 import { skills } from './figures/skills.ts'
+import { ssh } from './figures/ssh.ts'
 import { start } from './figures/start.ts'
 import { stop } from './figures/stop.ts'
 import { store } from './figures/store.ts'
@@ -57,6 +58,7 @@ const figures: readonly Figure[] = [
   skills,
   sandbox,
   docker,
+  ssh,
   hosts,
   hooks,
   provider,

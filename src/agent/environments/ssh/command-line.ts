@@ -65,11 +65,12 @@ const tokenless = (path: string) => path.replaceAll('%', '%%')
 
 /**
  * A command that runs `script` with sh, whatever the login shell of the account is. The shells differ in what quotes, `!`,
- * backslashes and newlines mean inside single quotes, so these are written as octal numbers.
+ * backslashes and newlines mean inside single quotes, so these are written as octal numbers. A bash that sshd seems to have
+ * started would read ~/.bashrc for each shell below the login shell again; SHLVL says that it is not the first.
  */
 export function portableCommand(script: string): string {
   const encoded = script.replace(/['\\!\n\r]/g, (character) => {
     return `\\0${character.charCodeAt(0).toString(8).padStart(3, '0')}`
   })
-  return `exec sh -c 'eval "$(printf %b "$0")"' '${encoded}'`
+  return `exec sh -c 'export SHLVL=1; eval "$(printf %b "$0")"' '${encoded}'`
 }

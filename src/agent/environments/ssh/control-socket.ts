@@ -1,6 +1,6 @@
 /**
  * The socket through which commands share one connection: in a directory that only the gateway's user can enter, because
- * whoever can open the socket can run commands on the host.
+ * a user who can open the socket can run commands on the host.
  */
 import { createHash } from 'node:crypto'
 import { lstat, mkdir, readdir, rm } from 'node:fs/promises'
