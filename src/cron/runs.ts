@@ -99,7 +99,9 @@ export function createRuns(deps: RunsDeps): Runs {
     await updateRun(run, { scriptStarted: true })
     failpoint('cron:script')
     try {
-      return await deps.runScript(run, stopping)
+      const result = await deps.runScript(run, stopping)
+      failpoint('cron:script-ended')
+      return result
     } catch (error) {
       if (stopping.aborted) throw error
       return { ok: false, output: `The script could not be run: ${messageOf(error)}` }
