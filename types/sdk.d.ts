@@ -359,7 +359,7 @@ declare module 'hermes-gateway:agent/environments/kind' {
         readonly stateDirectory: string;
         /** Where the files of conversations are downloaded to. */
         readonly attachmentsDirectory: string;
-        /** Tells the people of the conversation what they wait for, such as the download of an image. Absent: nobody waits. */
+        /** Tells the people of the conversation what they wait for, such as the download of an image. Absent: no person waits. */
         announce?(text: string): void;
         readonly log: Logger;
     }

@@ -50,8 +50,10 @@ export async function recoverPlaces(deps: RemotePlacesDeps): Promise<void> {
   try {
     await (await openRemotePlaces(deps))?.recover(AbortSignal.timeout(recoverTimeoutMs))
   } catch (error) {
-    const fields = { event: 'environment.not_recovered', backend, err: error }
-    deps.log.warn(fields, 'what an earlier run has left in the place of commands was not looked for')
+    deps.log.warn(
+      { event: 'environment.not_recovered', backend, err: error },
+      'what an earlier run has left in the place of commands was not looked for',
+    )
   }
 }
 

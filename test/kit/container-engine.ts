@@ -2,7 +2,7 @@
  * A real engine for tests of containers: docker or podman of this machine with an image that is made from busybox, without
  * the network. Podman gets a storage and settings of its own, so that the containers of the machine are not touched.
  */
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -136,26 +136,4 @@ async function importImage(engine: TestEngine, busybox: string): Promise<void> {
   await engine.order('import', '--change', 'ENV PATH=/usr/bin:/bin', archive, testImage)
   await rm(archive)
   await rm(root, { recursive: true })
-}
-
-/** Runs a command line of a client; both outputs as text. */
-export async function runCommandLine(
-  { argv, env }: { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> },
-  input?: string,
-): Promise<{ readonly exitCode: number | null; readonly stdout: string; readonly stderr: string }> {
-  const [program = '', ...args] = argv
-  const child = spawn(program, args, { env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
-  const output = { stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    output.stdout += chunk
-  })
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    output.stderr += chunk
-  })
-  child.stdin.on('error', () => undefined).end(input ?? '')
-  const exitCode = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', resolve)
-  })
-  return { exitCode, ...output }
 }

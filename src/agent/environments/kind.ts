@@ -25,7 +25,7 @@ export interface EnvironmentRequest<Settings = Readonly<Record<string, unknown>>
   readonly stateDirectory: string
   /** Where the files of conversations are downloaded to. */
   readonly attachmentsDirectory: string
-  /** Tells the people of the conversation what they wait for, such as the download of an image. Absent: nobody waits. */
+  /** Tells the people of the conversation what they wait for, such as the download of an image. Absent: no person waits. */
   announce?(text: string): void
   readonly log: Logger
 }

@@ -1,5 +1,5 @@
 /**
- * Runs a command in a container, as a gateway does, until somebody kills this process.
+ * Runs a command in a container, as a gateway does, until this process is killed.
  * Arguments: the request as JSON, the command.
  */
 import { createDockerKind } from '../../../src/agent/environments/containers/docker.ts'

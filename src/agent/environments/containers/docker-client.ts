@@ -1,6 +1,6 @@
 /**
  * One container as a place for commands: created, found again after a restart, stopped when it is idle, and created again
- * when somebody has removed it. Its commands run by `docker exec`.
+ * after it was removed. Its commands run by `docker exec`.
  */
 import { randomBytes } from 'node:crypto'
 import { HermesError, isHermesError, messageOf } from '../../../lib/errors.ts'

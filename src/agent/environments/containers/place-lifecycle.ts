@@ -1,14 +1,14 @@
 /**
  * Starts a place when it is needed, once for all who wait, and stops it when it was idle for long enough.
  */
-import { HermesError, messageOf } from '../../../lib/errors.ts'
+import { HermesError } from '../../../lib/errors.ts'
 import type { Logger } from '../../../lib/log.ts'
 import { raceAbort } from '../../../lib/timers.ts'
 
 export interface PlaceSteps<Place> {
   /** Rejects `environment/...`. */
   open(signal: AbortSignal): Promise<Place>
-  /** Whether a command runs there that nobody waits for. */
+  /** Whether a command runs there in the background. */
   isBusy(place: Place, signal: AbortSignal): Promise<boolean>
   close(place: Place, signal: AbortSignal): Promise<void>
   /** Undefined: it is never stopped for being idle. */
@@ -54,7 +54,7 @@ export function createPlaceLifecycle<Place>(steps: PlaceSteps<Place>): PlaceLife
       log.info({ event: 'container.idle' }, 'an idle place is stopped')
       await close()
     } catch (error) {
-      log.warn({ event: 'container.not_stopped', err: error }, 'an idle place could not be stopped')
+      log.warn({ event: 'container.not_stopped', err: error }, 'a place could not be stopped')
     }
   }
 
@@ -104,12 +104,12 @@ export function createPlaceLifecycle<Place>(steps: PlaceSteps<Place>): PlaceLife
     },
     async stop() {
       opening?.abort.abort(new HermesError('environment/unreachable', 'The gateway stops using the place.'))
-      // Whoever waits for the start is told of its failure.
+      // The callers of `start` are told of its failure.
       await opening?.done.catch(() => undefined)
       try {
         await close()
       } catch (error) {
-        log.warn({ event: 'container.not_stopped', err: messageOf(error) }, 'a place could not be stopped')
+        log.warn({ event: 'container.not_stopped', err: error }, 'a place could not be stopped')
       }
     },
   }

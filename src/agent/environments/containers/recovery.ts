@@ -6,7 +6,7 @@ import type { Logger } from '../../../lib/log.ts'
 export interface Recovery<Request> {
   /** Rejects as the work. A later call tries again what has failed. */
   once(request: Request, signal: AbortSignal): Promise<void>
-  /** The same for somebody who can go on without it. Never rejects. */
+  /** The same for a caller that can go on without it. Never rejects. */
   beforeStart(request: Request, signal: AbortSignal): Promise<void>
 }
 

@@ -107,7 +107,7 @@ async function startInstance(
     const args = ['instance', 'start', ...startArguments(plan, without), plan.image, name]
     const result = await orderSingularity(plan.program, args, signal)
     if (result.exitCode === 0) {
-      log.info({ event: 'container.created', container: name, image: plan.image }, 'an instance was started')
+      log.info({ event: 'container.created', container: name, image: plan.image }, 'a container was created')
       return name
     }
     const part = refusedPart(result.stderr)

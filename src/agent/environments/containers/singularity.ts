@@ -1,6 +1,6 @@
 /**
- * The environment `singularity`: commands run in an instance of Apptainer or Singularity, for machines on which nobody may
- * start containers as root (contract S11).
+ * The environment `singularity`: commands run in an instance of Apptainer or Singularity, for machines on which users may
+ * not start containers as root (contract S11).
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
@@ -110,7 +110,7 @@ function isWritable(directory: string): boolean {
     accessSync(directory, constants.W_OK)
     return true
   } catch {
-    // Missing, or of somebody else.
+    // Missing, or of another user.
     return false
   }
 }
@@ -164,7 +164,10 @@ async function recoverInstances(request: Request, signal: AbortSignal): Promise<
   for (const name of await listInstances(program, signal)) {
     if (!name.startsWith(namePrefixOf(label))) continue
     await stopInstance(program, name, signal)
-    request.log.info({ event: 'container.orphan', container: name, action: 'stopped' }, 'an instance was left behind')
+    request.log.info(
+      { event: 'container.orphan', container: name, action: 'stopped' },
+      'a container of an earlier run was found',
+    )
   }
   await removeConversationFolders(join(directoryOf(request), 'places'))
 }

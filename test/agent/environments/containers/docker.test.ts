@@ -141,7 +141,7 @@ describe('containers', { skip: found === undefined ? `no engine runs containers 
   })
 
   for (const end of ['kill', 'rm'] as const)
-    test(`a container that somebody ends (${end}) while a command runs is an error, and the next command starts it`, async (context) => {
+    test(`a container that is ended from outside (${end}) while a command runs is an error, and the next command starts it`, async (context) => {
       const environment = open(context)
       const begun = join(workspace(), `begun-${end}`)
       const lost = environment.execute(`touch begun-${end}; sleep 100`, limits())
@@ -179,7 +179,7 @@ describe('containers', { skip: found === undefined ? `no engine runs containers 
   test('an image that is missing and cannot be fetched is an error, and people are told of the attempt', async (context) => {
     const told: string[] = []
     const environment = open(context, {
-      settings: { docker_image: 'localhost:1/nobody/nothing:1' },
+      settings: { docker_image: 'localhost:1/no/such:1' },
       announce: (text) => told.push(text),
     })
     await assert.rejects(environment.execute('true', limits()), (error) => isHermesError(error, 'environment/no-image'))
