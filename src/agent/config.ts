@@ -6,6 +6,7 @@ import type { ConfigOf } from '../config/section.ts'
 import { findClosestMatch } from '../lib/did-you-mean.ts'
 import { reasoningEfforts } from '../message/conversation-choices.ts'
 import { browserConfig } from './browser/config.ts'
+import { checkpointsConfig } from './checkpoints/config.ts'
 import { codeConfig } from './code/config.ts'
 import { compressionConfig } from './compression/config.ts'
 import { sshConfig } from './environments/ssh/config.ts'
@@ -45,6 +46,7 @@ export const agentConfig = {
   ...modelConfig,
   ...codeConfig,
   ...browserConfig,
+  ...checkpointsConfig,
   max_iterations: z.int().min(1).max(1000).default(90).describe('Maximum number of model calls per turn.'),
   timezone: z
     .string()

@@ -276,6 +276,22 @@ export const errorCatalogue = {
     meaning: 'A command cannot be started.',
     hint: 'The message contains the reason. Check that a shell is installed and that processes may be started.',
   },
+  'checkpoints/unavailable': {
+    meaning: 'Checkpoints need git, which is not installed.',
+    hint: 'Install git for the user of the gateway.',
+  },
+  'checkpoints/unknown': {
+    meaning: 'There is no such checkpoint.',
+    hint: '`/rollback` lists those of a conversation, `hermes checkpoints list` all of them.',
+  },
+  'checkpoints/refused': {
+    meaning: 'Files of a checkpoint may not be restored. Nothing was changed.',
+    hint: 'Restore the other files one by one: `/rollback <number> <file>`.',
+  },
+  'checkpoints/failed': {
+    meaning: 'git could not read or write the checkpoints of a folder.',
+    hint: 'The message contains the reason. Check the space and the permissions below `checkpoints` in HERMES_HOME.',
+  },
   'environment/unreachable': {
     meaning: 'The place where commands run (`terminal.backend`) cannot be reached. Nothing ran, here or there.',
     hint: 'The message contains the reason. `hermes doctor` checks the place. The next command tries again.',

@@ -52,6 +52,8 @@ export interface HomeLayout {
   readonly pictures: string
   /** The working directory of the agent's commands unless `terminal.cwd` sets another. */
   readonly workspace: string
+  /** The files of folders before the agent changed them. */
+  readonly checkpoints: string
   readonly logs: string
   readonly cache: string
   /** Copy of the last valid configuration. */
@@ -94,6 +96,7 @@ export function createHomeLayout(root: string): HomeLayout {
     media: within('media'),
     pictures: within('media', 'pictures'),
     workspace: within('workspace'),
+    checkpoints: within('checkpoints'),
     logs: within('logs'),
     cache: within('cache'),
     lastGoodConfigFile: within('cache', 'config.last-good.yaml'),

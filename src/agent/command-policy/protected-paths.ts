@@ -52,8 +52,8 @@ export const secretFiles = [
   'state.db.bak.tmp',
   'cache/config.last-good.yaml',
 ] as const
-/** Directories in `HERMES_HOME` with nothing but secrets. */
-export const secretDirectories = ['mcp-tokens'] as const
+/** Directories in `HERMES_HOME` with nothing but secrets, and with files of all folders in which the agent works. */
+export const secretDirectories = ['mcp-tokens', 'checkpoints'] as const
 /** Files in `HERMES_HOME` that configure the gateway. */
 export const settingsFiles = ['config.yaml', 'gateway.pid', 'shell-hooks-allowlist.json'] as const
 /** Directories in `HERMES_HOME` with code that the gateway runs with its own rights and secrets, or with the people it trusts. */

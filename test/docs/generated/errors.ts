@@ -20,6 +20,7 @@ const areas: Readonly<Record<AreaOf<ErrorCode>, string>> = {
   agent: 'The agent and its tools',
   terminal: 'Commands of the agent',
   environment: 'Places where commands run',
+  checkpoints: 'Checkpoints of files',
   hosts: 'Hosts: handlers of hooks and Python plugins',
   hooks: 'Hooks',
   plugins: 'Plugins',

@@ -34,6 +34,10 @@ const entries: Readonly<Record<LayoutEntry, readonly ['you' | 'gateway', string]
     'you',
     'Your chat platforms, one folder each. Watched: a change is reported and takes effect after a restart.',
   ],
+  checkpoints: [
+    'gateway',
+    'The files of folders before the agent changed them, one git repository for each folder; see [undo changes](../how-to/undo-what-the-agent-changed.md). May be deleted.',
+  ],
   pairing: [
     'gateway',
     'Requests for access and approved people, in `<platform>-pending.json`, `<platform>-approved.json` and `_rate_limits.json`, as Hermes writes them. A damaged file is kept with `.damaged-1` after its name.',

@@ -1,0 +1,181 @@
+/**
+ * Checkpoints: the files of a folder as they were before the agent changed them, one repository for each folder below the home
+ * of the gateway. The daemon and commands may use them at once.
+ */
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { HermesError } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
+import { createLruCache } from '../../lib/lru-cache.ts'
+import {
+  type CheckpointStoreDeps,
+  createCheckpointStore,
+  isDirectory,
+  orFailed,
+  sizeOf,
+  undefinedIfMissing,
+} from './checkpoint-store.ts'
+import { type FolderRules, folderOf } from './folder.ts'
+import { lastPruneFile, pruneCheckpoints } from './prune.ts'
+import { FolderTooLarge } from './read-folder.ts'
+import type { Checkpoint, Repository, Restored } from './repository.ts'
+
+export interface CheckpointsDeps extends FolderRules, CheckpointStoreDeps {
+  readonly log: Logger
+}
+
+export interface FolderCheckpoint extends Checkpoint {
+  readonly folder: string
+}
+
+export interface KeptFolder {
+  readonly folder: string
+  readonly checkpoints: readonly Checkpoint[]
+  readonly bytes: number
+  /** Whether the folder is still there. */
+  readonly isThere: boolean
+}
+
+export interface BeforeChange {
+  /** For people: `patch`, `terminal: rm -r old`. */
+  readonly reason: string
+  /** '' for none. */
+  readonly session: string
+  readonly turn: string
+  /** On this machine, absolute. */
+  readonly paths: readonly string[]
+  /** The paths are directories. */
+  readonly areDirectories: boolean
+  readonly cwd: string
+}
+
+/** A turn waits no longer for a checkpoint. */
+const turnTimeoutMs = 15_000
+/** A folder that took too long, or was too large, is not tried again for so long. */
+const pauseMs = 60 * 60_000
+const otherTimeoutMs = 5 * 60_000
+const maxTurns = 1_000
+const megabyte = 1024 * 1024
+const hourMs = 3_600_000
+
+export type Checkpoints = ReturnType<typeof createCheckpoints>
+
+/** Except for `before`, methods reject `checkpoints/unavailable` without git, and `checkpoints/failed` when git fails. */
+export function createCheckpoints(deps: CheckpointsDeps) {
+  const { directory, settings, clock, log } = deps
+  const store = createCheckpointStore(deps)
+  const { gitProgram, placeOf, withRepository, folders, listFolder } = store
+  const prune = (options: { readonly orphans: boolean }, signal: AbortSignal) =>
+    pruneCheckpoints(store, deps, options, signal)
+  const taken = createLruCache<Promise<void>>(maxTurns)
+  const pausedUntil = new Map<string, number>()
+  let isMissingSaid = false
+  let pruning: Promise<unknown> | undefined
+
+  /** Rejects with the reason of the signal alone. */
+  async function takeInTurn(folder: string, { reason, session }: BeforeChange, signal: AbortSignal): Promise<void> {
+    if ((pausedUntil.get(folder) ?? 0) > clock()) return
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(turnTimeoutMs)])
+    try {
+      await withRepository(folder, limited, (repository) => repository.take({ reason, session }, limited))
+    } catch (error) {
+      signal.throwIfAborted()
+      const isTooMuch = error instanceof FolderTooLarge || limited.aborted
+      if (isTooMuch) pausedUntil.set(folder, clock() + pauseMs)
+      log.warn({ event: 'checkpoint.skipped', folder, err: error }, 'no checkpoint was taken before a change of files')
+    }
+    pruneWhenDue()
+  }
+
+  function pruneWhenDue(): void {
+    if (!settings().auto_prune || pruning !== undefined) return
+    pruning = isPruneDue()
+      .then(async (isDue) => (isDue ? await prune({ orphans: false }, AbortSignal.timeout(otherTimeoutMs)) : undefined))
+      .catch((error: unknown) => {
+        log.warn({ event: 'checkpoint.prune_failed', err: error }, 'old checkpoints could not be removed')
+      })
+      .finally(() => {
+        pruning = undefined
+      })
+  }
+
+  async function isPruneDue(): Promise<boolean> {
+    const found = await stat(join(directory, lastPruneFile)).catch(undefinedIfMissing)
+    return found === undefined || found.mtimeMs + settings().min_interval_hours * hourMs <= clock()
+  }
+
+  return {
+    /** Takes one checkpoint a turn and folder. Never fails a turn: what goes wrong is logged. Rejects with the reason of the signal. */
+    async before(change: BeforeChange, signal: AbortSignal): Promise<void> {
+      if (gitProgram() === undefined) {
+        if (!isMissingSaid)
+          log.warn({ event: 'checkpoint.unavailable' }, 'no checkpoints are taken, because git is not installed')
+        isMissingSaid = true
+        return
+      }
+      const { cwd, areDirectories, turn } = change
+      const rules = { home: deps.home, workspace: deps.workspace, userHome: deps.userHome, cwd }
+      for (const path of change.paths) {
+        const folder = await folderOf(path, { ...rules, isDirectory: areDirectories })
+        if (folder === undefined) {
+          log.info({ event: 'checkpoint.too_broad', path }, 'no checkpoint is taken of a folder that contains too much')
+          continue
+        }
+        const key = `${turn}\n${folder}`
+        const running = taken.get(key) ?? takeInTurn(folder, change, signal)
+        taken.set(key, running)
+        await running
+      }
+    },
+
+    /** Of one conversation, or of all; the newest first. */
+    async list({ session }: { readonly session?: string }, signal: AbortSignal): Promise<readonly FolderCheckpoint[]> {
+      if (gitProgram() === undefined) throw new HermesError('checkpoints/unavailable')
+      const all: FolderCheckpoint[] = []
+      for (const folder of await folders()) {
+        const list = await listFolder(folder, signal)
+        all.push(...list.map((checkpoint) => ({ ...checkpoint, folder })))
+      }
+      const found = session === undefined ? all : all.filter((one) => one.session === session)
+      return found.sort((a, b) => b.at - a.at || Number(b.id) - Number(a.id))
+    },
+
+    async folders(signal: AbortSignal): Promise<readonly KeptFolder[]> {
+      const found = (await folders()).map(async (folder) => ({
+        folder,
+        checkpoints: await listFolder(folder, signal),
+        bytes: await sizeOf(placeOf(folder)),
+        isThere: await isDirectory(folder),
+      }))
+      return await Promise.all(found)
+    },
+
+    /** What has changed since a checkpoint; '' for nothing. */
+    async diff(checkpoint: FolderCheckpoint, file: string | undefined, signal: AbortSignal): Promise<string> {
+      const work = (repository: Repository) => repository.diff(checkpoint, file, megabyte, signal)
+      return await orFailed(() => withRepository(checkpoint.folder, signal, work))
+    },
+
+    /** Rejects `checkpoints/refused` when a file may not be written; then nothing is changed. */
+    async restore(
+      checkpoint: FolderCheckpoint,
+      {
+        file,
+        session,
+        mayWrite,
+      }: {
+        readonly file?: string | undefined
+        readonly session: string
+        mayWrite(path: string): Promise<string | undefined>
+      },
+      signal: AbortSignal,
+    ): Promise<Restored> {
+      const note = { reason: `rollback to ${checkpoint.id}`, session }
+      const work = (repository: Repository) => repository.restore(checkpoint, { file, note, mayWrite }, signal)
+      return await orFailed(() => withRepository(checkpoint.folder, signal, work))
+    },
+
+    /** Removes those of folders without changes for long, with `orphans` also of folders that are gone, and what is too much. */
+    prune,
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Reads the files of a folder into the index of its checkpoints.
+ */
+import { constants } from 'node:fs'
+import { access, lstat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemCode } from '../../lib/errors.ts'
+import type { RepositoryDeps } from './repository.ts'
+
+/** The folder has too many files, or files that are too large together. */
+export class FolderTooLarge extends Error {}
+
+/** Parallel system calls. */
+const batchSize = 64
+
+/** Brings the index up to date with the folder. Returns its tree. */
+export async function readFolder(
+  { git, workTree, limits }: Pick<RepositoryDeps, 'git' | 'workTree' | 'limits'>,
+  signal: AbortSignal,
+): Promise<string> {
+  const listed = await git(['ls-files', '-z', '--others', '--modified', '--deleted', '--exclude-standard'], {
+    signal,
+  })
+  const paths = [...new Set(listed.split('\0').filter((path) => path !== ''))]
+  if (paths.length > limits.maxFiles) throw new FolderTooLarge(`more than ${limits.maxFiles} files have changed`)
+  const kept: string[] = []
+  const dropped: string[] = []
+  let bytes = 0
+  for (let at = 0; at < paths.length; at += batchSize) {
+    signal.throwIfAborted()
+    const batch = paths.slice(at, at + batchSize)
+    const sizes = await Promise.all(batch.map((path) => keptSize(join(workTree, path), limits.maxFileBytes)))
+    for (const [index, path] of batch.entries()) {
+      const size = sizes[index]
+      bytes += size ?? 0
+      // The folder of another repository ends with a slash.
+      if (size === undefined || path.endsWith('/')) dropped.push(path)
+      else kept.push(path)
+    }
+  }
+  if (bytes > limits.maxBytes) throw new FolderTooLarge(`${Math.round(bytes / 1e6)} MB have changed`)
+  const asInput = (some: readonly string[]) => some.map((path) => `${path}\0`).join('')
+  if (dropped.length > 0)
+    await git(['update-index', '--force-remove', '-z', '--stdin'], { signal, input: asInput(dropped) })
+  if (kept.length > 0)
+    await git(['update-index', '--add', '--remove', '--replace', '-z', '--stdin'], { signal, input: asInput(kept) })
+  return (await git(['write-tree'], { signal })).trim()
+}
+
+/** Undefined for what is left out: a large or unreadable file, and what is none. 0 for a file that is gone. */
+async function keptSize(path: string, maxBytes: number): Promise<number | undefined> {
+  try {
+    const found = await lstat(path)
+    if (found.isSymbolicLink()) return 0
+    if (!found.isFile() || found.size > maxBytes) return undefined
+    await access(path, constants.R_OK)
+    return found.size
+  } catch (error) {
+    if (undefinedIfMissing(error) === undefined) return 0
+    return undefined
+  }
+}
+
+export function undefinedIfMissing(error: unknown): undefined {
+  const code = systemCode(error)
+  if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+  throw error
+}

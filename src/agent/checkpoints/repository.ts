@@ -1,0 +1,201 @@
+/**
+ * The checkpoints of one folder: a git repository of their own beside it, which never touches a repository of the user. Callers
+ * hold a lock.
+ */
+import { lstat, mkdir, stat, writeFile } from 'node:fs/promises'
+import { isAbsolute, join, relative, resolve } from 'node:path'
+import { HermesError } from '../../lib/errors.ts'
+import { asRecord, asString, parseJson } from '../../lib/json.ts'
+import { attributes, excludedPatterns } from './excluded.ts'
+import type { RunGit } from './git.ts'
+import { readFolder, undefinedIfMissing } from './read-folder.ts'
+
+export interface Checkpoint {
+  /** A number within its folder, as text. */
+  readonly id: string
+  readonly commit: string
+  readonly tree: string
+  /** ms since 1970. */
+  readonly at: number
+  /** What was about to happen: `patch`, `terminal: rm -r old`. */
+  readonly reason: string
+  /** The conversation; '' for none. */
+  readonly session: string
+}
+
+export interface CheckpointNote {
+  readonly reason: string
+  readonly session: string
+}
+
+export interface RepositoryLimits {
+  readonly maxSnapshots: number
+  /** Larger files are left out. */
+  readonly maxFileBytes: number
+  /** Files of a folder that has more are not kept at all. */
+  readonly maxFiles: number
+  /** New content of one checkpoint. */
+  readonly maxBytes: number
+}
+
+export interface Restored {
+  /** Paths from the folder. */
+  readonly changed: readonly string[]
+  readonly removed: readonly string[]
+  /** Files that the checkpoints do not keep any more, and that stay as they are. */
+  readonly left: readonly string[]
+  /** What undoes it. */
+  readonly undo: Checkpoint | undefined
+}
+
+export interface RepositoryDeps {
+  readonly git: RunGit
+  readonly gitDirectory: string
+  readonly workTree: string
+  readonly limits: RepositoryLimits
+  readonly clock: () => number
+}
+
+export type Repository = ReturnType<typeof createRepository>
+
+const refPrefix = 'refs/checkpoints/'
+
+/** Methods reject with `GitError`, `FolderTooLarge`, system errors, or the reason of the signal. */
+export function createRepository(deps: RepositoryDeps) {
+  const { git, gitDirectory, workTree, limits, clock } = deps
+
+  async function open(signal: AbortSignal): Promise<void> {
+    await mkdir(join(gitDirectory, 'info'), { recursive: true, mode: 0o700 })
+    const isNew = await stat(join(gitDirectory, 'HEAD')).catch(undefinedIfMissing)
+    if (isNew === undefined) await git(['init', '-q', '--template='], { signal })
+    await writeFile(join(gitDirectory, 'info', 'exclude'), `${excludedPatterns.join('\n')}\n`)
+    await writeFile(join(gitDirectory, 'info', 'attributes'), attributes)
+  }
+
+  /** The newest first. */
+  async function list(signal: AbortSignal): Promise<readonly Checkpoint[]> {
+    const format = '%(refname)%00%(objectname)%00%(tree)%00%(contents:subject)'
+    const listed = await git(['for-each-ref', '--sort=-refname', `--format=${format}`, refPrefix], { signal })
+    return listed.split('\n').flatMap((line) => {
+      const [ref = '', commit = '', tree = '', subject = ''] = line.split('\0')
+      if (commit === '') return []
+      const note = asRecord(parseJson(subject))
+      const id = String(Number(ref.slice(refPrefix.length)))
+      const at = typeof note['at'] === 'number' ? note['at'] : 0
+      return [{ id, commit, tree, at, reason: asString(note['reason']), session: asString(note['session']) }]
+    })
+  }
+
+  async function keep(tree: string, { reason, session }: CheckpointNote, signal: AbortSignal): Promise<Checkpoint> {
+    const before = await list(signal)
+    const [last] = before
+    if (last !== undefined && last.tree === tree && last.session === session) return last
+    const at = clock()
+    const subject = JSON.stringify({ at, reason: reason.replace(/\s+/g, ' ').slice(0, 200), session })
+    const commit = (await git(['commit-tree', tree, '-m', subject], { signal })).trim()
+    const id = String(Number(last?.id ?? 0) + 1)
+    await git(['update-ref', refPrefix + id.padStart(10, '0'), commit], { signal })
+    await drop(before.slice(limits.maxSnapshots - 1), signal)
+    return { id, commit, tree, at, reason, session }
+  }
+
+  async function drop(checkpoints: readonly Checkpoint[], signal: AbortSignal): Promise<void> {
+    if (checkpoints.length === 0) return
+    const input = checkpoints.map(({ id }) => `delete ${refPrefix}${id.padStart(10, '0')}\n`).join('')
+    await git(['update-ref', '--stdin'], { signal, input })
+  }
+
+  return {
+    workTree,
+    list,
+    drop,
+    /** Keeps the files of the folder as they are. The last checkpoint if nothing has changed since. */
+    async take(note: CheckpointNote, signal: AbortSignal): Promise<Checkpoint> {
+      await open(signal)
+      return await keep(await readFolder(deps, signal), note, signal)
+    },
+    /** What has changed since the checkpoint: statistics and a unified diff, at most `maxBytes`; '' for nothing. */
+    async diff(
+      { commit }: Checkpoint,
+      file: string | undefined,
+      maxBytes: number,
+      signal: AbortSignal,
+    ): Promise<string> {
+      await open(signal)
+      await readFolder(deps, signal)
+      const one = file === undefined ? [] : ['--', withinFolder(workTree, file)]
+      const plain = ['diff', '--cached', '--no-color', '--no-ext-diff', '--no-textconv', '--no-renames']
+      const statistics = await git([...plain, '--stat=100', commit, ...one], { signal })
+      const patch = await git([...plain, commit, ...one], { signal, maxBytes }).catch((error: unknown) => {
+        signal.throwIfAborted()
+        if (error instanceof Error && error.name === 'GitError') return '[the differences are too long to be shown]\n'
+        throw error
+      })
+      return statistics === '' ? '' : `${statistics}\n${patch}`
+    },
+    /**
+     * Restores the files of a checkpoint, or one of them, and removes those that were made since. What is there now is kept
+     * before. `mayWrite` returns why a path may not be written; then nothing is changed.
+     */
+    async restore(
+      target: Checkpoint,
+      {
+        file,
+        note,
+        mayWrite,
+      }: {
+        readonly file?: string | undefined
+        readonly note: CheckpointNote
+        mayWrite(path: string): Promise<string | undefined>
+      },
+      signal: AbortSignal,
+    ): Promise<Restored> {
+      await open(signal)
+      const now = await readFolder(deps, signal)
+      const one = file === undefined ? [] : ['--', withinFolder(workTree, file)]
+      const compared = await git(['diff-tree', '-r', '-z', '--no-renames', '--name-status', now, target.tree, ...one], {
+        signal,
+      })
+      const words = compared.split('\0')
+      const changed: string[] = []
+      const removed: string[] = []
+      const left: string[] = []
+      for (let at = 0; at + 1 < words.length; at += 2) {
+        const [status, path = ''] = words.slice(at, at + 2)
+        if (status === 'D') removed.push(path)
+        // It is there, but was left out of the checkpoint that undoes this.
+        else if (status === 'A' && (await exists(join(workTree, path)))) left.push(path)
+        else changed.push(path)
+      }
+      for (const path of [...changed, ...removed]) {
+        const problem = await mayWrite(join(workTree, path))
+        if (problem !== undefined) throw new HermesError('checkpoints/refused', problem)
+      }
+      if (changed.length + removed.length === 0) return { changed, removed, left, undo: undefined }
+      const undo = await keep(now, note, signal)
+      const input = [...changed, ...removed].map((path) => `${path}\0`).join('')
+      const source = `--source=${target.commit}`
+      await git(['restore', source, '--staged', '--worktree', '--pathspec-from-file=-', '--pathspec-file-nul'], {
+        signal,
+        input,
+      })
+      return { changed, removed, left, undo }
+    },
+    /** Frees the space of what no checkpoint needs. */
+    async collectGarbage(signal: AbortSignal): Promise<void> {
+      await git(['read-tree', '--empty'], { signal })
+      await git(['gc', '--quiet', '--prune=now'], { signal })
+    },
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await lstat(path).catch(undefinedIfMissing)) !== undefined
+}
+
+/** The path from the folder. Throws `checkpoints/refused` for one outside. */
+function withinFolder(folder: string, file: string): string {
+  const path = relative(folder, resolve(folder, file))
+  if (path !== '' && path !== '..' && !path.startsWith('../') && !isAbsolute(path)) return path
+  throw new HermesError('checkpoints/refused', `${file} is not a file in ${folder}.`)
+}
