@@ -1763,6 +1763,22 @@ declare module 'hermes-gateway:lib/error-catalogue' {
             readonly meaning: 'A command cannot be started.';
             readonly hint: 'The message contains the reason. Check that a shell is installed and that processes may be started.';
         };
+        readonly 'checkpoints/unavailable': {
+            readonly meaning: 'Checkpoints need git, which is not installed.';
+            readonly hint: 'Install git for the user of the gateway.';
+        };
+        readonly 'checkpoints/unknown': {
+            readonly meaning: 'There is no such checkpoint.';
+            readonly hint: '`/rollback` lists those of a conversation, `hermes checkpoints list` all of them.';
+        };
+        readonly 'checkpoints/refused': {
+            readonly meaning: 'Files of a checkpoint may not be restored. Nothing was changed.';
+            readonly hint: 'Restore the other files one by one: `/rollback <number> <file>`.';
+        };
+        readonly 'checkpoints/failed': {
+            readonly meaning: 'git could not read or write the checkpoints of a folder.';
+            readonly hint: 'The message contains the reason. Check the space and the permissions below `checkpoints` in HERMES_HOME.';
+        };
         readonly 'environment/unreachable': {
             readonly meaning: 'The place where commands run (`terminal.backend`) cannot be reached. Nothing ran, here or there.';
             readonly hint: 'The message contains the reason. `hermes doctor` checks the place. The next command tries again.';

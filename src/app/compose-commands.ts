@@ -191,6 +191,10 @@ function composeCommandServices(
       const { createJobServices } = await import('../flows/cron/job-services.ts')
       return createJobServices(cron.open)
     },
+    async checkpoints() {
+      const { createCheckpointServices } = await import('../flows/checkpoints.ts')
+      return createCheckpointServices({ checkpoints: await agentServices.checkpoints(), settings, agentServices })
+    },
     homeChannels: async () =>
       (await import('../flows/delivery/home-channels.ts')).readHomeChannels({ store, accountDirectory }),
     modelKeys: () => listKeys(context, agentServices),

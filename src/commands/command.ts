@@ -7,6 +7,7 @@ import type { ToolProgressMode } from '../message/conversation-choices.ts'
 import type { SessionId, SessionKey } from '../message/ids.ts'
 import type { SessionSource, Target } from '../message/source.ts'
 import type { BusyServices, TypedMessage } from './busy.ts'
+import type { CheckpointServices } from './checkpoint.ts'
 import type { ConversationServices } from './conversation.ts'
 import type { JobServices } from './jobs.ts'
 import type { CurrentModel, ModelPlace, ModelServices } from './model.ts'
@@ -56,6 +57,8 @@ export interface CommandServices {
   conversations(): Promise<ConversationServices>
   /** What people have chosen for this conversation. */
   settings(key: SessionKey): Promise<Readonly<Partial<Record<string, string>>>>
+  /** Loads what `/rollback` needs. */
+  checkpoints(): Promise<CheckpointServices>
   /** Loads what the commands for background tasks need. */
   tasks(): Promise<TaskServices>
   /** Loads scheduled jobs. */

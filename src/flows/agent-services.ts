@@ -3,6 +3,7 @@
  * turn, so that an idle daemon does not pay for it.
  */
 import { resolve } from 'node:path'
+import type { Checkpoints } from '../agent/checkpoints/checkpoints.ts'
 import type { AgentConfig } from '../agent/config.ts'
 import type { Environment } from '../agent/environments/environment.ts'
 import {
@@ -91,6 +92,8 @@ export interface AgentServices extends AgentModels {
   openSubagentWorkspace(sessionId: string, turnId: string, turn: CallingTurn): SubagentWorkspace
   /** A shell outside of sessions, for a command of the operator. Rejects where commands do not run on this machine. */
   openShell(): Promise<Pick<ToolRuntime, 'commandPolicy'> & { readonly environment: Environment }>
+  /** The files of folders before changes. Loaded with the first call. */
+  checkpoints(): Promise<Checkpoints>
   /** Who transcribes, speaks and draws. Loaded with the first call. */
   media(): Promise<MediaServices>
   /** Reports the background commands of the last process as lost. Rejects `store/...`. */
@@ -151,7 +154,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     return all.schemas().some((schema) => schema.name === name) ? resolve(name) : undefined
   })
   const media = openLazily<MediaServices>(() => openMedia(deps, models))
-
+  const checkpoints = createCheckpointAccess(deps, () => sandbox.get())
   /** Opened with the first command or file. A later change of the configuration opens another one. */
   const sandbox = openLazily<Sandbox | undefined>(async (isCurrent) => {
     const { openSandbox } = await import('./open-sandbox.ts')
@@ -200,6 +203,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       log: log.child({ turn: turnId, tool: call.name }),
       ...resultLimits(deps, settings().agent.max_tool_result_chars, turn, call.id),
       ...(isOwn && { ...directoryStore(turn), ...deps.commandReports?.watchesOf(turn, call.id) }),
+      ...checkpoints.contextOf({ environment, turn, turnId, signal }),
       ...accessOf(call, turn),
     }
   }
@@ -252,10 +256,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       return { commandPolicy, environment: createEnvironment('operator') }
     },
     reportLostCommands: async () => deps.commandReports?.reportLost(),
-    hasRunningCommand: resources.hasRunningCommand,
-    renameSession: resources.rename,
+    ...{ hasRunningCommand: resources.hasRunningCommand, renameSession: resources.rename },
     ...{ cwd, sandbox: sandbox.get, openProxy: sockets.openProxy, ...createPlaceAccess(deps) },
-    media: media.get,
+    ...{ media: media.get, checkpoints: checkpoints.get },
     toolListOf: (authority) => toolListOf(settings().roles, authority),
     reconfigured() {
       models.reconfigured()
@@ -371,6 +374,38 @@ function withBrowser(deps: AgentServicesDeps, parts: SessionResourcesDeps) {
     browser(): Promise<Browsers> {
       opened ??= import('./browser-access.ts').then(({ createBrowsers }) => createBrowsers(deps))
       return opened
+    },
+  }
+}
+
+/** What tools do before they change files on this machine. The code is loaded with the first change. */
+function createCheckpointAccess(deps: AgentServicesDeps, sandbox: () => Promise<Sandbox | undefined>) {
+  const opened = openLazily<Checkpoints>(async () => {
+    const { openCheckpoints } = await import('./checkpoints.ts')
+    return openCheckpoints({ ...deps, clock: Date.now })
+  })
+  return {
+    get: opened.get,
+    contextOf({
+      environment,
+      turn,
+      turnId,
+      signal,
+    }: Pick<ToolContext, 'environment' | 'turnId' | 'signal'> & { readonly turn: CallingTurn }): Pick<
+      ToolContext,
+      'beforeChange'
+    > {
+      const isHere = environment.kind === 'local' || environment.kind === 'bwrap'
+      if (!isHere || !deps.settings().checkpoints.enabled) return {}
+      return {
+        async beforeChange(change) {
+          const { checkpointBefore } = await import('./checkpoints.ts')
+          const view = await sandbox()
+          const toHostPath = (path: string) => view?.toHostPath(path) ?? path
+          const call = { environment, turn: turnId, session: turn.sessionKey ?? '', toHostPath, redact: deps.redact }
+          await checkpointBefore(await opened.get(), change, call, signal)
+        },
+      }
     },
   }
 }

@@ -62,6 +62,7 @@ function services(more: Partial<CommandServices> = {}): CommandServices {
     sessionStatus: async () => unused,
     homeChannels: async () => [],
     modelKeys: async () => [],
+    checkpoints: () => assert.fail('unexpected use of checkpoints'),
     conversations: () => assert.fail('unexpected use of conversations'),
     tasks: () => assert.fail('unexpected use of tasks'),
     jobs: () => assert.fail('unexpected use of jobs'),

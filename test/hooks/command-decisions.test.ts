@@ -74,6 +74,7 @@ async function runCommand(t: TestContext, text: string, scene: CommandScenario):
       sessionStatus: failIfCalled,
       homeChannels: failIfCalled,
       modelKeys: failIfCalled,
+      checkpoints: failIfCalled,
       conversations: failIfCalled,
       settings: failIfCalled,
       changeSetting: failIfCalled,

@@ -5,7 +5,23 @@ import { constants } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../../lib/errors.ts'
-import type { RepositoryDeps } from './repository.ts'
+import type { RunGit } from './git.ts'
+
+interface CheckpointLimits {
+  readonly maxSnapshots: number
+  /** Larger files are left out. */
+  readonly maxFileBytes: number
+  /** Files of a folder that has more are not kept at all. */
+  readonly maxFiles: number
+  /** New content of one checkpoint. */
+  readonly maxBytes: number
+}
+
+export interface FolderReaderDeps {
+  readonly git: RunGit
+  readonly workTree: string
+  readonly limits: CheckpointLimits
+}
 
 /** The folder has too many files, or files that are too large together. */
 export class FolderTooLarge extends Error {}
@@ -14,10 +30,7 @@ export class FolderTooLarge extends Error {}
 const batchSize = 64
 
 /** Brings the index up to date with the folder. Returns its tree. */
-export async function readFolder(
-  { git, workTree, limits }: Pick<RepositoryDeps, 'git' | 'workTree' | 'limits'>,
-  signal: AbortSignal,
-): Promise<string> {
+export async function readFolder({ git, workTree, limits }: FolderReaderDeps, signal: AbortSignal): Promise<string> {
   const listed = await git(['ls-files', '-z', '--others', '--modified', '--deleted', '--exclude-standard'], {
     signal,
   })

@@ -7,8 +7,7 @@ import { isAbsolute, join, relative, resolve } from 'node:path'
 import { HermesError } from '../../lib/errors.ts'
 import { asRecord, asString, parseJson } from '../../lib/json.ts'
 import { attributes, excludedPatterns } from './excluded.ts'
-import type { RunGit } from './git.ts'
-import { readFolder, undefinedIfMissing } from './read-folder.ts'
+import { type FolderReaderDeps, readFolder, undefinedIfMissing } from './read-folder.ts'
 
 export interface Checkpoint {
   /** A number within its folder, as text. */
@@ -28,16 +27,6 @@ export interface CheckpointNote {
   readonly session: string
 }
 
-export interface RepositoryLimits {
-  readonly maxSnapshots: number
-  /** Larger files are left out. */
-  readonly maxFileBytes: number
-  /** Files of a folder that has more are not kept at all. */
-  readonly maxFiles: number
-  /** New content of one checkpoint. */
-  readonly maxBytes: number
-}
-
 export interface Restored {
   /** Paths from the folder. */
   readonly changed: readonly string[]
@@ -48,11 +37,8 @@ export interface Restored {
   readonly undo: Checkpoint | undefined
 }
 
-export interface RepositoryDeps {
-  readonly git: RunGit
+export interface RepositoryDeps extends FolderReaderDeps {
   readonly gitDirectory: string
-  readonly workTree: string
-  readonly limits: RepositoryLimits
   readonly clock: () => number
 }
 

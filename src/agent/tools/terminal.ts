@@ -62,6 +62,7 @@ export default (deps: BuiltInToolDeps) =>
         context.log.warn({ event: 'command.refused', rule, decision }, 'command policy refused a command')
         return toErrorJson({ code: 'command_refused', reason: refusalMessage(decision, reason) }, { rule })
       }
+      await context.beforeChange?.({ tool: 'terminal', paths: [cwd], command: args.command })
       // Most messages run no command.
       const { runInForeground, startInBackground } = await import('./support/run-command.ts')
       return background ? startInBackground(args, cwd, context) : runInForeground(args, cwd, context, deps.terminal)

@@ -13,6 +13,7 @@ import {
   addSkillCommands,
   addToolCommands,
 } from './agent.ts'
+import { addCheckpointCommands } from './checkpoints.ts'
 import { addCronCommands } from './cron.ts'
 import { addHookCommands, addPlatformCommand, addPluginCommands } from './extensions.ts'
 import { addStatusCommand } from './gateway.ts'
@@ -76,6 +77,7 @@ export function addMaintainCommands(root: Command, context: CliContext): void {
   addFallbackCommands(root, context)
   addToolCommands(root, context)
   addMemoryCommands(root, context)
+  addCheckpointCommands(root, context)
   addApprovalCommands(root, context)
   addPairingCommands(root, context)
   const inbox = createGroup(root, 'inbox', 'accepted messages: dead letters, and how each one ended')

@@ -64,6 +64,16 @@ export const undoCommand: CommandDefinition = {
   run: lazily('undo'),
 }
 
+export const rollbackCommand: CommandDefinition = {
+  name: 'rollback',
+  aliases: [],
+  description: 'List what I have changed in files, or restore them',
+  argsHint: '[number] [diff | file]',
+  queue: 'control',
+  changesForAll: true,
+  run: async (context, services) => (await import('./rollback-actions.ts')).rollback(context, services),
+}
+
 export const branchCommand: CommandDefinition = {
   name: 'branch',
   aliases: ['fork'],

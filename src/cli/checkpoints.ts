@@ -1,0 +1,113 @@
+/**
+ * `hermes checkpoints`: the files of folders before the agent changed them.
+ */
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Checkpoints, FolderCheckpoint } from '../agent/checkpoints/checkpoints.ts'
+import { openCheckpoints } from '../flows/checkpoints.ts'
+import { HermesError } from '../lib/errors.ts'
+import { silentLog } from '../lib/log.ts'
+import type { CliContext } from './context.ts'
+import { createDisplay, reportEmptyList, toSingleLine, toVisibleLines } from './display.ts'
+import { readSettings } from './settings.ts'
+
+interface FolderOption {
+  /** Undefined: the current directory. */
+  readonly folder?: string
+}
+
+const timeoutMs = 10 * 60_000
+const megabyte = 1024 * 1024
+
+async function open(context: CliContext): Promise<Checkpoints> {
+  const { config } = await readSettings(context)
+  const { home } = context
+  return openCheckpoints({
+    home,
+    settings: config.current,
+    environment: config.environment,
+    log: silentLog,
+    clock: Date.now,
+  })
+}
+
+export async function checkpointsList(context: CliContext, { json }: { readonly json: boolean }): Promise<void> {
+  const checkpoints = await open(context)
+  const signal = AbortSignal.timeout(timeoutMs)
+  const folders = await checkpoints.folders(signal)
+  const display = createDisplay(context.output, context.environment)
+  if (json) return display.json(folders)
+  if (folders.length === 0)
+    return reportEmptyList(
+      context,
+      'There are no checkpoints. `checkpoints.enabled: true` in config.yaml lets the agent take them.',
+    )
+  display.table(
+    ['FOLDER', 'ID', 'TAKEN', 'BEFORE', 'SIZE'],
+    folders.flatMap(({ folder, checkpoints: list, bytes, isThere }) => {
+      const size = `${(bytes / megabyte).toFixed(1)} MB`
+      const name = toSingleLine(folder)
+      if (list.length === 0) return [[name, '', '', isThere ? '' : 'the folder is gone', size]]
+      return list.map(({ id, at, reason }, index) => [
+        ...[index === 0 ? name : '', id, new Date(at).toISOString().slice(0, 16).replace('T', ' ')],
+        ...[toSingleLine(reason), index === 0 ? size : ''],
+      ])
+    }),
+  )
+}
+
+export async function checkpointsShow(context: CliContext, id: string, { folder }: FolderOption): Promise<void> {
+  const checkpoints = await open(context)
+  const signal = AbortSignal.timeout(timeoutMs)
+  const diff = await checkpoints.diff(await find(checkpoints, id, folder, signal), undefined, signal)
+  const display = createDisplay(context.output, context.environment)
+  if (diff === '') return display.line('Nothing has changed since.')
+  for (const line of toVisibleLines(diff.trimEnd())) display.line(line)
+}
+
+export async function checkpointsRestore(
+  context: CliContext,
+  id: string,
+  file: string | undefined,
+  { folder }: FolderOption,
+): Promise<void> {
+  const checkpoints = await open(context)
+  const signal = AbortSignal.timeout(timeoutMs)
+  const checkpoint = await find(checkpoints, id, folder, signal)
+  const mayWrite = async () => undefined
+  const restored = await checkpoints.restore(checkpoint, { file, session: checkpoint.session, mayWrite }, signal)
+  const display = createDisplay(context.output, context.environment)
+  const { changed, removed, left, undo } = restored
+  for (const path of changed) display.line(`restored  ${toSingleLine(path)}`)
+  for (const path of removed) display.line(`removed   ${toSingleLine(path)}`)
+  for (const path of left) display.line(`left      ${toSingleLine(path)}`)
+  if (undo === undefined) return display.line('Nothing to restore: the files are as they were.')
+  display.line(`hermes checkpoints restore ${undo.id} undoes this.`)
+}
+
+export async function checkpointsPrune(context: CliContext, options: { readonly json: boolean }): Promise<void> {
+  const checkpoints = await open(context)
+  const pruned = await checkpoints.prune({ orphans: true }, AbortSignal.timeout(timeoutMs))
+  const display = createDisplay(context.output, context.environment)
+  if (options.json) return display.json(pruned)
+  const freed = (Math.max(0, pruned.freedBytes) / megabyte).toFixed(1)
+  display.line(`Removed ${pruned.checkpoints} checkpoints and ${pruned.folders} folders, ${freed} MB.`)
+}
+
+/** Throws `checkpoints/unknown`. */
+async function find(
+  checkpoints: Checkpoints,
+  id: string,
+  folder: string | undefined,
+  signal: AbortSignal,
+): Promise<FolderCheckpoint> {
+  const path = resolve(folder ?? '.')
+  const real = await realpath(path).catch(() => path)
+  const all = await checkpoints.list({}, signal)
+  // The folder of checkpoints may be around the named one.
+  const around = all.filter((one) => real === one.folder || real.startsWith(`${one.folder}/`))
+  const deepest = around.reduce((length, one) => Math.max(length, one.folder.length), 0)
+  const found = around.find((one) => one.folder.length === deepest && one.id === id)
+  if (found === undefined) throw new HermesError('checkpoints/unknown', `(${id} of ${real})`)
+  return found
+}

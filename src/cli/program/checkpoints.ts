@@ -1,0 +1,47 @@
+/**
+ * Defines the commands for checkpoints.
+ */
+import type { Command } from 'commander'
+import type { CliContext } from '../context.ts'
+import { createGroup } from '../help.ts'
+import { type JsonOption, json } from './options.ts'
+
+const folder = ['--folder <path>', 'the folder, if it is not the current one'] as const
+
+interface FolderOption {
+  readonly folder?: string
+}
+
+export function addCheckpointCommands(root: Command, context: CliContext): void {
+  const checkpoints = createGroup(root, 'checkpoints', 'files of folders before the agent changed them')
+  checkpoints
+    .command('list')
+    .description('list the checkpoints of all folders, and the space that they take')
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('../checkpoints.ts')).checkpointsList(context, options))
+  checkpoints
+    .command('show <id>')
+    .description('show what has changed since a checkpoint of a folder')
+    .option(...folder)
+    .action(async (id: string, options: FolderOption) =>
+      (await import('../checkpoints.ts')).checkpointsShow(context, id, options),
+    )
+  checkpoints
+    .command('restore <id> [file]')
+    .summary('restore the files of a folder, or one of them')
+    .description(
+      'Restores the files of a folder, or one of them, and removes those that were made since. What is there now is kept as another checkpoint.',
+    )
+    .option(...folder)
+    .action(async (id: string, file: string | undefined, options: FolderOption) =>
+      (await import('../checkpoints.ts')).checkpointsRestore(context, id, file, options),
+    )
+  checkpoints
+    .command('prune')
+    .summary('remove old checkpoints')
+    .description(
+      'Removes the checkpoints of folders that were not changed for `checkpoints.retention_days` or are gone, and what is beyond `checkpoints.max_total_size_mb`.',
+    )
+    .option(...json)
+    .action(async (options: JsonOption) => (await import('../checkpoints.ts')).checkpointsPrune(context, options))
+}

@@ -1,0 +1,68 @@
+/**
+ * What `/rollback` replies: the checkpoints of the conversation, what has changed since one, and what was restored.
+ */
+import { formatDuration } from '../../lib/duration.ts'
+import { toShortLine } from '../../lib/redact.ts'
+import { toMarkdownLabel } from '../../message/untrusted-text.ts'
+import type { CommandContext, CommandServices } from '../command.ts'
+
+const maxListed = 20
+const maxNames = 20
+const maxDiffChars = 3_000
+const usage =
+  '`/rollback <number>` restores the files, `/rollback <number> <file>` one of them, `/rollback diff <number>` shows what has changed.'
+
+export async function rollback(context: CommandContext, services: CommandServices): Promise<string> {
+  const checkpoints = await services.checkpoints()
+  const problem = checkpoints.unavailable(context.authority)
+  if (problem !== '') return problem
+  const words = context.args.split(/\s+/).filter((word) => word !== '' && word !== '--all')
+  const isDiff = words.includes('diff')
+  const [number, ...rest] = words.filter((word) => word !== 'diff')
+  if (number === undefined) return await list(context, services)
+  if (!/^[1-9]\d{0,5}$/.test(number)) return `I know no checkpoint \`${toMarkdownLabel(number)}\`. ${usage}`
+  const file = rest.length === 0 ? undefined : rest.join(' ')
+  if (isDiff) return toDiff(services.redact(await checkpoints.diff(context, Number(number), file)))
+  const { folder, changed, removed, left } = await checkpoints.restore(context, Number(number), file)
+  if (changed.length + removed.length === 0) return `Nothing to restore: the files in ${code(folder)} are as they were.`
+  return [
+    `Restored in ${code(folder)}:`,
+    ...(changed.length > 0 ? [`- as they were: ${names(changed)}`] : []),
+    ...(removed.length > 0 ? [`- removed, because they were made later: ${names(removed)}`] : []),
+    ...(left.length > 0 ? [`- left as they are, because they are too large or excluded now: ${names(left)}`] : []),
+    '',
+    '`/rollback 1` undoes this. The agent does not know of it; `/undo` takes back what it said last.',
+  ].join('\n')
+}
+
+async function list(context: CommandContext, services: CommandServices): Promise<string> {
+  const checkpoints = await services.checkpoints()
+  const found = await checkpoints.list(context)
+  if (found.length === 0)
+    return checkpoints.isEnabled()
+      ? 'There is no checkpoint of this conversation yet. One is taken before I change files.'
+      : 'No checkpoints are taken. The owner of the gateway can set `checkpoints.enabled: true`.'
+  const lines = found.slice(0, maxListed).map(({ at, reason, folder }, index) => {
+    const age = formatDuration(Math.max(0, Date.now() - at))
+    return `${index + 1}. ${age} ago, before ${code(toShortLine(reason, 80, services.withhold))} in ${code(folder)}`
+  })
+  return `**Checkpoints of this conversation**\n\n${lines.join('\n')}\n\n${usage}`
+}
+
+function toDiff(diff: string): string {
+  if (diff === '') return 'Nothing has changed since.'
+  const shown =
+    diff.length > maxDiffChars
+      ? `${diff.slice(0, maxDiffChars)}\n[${diff.length - maxDiffChars} more characters]`
+      : diff
+  return `\`\`\`diff\n${shown.replaceAll('```', "'''").trimEnd()}\n\`\`\``
+}
+
+function names(paths: readonly string[]): string {
+  const more = paths.length > maxNames ? ` and ${paths.length - maxNames} more` : ''
+  return `${paths.slice(0, maxNames).map(code).join(', ')}${more}`
+}
+
+function code(text: string): string {
+  return `\`${toMarkdownLabel(text).replaceAll('`', "'")}\``
+}
