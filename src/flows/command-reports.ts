@@ -178,8 +178,10 @@ export function createCommandReports(deps: CommandReportsDeps): CommandReports {
         done()
         return
       } catch (error) {
-        const fields = { event: 'command.report_failed', session: key, command: name, err: error }
-        deps.log.error(fields, 'news of a background command could not be stored')
+        deps.log.error(
+          { event: 'command.report_failed', session: key, command: name, err: error },
+          'news of a background command could not be stored',
+        )
         if (count === storeAttempts || isClosed) return
         await deps.sleep(count * 5_000)
       }
