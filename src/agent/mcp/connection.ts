@@ -174,12 +174,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     }
   }
 
-  const send = async (
-    { client }: Session,
-    request: ServerRequest,
-    signal: AbortSignal,
-    askUser: AskUser | undefined,
-  ): Promise<unknown> => {
+  const send = async ({ client }: Session, request: ServerRequest, signal: AbortSignal, askUser?: AskUser) => {
     const call = startCall(settings.timeout, signal, askUser)
     calls.add(call)
     try {
