@@ -1,0 +1,160 @@
+/**
+ * What every environment does, as tests that run over each kind.
+ */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, test } from 'node:test'
+import type { Environment, ExecuteOptions } from '../../../../src/agent/environments/environment.ts'
+
+export interface ContractSubject {
+  readonly environment: Environment
+  /** A directory of the place that the test may fill. */
+  readonly directory: string
+  /** Removes everything. */
+  close(): Promise<void>
+}
+
+export interface ContractOptions {
+  readonly name: string
+  /** Why it cannot run here. */
+  readonly skip?: string | false
+  open(): Promise<ContractSubject>
+}
+
+const never = new AbortController().signal
+const access = { signal: never }
+const options: ExecuteOptions = { timeoutMs: 60_000, signal: never, maxOutputBytes: 20_000 }
+
+export function describeEnvironment({ name, skip = false, open }: ContractOptions): void {
+  const contract = (title: string, run: (subject: ContractSubject) => Promise<void>) =>
+    test(title, { skip }, async () => {
+      const subject = await open()
+      try {
+        await run(subject)
+      } finally {
+        await subject.environment.cleanup()
+        await subject.close()
+      }
+    })
+
+  describe(`an environment of kind ${name}`, () => {
+    contract('returns both outputs, the exit code and an empty input', async ({ environment, directory }) => {
+      const run = (command: string) => environment.execute(command, { ...options, cwd: directory })
+      const result = await run("printf '%s' \"it's ü\"; cat; echo two >&2; exit 3")
+      assert.deepEqual(result, { output: "it's ütwo\n", exitCode: 3, timedOut: false, aborted: false })
+      const missing = environment.execute('true', { ...options, cwd: `${directory}/missing` })
+      await assert.rejects(missing, { code: 'terminal/no-folder' })
+    })
+
+    contract('runs two commands at once, with variables of their own', async ({ environment }) => {
+      const results = await Promise.all(
+        ['one', "t'wo"].map((value) => environment.execute('echo "$V"', { ...options, variables: { V: value } })),
+      )
+      assert.deepEqual(
+        results.map(({ output }) => output),
+        ['one\n', "t'wo\n"],
+      )
+    })
+
+    contract('ends a command and its descendants at the limit and on abort', async ({ environment, directory }) => {
+      const file = `${directory}/late`
+      const command = `(sleep 3; echo late > '${file}') & sleep 30`
+      const timed = await environment.execute(command, { ...options, timeoutMs: 300 })
+      assert.deepEqual([timed.timedOut, timed.aborted], [true, false])
+      const stop = new AbortController()
+      setTimeout(() => stop.abort(), 300)
+      const aborted = await environment.execute(command, { ...options, signal: stop.signal })
+      assert.deepEqual([aborted.timedOut, aborted.aborted], [false, true])
+      await environment.execute('sleep 3.5', options)
+      const found = await environment.files.stat(file, access)
+      assert.deepEqual(found, { ok: true, stat: undefined })
+    })
+
+    contract('keeps a bounded part of a long output', async ({ environment }) => {
+      const result = await environment.execute('head -c 20000000 /dev/zero | tr "\\0" x; echo end', options)
+      assert.equal(result.exitCode, 0)
+      assert.ok(result.output.length < 21_000)
+      assert.match(result.output, /end\n$/)
+    })
+
+    contract('writes and reads any bytes under any name', async ({ environment, directory }) => {
+      const { files } = environment
+      const bytes = Buffer.from([0, 1, 0x1e, 0xff, 0x0a, 0x0d, ...Buffer.from(randomUUID())])
+      for (const file of ['q\'uo"te', 'two\nlines', 'ünïcode $HOME `x`', '-n']) {
+        const path = `${directory}/new folder/${file}`
+        assert.deepEqual(await files.writeAtomic(path, bytes, access), { ok: true, created: true })
+        assert.deepEqual(await files.writeAtomic(path, bytes, access), { ok: true, created: false })
+        assert.deepEqual(await files.read(path, { ...access, maxBytes: 1_000 }), { ok: true, bytes })
+        const part = await files.read(path, { ...access, offset: 2, length: 2 })
+        assert.deepEqual(part, { ok: true, bytes: bytes.subarray(2, 4) })
+      }
+      const listed = await files.list(`${directory}/new folder`, { ...access, limit: 3 })
+      assert.ok(listed.ok && listed.entries.length === 3 && !listed.isComplete)
+    })
+
+    contract('refuses what is no file, with a code', async ({ environment, directory }) => {
+      const { files } = environment
+      const codeOf = (result: { readonly ok: boolean; readonly code?: string }) => result.code
+      await files.writeAtomic(`${directory}/a`, '12345', access)
+      assert.equal(codeOf(await files.read(directory, { ...access, maxBytes: 9 })), 'is_directory')
+      assert.equal(codeOf(await files.read(`${directory}/none`, { ...access, maxBytes: 9 })), 'not_found')
+      assert.equal(codeOf(await files.read(`${directory}/a`, { ...access, maxBytes: 4 })), 'too_large')
+      assert.equal(codeOf(await files.writeAtomic(directory, '', access)), 'is_directory')
+      assert.equal(codeOf(await files.remove(directory, access)), 'is_directory')
+      assert.equal(codeOf(await files.remove(`${directory}/a`, access)), undefined)
+      assert.equal(codeOf(await files.remove(`${directory}/a`, access)), 'not_found')
+    })
+
+    contract('follows a link and keeps it, and keeps the mode of a file', async ({ environment, directory }) => {
+      const { files } = environment
+      await environment.execute('echo old > target; chmod 750 target; ln -s target link', {
+        ...options,
+        cwd: directory,
+      })
+      assert.deepEqual(await files.writeAtomic(`${directory}/link`, 'new\n', access), { ok: true, created: false })
+      const shown = await environment.execute('cat target; readlink link; stat -c %a target', {
+        ...options,
+        cwd: directory,
+      })
+      assert.equal(shown.output, 'new\ntarget\n750\n')
+    })
+
+    contract('finds lines and names', async ({ environment, directory }) => {
+      const { files } = environment
+      await files.writeAtomic(`${directory}/src/a.ts`, 'const a = 12\nother\n', access)
+      await files.writeAtomic(`${directory}/b.txt`, 'b = 34\n', access)
+      const request = { path: directory, limit: 10, timeoutMs: 20_000, fileGlob: undefined }
+      const lines = await files.search({ ...request, target: 'content', pattern: '= \\d+' }, access)
+      assert.ok(lines.ok)
+      assert.deepEqual(lines.hits.map(({ path, line }) => `${path.slice(directory.length)}:${line}`).sort(), [
+        '/b.txt:1',
+        '/src/a.ts:1',
+      ])
+      const names = await files.search({ ...request, target: 'files', pattern: '*.ts' }, access)
+      assert.ok(names.ok)
+      assert.deepEqual(
+        names.hits.map(({ path }) => path),
+        [`${directory}/src/a.ts`],
+      )
+    })
+
+    contract('talks to a command in the background and kills it', async ({ environment }) => {
+      if (environment.spawn === undefined) return
+      const command = await environment.spawn('read x; echo "got $x"; sleep 60', {})
+      let output = ''
+      const heard = new Promise<void>((resolve) =>
+        command.onOutput((text) => {
+          output += text
+          if (output.includes('\n')) resolve()
+        }),
+      )
+      assert.equal(command.write('hello\n'), true)
+      await heard
+      assert.equal(output, 'got hello\n')
+      command.kill()
+      await command.exited
+      await environment.cleanup()
+      await environment.cleanup()
+    })
+  })
+}
