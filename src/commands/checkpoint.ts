@@ -2,9 +2,13 @@
  * What `/rollback` needs of checkpoints.
  */
 import type { Authority } from '../message/authority.ts'
-import type { CommandContext } from './command.ts'
+import type { SessionKey } from '../message/ids.ts'
 
-type Requester = Pick<CommandContext, 'sessionKey' | 'authority' | 'signal'>
+interface Requester {
+  readonly sessionKey: SessionKey
+  readonly authority: Authority
+  readonly signal: AbortSignal
+}
 
 export interface CheckpointServices {
   /** Why the person may not see and restore checkpoints, for that person; '' if they may. */
