@@ -113,7 +113,7 @@ export interface AgentServices extends AgentModels {
   reconfigured(): void
   /** Finds or removes what an earlier process has left in the place where commands run. Never rejects. */
   recoverPlaces(): Promise<void>
-  /** The configured place, if that is not this machine. Undefined if nobody offers it. */
+  /** The configured place, if that is not this machine. Undefined if it is not offered. */
   openPlaces(): Promise<RemotePlaces | undefined>
   /** Plugins or MCP servers have other tools: new sessions get them. */
   toolsChanged(): void

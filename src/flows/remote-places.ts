@@ -34,7 +34,7 @@ export interface RemotePlaces {
   recover(signal: AbortSignal): Promise<void>
 }
 
-/** Undefined if nobody has registered the configured kind. */
+/** Undefined if the configured kind is not registered. */
 export async function openRemotePlaces(deps: RemotePlacesDeps): Promise<RemotePlaces | undefined> {
   const name = deps.settings().terminal.backend
   const kind = await findKind(name, deps)

@@ -193,7 +193,8 @@ async function openPlaces(deps: ToolRuntimeDeps): Promise<RemotePlaces | undefin
   const { openRemotePlaces } = await import('./remote-places.ts')
   const places = await openRemotePlaces(deps)
   const { backend } = deps.settings().terminal
-  if (places === undefined) deps.log.error({ event: 'environment.unknown', backend }, 'nobody offers terminal.backend')
+  if (places === undefined)
+    deps.log.error({ event: 'environment.unknown', backend }, 'the place of terminal.backend is not offered')
   return places
 }
 

@@ -23,7 +23,7 @@ export function runsOnThisMachine(backend: string): boolean {
   return backend === 'local' || backend === 'bwrap'
 }
 
-/** Undefined for the kinds of this machine, and for a name that nobody has registered. */
+/** Undefined for the kinds of this machine, and for a name that is not registered. */
 export async function loadEnvironmentKind(
   name: string,
   ofPlugins: (name: string) => EnvironmentKind | undefined,

@@ -112,7 +112,7 @@ async function waitForEnd(
   return { output: output() + note, exitCode: exit.exitCode, timedOut: false, aborted: false }
 }
 
-/** Keeps what comes before somebody listens. */
+/** Keeps what comes before there is a listener. */
 function createOutputEmitter() {
   const decoder = new StringDecoder('utf8')
   const listeners = new Set<(text: string) => void>()

@@ -42,7 +42,7 @@ async function tryPlace({ home }: CliContext, { config }: Settings): Promise<Che
   })
   const check = await places?.check(AbortSignal.timeout(timeoutMs))
   if (check === undefined)
-    return problem(subject, `nobody offers ${backend}`, 'Correct terminal.backend in config.yaml.')
+    return problem(subject, `no plugin offers ${backend}`, 'Correct terminal.backend in config.yaml.')
   if (check.ok) return ok(subject, `the agent works in ${backend}: ${check.detail}`)
   return { ...problem(subject, `${backend}: ${check.detail} (${check.code})`, check.hint), code: check.code }
 }

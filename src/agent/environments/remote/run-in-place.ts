@@ -55,7 +55,7 @@ export function runInPlace(client: RemoteClient, options: PlaceCommand): PlacePr
   const { child, stdin, stdout, stderr } = startClient(client.commandLine(script, { input: true, ...(pty && { pty }) }))
   const started = Promise.withResolvers<number>()
   const exited = Promise.withResolvers<PlaceExit>()
-  // Both are handled by whoever waits; a rejection may come before.
+  // A rejection may come before a caller waits.
   started.promise.catch(() => undefined)
   exited.promise.catch(() => undefined)
   let group: number | undefined
@@ -147,7 +147,7 @@ function startClient({ argv: [program = '', ...args], env }: RemoteCommandLine):
   stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = `${errors}${text}`.slice(-maxErrorBytes)
   })
-  // Whoever waits for the process hears that it has ended.
+  // The exit of the process is what counts.
   for (const stream of [stdin, stdout, stderr]) stream.on('error', () => stream.destroy())
   return { child, stdin, stdout, stderr: () => errors }
 }
