@@ -1,0 +1,45 @@
+/** `hermes checkpoints`: lists, shows, restores and removes what a gateway has kept. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { checkpointsConfig } from '../../src/agent/checkpoints/config.ts'
+import { openCheckpoints } from '../../src/flows/checkpoints.ts'
+import { findProgram } from '../../src/lib/find-program.ts'
+import { createHomeLayout } from '../../src/lib/home.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import { runInProcess } from './support.ts'
+
+const searchPath = process.env['PATH'] ?? ''
+const skip = findProgram('git', searchPath) === undefined ? 'git is not installed' : false
+
+test('checkpoints are listed, shown, restored and removed without a gateway', { skip }, async (t) => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'hermes-home-')))
+  const work = realpathSync(mkdtempSync(join(tmpdir(), 'hermes-work-')))
+  t.after(() => {
+    for (const path of [root, work]) rmSync(path, { recursive: true, force: true })
+  })
+  const file = join(work, 'a.txt')
+  writeFileSync(file, 'one\n')
+  const values = { PATH: searchPath }
+  await openCheckpoints({
+    home: createHomeLayout(root),
+    settings: () => ({ checkpoints: checkpointsConfig.checkpoints.parse({ auto_prune: false }) }),
+    environment: () => ({ values }),
+    log: silentLog,
+    clock: Date.now,
+  }).before(
+    { reason: 'patch', session: 's', turn: 't', paths: [file], areDirectories: false, cwd: work },
+    new AbortController().signal,
+  )
+  writeFileSync(file, 'two\n')
+  const run = (...args: string[]) => runInProcess(root, ['checkpoints', ...args], { environment: values })
+  assert.match((await run('list')).stdout, / 1 .*patch/)
+  assert.match((await run('show', '1', '--folder', work)).stdout, /-one\n\+two/)
+  assert.match((await run('restore', '1', '--folder', work)).stdout, /restored +a\.txt/)
+  assert.equal(readFileSync(file, 'utf8'), 'one\n')
+  assert.match((await run('restore', '9', '--folder', work)).stderr, /checkpoints\/unknown/)
+  rmSync(work, { recursive: true })
+  assert.match((await run('prune', '--json')).stdout, /"folders": ?1/)
+})
