@@ -179,3 +179,11 @@ function matchesAt(text: string, part: string, at: number): boolean {
     if (part[index] !== '?' && part[index] !== text[at + index]) return false
   return true
 }
+
+/** What a container contains needs no question (Hermes asks none there). What is forbidden stays forbidden. */
+export function decideForPlace(
+  judged: PolicyDecision,
+  { isContainer }: { readonly isContainer?: boolean },
+): PolicyDecision {
+  return isContainer === true && judged.decision === 'needs-approval' ? { decision: 'allow' } : judged
+}

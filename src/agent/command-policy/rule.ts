@@ -30,14 +30,6 @@ export const requireApproval = (rule: string, reason: string): NeedsApproval => 
   reason,
 })
 
-/** What a container contains needs no question (Hermes asks none there). What is forbidden stays forbidden. */
-export function decideForPlace(
-  judged: PolicyDecision,
-  { isContainer }: { readonly isContainer?: boolean },
-): PolicyDecision {
-  return isContainer === true && judged.decision === 'needs-approval' ? { decision: 'allow' } : judged
-}
-
 /** Where a command reads its standard input from. `text` is undefined when it is not known before the command runs. */
 export type CommandInput =
   /** No redirection: the command gets empty input. */
