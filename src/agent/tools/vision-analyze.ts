@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { BuiltInToolDeps } from './deps.ts'
 import { toErrorJson, truncateMiddle } from './support/result-json.ts'
-import { defineTool } from './tool.ts'
+import { defineTool, type ToolContext } from './tool.ts'
 
 const parameters = z.object({
   image_url: z.string().trim().min(1).max(8_000).optional(),
@@ -44,7 +44,8 @@ export default ({ canSeePictures, fileGuard }: BuiltInToolDeps) =>
       const url = address !== undefined && isAddress(address) ? address : undefined
       const path = environment.files.resolve(named ?? address ?? '')
       // Asked before the file is looked for: the answer must not say what exists.
-      if (url === undefined && !(await attachments()).includes(path) && (await mayReadFiles?.()) !== true)
+      const mayReadPath = async () => isOnThisMachine(environment) && (await mayReadFiles?.()) === true
+      if (url === undefined && !(await attachments()).includes(path) && !(await mayReadPath()))
         return toErrorJson({ code: 'not_allowed_for_role', reason: foreignFile })
       const allowed = url === undefined ? await fileGuard.checkRead(path, attachments) : undefined
       if (allowed?.ok === false) return toErrorJson(allowed)
@@ -63,6 +64,9 @@ export default ({ canSeePictures, fileGuard }: BuiltInToolDeps) =>
 
 const foreignFile =
   'The path is none of a file that was sent in this conversation, and the person who caused this turn may not read others.'
+
+/** A path of another place must not be looked for on the disk of the gateway. */
+const isOnThisMachine = ({ kind }: ToolContext['environment']) => kind === 'local' || kind === 'bwrap'
 
 /** Hermes gives files in `image_url`, too. */
 function isAddress(text: string): boolean {
