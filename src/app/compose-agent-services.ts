@@ -18,6 +18,7 @@ import { sleep } from '../lib/timers.ts'
 import { isAttended } from '../message/event.ts'
 import { sessionsWithSetting } from '../sessions/session-state.ts'
 import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
+import type { TurnDeps } from '../turn.ts'
 import type { McpAccess } from './compose-mcp.ts'
 import { type SkillRuntime, withheldVariables } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
@@ -31,11 +32,16 @@ export interface AgentParts {
   readonly skills: SkillRuntime['load']
 }
 
+export interface ComposedAgentServices extends AgentServices {
+  /** For the calls of a turn that a person follows. */
+  readonly attendedToolContext: TurnDeps['toolContext']
+}
+
 export function composeAgentServices(
   context: AppContext,
   core: Core,
   { mcpTools, pluginTools, pluginEnvironments, ownMemory, skills }: AgentParts,
-): AgentServices {
+): ComposedAgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   const { turnNotices, runningTurns } = core
   const isDaemon = options.onlyPlatforms === undefined
@@ -43,7 +49,7 @@ export function composeAgentServices(
     const images = await context.store.run(() => findImagesOfConversation(turnId))
     return images.map((image) => ({ path: join(options.home.pictures, image.file), image }))
   }
-  return createAgentServices({
+  const services = createAgentServices({
     placeKinds: new Map(),
     home: options.home,
     log,
@@ -112,6 +118,13 @@ export function composeAgentServices(
     redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
     withheld: withheldVariables(catalogue),
   })
+  return {
+    ...services,
+    attendedToolContext: (turn, call, signal) => ({
+      ...services.toolContext(turn, call, signal),
+      askUser: core.approvals.askUserFor({ turnId: turn.id, callId: call.id }),
+    }),
+  }
 }
 
 /** Loaded with the first command that the agent waits for. A process for one command does not wait for what goes on. */

@@ -25,7 +25,7 @@ import type { SessionSource } from '../message/source.ts'
 import { rejectionReasonOf } from '../middleware/guardrail-rejected.ts'
 import { usageOfTurn } from '../sessions/transcript.ts'
 import { createTurnRunner } from '../turn.ts'
-import { composeAgentServices } from './compose-agent-services.ts'
+import { type ComposedAgentServices, composeAgentServices } from './compose-agent-services.ts'
 import { type CronAccess, composeCron } from './compose-cron.ts'
 import { composeMcp, type McpAccess } from './compose-mcp.ts'
 import { composeOwnMemory, reportScan } from './compose-memory.ts'
@@ -68,7 +68,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
   const ownMemory = composeOwnMemory(context, memory)
   const skills = composeSkills(context, core)
   const mcp = composeMcp(context, () => agentServices)
-  const agentServices: AgentServices = composeAgentServices(context, core, {
+  const agentServices: ComposedAgentServices = composeAgentServices(context, core, {
     mcpTools: mcp.tools,
     pluginTools: () => plugins.tools(),
     pluginEnvironments: (name) => plugins.environment(name),
@@ -144,10 +144,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     tools: agentServices.tools,
     ...delegation,
     senderOf: agentServices.senderOf,
-    toolContext: (turn, call, signal) => ({
-      ...agentServices.toolContext(turn, call, signal),
-      askUser: core.approvals.askUserFor({ turnId: turn.id, callId: call.id }),
-    }),
+    toolContext: agentServices.attendedToolContext,
     openSubagentWorkspace: agentServices.openSubagentWorkspace,
     freezePrompt: createPromptFreezer(promptDeps),
     compression,

@@ -45,7 +45,8 @@ export function composeTurnJournal(
     isRevoked,
     endRevoked: endRevokedMessage,
     onProgress: engine.madeProgress,
-    withhold: (text) => redact(outbox.withhold(text)),
+    redact,
+    withhold: outbox.withhold,
     failpoint,
     reset: { settings, open: openReset },
   })

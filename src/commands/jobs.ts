@@ -1,13 +1,14 @@
 /**
  * What commands may do with scheduled jobs. The values of an action are those of the tool `cronjob`.
  */
-import type { CommandContext } from './command.ts'
+import type { Authority } from '../message/authority.ts'
+import type { SessionSource } from '../message/source.ts'
 
 export interface JobServices {
   /** Resolves with the jobs, in one line each, or with why nothing was done: a sentence. Rejects `store/...`. */
   run(
     action: JobCommand,
-    context: Pick<CommandContext, 'source' | 'authority'>,
+    by: { readonly source: SessionSource; readonly authority: Authority },
   ): Promise<{ readonly lines: readonly string[] } | { readonly problem: string }>
 }
 

@@ -21,7 +21,7 @@ export interface JobsFileDeps {
   readonly store: Store
   readonly clock: () => number
   readonly timeZone: () => string
-  /** Of the jobs that the file adds: whoever can write it is the owner of the machine. */
+  /** Of the jobs that the file adds: a person who can write it is the owner of the machine. */
   readonly authority: Authority
   readonly log: Logger
 }

@@ -3,8 +3,7 @@
  */
 import { accessSync, constants } from 'node:fs'
 import { dirname } from 'node:path'
-import { directoriesAround, isTemporary, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
-import { findEntry } from './view.ts'
+import { directoriesAround, findEntry, isTemporary, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
 
 export interface BubblewrapOptions {
   readonly program: string

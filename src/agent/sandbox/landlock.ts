@@ -3,8 +3,8 @@
  * only, so a directory with a hidden entry is opened entry by entry.
  */
 import { join } from 'node:path'
-import { isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
-import { findEntry, listDirectory } from './view.ts'
+import { findEntry, isWithin, type SandboxView, type WrapOptions } from './sandbox.ts'
+import { listDirectory } from './view.ts'
 
 const readAccess = { file: 'read-file,execute', directory: 'read-file,read-dir,execute' }
 const writeAccess = {

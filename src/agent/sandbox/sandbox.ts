@@ -1,6 +1,7 @@
 /**
  * The contract of a sandbox: what the commands and the file tools of the agent see of this machine.
  */
+import { lstatSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 
 export type SandboxKind = 'bwrap' | 'seatbelt' | 'landlock' | 'none'
@@ -102,4 +103,14 @@ const isAroundTemporary = (path: string) => temporaryDirectories.some((one) => i
 
 export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
+}
+
+/** What the path names, without following a link. Undefined for one that does not exist or cannot be reached. */
+export function findEntry(path: string): Stats | undefined {
+  try {
+    return lstatSync(path)
+  } catch {
+    // The commands run as the same user and cannot reach it either.
+    return undefined
+  }
 }

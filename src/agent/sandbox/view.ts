@@ -1,13 +1,13 @@
 /**
  * Computes what the agent sees of this machine. Commands and file tools use the same view.
  */
-import { lstatSync, readdirSync, realpathSync, type Stats } from 'node:fs'
+import { readdirSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { locateProfile } from '../../lib/profiles.ts'
 import { isSystemDirectory, privatePaths, startupDirectories, systemSecrets } from './hidden-paths.ts'
-import { isTemporary, isWithin, type SandboxView } from './sandbox.ts'
+import { findEntry, isTemporary, isWithin, type SandboxView } from './sandbox.ts'
 
 export interface ViewOptions {
   /** `HERMES_HOME`, absolute. */
@@ -160,16 +160,6 @@ export function listDirectory(path: string): readonly string[] {
   } catch {
     // Missing or not readable: nothing in it can be read by the agent either.
     return []
-  }
-}
-
-/** What the path names, without following a link. Undefined for one that does not exist or cannot be reached. */
-export function findEntry(path: string): Stats | undefined {
-  try {
-    return lstatSync(path)
-  } catch {
-    // The commands run as the same user and cannot reach it either.
-    return undefined
   }
 }
 

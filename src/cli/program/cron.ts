@@ -42,7 +42,6 @@ export function addCronCommands(root: Command, context: CliContext): void {
   withJobOptions(
     cron
       .command('create <schedule> [prompt]')
-      .alias('add')
       .summary('schedule a job')
       .description(
         'Schedules a job. The schedule is a duration (30m, in 2h), an interval (every 2h), a time (2027-01-31T09:00), days and a time (weekdays at 9am), or a cron expression ("0 9 * * 1-5").',

@@ -52,7 +52,7 @@ export interface Cron {
   stop(): Promise<void>
 }
 
-/** Whoever can write the file is the owner of the machine. */
+/** A person who can write the file is the owner of the machine. */
 const fileAuthority: Authority = { role: 'owner', platform: cronPlatform, chatType: 'dm' }
 
 /** A change is written after this, together with those that follow it. */

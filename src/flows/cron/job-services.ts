@@ -34,7 +34,7 @@ export function createJobServices(open: () => Promise<Pick<Cron, 'jobs'>>): JobS
   }
 }
 
-/** Whoever holds the token is the owner of the machine. */
+/** A person who holds the token is the owner of the machine. */
 const tokenMaker: JobMaker = { authority: { role: 'owner', platform: 'cli', chatType: 'dm' }, origin: null }
 
 /** Answers `POST /api/jobs`. Rejects `http/bad-request` and `store/...`. */

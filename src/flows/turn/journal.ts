@@ -62,6 +62,8 @@ export interface TurnJournalDeps extends ClaimRules {
   readonly reset?: { settings(): SessionsConfig; open(): Promise<ClaimedReset> }
   /** Takes secrets out of a text that people read. */
   withhold?(text: string): string
+  /** Takes known secrets, and what looks like one, out of a text. */
+  redact?(text: string): string
   /** Named points for crash tests; does nothing in production. */
   failpoint?(point: string): void
 }
@@ -222,7 +224,7 @@ export function createTurnJournal(deps: TurnJournalDeps): TurnJournal {
         },
         async recordToolResult(call, content, how, part, images, line) {
           const now = clock()
-          const shownLine = line === undefined ? null : toStoredLine(line, deps.withhold)
+          const shownLine = line === undefined ? null : toStoredLine(line, deps)
           const result = { content, ...(images && { images }) }
           const write = function* () {
             yield* appendToolResult(turn, ordinals.of(call), { call, result, how, line: shownLine }, now)
@@ -317,8 +319,11 @@ function* appendToolResult(turn: Turn, ord: number, ended: EndedCall, now: numbe
 
 const maxLineChars = 200
 
-function toStoredLine({ ok, label, summary }: ToolCallLine, withhold: TurnJournalDeps['withhold']): string {
-  const shorten = (text: string) => toShortLine(text, maxLineChars, withhold ?? String)
+function toStoredLine(
+  { ok, label, summary }: ToolCallLine,
+  { withhold = String, redact = String }: Pick<TurnJournalDeps, 'withhold' | 'redact'>,
+): string {
+  const shorten = (text: string) => toShortLine(text, maxLineChars, (long) => redact(withhold(long)))
   return JSON.stringify({ ok, label: shorten(label), summary: shorten(summary) })
 }
 
