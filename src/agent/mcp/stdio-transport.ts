@@ -1,6 +1,7 @@
 /**
  * Speaks with a server that is a program of this machine: one JSON message a line (MCP, stdio). In place of the transport of the
- * SDK, because the program runs in the sandbox, is ended with all processes that it started, and is held to limits.
+ * SDK, because the program runs in the sandbox, is ended with all processes that it started, also when the gateway is killed, and
+ * is held to limits.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
@@ -8,6 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { deserializeMessage, type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client'
 import { messageOf } from '../../lib/errors.ts'
 import { terminateProcessGroup } from '../../lib/process-group.ts'
+import { watchProcessGroup } from '../../lib/process-group-watch.ts'
 
 export interface StdioTransportOptions {
   readonly argv: readonly string[]
@@ -41,6 +43,7 @@ type ServerProcess = ChildProcessByStdio<Writable, Readable, Readable>
 export function createStdioTransport(options: StdioTransportOptions): Transport {
   const { maxMessageBytes, maxLines, maxInvalidLines } = options.limits ?? defaultLimits
   let child: ServerProcess | undefined
+  let endWatch: (() => void) | undefined
   let isClosed = false
   let ending: Promise<void> | undefined
   let windowStart = 0
@@ -82,6 +85,9 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
   const transport: Transport = {
     async start() {
       child = await startProcess(options)
+      const onWatchError = (error: Error) =>
+        transport.onerror?.(new Error('the server would outlive a killed gateway', { cause: error }))
+      if (child.pid !== undefined) endWatch = watchProcessGroup(child.pid, onWatchError)
       if (isClosed) {
         await transport.close()
         throw new Error('the server was stopped')
@@ -114,7 +120,7 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
     // Everyone who closes it waits for the end of the program.
     async close() {
       closed()
-      if (child !== undefined) ending ??= endProcess(child, options.graceMs ?? 1_000)
+      if (child !== undefined) ending ??= endProcess(child, options.graceMs ?? 1_000).finally(() => endWatch?.())
       await ending
     },
   }

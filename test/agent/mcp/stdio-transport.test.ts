@@ -2,6 +2,10 @@
  * Servers that are programs: started with few variables, ended with what they started, and held to limits.
  */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -61,13 +65,16 @@ function connect(
 }
 
 async function hasEnded(pid: number): Promise<void> {
-  for (;;) {
-    try {
-      process.kill(pid, 0)
-    } catch {
-      return
-    }
-    await wait(10)
+  while (isRunning(pid)) await wait(10)
+}
+
+/** A process that no one collects has ended all the same. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !existsSync(`/proc/${pid}/stat`) || !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
   }
 }
 
@@ -84,6 +91,29 @@ test('a program gets the listed variables only, and its end ends what it started
   assert.deepEqual(lines, ['ready\u{E0041}'])
   await connection.close()
   await hasEnded(pid)
+})
+
+test('a program that ignores its end and what it started end with a killed gateway', { timeout: 30_000 }, async (t) => {
+  const transport = new URL('../../../src/agent/mcp/stdio-transport.ts', import.meta.url).href
+  const server = 'trap "" TERM; sleep 60 & echo $$ $! >&2; while :; do sleep 1; done'
+  const gateway = `
+    const { createStdioTransport } = await import('${transport}')
+    const argv = ['sh', '-c', process.argv[1]]
+    const env = { PATH: process.env.PATH }
+    const transport = createStdioTransport({ argv, cwd: '/', env, onErrorLine: (line) => console.log(line) })
+    await transport.start()`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', gateway, server], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const [line] = await once(createInterface(child.stdout), 'line')
+  const pids = String(line).split(' ').map(Number)
+  t.after(() => {
+    for (const pid of pids) if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+  })
+  assert.equal(pids.length, 2)
+  child.kill('SIGKILL')
+  for (const pid of pids) await hasEnded(pid)
 })
 
 test('a program that does not exist is an error that says so', async (t) => {
