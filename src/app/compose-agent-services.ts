@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ProviderSettings } from '../agent/models/create-provider.ts'
-import type { ChatMessages } from '../agent/tools/tool.ts'
+import type { ChatMessages, ScheduleJob } from '../agent/tools/tool.ts'
 import { type AgentServices, type CommandReportAccess, createAgentServices } from '../flows/agent-services.ts'
 import type { CommandReports } from '../flows/command-reports.ts'
 import type { SendingTurn } from '../flows/delivery/chat-messages.ts'
@@ -12,6 +12,7 @@ import type { ModelKeys } from '../flows/model-keys.ts'
 import type { OwnMemory } from '../flows/own-memory.ts'
 import type { PluginManager } from '../flows/plugin-manager.ts'
 import type { ResultFiles } from '../flows/result-files.ts'
+import type { CallingTurn } from '../flows/tool-access.ts'
 import { findAttachmentPaths } from '../inbox/queries.ts'
 import { createRedactor } from '../lib/redact.ts'
 import { sleep } from '../lib/timers.ts'
@@ -19,12 +20,15 @@ import { isAttended } from '../message/event.ts'
 import { sessionsWithSetting } from '../sessions/session-state.ts'
 import { findImagesOfConversation, findMessages } from '../sessions/transcript.ts'
 import type { TurnDeps } from '../turn.ts'
+import type { CronAccess } from './compose-cron.ts'
 import type { McpAccess } from './compose-mcp.ts'
 import { type SkillRuntime, withheldVariables } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
 import type { Core } from './core.ts'
 
 export interface AgentParts {
+  /** Opens scheduled jobs. */
+  readonly cron: CronAccess['open']
   readonly mcpTools: McpAccess['tools']
   readonly pluginTools: PluginManager['tools']
   readonly pluginEnvironments: PluginManager['environment']
@@ -40,7 +44,7 @@ export interface ComposedAgentServices extends AgentServices {
 export function composeAgentServices(
   context: AppContext,
   core: Core,
-  { mcpTools, pluginTools, pluginEnvironments, ownMemory, skills }: AgentParts,
+  { mcpTools, pluginTools, pluginEnvironments, ownMemory, skills, cron }: AgentParts,
 ): ComposedAgentServices {
   const { options, settings, config, accountDirectory, secrets, catalogue, modelCalls, log } = context
   const { turnNotices, runningTurns } = core
@@ -87,7 +91,10 @@ export function composeAgentServices(
       await turnNotices.modelUnusable(event, `${sessionId}:${provider}:${model}`, chosen, problem.message, instead)
     },
     ...(isDaemon
-      ? { chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId) }
+      ? {
+          chatMessages: (turn: SendingTurn, callId: string) => composeChatMessages(context, core, turn, callId),
+          scheduleJob: (turn: CallingTurn, callId: string) => composeScheduling(cron, turn, callId),
+        }
       : {}),
     async showFile(turn, callId, file) {
       const { showFile } = await import('../flows/delivery/show-file.ts')
@@ -170,6 +177,19 @@ function composeResultFiles({ options, store, log }: AppContext): ResultFiles {
   return {
     shorten: async (call, result, maxChars) => (await load()).shorten(call, result, maxChars),
     of: async (turnId) => (existsSync(directory) ? (await load()).of(turnId) : []),
+  }
+}
+
+/** Loaded with the first job that the agent schedules. */
+function composeScheduling(
+  open: CronAccess['open'],
+  { id, event, authority }: CallingTurn,
+  callId: string,
+): ScheduleJob {
+  return async (action, signal) => {
+    const { scheduleForAgent } = await import('../flows/cron/job-services.ts')
+    signal.throwIfAborted()
+    return await scheduleForAgent(open, action, { source: event?.source, authority, key: `${id}:${callId}` })
   }
 }
 

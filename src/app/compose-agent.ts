@@ -74,7 +74,9 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     pluginEnvironments: (name) => plugins.environment(name),
     ownMemory,
     skills: skills.load,
+    cron: () => cron.open(),
   })
+  const cron: CronAccess = composeCron(context, core, { agentServices, skills })
   const compression = composeCompression(context, core, { ownMemory, ...agentServices })
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({
@@ -175,7 +177,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     runningSubagents,
     delegatedTurns: delegation.delegated,
     mcp,
-    cron: composeCron(context, core, { agentServices, skills }),
+    cron,
     agentCheck: composeAgentCheck(context, { plugins, mcp }, agentServices),
     knownTools: async () =>
       (await import('../flows/known-tools.ts')).knownTools(plugins.tools(), await mcp.knownTools()),

@@ -43,6 +43,8 @@ export interface JobRequest {
 export interface JobMaker {
   readonly authority: Authority
   readonly origin: (Target & { readonly chatName?: string }) | null
+  /** The id of a job that is made: a second request with it finds the first one's job. Default: a random one. */
+  readonly newId?: string
 }
 
 export type JobResult = { readonly ok: true; readonly job: Job } | { readonly ok: false; readonly problem: string }
@@ -107,6 +109,8 @@ export function createJobs(deps: JobsDeps): Jobs {
   return {
     async create(request, maker) {
       if (request.schedule === undefined) return { ok: false, problem: 'The schedule is missing.' }
+      const made = maker.newId === undefined ? undefined : await store.run(() => findJob(maker.newId ?? ''))
+      if (made !== undefined) return { ok: true, job: made.job }
       const read = await readSchedule(request.schedule)
       if ('problem' in read) return { ok: false, problem: read.problem }
       const all = await readAllJobs(store)
@@ -115,7 +119,12 @@ export function createJobs(deps: JobsDeps): Jobs {
       const now = clock()
       const { origin } = maker
       const parsed = parseJob({
-        ...{ id: Buffer.from(random(6)).toString('hex'), created_at: timeText(now), state: 'scheduled', enabled: true },
+        ...{
+          id: maker.newId ?? Buffer.from(random(6)).toString('hex'),
+          created_at: timeText(now),
+          state: 'scheduled',
+          enabled: true,
+        },
         ...{ schedule: read.schedule, schedule_display: read.schedule.display },
         repeat: { times: read.schedule.kind === 'once' ? 1 : null, completed: 0 },
         deliver: origin === null ? 'local' : 'origin',

@@ -20,6 +20,7 @@ import type { Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
 import type { ConversationPicture, ToolContext } from '../agent/tools/tool.ts'
 import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
+import type { CronConfig } from '../cron/config.ts'
 import { createLruCache } from '../lib/lru-cache.ts'
 import { sleep } from '../lib/timers.ts'
 import type { Authority } from '../message/authority.ts'
@@ -43,10 +44,10 @@ import type { TurnAccessDeps } from './turn-access.ts'
 import { createAgentTools, createSessionToolSnapshots, toolListOf, withoutTool } from './turn-tools.ts'
 
 export interface AgentServicesDeps
-  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media' | 'canSeePictures'>,
+  extends Omit<ToolRuntimeDeps, 'cwd' | 'sandbox' | 'settings' | 'media' | 'canSeePictures' | 'canSchedule'>,
     Omit<AgentModelsDeps, 'settings' | 'home'>,
     Omit<ToolAccessDeps, 'settings' | 'environment' | 'home'> {
-  readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & { readonly roles: RoleSettings }
+  readonly settings: () => ReturnType<ToolRuntimeDeps['settings']> & CronConfig & { readonly roles: RoleSettings }
   /** Paths of the downloaded files of the conversation to which the turn belongs. */
   attachmentsOf(turnId: string): Promise<readonly string[]>
   /** Results that were too long for the model. Absent: none are stored. */
@@ -170,7 +171,8 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     const { openToolRuntime } = await import('./tool-runtime.ts')
     const where = { cwd, sandbox: sandbox.get }
     const { canSeePictures } = models
-    runtime = await openToolRuntime({ ...deps, ...where, media: media.get, canSeePictures })
+    const canSchedule = deps.scheduleJob !== undefined
+    runtime = await openToolRuntime({ ...deps, ...where, media: media.get, canSeePictures, canSchedule })
     return { tools: createAgentTools(runtime.tools, deps, where), resolve: runtime.tools.resolve }
   })
 
@@ -223,9 +225,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       if (isSandboxMissing) await deps.announceMissingSandbox(turn)
       const { all, resolve } = await openSessionTools(turn)
       const attended = event === undefined || isAttended(event) ? all : withoutUser(all)
-      const offered =
-        event?.task === undefined ? attended : withoutTool(attended, 'memory', 'A background task has no memory.')
-      return await belowCeiling(offered, {
+      return await belowCeiling(withoutToolsOfPeople(attended, event?.task, settings().cron.allow_agent_scheduling), {
         isShared,
         resolve,
         authority,
@@ -413,6 +413,18 @@ function createCheckpointAccess(deps: AgentServicesDeps, sandbox: () => Promise<
 async function openMedia(deps: AgentServicesDeps, { servers }: AgentModels): Promise<MediaServices> {
   const { createMediaServices } = await import('./media-services.ts')
   return createMediaServices({ ...deps, servers, clock: Date.now, sleep })
+}
+
+/** What only a turn that a person has begun may use. */
+function withoutToolsOfPeople(
+  tools: AgentTools,
+  task: MessageEvent['task'],
+  mayScheduledTurnsSchedule: boolean,
+): AgentTools {
+  if (task === undefined) return tools
+  const own = withoutTool(tools, 'memory', 'A background task has no memory.')
+  if (task.route !== 'cron' || mayScheduledTurnsSchedule) return own
+  return withoutTool(own, 'cronjob', 'A scheduled turn cannot schedule jobs (cron.allow_agent_scheduling).')
 }
 
 function withoutUser(tools: AgentTools): AgentTools {

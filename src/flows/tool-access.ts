@@ -4,7 +4,14 @@
  */
 import type { MemoryAccess } from '../agent/memory/contract.ts'
 import type { LoadedTools } from '../agent/tools/registry.ts'
-import type { ChatMessages, ResultWrite, ToolContext, VisionAccess, WebAccess } from '../agent/tools/tool.ts'
+import type {
+  ChatMessages,
+  ResultWrite,
+  ScheduleJob,
+  ToolContext,
+  VisionAccess,
+  WebAccess,
+} from '../agent/tools/tool.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Authority } from '../message/authority.ts'
 import { isAttended, type MessageEvent } from '../message/event.ts'
@@ -31,6 +38,8 @@ export interface ToolAccessDeps extends Pick<WebAccessDeps, 'redact' | 'log'> {
   openRecall?(): Promise<SessionRecallService>
   /** The memory of a turn, for the tool `memory`. Without it, there is none. */
   readonly memory?: (turn: ToolTurn) => Promise<MemoryAccess>
+  /** Scheduled jobs, for the tool `cronjob`. Without it, there are none. */
+  scheduleJob?(turn: CallingTurn, callId: string): ScheduleJob
   /** The browser. Without it, there is none. */
   readonly browser?: NonNullable<ToolContext['browser']>
 }
@@ -53,7 +62,7 @@ export interface ToolTurn {
 
 type ToolAccess = Pick<
   ToolContext,
-  'chatMessages' | 'recall' | 'memory' | 'showFile' | 'vision' | 'mayReadFiles' | 'web' | 'browser'
+  'chatMessages' | 'recall' | 'memory' | 'showFile' | 'vision' | 'mayReadFiles' | 'web' | 'browser' | 'scheduleJob'
 >
 
 /** The tool, if the session of the turn is offered it. */
@@ -71,6 +80,8 @@ export function createToolAccess(
     switch (call.name) {
       case 'send_message':
         return deps.chatMessages === undefined ? {} : { chatMessages: deps.chatMessages(turn, call.id) }
+      case 'cronjob':
+        return deps.scheduleJob === undefined ? {} : { scheduleJob: deps.scheduleJob(turn, call.id) }
       case 'session_search':
         return recall.contextOf(turn)
       case 'memory': {

@@ -46,6 +46,8 @@ export interface ToolRuntimeDeps {
   skills?(): Promise<Skills>
   /** Whether a model that reads pictures is configured. */
   canSeePictures(): Promise<boolean>
+  /** Whether this gateway runs scheduled jobs. */
+  readonly canSchedule: boolean
   /** The directory in which commands start. */
   cwd(): string
   /** Who speaks and draws. */
@@ -98,9 +100,11 @@ export async function openToolRuntime(deps: ToolRuntimeDeps): Promise<ToolRuntim
       searchPath,
       worksElsewhere: places !== undefined,
       ...(deps.skills === undefined ? {} : { skills: deps.skills }),
+      canSchedule: deps.canSchedule,
       canSearchWeb: () => isSearchConfigured(deps.settings().web, values),
       canSeePictures: deps.canSeePictures,
       maxChildren: delegation.max_concurrent_children,
+      mayNest: delegation.max_spawn_depth > 1,
       scripts: { timeoutMs: scripts.timeout * 1_000, maxCalls: scripts.max_tool_calls },
       terminal: {
         timeoutMs: terminal.timeout * 1_000,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { HomeLayout } from '../../src/lib/home.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
-import { runCommand } from './support.ts'
+import { conversation, runCommand } from './support.ts'
 
 const hourAgo = new Date(Date.now() - 3_600_000 * 2.5).toISOString()
 
@@ -133,6 +133,40 @@ describe('people schedule jobs', () => {
     assert.match(await runCommand(gateway, '/cron add every 2h'), /\| check/)
     assert.match(await runCommand(gateway, '/cron pasue x'), /Did you mean `\/cron pause`/)
     assert.match(await runCommand(gateway, '/cron run nothing'), /no job "nothing"/)
+  })
+
+  it('by asking the agent, which a scheduled turn cannot do', async (t) => {
+    const schedule = (args: Readonly<Record<string, unknown>>) => ({
+      toolCalls: [{ name: 'cronjob', arguments: args }],
+    })
+    const gateway = await startTestGateway(t, {
+      config: owned,
+      replies: [
+        schedule({
+          action: 'create',
+          schedule: 'every 2h',
+          prompt: 'check the backups',
+          name: 'backups',
+          skills: ['x'],
+        }),
+        schedule({ action: 'create', schedule: 'soon', prompt: 'x' }),
+        { text: 'It is scheduled.' },
+        schedule({ action: 'create', schedule: 'every 1m', prompt: 'again' }),
+        { text: 'The backups are fine.' },
+      ],
+    })
+    await gateway.say('check the backups every two hours')
+    await gateway.waitForReply('It is scheduled.')
+    const results = conversation(gateway.model.requests[2]).join('\n')
+    assert.match(results, /"success":true,"jobs":\[\{"job_id":"[0-9a-f]{12}","name":"backups"/)
+    assert.match(results, /"code":"not_scheduled"/)
+    assert.match(await runCommand(gateway, '/cron'), /backups.*every 2h.*to origin/)
+    await runCommand(gateway, '/cron run backups')
+    await gateway.waitForReply('The backups are fine.')
+    const offered = JSON.stringify(gateway.model.requests[3]?.body['tools'])
+    assert.doesNotMatch(offered, /"cronjob"/)
+    assert.match(conversation(gateway.model.requests[4]).join('\n'), /allow_agent_scheduling/)
+    assert.match(await runCommand(gateway, '/cron'), /^Scheduled|Scheduled jobs\*\*\n\n- [^\n]*$/)
   })
 
   it('through the API, which needs the token', async (t) => {

@@ -21,10 +21,9 @@ export const memoryArguments = z.object({
 
 export type MemoryArguments = z.output<typeof memoryArguments>
 
-export const memoryDescription =
-  'Save short facts for later conversations. user: who the user is; memory: your notes. operations: several {action, content, old_text} at once.'
+export const memoryDescription = 'Save short facts for later conversations. user: who the user is; memory: your notes.'
 
-/** As small as it can be: it is a part of every request. */
+/** As small as it can be: it is a part of every request. `operations` of Hermes is accepted, too. */
 export const memoryJsonSchema = {
   type: 'object',
   properties: {
@@ -32,7 +31,6 @@ export const memoryJsonSchema = {
     target: { type: 'string', enum: memoryTargets },
     content: { type: 'string' },
     old_text: { type: 'string' },
-    operations: { type: 'array', items: { type: 'object' } },
   },
 }
 

@@ -15,6 +15,7 @@ export const builtInToolNames: ReadonlySet<string> = new Set([
   'browser_type',
   'browser_vision',
   'clarify',
+  'cronjob',
   'delegate_task',
   'image_generate',
   'execute_code',

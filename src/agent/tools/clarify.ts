@@ -7,7 +7,7 @@ import { defineTool } from './tool.ts'
 
 const parameters = z.object({
   question: z.string().trim().min(1).max(2_000),
-  choices: z.array(z.string().trim().min(1).max(200)).max(4).optional().describe('the user may always answer freely'),
+  choices: z.array(z.string().trim().min(1).max(200)).max(4).optional(),
   multi_select: z.boolean().optional(),
 })
 

@@ -27,32 +27,32 @@ const parameters = z.object({
 type Arguments = z.output<typeof parameters>
 
 /** Every request contains it, so a task is not described twice. */
-const jsonSchema = {
-  type: 'object',
-  properties: {
-    goal: { type: 'string' },
-    context: { type: 'string' },
-    toolsets: { type: 'array', items: { type: 'string' } },
-    role: { enum: ['leaf', 'orchestrator'] },
-    model: { type: 'string' },
-    images: { type: 'array', items: { type: 'string' } },
-    output_schema: { type: 'object' },
-    background: { type: 'boolean', description: 'result comes later' },
-    tasks: {
-      description: 'instead of goal: several, with these keys',
-      type: 'array',
-      items: { type: 'object' },
-    },
+const properties = {
+  goal: { type: 'string' },
+  context: { type: 'string' },
+  toolsets: { type: 'array', items: { type: 'string' } },
+  model: { type: 'string' },
+  images: { type: 'array', items: { type: 'string' } },
+  output_schema: { type: 'object' },
+  background: { type: 'boolean', description: 'result comes later' },
+  tasks: {
+    description: 'instead of goal: several, with these keys',
+    type: 'array',
+    items: { type: 'object' },
   },
 }
 
-export default ({ maxChildren }: Pick<BuiltInToolDeps, 'maxChildren'>) =>
+const role = { enum: ['leaf', 'orchestrator'] }
+
+export default ({ maxChildren, mayNest }: Pick<BuiltInToolDeps, 'maxChildren' | 'mayNest'>) =>
   defineTool({
     name: 'delegate_task',
     toolset: 'delegation',
-    description: `Let sub-agents (at most ${maxChildren} at once) work with your tools. They know only goal and context; you get a summary of each.`,
+    description: `Let sub-agents (at most ${maxChildren} at once) work with your tools. They know only goal and context; you get summaries.`,
     parameters,
-    jsonSchema,
+    // Without sub-agents of sub-agents there is one role.
+    jsonSchema: { type: 'object', properties: mayNest === true ? { ...properties, role } : properties },
+    acceptsUndescribed: true,
     mode: 'effect',
     label: (args) =>
       childTasksOf(args)

@@ -22,10 +22,14 @@ export interface BuiltInToolDeps {
   skills?(): Promise<Skills>
   /** Whether a search service is configured. Absent: none is. */
   canSearchWeb?(): boolean
+  /** Whether this gateway runs scheduled jobs. Absent: it does not. */
+  readonly canSchedule?: boolean
   /** Whether a model that reads pictures is configured. Absent: none is. */
   canSeePictures?(): Promise<boolean>
   /** Maximum number of concurrent sub-agents of a turn. */
   readonly maxChildren: number
+  /** Whether sub-agents may start sub-agents. Absent: they may not. */
+  readonly mayNest?: boolean
 }
 
 export interface TerminalLimits {

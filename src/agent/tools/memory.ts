@@ -18,6 +18,7 @@ export default defineTool({
   description: memoryDescription,
   parameters: memoryArguments,
   jsonSchema: memoryJsonSchema,
+  acceptsUndescribed: true,
   mode: 'effect',
   label: ({ action, operations, target }) => `${action ?? `${operations?.length ?? 0} changes`} ${target}`,
 

@@ -15,7 +15,7 @@ const charsPerPause = 512 * 1024
 const parameters = z.object({
   path: z.string().min(1),
   offset: z.int().min(1).optional().describe('first line, from 1'),
-  limit: z.int().min(1).optional().describe('lines, 500 by default'),
+  limit: z.int().min(1).optional(),
 })
 
 export default defineTool({

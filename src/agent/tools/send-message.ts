@@ -8,12 +8,7 @@ import { defineTool } from './tool.ts'
 
 const parameters = z.object({
   action: z.enum(['send', 'list']).optional().describe('list: the targets'),
-  target: z
-    .string()
-    .trim()
-    .max(500)
-    .optional()
-    .describe('platform, platform:chat_id[:thread_id], platform:#channel, origin'),
+  target: z.string().trim().max(500).optional().describe('platform, platform:chat_id, platform:#channel'),
   message: z.string().max(50_000).optional(),
   media: z.array(z.string().min(1).max(2_000)).max(10).optional().describe('paths of files'),
 })
@@ -21,7 +16,7 @@ const parameters = z.object({
 export default defineTool({
   name: 'send_message',
   toolset: 'messaging',
-  description: 'Send a message to another chat. Your answer to the user needs no tool.',
+  description: 'Send to another chat. Your answer to the user needs no tool.',
   parameters,
   // The message is stored with the result: a call that a crash interrupted has sent nothing.
   mode: 'idempotent',

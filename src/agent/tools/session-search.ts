@@ -23,17 +23,14 @@ const parameters = z.object({
 const text = { type: 'string' } as const
 const whole = { type: 'integer' } as const
 
-/** Shorter than a derived one, because it is a part of every request. */
+/** Shorter than what is accepted, because it is a part of every request. */
 const jsonSchema = {
   type: 'object',
   properties: {
     query: text,
     limit: whole,
-    role_filter: text,
-    sort: { type: 'string', enum: sorts },
     session_id: text,
     around_message_id: whole,
-    window: whole,
   },
 }
 
@@ -57,6 +54,7 @@ export default defineTool({
   description: 'Earlier conversations: search, scroll or list the latest.',
   parameters,
   jsonSchema,
+  acceptsUndescribed: true,
   mode: 'pure',
   label: ({ query, session_id }) => query ?? session_id ?? '',
   summarize: ({ results, messages }) =>

@@ -14,6 +14,8 @@ export default ({ skills: load }: Pick<BuiltInToolDeps, 'skills'>) =>
     toolset: 'skills',
     description: 'List skills',
     parameters,
+    jsonSchema: { type: 'object', properties: {} },
+    acceptsUndescribed: true,
     mode: 'pure',
     check: () => load !== undefined,
     label: ({ category = '' }) => category,

@@ -68,6 +68,8 @@ export interface ToolContext {
   readonly callTool?: (name: string, args: JsonObject, signal: AbortSignal) => Promise<string>
   /** The web; absent where there is none. */
   readonly web?: () => Promise<WebAccess>
+  /** Makes and changes scheduled jobs; absent where there are none. Rejects `store/...`, and with the reason of the signal. */
+  readonly scheduleJob?: ScheduleJob
   /** The browser; absent where there is none. */
   readonly browser?: () => Promise<BrowserAccess>
   /** Shows the model a stored picture with the result of this call. Absent: the model does not see. */
@@ -182,6 +184,12 @@ export interface ResultWrite {
   /** Called when it has failed for good. */
   rolledBack(): void
 }
+
+/** Resolves with the jobs as `cron/jobs.json` shows them, shortened, or with why nothing was done: a sentence for the model. */
+export type ScheduleJob = (
+  action: JsonObject,
+  signal: AbortSignal,
+) => Promise<{ readonly jobs: readonly JsonObject[] } | { readonly problem: string }>
 
 /** Sends messages to other chats for the person who caused the turn. */
 export interface ChatMessages {

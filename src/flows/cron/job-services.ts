@@ -2,9 +2,12 @@
  * Jobs for the commands of chats and for the API: whose request it is, and the chat in which it was made. Loaded with the first one.
  */
 
+import { createHash } from 'node:crypto'
 import type { JobServices } from '../../commands/jobs.ts'
+import type { Job } from '../../cron/job.ts'
 import type { JobMaker } from '../../cron/jobs.ts'
 import { HermesError } from '../../lib/errors.ts'
+import type { JsonObject } from '../../lib/json.ts'
 import type { Authority } from '../../message/authority.ts'
 import { type SessionSource, targetOf } from '../../message/source.ts'
 import type { Cron } from './cron.ts'
@@ -32,6 +35,47 @@ export function createJobServices(open: () => Promise<Pick<Cron, 'jobs'>>): JobS
       return result.ok ? { lines: result.jobs.map(describeJob) } : result
     },
   }
+}
+
+export interface AgentRequest {
+  /** The chat of the turn; undefined outside of one. */
+  readonly source: SessionSource | undefined
+  readonly authority: Authority
+  /** Of the call: a job that it has made is found again. */
+  readonly key: string
+}
+
+/** For the tool `cronjob`. The problem is a sentence for the model. Rejects `store/...`. */
+export async function scheduleForAgent(
+  open: () => Promise<Pick<Cron, 'jobs'>>,
+  action: unknown,
+  { source, authority, key }: AgentRequest,
+): Promise<{ readonly jobs: readonly JsonObject[] } | { readonly problem: string }> {
+  const parsed = jobActionSchema.safeParse(action)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    return { problem: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` }
+  }
+  const maker = source === undefined ? { authority, origin: null } : jobMaker(source, authority)
+  const id = createHash('sha256').update(key).digest('hex').slice(0, 12)
+  const result = await runJobAction((await open()).jobs, parsed.data, { ...maker, newId: id })
+  if (!result.ok) return result
+  return { jobs: result.jobs.map(forAgent) }
+}
+
+/** What the model needs of a job. */
+function forAgent({
+  id,
+  name,
+  schedule_display,
+  next_run_at,
+  state,
+  deliver,
+  last_status,
+  last_error,
+}: Job): JsonObject {
+  const last = last_status === '' ? {} : { last_status, ...(last_error === '' ? {} : { last_error }) }
+  return { job_id: id, name, schedule: schedule_display, next_run_at, state, deliver, ...last }
 }
 
 /** A person who holds the token is the owner of the machine. */

@@ -1,0 +1,60 @@
+/**
+ * Schedules jobs (contract hermes.md §4.8). Absent where no gateway runs jobs, and in scheduled turns unless
+ * `cron.allow_agent_scheduling` permits it.
+ */
+import { z } from 'zod'
+import { asArray } from '../../lib/json.ts'
+import type { BuiltInToolDeps } from './deps.ts'
+import { countOf, toErrorJson, toResultJson } from './support/result-json.ts'
+import { defineTool } from './tool.ts'
+
+const actions = ['create', 'list', 'update', 'pause', 'resume', 'run', 'remove'] as const
+
+/** What else a job has is checked where jobs are kept. */
+const field = z.json().optional()
+const parameters = z.object({
+  action: z.enum(actions),
+  job_id: z.string().max(200).optional(),
+  ...{ name: field, prompt: field, schedule: field, deliver: field, repeat: field, skill: field, skills: field },
+  ...{ model: field, provider: field, script: field, no_agent: field, context_from: field },
+  ...{ enabled_toolsets: field, workdir: field, reason: field },
+})
+
+const text = { type: 'string' } as const
+
+/** Shorter than all that is accepted, because it is a part of every request. */
+const jsonSchema = {
+  type: 'object',
+  properties: {
+    action: { type: 'string', enum: actions },
+    job_id: text,
+    schedule: { type: 'string', description: 'every 2h, weekdays at 9am, cron' },
+    prompt: text,
+    deliver: text,
+  },
+  required: ['action'],
+}
+
+export default ({ canSchedule }: Pick<BuiltInToolDeps, 'canSchedule'>) =>
+  defineTool({
+    name: 'cronjob',
+    toolset: 'cronjob',
+    description: 'Schedule jobs. A job knows only its prompt.',
+    parameters,
+    jsonSchema,
+    acceptsUndescribed: true,
+    // The id of a new job follows from the call, so that a second run finds the job. To run or remove one twice is another thing.
+    mode: ({ action }) =>
+      action === 'list' ? 'pure' : action === 'run' || action === 'remove' ? 'effect' : 'idempotent',
+    check: () => canSchedule === true,
+    label: ({ action, job_id = '' }) => `${action} ${job_id}`.trim(),
+    summarize: ({ jobs }) => countOf('job', asArray(jobs).length),
+
+    async run(args, { scheduleJob, limits, signal }) {
+      if (scheduleJob === undefined)
+        return toErrorJson({ code: 'unavailable', reason: 'No jobs can be scheduled here.' })
+      const result = await scheduleJob(args, signal)
+      if ('problem' in result) return toErrorJson({ code: 'not_scheduled', reason: result.problem })
+      return toResultJson({ success: true, jobs: result.jobs }, limits.maxResultChars)
+    },
+  })
