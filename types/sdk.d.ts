@@ -1443,6 +1443,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly runsInParallel?: boolean;
         /** Tools that do a part of what this one can: where one of them is not permitted or not offered, this one is not either. */
         readonly requires?: readonly string[];
+        /** Offered only where a list of toolsets names the tool or its toolset: `all` is not enough. */
+        readonly isOptional?: boolean;
         /** Whether the tool is available (a program is installed, a key is set). `false` hides it from the model. */
         check?(): boolean | Promise<boolean>;
         /**

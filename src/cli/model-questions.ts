@@ -16,6 +16,8 @@ import { createDisplay, type Display, toSingleLine } from './display.ts'
 import { type ModelAccess, openModels } from './model-access.ts'
 import { describeCurrent, modelShow, printCheck, printEdited, probeModel } from './model-report.ts'
 import { openQuestions, type Questions } from './questions.ts'
+import { readSettings } from './settings.ts'
+import { browserProposal, findUnusedBrowser } from './unused-browser.ts'
 
 /** Shows the model where no terminal can be asked. Throws `cli/failed` when the input ends, `config/…`. */
 export async function modelChoose(context: CliContext, options: { readonly json: boolean }): Promise<void> {
@@ -36,6 +38,8 @@ export async function setup(context: CliContext): Promise<void> {
   if ((await offerImport(context)) === 'imported') return
   output.write('The agent needs a model. This asks for the provider, its key and the model.\n\n')
   if (!(await askInTerminal(context))) return
+  const browser = findUnusedBrowser(await readSettings(context))
+  if (browser !== undefined) output.write(`\nThe browser ${browser} is installed. ${browserProposal}\n`)
   output.write('\nNext: `hermes chat` for a first question, `hermes gateway run` for the page and your chats.\n')
 }
 

@@ -3,7 +3,9 @@
  * comments of config.yaml; a running gateway follows the file.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { isBrowserOptional } from '../agent/browser/find-browser.ts'
 import { readKnownServers } from '../agent/mcp/known-tools.ts'
+import { builtInToolNames } from '../agent/tools/built-in-tool-names.ts'
 import {
   type CustomToolsets,
   type SelectableTool,
@@ -40,13 +42,25 @@ async function loadToolsets(context: CliContext): Promise<KnownToolsets> {
     return {
       settings,
       unavailable,
-      tools: knownTools(
-        [],
-        servers.flatMap(({ tools = [] }) => tools),
+      tools: withOptional(
+        knownTools(
+          [],
+          servers.flatMap(({ tools = [] }) => tools),
+        ),
+        settings,
       ),
     }
   }
-  return { settings, unavailable, tools: parseTools(await daemon.request('/api/tools')) }
+  return { settings, unavailable, tools: withOptional(parseTools(await daemon.request('/api/tools')), settings) }
+}
+
+function withOptional(tools: readonly SelectableTool[], { config }: Settings): readonly SelectableTool[] {
+  if (!isBrowserOptional(config.current().browser)) return tools
+  return tools.map((tool) => (isBuiltInBrowserTool(tool) ? { ...tool, isOptional: true } : tool))
+}
+
+function isBuiltInBrowserTool({ name, toolset }: SelectableTool): boolean {
+  return toolset === 'browser' && builtInToolNames.has(name)
 }
 
 /** Throws `cli/not-found` for a platform that does not exist. */

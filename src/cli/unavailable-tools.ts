@@ -30,7 +30,10 @@ export function findUnavailableTools(context: CliContext, settings: Settings): R
   if (search === undefined) found.set('web_search', 'no search service has a key')
   else if ('missing' in search) found.set('web_search', `${search.missing} is missing`)
   if (findBrowser(browser, values['PATH'] ?? '') === undefined)
-    for (const name of builtInToolNames) if (name.startsWith('browser_')) found.set(name, 'no browser is installed')
+    for (const name of builtInToolNames) {
+      const reason = browser.enabled === false ? 'browser.enabled is false' : 'no browser is installed'
+      if (name.startsWith('browser_')) found.set(name, reason)
+    }
   if (!canSee(settings)) found.set('vision_analyze', 'no model that reads pictures is configured')
   const makers: readonly (readonly [string, MediaTask])[] = [
     ['text_to_speech', 'tts'],

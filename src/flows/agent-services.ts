@@ -481,9 +481,12 @@ async function selectSessionTools(
 ): Promise<ReadonlySet<string> | undefined> {
   const ofPlatform = Object.hasOwn(platform_toolsets, platform) ? platform_toolsets[platform] : undefined
   const list = requested ?? ofPlatform ?? (platform === 'webhook' ? ['hermes-webhook'] : toolsets)
-  if (list.length === 1 && list[0] === 'all') return undefined
+  const all = tools.schemas().map(({ name }) => {
+    const { toolset = '', isOptional = false } = resolve(name) ?? {}
+    return { name, toolset, isOptional }
+  })
+  if (list.length === 1 && list[0] === 'all' && !all.some(({ isOptional }) => isOptional)) return undefined
   const { selectTools } = await import('../agent/toolsets/select-tools.ts')
-  const all = tools.schemas().map(({ name }) => ({ name, toolset: resolve(name)?.toolset ?? '' }))
   const selected = selectTools(list, all, custom_toolsets)
   return new Set(
     [...selected].filter((name) => resolve(name)?.requires.every((other) => selected.has(other)) !== false),

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { findBrowser } from '../agent/browser/find-browser.ts'
+import { findBrowser, isBrowserOptional } from '../agent/browser/find-browser.ts'
 import { createFileGuard } from '../agent/command-policy/file-guard.ts'
 import { type CommandPolicy, createCommandPolicy } from '../agent/command-policy/policy.ts'
 import type { AgentConfig } from '../agent/config.ts'
@@ -166,12 +166,12 @@ async function openMediaTools({
   })
 }
 
-/** Offered where a browser is installed or configured. */
+/** They exist where a browser is installed or configured. */
 async function openBrowserTools({ settings, environment }: ToolRuntimeDeps): Promise<readonly ToolDefinition[]> {
   const { browser } = settings()
   if (findBrowser(browser, environment().values['PATH'] ?? '') === undefined) return []
   const { createBrowserTools } = await import('../agent/browser/tools.ts')
-  return createBrowserTools()
+  return createBrowserTools({ isOptional: isBrowserOptional(browser) })
 }
 
 /** A tool whose schema is invalid, or whose name is taken, is left out; the others stay. */

@@ -142,7 +142,8 @@ export function createSessionToolSnapshots(): (session: SessionTools, tools: Age
     let schemas = offered.get(sessionId)
     if (schemas === undefined) {
       const names = toolNames === undefined ? await select() : new Set(toolNames)
-      const kept = names === undefined ? current : current.filter(({ name }) => names.has(name))
+      const selected = names === undefined ? current : current.filter(({ name }) => names.has(name))
+      const kept = selected.some(({ name }) => name === 'delegate_task') ? withoutLoneDelegation(selected) : selected
       schemas = kept.length === current.length ? current : kept
       // A plugin may not have registered its tools yet.
       if (toolNames === undefined || toolNames.length === schemas.length) offered.set(sessionId, schemas)

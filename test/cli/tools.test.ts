@@ -127,6 +127,54 @@ test('a conversation keeps the tools with which it began, also after a change of
   await gateway.stop()
 })
 
+/** A program of this name is enough: nothing starts it. */
+function installChromium(directory: string): string {
+  writeFileSync(join(directory, 'chromium'), '', { mode: 0o755 })
+  return directory
+}
+
+test('an installed browser is offered where a list or the configuration names it, and nowhere else', async (t) => {
+  const gateway = await startTestGateway(t, { startNow: false })
+  const { root } = gateway.home
+  const environment = { PATH: installChromium(root), HOME: root }
+  const isOffered = async (changes: Readonly<Record<string, unknown>>) => {
+    gateway.configure(changes)
+    await gateway.start({ environment })
+    const first = gateway.model.requests.length
+    await gateway.say('/new')
+    await gateway.say('hi')
+    const { tools = [] }: { tools?: readonly { function: { name: string } }[] } = (await gateway.modelRequest(first))
+      .body
+    await gateway.stop()
+    return tools.some(({ function: { name } }) => name === 'browser_navigate')
+  }
+  assert.equal(await isOffered({}), false)
+  assert.equal(await isOffered({ platform_toolsets: { fake: ['hermes-fake'] } }), false)
+  assert.equal(await isOffered({ platform_toolsets: { fake: ['file', 'browser'] } }), true)
+  assert.equal(await isOffered({ browser: { enabled: true } }), true)
+  assert.equal(await isOffered({ browser: { enabled: false }, toolsets: ['all', 'browser'] }), false)
+  assert.equal(await isOffered({ browser: { cdp_url: 'http://127.0.0.1:9' } }), true)
+})
+
+test('the doctor proposes an installed browser until it is enabled', async (t) => {
+  const { root } = homeWith(t)
+  const environment = { PATH: installChromium(root) }
+  const browserLine = async () =>
+    /^. Browser: .*\n(?: {4}.*)?/m.exec((await runInProcess(root, ['doctor'], { environment })).stdout)?.[0]
+  assert.match((await browserLine()) ?? '', /^!.*\n.*hermes tools enable browser/)
+  const states = async () => {
+    const { stdout } = await runInProcess(root, ['tools', 'list', '--json'], { environment })
+    const rows: readonly Row[] = JSON.parse(stdout)
+    return rows.find(({ name }) => name === 'browser')?.state
+  }
+  assert.equal(await states(), 'off')
+  await runInProcess(root, ['tools', 'enable', 'browser'], { environment })
+  assert.equal(await states(), 'on')
+  assert.doesNotMatch((await browserLine()) ?? '', /tools enable/)
+  await runInProcess(root, ['tools', 'disable', 'browser'], { environment })
+  assert.equal(await states(), 'off')
+})
+
 test('the prompt of a new conversation is shown layer by layer, and nothing is stored', async (t) => {
   const { root } = homeWith(t, 'agent: {disabled_toolsets: [terminal]}\n')
   writeFileSync(join(root, 'SOUL.md'), 'You are a pirate.\n')

@@ -52,7 +52,9 @@ test('the names of the built-in tools are those of their folders', async () => {
   const unused = () => Promise.reject(new Error('the tools are only listed'))
   const maker = { makes: async () => true, maxSpeechChars: () => 100, speak: unused, draw: unused }
   const inFolder = await discoverTools(toolsDirectory, { ...bench.deps, skills: unused }, silentLog)
-  const names = [...inFolder, ...createMediaTools(maker), ...createBrowserTools()].map(({ name }) => name)
+  const names = [...inFolder, ...createMediaTools(maker), ...createBrowserTools({ isOptional: false })].map(
+    ({ name }) => name,
+  )
   assert.deepEqual(names.sort(), [...builtInToolNames].sort())
 })
 

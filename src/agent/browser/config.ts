@@ -6,6 +6,12 @@ import { z } from 'zod'
 export const browserConfig = {
   browser: z
     .object({
+      enabled: z
+        .union([z.literal('auto'), z.boolean()])
+        .default('auto')
+        .describe(
+          'Whether `all` and the toolsets of platforms contain the browser. `auto`: where executable_path or cdp_url is set; elsewhere a list must name `browser`. `false`: there is none.',
+        ),
       executable_path: z
         .string()
         .default('')

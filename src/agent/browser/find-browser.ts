@@ -14,13 +14,24 @@ const programs = [
 export interface BrowserChoice {
   readonly executable_path: string
   readonly cdp_url: string
+  readonly enabled?: 'auto' | boolean
 }
 
-/** Undefined if no browser is configured or installed. Only looks at files; a configured program may be absent. */
+/** Whether a list of toolsets must name the browser, so that a conversation has it: its tools cost 2 kB in each request. */
+export function isBrowserOptional({
+  enabled,
+  executable_path: executablePath,
+  cdp_url: cdpUrl,
+}: BrowserChoice): boolean {
+  return enabled !== true && executablePath === '' && cdpUrl === ''
+}
+
+/** Undefined if no browser is configured or installed, or if it is off. Only looks at files; a configured program may be absent. */
 export function findBrowser(
-  { executable_path: executablePath, cdp_url: cdpUrl }: BrowserChoice,
+  { enabled, executable_path: executablePath, cdp_url: cdpUrl }: BrowserChoice,
   searchPath: string,
 ): { readonly executablePath: string } | { readonly cdpUrl: string } | undefined {
+  if (enabled === false) return undefined
   if (cdpUrl !== '') return { cdpUrl }
   if (executablePath !== '') return { executablePath }
   for (const program of programs) {

@@ -1,6 +1,6 @@
 /**
- * The tools that use a browser (contract S9). They are offered where one is found or configured. The browser is loaded with the
- * first call.
+ * The tools that use a browser (contract S9). They exist where one is found or configured. The browser is loaded with the first
+ * call.
  */
 import { z } from 'zod'
 import { toErrorJson, toResultJson } from '../tools/support/result-json.ts'
@@ -36,7 +36,12 @@ interface BrowserTool<Schema extends z.ZodType> {
 
 const nothing = z.object({})
 
-export function createBrowserTools(): readonly ToolDefinition[] {
+/** @param isOptional see `ToolDefinition.isOptional` */
+export function createBrowserTools({ isOptional }: { readonly isOptional: boolean }): readonly ToolDefinition[] {
+  return browserTools().map((tool) => ({ ...tool, isOptional }))
+}
+
+function browserTools(): readonly ToolDefinition[] {
   return [
     browserTool({
       name: 'browser_navigate',

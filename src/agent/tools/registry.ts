@@ -190,6 +190,8 @@ export interface RegisteredTool {
   readonly runsInParallel: boolean
   /** See `ToolDefinition.requires`. */
   readonly requires: readonly string[]
+  /** See `ToolDefinition.isOptional`. */
+  readonly isOptional: boolean
   isAvailable(): Promise<boolean>
   /** Never throws. */
   parse(
@@ -211,6 +213,7 @@ export function bindTool<Schema extends z.ZodType>(definition: ToolDefinition<Sc
     mode: typeof definition.mode === 'function' ? undefined : definition.mode,
     runsInParallel: definition.runsInParallel === true,
     requires: definition.requires ?? [],
+    isOptional: definition.isOptional === true,
     isAvailable: async () => (await definition.check?.()) ?? true,
     parse(input) {
       const decoded = typeof input === 'string' ? decodeArguments(name, input) : ({ ok: true, value: input } as const)

@@ -429,6 +429,8 @@ export interface ToolDefinition<Schema extends z.ZodType = z.ZodType> {
   readonly runsInParallel?: boolean
   /** Tools that do a part of what this one can: where one of them is not permitted or not offered, this one is not either. */
   readonly requires?: readonly string[]
+  /** Offered only where a list of toolsets names the tool or its toolset: `all` is not enough. */
+  readonly isOptional?: boolean
   /** Whether the tool is available (a program is installed, a key is set). `false` hides it from the model. */
   check?(): boolean | Promise<boolean>
   /**

@@ -1,6 +1,7 @@
 /**
  * Resolves lists of toolsets to tools. An entry is a toolset of the table, of `custom_toolsets` or of a plugin, or a tool;
- * `all` and `*` are everything, and `-name` takes away, wherever it stands in the list.
+ * `all` and `*` are everything, and `-name` takes away, wherever it stands in the list. An optional tool is selected only by its own
+ * name or that of its toolset.
  */
 import { findClosestMatch } from '../../lib/did-you-mean.ts'
 import { findToolset, hasPluginTools, isToolOfTable, toolsets } from './toolsets.ts'
@@ -11,6 +12,8 @@ export type CustomToolsets = Readonly<Record<string, readonly string[]>>
 export interface SelectableTool {
   readonly name: string
   readonly toolset: string
+  /** Neither `all` nor the toolset of a platform selects it. */
+  readonly isOptional?: boolean
 }
 
 interface Selection {
@@ -43,7 +46,8 @@ export function selectTools(
   const isLeftOut = ({ toolset }: SelectableTool) => list.includes(withoutMcp) && toolset.startsWith(mcpPrefix)
   return new Set(
     tools
-      .filter((tool) => contains(included, tool) && !contains(excluded, tool) && !isLeftOut(tool))
+      .filter((tool) => (tool.isOptional === true ? names(included, tool) : contains(included, tool)))
+      .filter((tool) => !contains(excluded, tool) && !isLeftOut(tool))
       .map(({ name }) => name),
   )
 }
@@ -59,7 +63,7 @@ export function selectDisabledTools(
 ): ReadonlySet<string> {
   return selectTools(
     list.filter((entry) => !entry.startsWith('hermes-')),
-    tools,
+    tools.map(({ name, toolset }) => ({ name, toolset })),
     custom,
   )
 }
@@ -91,6 +95,11 @@ function resolveEntries(entries: readonly string[], custom: CustomToolsets): Sel
 function contains(selection: Selection, { name, toolset }: SelectableTool): boolean {
   if (selection.isAll || selection.tools.has(name) || selection.toolsets.has(toolset)) return true
   return selection.hasPluginTools && !isToolOfTable(name)
+}
+
+/** Whether an entry is the tool or its toolset. */
+function names({ toolsets: entries }: Selection, { name, toolset }: SelectableTool): boolean {
+  return entries.has(name) || entries.has(toolset)
 }
 
 /** An entry that names nothing. */

@@ -9,6 +9,7 @@ import { runsOnThisMachine } from '../../agent/environments/kinds.ts'
 import { isSystemDirectory } from '../../agent/sandbox/hidden-paths.ts'
 import { workingDirectory } from '../../flows/agent-services.ts'
 import { findProgram } from '../../lib/find-program.ts'
+import { browserProposal, findUnusedBrowser } from '../unused-browser.ts'
 import { type Check, type CheckResult, note, ok, problem } from './check-result.ts'
 
 /** main.mjs refuses a Node that is too old. */
@@ -59,8 +60,10 @@ export const checkPrograms: Check = ({ context: { environment } }) =>
   })
 
 /** The browser of the agent (`browser_*`). */
-export const checkBrowser: Check = ({ settings: { config } }) => {
+export const checkBrowser: Check = ({ settings }) => {
+  const { config } = settings
   const { browser } = config.current()
+  if (browser.enabled === false) return [ok('Browser', 'off (browser.enabled)')]
   const found = findBrowser(browser, config.environment().values['PATH'] ?? '')
   if (found === undefined)
     return [note('Browser', 'none found: the agent cannot use web pages', 'Install chromium if it is to.')]
@@ -69,6 +72,8 @@ export const checkBrowser: Check = ({ settings: { config } }) => {
   const { executablePath } = found
   if (findProgram(executablePath, '/') === undefined)
     return [problem('Browser', `${executablePath} is no program`, 'Correct `browser.executable_path`.')]
+  if (findUnusedBrowser(settings) !== undefined)
+    return [note('Browser', `${executablePath}, not offered to the agent`, browserProposal)]
   return [
     process.getuid?.() === 0
       ? note(

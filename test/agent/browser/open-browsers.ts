@@ -55,7 +55,7 @@ export function openBrowsers(
     log: silentLog,
     ...deps,
   })
-  const tools = new Map(createBrowserTools().map((tool) => [tool.name, bindTool(tool)]))
+  const tools = new Map(createBrowserTools({ isOptional: false }).map((tool) => [tool.name, bindTool(tool)]))
   return {
     browsers,
     root,

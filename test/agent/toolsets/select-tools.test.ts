@@ -54,6 +54,18 @@ for (const [list, selected] of selections)
     assert.deepEqual([...selectTools(list, tools, custom)].sort(), [...selected].sort())
   })
 
+test('an optional tool is selected only where a list names it, and every list can take it away', () => {
+  const withBrowser = [...tools, { name: 'browser_navigate', toolset: 'browser', isOptional: true }]
+  const selects = (...list: readonly string[]) =>
+    selectTools(list, withBrowser, { desk: ['file', 'browser'] }).has('browser_navigate')
+  for (const list of [['all'], ['*'], ['hermes-telegram'], ['coding'], ['all', 'browser', '-all']])
+    assert.equal(selects(...list), false, list.join())
+  for (const list of [['all', 'browser'], ['browser_navigate'], ['desk']])
+    assert.equal(selects(...list), true, list.join())
+  for (const entry of ['browser', 'browser_navigate', 'all', '*'])
+    assert.ok(selectDisabledTools([entry], withBrowser, {}).has('browser_navigate'), entry)
+})
+
 test('a disabled toolset takes its tools away, but that of a platform shares them with the others', () => {
   assert.deepEqual([...selectDisabledTools(['terminal', 'hermes-cli', 'weather'], tools, custom)].sort(), [
     'process',

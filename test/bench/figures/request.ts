@@ -20,8 +20,7 @@ export const request: Figure = {
   name: 'request',
   about: 'size of the request for a one-word message, with the default tools and with all of them',
   async measure() {
-    // A browser that is installed here adds its tools to the defaults.
-    const usual = await requestWith('agent: { disabled_toolsets: [browser] }')
+    const usual = await requestWith('')
     const all = await requestWith('browser: { cdp_url: "http://127.0.0.1:9" }\nagent: { image_input_mode: native }', {
       '.env': 'TAVILY_API_KEY=tvly-0123456789\nOPENAI_API_KEY=sk-0123456789\n',
     })
