@@ -82,6 +82,7 @@ export type {
   PlatformContext,
   PlatformFiles,
   PlatformModule,
+  PlatformRecords,
   PressResult,
   TurnActivity,
 } from './platforms/adapter.ts'

@@ -4169,12 +4169,16 @@ declare module 'hermes-gateway:platforms/adapter' {
         rateLimited(target: Target, signal: AbortSignal, call: (signal: AbortSignal) => Promise<SendResult>): Promise<SendResult>;
         /** Waits until the turn or command of an accepted event has ended. Rejects when the signal aborts. */
         waitForResult(seq: number, signal: AbortSignal): Promise<TurnResult>;
+        /** The result of an accepted event so far: `undefined` until its turn has ended, null when the gateway has it no longer. */
+        findResult(seq: number): Promise<TurnResult | null | undefined>;
         /** Asks the turn that works on this event to stop. A no-op when it has ended. */
         stop(seq: number): Promise<void>;
         /** The stored messages of a chat, oldest first. */
         history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>;
         /** What the agent did in the turns of a chat. */
         readonly toolCalls: ChatToolCalls;
+        /** What the adapter has to remember over a restart. */
+        readonly records: PlatformRecords;
         /** The files of messages. */
         readonly files: PlatformFiles;
         /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
@@ -4210,6 +4214,17 @@ declare module 'hermes-gateway:platforms/adapter' {
         }, options: {
             readonly whole: boolean;
         }): Promise<ToolView | undefined>;
+    }
+    /**
+     * JSON values by key, of this account alone. A value that was not written for `sessions.retention.days` is removed. All methods
+     * resolve after the change is on disk and reject `store/...`.
+     */
+    export interface PlatformRecords {
+        get(key: string): Promise<unknown>;
+        put(key: string, value: unknown): Promise<void>;
+        /** Stores the value unless the key has one. Returns the value that the key has now. */
+        insert(key: string, value: unknown): Promise<unknown>;
+        remove(key: string): Promise<void>;
     }
     /** The files of messages, which the gateway keeps under `$HERMES_HOME/media`. */
     export interface PlatformFiles {
@@ -5135,7 +5150,7 @@ declare module 'hermes-gateway:sdk' {
     export type { ScriptEnvironmentOptions } from 'hermes-gateway:agent/environments/scripts/script-environment';
     export type { EnvironmentFactory, PluginEnvironment, PluginEnvironmentKind } from 'hermes-gateway:plugins/contract';
     export type { ToolCallSummary, ToolView, ToolViewPart } from 'hermes-gateway:message/tool-view';
-    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, ChatToolCalls, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, OpenedFile, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
+    export type { AlbumLookup, AlbumSupport, AttachmentAddress, ChatEntry, ChatFile, ChatQuestion, ChatToolCalls, CommandEntry, DiagnosticContext, DiagnosticResult, FileSource, FileToStore, FoundChat, GatewayInfo, GroupableFile, HistoryQuery, HttpRoute, MessageLimits, NativeDrafts, OpenedFile, PlatformAdapter, PlatformContext, PlatformFiles, PlatformModule, PlatformRecords, PressResult, TurnActivity, } from 'hermes-gateway:platforms/adapter';
     export { definePlatform } from 'hermes-gateway:platforms/adapter';
     export type { HookContext, HookEventName, HookEvents, HookServices } from 'hermes-gateway:message/hook-events';
     export type { DaemonOptions, LlmOptions, LlmResult, PeriodicTask, PluginCommand, PluginCommandContext, PluginConfig, PluginContext, PluginLlm, PluginModule, PluginState, PluginTool, PluginToolContext, PromptSectionContext, Register, } from 'hermes-gateway:plugins/contract';
@@ -5532,6 +5547,16 @@ declare module 'hermes-gateway:store/schema' {
         cron_file: {
             id: number;
             digests: string;
+        };
+        /** What adapters keep (`flows/platform-records.ts`). */
+        platform_records: {
+            id: Generated<number>;
+            platform: string;
+            account: string;
+            key: string;
+            /** JSON. */
+            value: string;
+            updated_at: number;
         };
     }
     /** `dead`: a dead letter. Its attempts are used up, and it waits for a user's decision. */

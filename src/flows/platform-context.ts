@@ -104,6 +104,7 @@ export function createPlatformContext(
     received: lifecycle.received,
     refused: lifecycle.refused,
     waitForResult,
+    findResult: deps.turnResults.find,
     stop: (seq) => deps.sessions.stopEvent(seq),
     history: (chatId, query) => deps.store.run(() => chatHistory(chatRef(chatId), query, join(deps.home, 'media'))),
     toolCalls: {
@@ -116,6 +117,7 @@ export function createPlatformContext(
         return await viewToolCall(toolResults, chatRef(chatId), call, whole)
       },
     },
+    records: lazyRecords(deps, { platform, account: account.account }),
     route(route) {
       onAbort(lifecycle.signal, deps.route(route))
     },
@@ -126,5 +128,19 @@ export function createPlatformContext(
     paced: deps.outbox.rateLimited,
     marks: cursors,
     outcome: waitForResult,
+  }
+}
+
+/** Few adapters keep records: the queries are loaded with the first one. */
+function lazyRecords(
+  { store, clock }: Pick<PlatformContextDeps, 'store' | 'clock'>,
+  owner: { readonly platform: string; readonly account: string },
+): PlatformContext['records'] {
+  const load = async () => (await import('./platform-records.ts')).createPlatformRecords({ store, clock, owner })
+  return {
+    get: async (key) => (await load()).get(key),
+    put: async (key, value) => (await load()).put(key, value),
+    insert: async (key, value) => (await load()).insert(key, value),
+    remove: async (key) => (await load()).remove(key),
   }
 }

@@ -79,6 +79,8 @@ export async function prune(deps: RetentionDeps, signal: AbortSignal): Promise<{
     (limit) => pruneAuxiliaryCalls(before, limit),
     (limit) => pruneCursors(deps.clock() - inactiveCursorDays * dayMs, limit),
   ]
+  const { pruneRecords } = await import('./platform-records.ts')
+  steps.push((limit) => pruneRecords(before, limit))
   let rows = 0
   for (const step of steps) {
     for (let deleted = rowsPerBatch; deleted === rowsPerBatch && !signal.aborted; ) {

@@ -10,6 +10,8 @@ import { findEventState } from './queries.ts'
 export interface EventResults {
   /** Resolves with the result of an event. Rejects with the signal's reason, or when the event does not exist. */
   wait(seq: number, signal: AbortSignal): Promise<TurnResult>
+  /** The result of an event, `undefined` while it waits or is processed, or null when there is no such event (any more). */
+  find(seq: number): Promise<TurnResult | null | undefined>
   /** Called after the result was stored. */
   publish(seq: number, result: TurnResult): void
 }
@@ -26,7 +28,10 @@ export function createEventResults(store: Store): EventResults {
     const listeners = waiters.get(seq) ?? new Set()
     waiters.set(seq, listeners.add(resolve))
     try {
-      const stored = storedResult(seq).then((known) => known ?? promise)
+      const stored = storedResult(seq).then((known) => {
+        if (known === null) throw new Error(`no event has the number ${seq}`)
+        return known ?? promise
+      })
       return await raceAbort(Promise.race([promise, stored]), signal)
     } finally {
       listeners.delete(resolve)
@@ -34,15 +39,15 @@ export function createEventResults(store: Store): EventResults {
     }
   }
 
-  /** `undefined` while the event is queued or being processed. */
-  async function storedResult(seq: number): Promise<TurnResult | undefined> {
+  async function storedResult(seq: number): Promise<TurnResult | null | undefined> {
     const state = await store.run(() => findEventState(seq))
-    if (state === undefined) throw new Error(`no event has the number ${seq}`)
+    if (state === undefined) return null
     return state.outcome === null ? undefined : parseTurnResult(state.outcome)
   }
 
   return {
     wait,
+    find: storedResult,
     publish(seq, result) {
       for (const resolve of waiters.get(seq) ?? []) resolve(result)
     },

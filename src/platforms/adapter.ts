@@ -335,12 +335,16 @@ export interface PlatformContext<Options = Readonly<Record<string, unknown>>> {
   ): Promise<SendResult>
   /** Waits until the turn or command of an accepted event has ended. Rejects when the signal aborts. */
   waitForResult(seq: number, signal: AbortSignal): Promise<TurnResult>
+  /** The result of an accepted event so far: `undefined` until its turn has ended, null when the gateway has it no longer. */
+  findResult(seq: number): Promise<TurnResult | null | undefined>
   /** Asks the turn that works on this event to stop. A no-op when it has ended. */
   stop(seq: number): Promise<void>
   /** The stored messages of a chat, oldest first. */
   history(chatId: string, query: HistoryQuery): Promise<ChatEntry[]>
   /** What the agent did in the turns of a chat. */
   readonly toolCalls: ChatToolCalls
+  /** What the adapter has to remember over a restart. */
+  readonly records: PlatformRecords
   /** The files of messages. */
   readonly files: PlatformFiles
   /** Serves HTTP under `/<prefix>`; see `HttpRoute`. */
@@ -376,6 +380,18 @@ export interface ChatToolCalls {
     call: { readonly turnId: string; readonly callId: string },
     options: { readonly whole: boolean },
   ): Promise<ToolView | undefined>
+}
+
+/**
+ * JSON values by key, of this account alone. A value that was not written for `sessions.retention.days` is removed. All methods
+ * resolve after the change is on disk and reject `store/...`.
+ */
+export interface PlatformRecords {
+  get(key: string): Promise<unknown>
+  put(key: string, value: unknown): Promise<void>
+  /** Stores the value unless the key has one. Returns the value that the key has now. */
+  insert(key: string, value: unknown): Promise<unknown>
+  remove(key: string): Promise<void>
 }
 
 /** The files of messages, which the gateway keeps under `$HERMES_HOME/media`. */

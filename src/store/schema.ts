@@ -281,6 +281,16 @@ export interface Database {
   }
   /** One row: what was written into `cron/jobs.json` last (`cron/jobs-file.ts`). */
   cron_file: { id: number; digests: string }
+  /** What adapters keep (`flows/platform-records.ts`). */
+  platform_records: {
+    id: Generated<number>
+    platform: string
+    account: string
+    key: string
+    /** JSON. */
+    value: string
+    updated_at: number
+  }
 }
 
 /** `dead`: a dead letter. Its attempts are used up, and it waits for a user's decision. */

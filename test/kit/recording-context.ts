@@ -157,6 +157,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
         waiting.set(seq, [...(waiting.get(seq) ?? []), resolve])
       })
     },
+    findResult: async (seq) => results.get(seq),
     async stop(seq) {
       stopped.push(seq)
     },
@@ -183,6 +184,7 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     commandsComplete: async () => undefined,
     rateLimited: (_target, signal, call) => call(signal),
     files,
+    records: createMemoryRecords(),
     toolCalls: { list: async () => [], view: async () => undefined },
     route: (route) => void routes.push(route),
     received() {
@@ -278,5 +280,19 @@ export function createRecordingContext(options: RecordingOptions = {}): Recordin
     const seq = seqs.size + 1
     for (const key of keys) seqs.set(key, seq)
     return { status: 'accepted', seq }
+  }
+}
+
+/** Records without a database. Values are copied, as by a database. */
+function createMemoryRecords(): PlatformContext['records'] {
+  const values = new Map<string, unknown>()
+  return {
+    get: async (key) => structuredClone(values.get(key)),
+    put: async (key, value) => void values.set(key, structuredClone(value)),
+    async insert(key, value) {
+      if (!values.has(key)) values.set(key, structuredClone(value))
+      return structuredClone(values.get(key))
+    },
+    remove: async (key) => void values.delete(key),
   }
 }

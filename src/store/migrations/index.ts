@@ -19,6 +19,7 @@ import { sessionTools } from './015-session-tools.ts'
 import { usage } from './016-usage.ts'
 import { messageImages } from './017-message-images.ts'
 import { cronJobs } from './018-cron-jobs.ts'
+import { platformRecords } from './021-platform-records.ts'
 
 export const migrations: readonly string[] = [
   initial,
@@ -37,4 +38,5 @@ export const migrations: readonly string[] = [
   messageImages,
   usage,
   cronJobs,
+  platformRecords,
 ]
