@@ -9,20 +9,44 @@ import {
   type SendResult,
   type TurnActivity,
 } from '#sdk'
-import { type CompletionOptions, createCompletions } from './completions.ts'
-import { ApiError, errorResponse, toApiError } from './errors.ts'
-import { modelEntry, modelList } from './format-response.ts'
+import type { ApiDeps, serve } from './api.ts'
 import { createPendingRequests } from './pending-requests.ts'
 
 export default definePlatform({ createAdapter: (context) => createApiServer(context) })
 
-const defaultOptions: CompletionOptions = { maxConcurrent: 64, keepAliveMs: 15_000 }
+export interface ApiServerOptions {
+  /** Additional requests are refused with a hint to retry. */
+  readonly maxConcurrent: number
+  readonly keepAliveMs: number
+}
 
-export function createApiServer(context: PlatformContext, options: Partial<CompletionOptions> = {}): PlatformAdapter {
+const defaultOptions: ApiServerOptions = { maxConcurrent: 64, keepAliveMs: 15_000 }
+
+export function createApiServer(context: PlatformContext, given: Partial<ApiServerOptions> = {}): PlatformAdapter {
+  const options = { ...defaultOptions, ...given }
   const waiting = createPendingRequests()
-  const completions = createCompletions(context, waiting, { ...defaultOptions, ...options })
   const created = Math.floor(context.clock() / 1000)
-  const model = () => context.info().model || context.info().provider
+  /** Aborts when the gateway stops. Pending requests fail; their turns continue. */
+  let closing = new AbortController()
+  let deps: Promise<ApiDeps> | undefined
+
+  async function load(closed: AbortSignal): Promise<ApiDeps> {
+    const { createTurnRequests } = await import('./turn-requests.ts')
+    const turns = createTurnRequests(context, { maxConcurrent: options.maxConcurrent, closed })
+    return { context, waiting, created, keepAliveMs: options.keepAliveMs, turns }
+  }
+
+  const route = (method: 'GET' | 'POST' | 'DELETE', path: string, name: Parameters<typeof serve>[0]) =>
+    context.route({
+      method,
+      path,
+      access: 'token',
+      async handle(request) {
+        const api = await import('./api.ts')
+        deps ??= load(closing.signal)
+        return await api.serve(name, await deps, request)
+      },
+    })
 
   const show = (messageId: string, { kind, turnId, replyTo, text, interim }: OutboundMessage): SendResult => {
     if (kind === 'draft') waiting.publishText(turnId, replyTo, text)
@@ -39,29 +63,20 @@ export function createApiServer(context: PlatformContext, options: Partial<Compl
     appendsDrafts: true,
 
     async connect() {
-      completions.open()
-      context.route({
-        method: 'POST',
-        path: '/v1/chat/completions',
-        access: 'token',
-        handle: (request) => withErrorResponse(() => completions.handle(request)),
-      })
-      context.route({
-        method: 'GET',
-        path: '/v1/models',
-        access: 'token',
-        handle: () => Response.json(modelList(model(), created)),
-      })
-      context.route({
-        method: 'GET',
-        path: '/v1/models/*',
-        access: 'token',
-        handle: (request) => withErrorResponse(async () => Response.json(findModel(request, model(), created))),
-      })
+      closing = new AbortController()
+      deps = undefined
+      route('POST', '/v1/chat/completions', 'completions')
+      route('GET', '/v1/models', 'models')
+      route('GET', '/v1/models/*', 'model')
+      route('POST', '/v1/responses', 'createResponse')
+      route('GET', '/v1/responses/*', 'getResponse')
+      route('DELETE', '/v1/responses/*', 'deleteResponse')
+      route('GET', '/v1/capabilities', 'capabilities')
+      route('POST', '/v1/embeddings', 'embeddings')
     },
 
     async disconnect() {
-      completions.close()
+      closing.abort()
     },
 
     async send(message) {
@@ -85,27 +100,6 @@ export function createApiServer(context: PlatformContext, options: Partial<Compl
       }
     },
   }
-}
-
-/** Converts errors that the client can act on. The server logs the others. */
-async function withErrorResponse(handle: () => Promise<Response>): Promise<Response> {
-  try {
-    return await handle()
-  } catch (error) {
-    const known = toApiError(error)
-    if (known === null) throw error
-    return errorResponse(known)
-  }
-}
-
-function findModel(request: Request, model: string, created: number): unknown {
-  const { pathname } = new URL(request.url)
-  const asked = pathname.slice('/v1/models/'.length)
-  if (asked === model || asked === encodeURIComponent(model)) return modelEntry(model, created)
-  throw new ApiError(404, `The model '${asked}' does not exist; this gateway uses '${model}'.`, {
-    param: 'model',
-    code: 'model_not_found',
-  })
 }
 
 function toProgress(activity: Extract<TurnActivity, { kind: 'tool-started' | 'tool-ended' }>) {

@@ -5,27 +5,23 @@
  * a model are ignored, because the agent has its own configuration: `model` is echoed, and temperature, penalties, token
  * limits and `tools` have no effect.
  */
-import { isRecord, isTooComplex } from '#sdk'
-import { ApiError, invalidParam } from './errors.ts'
+import { isRecord } from '#sdk'
+import { invalidParam } from './errors.ts'
 import { readBoolean, readString } from './payload.ts'
+import { parseBody, type RequestHeaders, readHeaders } from './read-headers.ts'
 import { type ParsedMessages, readMessages } from './read-messages.ts'
 
-export interface ChatRequest extends ParsedMessages {
+export interface ChatRequest extends ParsedMessages, RequestHeaders {
   readonly stream: boolean
   /** The stream ends with a chunk that contains the token usage. */
   readonly includeUsage: boolean
   /** The model that the client named. */
   readonly model: string | undefined
-  /** `X-Hermes-Session-Id`: the session to continue. */
-  readonly sessionId: string | undefined
-  /** `Idempotency-Key`. */
-  readonly idempotencyKey: string | undefined
 }
 
 /** Throws `ApiError` 400 with the name of the field. */
 export function parseChatRequest(bytes: Uint8Array, headers: Headers): ChatRequest {
-  const body = parseJson(bytes)
-  if (!isRecord(body)) throw new ApiError(400, 'The body must be a JSON object.', { code: 'invalid_json' })
+  const body = parseBody(bytes)
   rejectUnsupported(body)
   const stream = readBoolean(body['stream'], 'stream')
   return {
@@ -33,45 +29,7 @@ export function parseChatRequest(bytes: Uint8Array, headers: Headers): ChatReque
     stream,
     includeUsage: stream && readIncludeUsage(body['stream_options']),
     model: body['model'] === undefined ? undefined : readString(body['model'], 'model'),
-    sessionId: readHeader(
-      headers,
-      'x-hermes-session-id',
-      sessionIdPattern,
-      'expected 1 to 128 letters, digits or . _ ~ @ : + = -',
-    ),
-    idempotencyKey: readHeader(
-      headers,
-      'idempotency-key',
-      idempotencyKeyPattern,
-      'expected 1 to 255 visible ASCII characters',
-    ),
-  }
-}
-
-const sessionIdPattern = /^[A-Za-z0-9._~@:+=-]{1,128}$/
-const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/
-
-function readHeader(headers: Headers, name: string, pattern: RegExp, expected: string): string | undefined {
-  const value = headers.get(name)
-  if (value === null) return undefined
-  if (!pattern.test(value)) throw invalidParam(name, expected)
-  return value
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch (cause) {
-    throw new ApiError(400, 'The body is not valid UTF-8.', { code: 'invalid_json', cause })
-  }
-  if (isTooComplex(text))
-    throw new ApiError(400, 'The body has more than 100,000 keys or 1,000 levels.', { code: 'invalid_json' })
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : ''
-    throw new ApiError(400, `The body is not valid JSON: ${reason}`, { code: 'invalid_json', cause })
+    ...readHeaders(headers),
   }
 }
 

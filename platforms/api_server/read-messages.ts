@@ -42,15 +42,23 @@ const maxPictures = 8
 /** Of all messages. */
 const maxPicturesOfRequest = 50
 
+/** How errors name the list and its messages. */
+export interface MessageNames {
+  readonly field: string
+  at(index: number): string
+}
+
+const namesOfMessages: MessageNames = { field: 'messages', at: (index) => `messages[${index}]` }
+
 /** Throws `ApiError` 400 with the name of the field. */
-export function readMessages(value: unknown): ParsedMessages {
+export function readMessages(value: unknown, { field, at: nameOf } = namesOfMessages): ParsedMessages {
   if (!Array.isArray(value) || value.length === 0)
-    throw invalidParam('messages', 'expected a list with at least one message')
+    throw invalidParam(field, 'expected a list with at least one message')
   const instructions: string[] = []
   const spoken: ParsedMessage[] = []
   const openCalls = new Map<string, string>()
   value.forEach((message: unknown, index) => {
-    const at = `messages[${index}]`
+    const at = nameOf(index)
     if (!isRecord(message)) throw invalidParam(at, 'expected an object')
     const role = message['role']
     if (role === 'system' || role === 'developer') {
@@ -66,13 +74,13 @@ export function readMessages(value: unknown): ParsedMessages {
     appendMerged(spoken, readChatMessage(message, role, at, openCalls))
   })
   const last = spoken.pop()
-  if (last === undefined) throw invalidParam('messages', 'expected a user message')
+  if (last === undefined) throw invalidParam(field, 'expected a user message')
   const { message, pictures, recordings } = last
-  if (message.role !== 'user') throw invalidParam('messages', 'the last message must be a user message')
+  if (message.role !== 'user') throw invalidParam(field, 'the last message must be a user message')
   if (message.content.trim() === '' && pictures.length + recordings.length === 0)
-    throw invalidParam('messages', 'the last user message is empty')
+    throw invalidParam(field, 'the last user message is empty')
   const all = spoken.reduce((sum, one) => sum + one.pictures.length, pictures.length)
-  if (all > maxPicturesOfRequest) throw tooManyPictures('messages', all, maxPicturesOfRequest)
+  if (all > maxPicturesOfRequest) throw tooManyPictures(field, all, maxPicturesOfRequest)
   return {
     input: message.content,
     pictures,

@@ -32,6 +32,7 @@ describe('a request', () => {
       includeUsage: false,
       model: undefined,
       sessionId: undefined,
+      sessionKey: undefined,
       idempotencyKey: undefined,
     })
   })

@@ -4,8 +4,7 @@
  */
 import type { TestContext } from 'node:test'
 import OpenAI from 'openai'
-import { createApiServer } from '../../../platforms/api_server/adapter.ts'
-import type { CompletionOptions } from '../../../platforms/api_server/completions.ts'
+import { type ApiServerOptions, createApiServer } from '../../../platforms/api_server/adapter.ts'
 import type { AcceptResult } from '../../../src/message/accept-result.ts'
 import type { MessageEvent } from '../../../src/message/event.ts'
 import type { Target } from '../../../src/message/source.ts'
@@ -23,6 +22,8 @@ export interface TestTurn {
   readonly turnId: string
   /** The answer so far, as the outbox shows it. */
   draft(text: string): Promise<void>
+  /** A text before tool calls is complete. */
+  interim(text: string): Promise<void>
   end(outcome?: Partial<TurnResult>): void
 }
 
@@ -53,12 +54,13 @@ const done: TurnResult = {
 
 export async function startTestApi(
   t: TestContext,
-  options: Partial<CompletionOptions> & Pick<RecordingOptions, 'mediaFolder' | 'isAllowed'> = {},
+  options: Partial<ApiServerOptions> & Pick<RecordingOptions, 'mediaFolder' | 'isAllowed'> = {},
 ): Promise<TestApi> {
   const { log, lines } = recordingLog()
   const { server, url } = await runServer(t, { log })
   const keys = new Map<string, number>()
   const outcomes = new Map<number, PromiseWithResolvers<TurnResult>>()
+  const results = new Map<number, TurnResult>()
   const accepted = queue<TestTurn>()
   const stopped = queue<number>()
   const stops: number[] = []
@@ -96,10 +98,11 @@ export async function startTestApi(
         signal.removeEventListener('abort', onAbort)
       }
     },
+    findResult: async (seq) => (outcomes.has(seq) ? results.get(seq) : null),
     async stop(seq) {
       stops.push(seq)
       stopped.push(seq)
-      outcomes.get(seq)?.resolve({ ...done, status: 'stopped', text: '' })
+      end(seq, { status: 'stopped', text: '' })
     },
     history: async () => [],
     route: (route) => void server.route(route),
@@ -109,6 +112,12 @@ export async function startTestApi(
   }
 
   const adapter = createApiServer(context, options)
+
+  function end(seq: number, outcome: Partial<TurnResult>): void {
+    const result = { ...done, ...outcome }
+    results.set(seq, result)
+    outcomes.get(seq)?.resolve(result)
+  }
 
   function play(seq: number, event: MessageEvent): TestTurn {
     const target = targetOf(event.source)
@@ -130,7 +139,11 @@ export async function startTestApi(
           messageId = result.success ? result.messageId : undefined
         }
       },
-      end: (outcome = {}) => outcomes.get(seq)?.resolve({ ...done, ...outcome }),
+      async interim(text) {
+        const message = { ...common, ...replyTo, kind: 'reply' as const, interim: true as const, text }
+        await adapter.send(message, new AbortController().signal)
+      },
+      end: (outcome = {}) => end(seq, outcome),
     }
   }
 

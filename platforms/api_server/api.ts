@@ -1,0 +1,55 @@
+/**
+ * The routes of the API. Loaded with the first request, so that a gateway without API clients does not hold it in memory.
+ */
+import { type CompletionDeps, handleCompletion } from './completions.ts'
+import { ApiError, errorResponse, toApiError } from './errors.ts'
+import { modelEntry, modelList } from './format-response.ts'
+
+export interface ApiDeps extends CompletionDeps {
+  /** Seconds since 1970: of the list of models. */
+  readonly created: number
+}
+
+type Handler = (deps: ApiDeps, request: Request) => Promise<Response>
+
+/** By route: what serves it. Rejects with internal errors only. */
+export const handlers = {
+  completions: handleCompletion,
+  models: async ({ context, created }) => Response.json(modelList(modelOf(context), created)),
+  model: async ({ context, created }, request) => Response.json(findModel(request, modelOf(context), created)),
+  createResponse: async (deps, request) => (await import('./responses.ts')).createResponse(deps, request),
+  getResponse: async (deps, request) => (await import('./responses.ts')).getResponse(deps, request),
+  deleteResponse: async (deps, request) => (await import('./responses.ts')).deleteResponse(deps, request),
+  capabilities: async (deps) => (await import('./capabilities.ts')).capabilities(deps),
+  embeddings() {
+    throw new ApiError(501, 'The gateway serves an agent and creates no embeddings; use the API of a model vendor.', {
+      code: 'embeddings_not_supported',
+    })
+  },
+} satisfies Record<string, Handler>
+
+/** Converts errors that the client can act on. The server logs the others. */
+export async function serve(name: keyof typeof handlers, deps: ApiDeps, request: Request): Promise<Response> {
+  try {
+    return await handlers[name](deps, request)
+  } catch (error) {
+    const known = toApiError(error)
+    if (known === null) throw error
+    return errorResponse(known)
+  }
+}
+
+function modelOf(context: CompletionDeps['context']): string {
+  const { model, provider } = context.info()
+  return model || provider
+}
+
+function findModel(request: Request, model: string, created: number): unknown {
+  const { pathname } = new URL(request.url)
+  const asked = pathname.slice('/v1/models/'.length)
+  if (asked === model || asked === encodeURIComponent(model)) return modelEntry(model, created)
+  throw new ApiError(404, `The model '${asked}' does not exist; this gateway uses '${model}'.`, {
+    param: 'model',
+    code: 'model_not_found',
+  })
+}

@@ -1,0 +1,43 @@
+/**
+ * `GET /v1/capabilities`: what a client may expect, in the format of Hermes (contract `hermes.md` §5).
+ */
+import type { PlatformContext } from '#sdk'
+
+export function capabilities({ context }: { readonly context: Pick<PlatformContext, 'info'> }): Response {
+  const { model, provider, version } = context.info()
+  return Response.json({
+    object: 'hermes.api_server.capabilities',
+    platform: 'hermes-gateway',
+    version,
+    model: model || provider,
+    auth: { type: 'bearer', required: true },
+    runtime: { mode: 'server_agent', tool_execution: 'server' },
+    features: {
+      chat_completions: true,
+      chat_completions_streaming: true,
+      responses_api: true,
+      responses_streaming: true,
+      run_approval_response: false,
+      approval_events: false,
+      tool_progress_events: true,
+      image_input: true,
+      audio_input: true,
+      client_tools: false,
+      embeddings: false,
+      idempotency: true,
+      session_continuity_header: 'X-Hermes-Session-Id',
+      session_key_header: 'X-Hermes-Session-Key',
+    },
+    endpoints: {
+      models: endpoint('GET', '/v1/models'),
+      chat_completions: endpoint('POST', '/v1/chat/completions'),
+      responses: endpoint('POST', '/v1/responses'),
+      response: endpoint('GET', '/v1/responses/{response_id}'),
+      response_delete: endpoint('DELETE', '/v1/responses/{response_id}'),
+    },
+  })
+}
+
+function endpoint(method: string, path: string): object {
+  return { method, path }
+}

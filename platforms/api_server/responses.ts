@@ -1,0 +1,113 @@
+/**
+ * OpenAI's Responses API: a response is a stored message and the result of its turn. Loaded with the first request.
+ */
+import { type CompletionDeps, streamResult } from './completions.ts'
+import { ApiError, errorResponse, toApiError } from './errors.ts'
+import { type Exchange, findExchange, noteAccepted, openExchange, removeExchange } from './exchanges.ts'
+import { responseObject } from './format-exchange.ts'
+import { parseExchangeRequest } from './parse-response-request.ts'
+import { createResponseStream } from './response-stream.ts'
+import { sessionHeaders, streamHeaders } from './turn-requests.ts'
+
+/** `POST /v1/responses`. Throws `ApiError` and errors of the gateway. */
+export async function createResponse(deps: CompletionDeps, request: Request): Promise<Response> {
+  const { context, waiting, turns, keepAliveMs } = deps
+  const asked = parseExchangeRequest('response', await request.bytes(), request.headers)
+  turns.admit()
+  const files = await turns.storeFiles(asked, request.signal)
+  const { exchange, message } = await openExchange(context, 'response', asked, files)
+  const headers = sessionHeaders(message.event)
+  // Before the message is stored, so that the stream has the first text of its turn.
+  const answer = asked.stream ? createResponseStream({ exchange, keepAliveMs }) : undefined
+  const release = waiting.add({
+    chatId: exchange.chatId,
+    messageId: message.key,
+    onText: (text) => answer?.setText(text),
+    onInterimText: (text) => answer?.endText(text),
+    onToolProgress: (progress) => answer?.sendToolProgress(progress),
+  })
+  const end = turns.begin()
+  const done = () => {
+    end()
+    release()
+  }
+  let isStreaming = false
+  try {
+    const seq = await acceptExchange(deps, exchange, message)
+    const outcome = turns.resultOf({
+      seq,
+      signal: request.signal,
+      onDisconnect() {
+        release()
+        return asked.sessionId === undefined && !waiting.has(message.key)
+      },
+    })
+    if (answer === undefined) return Response.json(responseObject(exchange, await outcome), { headers })
+    isStreaming = true
+    void streamResult(context, answer, outcome).finally(done)
+    return new Response(answer.body, { headers: { ...headers, ...streamHeaders } })
+  } catch (error) {
+    const known = toApiError(error)
+    if (known === null) throw error
+    return errorResponse(known, headers)
+  } finally {
+    if (!isStreaming) {
+      done()
+      await answer?.body.cancel()
+    }
+  }
+}
+
+/** A request that the gateway refuses leaves no record. */
+export async function acceptExchange(
+  { context, turns }: Pick<CompletionDeps, 'context' | 'turns'>,
+  exchange: Exchange,
+  message: Parameters<CompletionDeps['turns']['accept']>[0],
+): Promise<number> {
+  try {
+    const seq = await turns.accept(message)
+    await noteAccepted(context, exchange, seq)
+    return seq
+  } catch (error) {
+    if (exchange.seq === null) await removeExchange(context, exchange)
+    throw error
+  }
+}
+
+/** `GET /v1/responses/{id}`. Throws `ApiError` 404. */
+export async function getResponse({ context }: Pick<CompletionDeps, 'context'>, request: Request): Promise<Response> {
+  const { id, url } = idOf(request)
+  if (url.searchParams.get('stream') === 'true')
+    throw new ApiError(400, 'stream: a stored response cannot be streamed; poll its status.', {
+      param: 'stream',
+      code: 'unsupported_value',
+    })
+  const exchange = await findExchange(context, 'response', id)
+  const result = exchange === undefined ? null : await context.findResult(exchange.seq)
+  if (exchange === undefined || result === null) throw notFound(id)
+  return Response.json(responseObject(exchange, result))
+}
+
+/** `DELETE /v1/responses/{id}`. The messages stay in their session. Throws `ApiError` 404. */
+export async function deleteResponse(
+  { context }: Pick<CompletionDeps, 'context'>,
+  request: Request,
+): Promise<Response> {
+  const { id } = idOf(request)
+  const exchange = await findExchange(context, 'response', id)
+  if (exchange === undefined) throw notFound(id)
+  await removeExchange(context, exchange)
+  return Response.json({ id, object: 'response', deleted: true })
+}
+
+function idOf(request: Request): { readonly id: string; readonly url: URL } {
+  const url = new URL(request.url)
+  return { id: url.pathname.slice('/v1/responses/'.length), url }
+}
+
+function notFound(id: string): ApiError {
+  return new ApiError(404, `Response with id '${id.slice(0, 100)}' not found.`, {
+    param: 'response_id',
+    code: 'response_not_found',
+  })
+}
