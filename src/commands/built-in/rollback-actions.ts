@@ -3,7 +3,7 @@
  */
 import { formatDuration } from '../../lib/duration.ts'
 import { toShortLine } from '../../lib/redact.ts'
-import { toMarkdownLabel } from '../../message/untrusted-text.ts'
+import { toLabel } from '../../message/untrusted-text.ts'
 import type { CommandContext, CommandServices } from '../command.ts'
 
 const maxListed = 20
@@ -20,7 +20,7 @@ export async function rollback(context: CommandContext, services: CommandService
   const isDiff = words.includes('diff')
   const [number, ...rest] = words.filter((word) => word !== 'diff')
   if (number === undefined) return await list(context, services)
-  if (!/^[1-9]\d{0,5}$/.test(number)) return `I know no checkpoint \`${toMarkdownLabel(number)}\`. ${usage}`
+  if (!/^[1-9]\d{0,5}$/.test(number)) return `I know no checkpoint ${code(number)}. ${usage}`
   const file = rest.length === 0 ? undefined : rest.join(' ')
   if (isDiff) return toDiff(services.redact(await checkpoints.diff(context, Number(number), file)))
   const { folder, changed, removed, left } = await checkpoints.restore(context, Number(number), file)
@@ -64,5 +64,5 @@ function names(paths: readonly string[]): string {
 }
 
 function code(text: string): string {
-  return `\`${toMarkdownLabel(text).replaceAll('`', "'")}\``
+  return `\`${toLabel(text.replace(/`+/g, ' '), 200)}\``
 }
