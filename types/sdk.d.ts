@@ -1125,6 +1125,8 @@ declare module 'hermes-gateway:agent/tools/tool' {
         readonly paths: readonly string[];
         /** Of `terminal`. */
         readonly command?: string;
+        /** The paths are folders in which anything may change. Default: with a command. */
+        readonly areDirectories?: boolean;
     }
     /** Messages about background commands. */
     export interface CommandWatches {

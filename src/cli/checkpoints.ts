@@ -59,7 +59,8 @@ export async function checkpointsList(context: CliContext, { json }: { readonly 
 export async function checkpointsShow(context: CliContext, id: string, { folder }: FolderOption): Promise<void> {
   const checkpoints = await open(context)
   const signal = AbortSignal.timeout(timeoutMs)
-  const diff = await checkpoints.diff(await find(checkpoints, id, folder, signal), undefined, signal)
+  const checkpoint = await find(checkpoints, id, folder, signal)
+  const diff = await checkpoints.diff(checkpoint, { mayRead: async () => undefined }, signal)
   const display = createDisplay(context.output, context.environment)
   if (diff === '') return display.line('Nothing has changed since.')
   for (const line of toVisibleLines(diff.trimEnd())) display.line(line)

@@ -205,7 +205,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
       log: log.child({ turn: turnId, tool: call.name }),
       ...resultLimits(deps, settings().agent.max_tool_result_chars, turn, call.id),
       ...(isOwn && { ...directoryStore(turn), ...deps.commandReports?.watchesOf(turn, call.id) }),
-      ...checkpoints.contextOf({ environment, turn, turnId, signal }),
+      ...checkpoints.contextOf({ environment, turn, turnId, authority: turn.authority, signal }),
       ...accessOf(call, turn),
     }
   }
@@ -382,7 +382,7 @@ function withBrowser(deps: AgentServicesDeps, parts: SessionResourcesDeps) {
 function createCheckpointAccess(deps: AgentServicesDeps, sandbox: () => Promise<Sandbox | undefined>) {
   const opened = openLazily<Checkpoints>(async () => {
     const { openCheckpoints } = await import('./checkpoints.ts')
-    return openCheckpoints({ ...deps, clock: Date.now })
+    return openCheckpoints({ ...deps, sandbox, clock: Date.now })
   })
   return {
     get: opened.get,
@@ -390,8 +390,9 @@ function createCheckpointAccess(deps: AgentServicesDeps, sandbox: () => Promise<
       environment,
       turn,
       turnId,
+      authority,
       signal,
-    }: Pick<ToolContext, 'environment' | 'turnId' | 'signal'> & { readonly turn: CallingTurn }): Pick<
+    }: Pick<ToolContext, 'environment' | 'turnId' | 'authority' | 'signal'> & { readonly turn: CallingTurn }): Pick<
       ToolContext,
       'beforeChange'
     > {
@@ -402,7 +403,9 @@ function createCheckpointAccess(deps: AgentServicesDeps, sandbox: () => Promise<
           const { checkpointBefore } = await import('./checkpoints.ts')
           const view = await sandbox()
           const toHostPath = (path: string) => view?.toHostPath(path) ?? path
-          const call = { environment, turn: turnId, session: turn.sessionKey ?? '', toHostPath, redact: deps.redact }
+          const isOwner = authority.role === 'owner'
+          const of = { isOwner, turn: turnId, session: turn.sessionKey ?? '' }
+          const call = { environment, ...of, toHostPath, redact: deps.redact }
           await checkpointBefore(await opened.get(), change, call, signal)
         },
       }

@@ -2,12 +2,17 @@
  * Checkpoints in turns, for people and for commands: which call takes one, and what `/rollback` shows and restores. Loaded with the
  * first use.
  */
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type Checkpoints, createCheckpoints, type FolderCheckpoint } from '../agent/checkpoints/checkpoints.ts'
 import { commandChangesFiles } from '../agent/checkpoints/command-changes-files.ts'
 import type { CheckpointsConfig } from '../agent/checkpoints/config.ts'
+import type { CheckPath } from '../agent/checkpoints/repository.ts'
 import type { Environment } from '../agent/environments/environment.ts'
 import { runsOnThisMachine } from '../agent/environments/kinds.ts'
 import { permitsTool } from '../agent/loop/role-ceiling.ts'
+import { privatePaths } from '../agent/sandbox/hidden-paths.ts'
+import { isWithin, type Sandbox } from '../agent/sandbox/sandbox.ts'
 import type { UpcomingChange } from '../agent/tools/tool.ts'
 import type { CheckpointServices } from '../commands/checkpoint.ts'
 import type { Environment as ConfigEnvironment } from '../config/environment.ts'
@@ -21,12 +26,22 @@ export interface OpenCheckpointsDeps {
   readonly home: HomeLayout
   readonly settings: () => CheckpointsConfig
   readonly environment: () => Pick<ConfigEnvironment, 'values'>
+  /** Undefined, also as its result: none is configured. */
+  sandbox?(): Promise<Pick<Sandbox, 'accessOf'> | undefined>
   readonly log: Logger
   readonly clock: () => number
 }
 
-export function openCheckpoints({ home, settings, environment, log, clock }: OpenCheckpointsDeps): Checkpoints {
+export function openCheckpoints(deps: OpenCheckpointsDeps): Checkpoints {
+  const { home, settings, environment, sandbox, log, clock } = deps
   return createCheckpoints({
+    async openSecretFilter() {
+      const view = await sandbox?.()
+      const userHome = environment().values['HOME'] ?? home.root
+      const real = await realpath(userHome).catch(() => userHome)
+      const own = privatePaths.map((name) => join(real, name))
+      return (path) => view?.accessOf(path) === 'hidden' || own.some((one) => isWithin(path, one))
+    },
     directory: home.checkpoints,
     home: home.root,
     workspace: home.workspace,
@@ -40,7 +55,8 @@ export function openCheckpoints({ home, settings, environment, log, clock }: Ope
 }
 
 export interface ChangingCall {
-  readonly environment: Pick<Environment, 'kind' | 'cwd'>
+  readonly environment: Pick<Environment, 'cwd' | 'files'>
+  readonly isOwner: boolean
   readonly turn: string
   /** '' for none. */
   readonly session: string
@@ -52,18 +68,20 @@ export interface ChangingCall {
 /** Takes a checkpoint before a call changes files. Rejects only with the reason of the signal. */
 export async function checkpointBefore(
   checkpoints: Pick<Checkpoints, 'before'>,
-  { tool, paths, command }: UpcomingChange,
-  { environment, turn, session, toHostPath, redact }: ChangingCall,
+  { tool, paths, command, areDirectories = command !== undefined }: UpcomingChange,
+  { environment, isOwner, turn, session, toHostPath, redact }: ChangingCall,
   signal: AbortSignal,
 ): Promise<void> {
   if (command !== undefined && !commandChangesFiles(command)) return
   const reason = command === undefined ? tool : `${tool}: ${redact(command)}`
   const hostPaths = paths.map(toHostPath)
   const cwd = toHostPath(environment.cwd)
-  await checkpoints.before(
-    { reason, session, turn, paths: hostPaths, areDirectories: command !== undefined, cwd },
-    signal,
-  )
+  // Also refuses the folders of keys and credentials, and what the sandbox hides: a diff would show them.
+  const mayWrite = async (folder: string) => {
+    const found = await environment.files.check(folder, 'write', { isOwner, signal })
+    return found.ok || found.code === 'is_directory'
+  }
+  await checkpoints.before({ reason, session, turn, paths: hostPaths, areDirectories, cwd, mayWrite }, signal)
 }
 
 export interface RollbackDeps {
@@ -82,6 +100,14 @@ export function createCheckpointServices({ checkpoints, settings, agentServices 
     if (found === undefined) throw new HermesError('checkpoints/unknown', `(number ${number})`)
     return found
   }
+  const checkOf = async (authority: Authority, intent: 'read' | 'write', signal: AbortSignal): Promise<CheckPath> => {
+    const { environment } = await agentServices.openShell()
+    const access = { isOwner: authority.role === 'owner', signal }
+    return async (path) => {
+      const allowed = await environment.files.check(path, intent, access)
+      return allowed.ok ? undefined : allowed.reason
+    }
+  }
   return {
     unavailable(authority) {
       const { backend } = settings().terminal
@@ -97,17 +123,13 @@ export function createCheckpointServices({ checkpoints, settings, agentServices 
     },
     isEnabled: () => settings().checkpoints.enabled,
     list: ({ sessionKey, signal }) => checkpoints.list({ session: sessionKey }, signal),
-    async diff({ sessionKey, signal }, number, file) {
-      return await checkpoints.diff(await find(sessionKey, number, signal), file, signal)
+    async diff({ sessionKey, authority, signal }, number, file) {
+      const checkpoint = await find(sessionKey, number, signal)
+      return await checkpoints.diff(checkpoint, { file, mayRead: await checkOf(authority, 'read', signal) }, signal)
     },
     async restore({ sessionKey, authority, signal }, number, file) {
       const checkpoint = await find(sessionKey, number, signal)
-      const { environment } = await agentServices.openShell()
-      const access = { isOwner: authority.role === 'owner', signal }
-      const mayWrite = async (path: string) => {
-        const allowed = await environment.files.check(path, 'write', access)
-        return allowed.ok ? undefined : allowed.reason
-      }
+      const mayWrite = await checkOf(authority, 'write', signal)
       const restored = await checkpoints.restore(checkpoint, { file, session: sessionKey, mayWrite }, signal)
       return { ...restored, folder: checkpoint.folder }
     },

@@ -30,7 +30,15 @@ test('checkpoints are listed, shown, restored and removed without a gateway', { 
     log: silentLog,
     clock: Date.now,
   }).before(
-    { reason: 'patch', session: 's', turn: 't', paths: [file], areDirectories: false, cwd: work },
+    {
+      reason: 'patch',
+      session: 's',
+      turn: 't',
+      paths: [file],
+      areDirectories: false,
+      mayWrite: async () => true,
+      cwd: work,
+    },
     new AbortController().signal,
   )
   writeFileSync(file, 'two\n')

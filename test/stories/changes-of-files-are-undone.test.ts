@@ -10,6 +10,7 @@ import { findProgram } from '../../src/lib/find-program.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
 import type { ModelReply } from '../kit/servers/model-script.ts'
 import { startTestGateway } from '../kit/start-gateway.ts'
+import { waitForQuestion } from './support.ts'
 
 const skip = findProgram('git', process.env['PATH'] ?? '') === undefined ? 'git is not installed' : false
 
@@ -64,4 +65,22 @@ test('without the setting no checkpoint is taken, and the reply says how to get 
   await gateway.waitForReply('Written.')
   await gateway.say('/rollback')
   await gateway.waitForReply(skip === false ? 'checkpoints.enabled' : 'git')
+})
+
+test('what a script of the agent changed is undone', { skip }, async (t) => {
+  const work = folder(t)
+  const file = join(work, 'note.txt')
+  writeFileSync(file, 'milk\n')
+  const gateway = await startTestGateway(t, {
+    config: { checkpoints: { enabled: true }, terminal: { cwd: work }, roles: { owners: ['fake:user'] } },
+    replies: [calls('execute_code', { code: "open('note.txt', 'w').write('eggs\\n')" }), { text: 'Changed.' }],
+  })
+  await gateway.say('change it')
+  await waitForQuestion(gateway)
+  await gateway.say('/approve')
+  await gateway.waitForReply('Changed.')
+  assert.equal(readFileSync(file, 'utf8'), 'eggs\n')
+  await gateway.say('/rollback 1')
+  await gateway.waitForReply('Restored in')
+  assert.equal(readFileSync(file, 'utf8'), 'milk\n')
 })

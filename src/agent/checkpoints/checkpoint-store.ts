@@ -19,6 +19,8 @@ export interface CheckpointStoreDeps {
   searchPath(): string
   /** Runs work while no other process works on the same file of the lock. */
   withLock<Value>(file: string, work: () => Promise<Value>, signal: AbortSignal): Promise<Value>
+  /** Tells for the real path of a file whether it is never kept, because it holds secrets. Called for each checkpoint. */
+  openSecretFilter(): Promise<(path: string) => boolean>
   readonly settings: () => CheckpointsConfig['checkpoints']
   readonly clock: () => number
 }
@@ -28,7 +30,8 @@ export type CheckpointStore = ReturnType<typeof createCheckpointStore>
 const maxFiles = 50_000
 const megabyte = 1024 * 1024
 
-export function createCheckpointStore({ directory, searchPath, withLock, settings, clock }: CheckpointStoreDeps) {
+export function createCheckpointStore(deps: CheckpointStoreDeps) {
+  const { directory, searchPath, withLock, openSecretFilter, settings, clock } = deps
   const gitProgram = () => findProgram('git', searchPath())
   const placeOf = (folder: string) => join(directory, createHash('sha256').update(folder).digest('hex').slice(0, 16))
 
@@ -44,7 +47,7 @@ export function createCheckpointStore({ directory, searchPath, withLock, setting
       maxFiles,
       maxBytes: max_total_size_mb === 0 ? Number.POSITIVE_INFINITY : max_total_size_mb * megabyte,
     }
-    return createRepository({ git, gitDirectory, workTree: folder, limits, clock })
+    return createRepository({ git, gitDirectory, workTree: folder, limits, openSecretFilter, clock })
   }
 
   /** Work on the checkpoints of one folder, which exists. */

@@ -16,9 +16,9 @@ import {
   undefinedIfMissing,
 } from './checkpoint-store.ts'
 import { type FolderRules, folderOf } from './folder.ts'
-import { lastPruneFile, pruneCheckpoints } from './prune.ts'
+import { lastPruneFile, markPruned, pruneCheckpoints } from './prune.ts'
 import { FolderTooLarge } from './read-folder.ts'
-import type { Checkpoint, Repository, Restored } from './repository.ts'
+import type { CheckPath, Checkpoint, Repository, Restored } from './repository.ts'
 
 export interface CheckpointsDeps extends FolderRules, CheckpointStoreDeps {
   readonly log: Logger
@@ -47,6 +47,8 @@ export interface BeforeChange {
   /** The paths are directories. */
   readonly areDirectories: boolean
   readonly cwd: string
+  /** Whether the person of the turn may write in a folder; others are not kept. */
+  mayWrite(folder: string): Promise<boolean>
 }
 
 /** A turn waits no longer for a checkpoint. */
@@ -76,11 +78,16 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   async function takeInTurn(folder: string, { reason, session }: BeforeChange, signal: AbortSignal): Promise<void> {
     if ((pausedUntil.get(folder) ?? 0) > clock()) return
     const limited = AbortSignal.any([signal, AbortSignal.timeout(turnTimeoutMs)])
+    let hasStarted = false
     try {
-      await withRepository(folder, limited, (repository) => repository.take({ reason, session }, limited))
+      await withRepository(folder, limited, (repository) => {
+        hasStarted = true
+        return repository.take({ reason, session }, limited)
+      })
     } catch (error) {
       signal.throwIfAborted()
-      const isTooMuch = error instanceof FolderTooLarge || limited.aborted
+      // Waiting for other work in the folder says nothing about its size.
+      const isTooMuch = error instanceof FolderTooLarge || (hasStarted && limited.aborted)
       if (isTooMuch) pausedUntil.set(folder, clock() + pauseMs)
       log.warn({ event: 'checkpoint.skipped', folder, err: error }, 'no checkpoint was taken before a change of files')
     }
@@ -101,7 +108,9 @@ export function createCheckpoints(deps: CheckpointsDeps) {
 
   async function isPruneDue(): Promise<boolean> {
     const found = await stat(join(directory, lastPruneFile)).catch(undefinedIfMissing)
-    return found === undefined || found.mtimeMs + settings().min_interval_hours * hourMs <= clock()
+    // The first checkpoint ever: there is nothing old.
+    if (found === undefined) await markPruned(directory)
+    return found !== undefined && found.mtimeMs + settings().min_interval_hours * hourMs <= clock()
   }
 
   return {
@@ -113,12 +122,15 @@ export function createCheckpoints(deps: CheckpointsDeps) {
         isMissingSaid = true
         return
       }
-      const { cwd, areDirectories, turn } = change
-      const rules = { home: deps.home, workspace: deps.workspace, userHome: deps.userHome, cwd }
+      const { cwd, areDirectories, turn, mayWrite } = change
+      const rules = { home: deps.home, workspace: deps.workspace, userHome: deps.userHome, cwd, mayWrite }
       for (const path of change.paths) {
         const folder = await folderOf(path, { ...rules, isDirectory: areDirectories })
         if (folder === undefined) {
-          log.info({ event: 'checkpoint.too_broad', path }, 'no checkpoint is taken of a folder that contains too much')
+          log.info(
+            { event: 'checkpoint.no_folder', path },
+            'no folder around a change is kept: too large, or protected',
+          )
           continue
         }
         const key = `${turn}\n${folder}`
@@ -150,9 +162,14 @@ export function createCheckpoints(deps: CheckpointsDeps) {
       return await Promise.all(found)
     },
 
-    /** What has changed since a checkpoint; '' for nothing. */
-    async diff(checkpoint: FolderCheckpoint, file: string | undefined, signal: AbortSignal): Promise<string> {
-      const work = (repository: Repository) => repository.diff(checkpoint, file, megabyte, signal)
+    /** What has changed since a checkpoint; '' for nothing. Rejects `checkpoints/refused` when a file may not be read. */
+    async diff(
+      checkpoint: FolderCheckpoint,
+      { file, mayRead }: { readonly file?: string | undefined; readonly mayRead: CheckPath },
+      signal: AbortSignal,
+    ): Promise<string> {
+      const work = (repository: Repository) =>
+        repository.diff(checkpoint, { file, maxBytes: megabyte, mayRead }, signal)
       return await orFailed(() => withRepository(checkpoint.folder, signal, work))
     },
 
@@ -166,7 +183,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
       }: {
         readonly file?: string | undefined
         readonly session: string
-        mayWrite(path: string): Promise<string | undefined>
+        readonly mayWrite: CheckPath
       },
       signal: AbortSignal,
     ): Promise<Restored> {

@@ -18,7 +18,7 @@ export const checkpointsConfig = {
         .min(1)
         .max(1_000)
         .default(20)
-        .describe('Checkpoints kept for each folder; the oldest is dropped first.'),
+        .describe('Checkpoints kept for each folder and conversation; the oldest is dropped first.'),
       max_total_size_mb: z
         .number()
         .min(0)
@@ -32,7 +32,7 @@ export const checkpointsConfig = {
         .number()
         .positive()
         .default(7)
-        .describe('Checkpoints of a folder are removed when the agent has changed nothing in it for so many days.'),
+        .describe('Checkpoints of a conversation are removed when it has changed nothing in their folder for so many days.'),
       min_interval_hours: z
         .number()
         .min(0)

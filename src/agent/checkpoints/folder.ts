@@ -14,19 +14,31 @@ export interface FolderRules {
   readonly userHome: string
 }
 
+export interface ChangedPath {
+  readonly cwd: string
+  /** The path is a directory. */
+  readonly isDirectory: boolean
+  /** Whether whoever causes the change may write in a folder, which is a real path. Others are not kept. Default: all. */
+  mayWrite?(folder: string): Promise<boolean>
+}
+
 /**
  * The repository around the path, else the working directory around it, else its directory; the first that does not contain
- * too much. Undefined if all do. Paths are absolute; the result is a real path.
+ * too much and may be written. Undefined if there is none. Paths are absolute; the result is a real path.
  */
 export async function folderOf(
   path: string,
-  { cwd, isDirectory, ...rules }: FolderRules & { readonly cwd: string; readonly isDirectory: boolean },
+  { cwd, isDirectory, mayWrite, ...rules }: FolderRules & ChangedPath,
 ): Promise<string | undefined> {
   const start = await existingDirectory(isDirectory ? path : dirname(path))
   const base = await existingDirectory(cwd)
   const real = await realRules(rules)
   const candidates = [await repositoryAround(start), isWithin(start, base) ? base : undefined, start]
-  return candidates.find((folder) => folder !== undefined && !isTooBroad(folder, real))
+  for (const folder of candidates) {
+    if (folder === undefined || isTooBroad(folder, real)) continue
+    if ((await mayWrite?.(folder)) !== false) return folder
+  }
+  return undefined
 }
 
 async function realRules({ home, workspace, userHome }: FolderRules) {

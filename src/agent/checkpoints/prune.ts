@@ -17,6 +17,11 @@ export const lastPruneFile = '.last_prune'
 const dayMs = 86_400_000
 const megabyte = 1024 * 1024
 
+export async function markPruned(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await writeFile(join(directory, lastPruneFile), '')
+}
+
 /** `orphans`: also those of folders that are gone, which may be on a disk that is not mounted now. */
 export async function pruneCheckpoints(
   store: CheckpointStore,
@@ -25,8 +30,7 @@ export async function pruneCheckpoints(
   signal: AbortSignal,
 ): Promise<PruneResult> {
   const { retention_days, max_total_size_mb } = settings()
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  await writeFile(join(directory, lastPruneFile), '')
+  await markPruned(directory)
   const limit = clock() - retention_days * dayMs
   const result = { folders: 0, checkpoints: 0, freedBytes: 0 }
   let kept: { folder: string; bytes: number; list: readonly Checkpoint[] }[] = []
@@ -49,7 +53,11 @@ export async function pruneCheckpoints(
   let total = kept.reduce((sum, { bytes }) => sum + bytes, 0)
   for (const { folder, bytes, list } of kept) {
     const isOver = max_total_size_mb > 0 && total > max_total_size_mb * megabyte
-    const dropped = isOver ? list.slice(Math.ceil(list.length / 2)) : []
+    const dropped = [
+      ...new Set([...ofOldConversations(list, limit), ...(isOver ? list.slice(Math.ceil(list.length / 2)) : [])]),
+    ]
+    // It rewrites the repository, and turns wait for the lock meanwhile.
+    if (dropped.length === 0) continue
     await store.withRepository(folder, signal, async (repository) => {
       await repository.drop(dropped, signal)
       await orFailed(() => repository.collectGarbage(signal))
@@ -60,4 +68,10 @@ export async function pruneCheckpoints(
     result.freedBytes += bytes - left
   }
   return result
+}
+
+/** Those of conversations that have taken none since the limit. */
+function ofOldConversations(list: readonly Checkpoint[], limit: number): readonly Checkpoint[] {
+  const recent = new Set(list.filter(({ at }) => at >= limit).map(({ session }) => session))
+  return list.filter(({ session }) => !recent.has(session))
 }

@@ -21,6 +21,8 @@ export interface FolderReaderDeps {
   readonly git: RunGit
   readonly workTree: string
   readonly limits: CheckpointLimits
+  /** Tells for the real path of a file whether it is left out. */
+  openSecretFilter(): Promise<(path: string) => boolean>
 }
 
 /** The folder has too many files, or files that are too large together. */
@@ -30,12 +32,16 @@ export class FolderTooLarge extends Error {}
 const batchSize = 64
 
 /** Brings the index up to date with the folder. Returns its tree. */
-export async function readFolder({ git, workTree, limits }: FolderReaderDeps, signal: AbortSignal): Promise<string> {
+export async function readFolder(
+  { git, workTree, limits, openSecretFilter }: FolderReaderDeps,
+  signal: AbortSignal,
+): Promise<string> {
   const listed = await git(['ls-files', '-z', '--others', '--modified', '--deleted', '--exclude-standard'], {
     signal,
   })
   const paths = [...new Set(listed.split('\0').filter((path) => path !== ''))]
   if (paths.length > limits.maxFiles) throw new FolderTooLarge(`more than ${limits.maxFiles} files have changed`)
+  const isSecret = await openSecretFilter()
   const kept: string[] = []
   const dropped: string[] = []
   let bytes = 0
@@ -45,10 +51,12 @@ export async function readFolder({ git, workTree, limits }: FolderReaderDeps, si
     const sizes = await Promise.all(batch.map((path) => keptSize(join(workTree, path), limits.maxFileBytes)))
     for (const [index, path] of batch.entries()) {
       const size = sizes[index]
-      bytes += size ?? 0
       // The folder of another repository ends with a slash.
-      if (size === undefined || path.endsWith('/')) dropped.push(path)
-      else kept.push(path)
+      if (size === undefined || path.endsWith('/') || isSecret(join(workTree, path))) dropped.push(path)
+      else {
+        bytes += size
+        kept.push(path)
+      }
     }
   }
   if (bytes > limits.maxBytes) throw new FolderTooLarge(`${Math.round(bytes / 1e6)} MB have changed`)

@@ -27,6 +27,16 @@ export interface CheckpointNote {
   readonly session: string
 }
 
+/** Resolves with why a path may not be used; undefined if it may. The path is absolute. */
+export type CheckPath = (path: string) => Promise<string | undefined>
+
+export interface DiffRequest {
+  /** Undefined: all. */
+  readonly file: string | undefined
+  readonly maxBytes: number
+  readonly mayRead: CheckPath
+}
+
 export interface Restored {
   /** Paths from the folder. */
   readonly changed: readonly string[]
@@ -81,7 +91,9 @@ export function createRepository(deps: RepositoryDeps) {
     const commit = (await git(['commit-tree', tree, '-m', subject], { signal })).trim()
     const id = String(Number(last?.id ?? 0) + 1)
     await git(['update-ref', refPrefix + id.padStart(10, '0'), commit], { signal })
-    await drop(before.slice(limits.maxSnapshots - 1), signal)
+    // Other conversations keep theirs.
+    const own = before.filter((one) => one.session === session)
+    await drop(own.slice(limits.maxSnapshots - 1), signal)
     return { id, commit, tree, at, reason, session }
   }
 
@@ -89,6 +101,14 @@ export function createRepository(deps: RepositoryDeps) {
     if (checkpoints.length === 0) return
     const input = checkpoints.map(({ id }) => `delete ${refPrefix}${id.padStart(10, '0')}\n`).join('')
     await git(['update-ref', '--stdin'], { signal, input })
+  }
+
+  /** Rejects `checkpoints/refused` for the first path that may not be used. */
+  async function requireAll(paths: readonly string[], may: CheckPath): Promise<void> {
+    for (const path of paths) {
+      const problem = await may(join(workTree, path))
+      if (problem !== undefined) throw new HermesError('checkpoints/refused', problem)
+    }
   }
 
   return {
@@ -100,17 +120,17 @@ export function createRepository(deps: RepositoryDeps) {
       await open(signal)
       return await keep(await readFolder(deps, signal), note, signal)
     },
-    /** What has changed since the checkpoint: statistics and a unified diff, at most `maxBytes`; '' for nothing. */
-    async diff(
-      { commit }: Checkpoint,
-      file: string | undefined,
-      maxBytes: number,
-      signal: AbortSignal,
-    ): Promise<string> {
+    /**
+     * What has changed since the checkpoint: statistics and a unified diff, at most `maxBytes`; '' for nothing. `mayRead` returns
+     * why a path may not be read; then nothing is shown.
+     */
+    async diff({ commit }: Checkpoint, { file, maxBytes, mayRead }: DiffRequest, signal: AbortSignal): Promise<string> {
       await open(signal)
       await readFolder(deps, signal)
       const one = file === undefined ? [] : ['--', withinFolder(workTree, file)]
       const plain = ['diff', '--cached', '--no-color', '--no-ext-diff', '--no-textconv', '--no-renames']
+      const names = await git([...plain, '--name-only', '-z', commit, ...one], { signal })
+      await requireAll(names.split('\0').filter(Boolean), mayRead)
       const statistics = await git([...plain, '--stat=100', commit, ...one], { signal })
       const patch = await git([...plain, commit, ...one], { signal, maxBytes }).catch((error: unknown) => {
         signal.throwIfAborted()
@@ -132,7 +152,7 @@ export function createRepository(deps: RepositoryDeps) {
       }: {
         readonly file?: string | undefined
         readonly note: CheckpointNote
-        mayWrite(path: string): Promise<string | undefined>
+        readonly mayWrite: CheckPath
       },
       signal: AbortSignal,
     ): Promise<Restored> {
@@ -153,10 +173,7 @@ export function createRepository(deps: RepositoryDeps) {
         else if (status === 'A' && (await exists(join(workTree, path)))) left.push(path)
         else changed.push(path)
       }
-      for (const path of [...changed, ...removed]) {
-        const problem = await mayWrite(join(workTree, path))
-        if (problem !== undefined) throw new HermesError('checkpoints/refused', problem)
-      }
+      await requireAll([...changed, ...removed], mayWrite)
       if (changed.length + removed.length === 0) return { changed, removed, left, undo: undefined }
       const undo = await keep(now, note, signal)
       const input = [...changed, ...removed].map((path) => `${path}\0`).join('')
@@ -169,7 +186,6 @@ export function createRepository(deps: RepositoryDeps) {
     },
     /** Frees the space of what no checkpoint needs. */
     async collectGarbage(signal: AbortSignal): Promise<void> {
-      await git(['read-tree', '--empty'], { signal })
       await git(['gc', '--quiet', '--prune=now'], { signal })
     },
   }

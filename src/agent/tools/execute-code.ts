@@ -87,6 +87,7 @@ export default ({
       const judged = await judge(code, environment)
       if (judged.decision === 'forbidden' || (judged.decision === 'needs-approval' && isApproved !== true))
         return toErrorJson({ code: 'command_refused', reason: `Refused: this script ${judged.reason}.` })
+      await context.beforeChange?.({ tool: 'execute_code', paths: [environment.cwd], areDirectories: true })
       const { runScript } = await import('../code/run-script.ts')
       const started = performance.now()
       const { status, stdout, stderr, toolCalls } = await runScript({

@@ -92,6 +92,8 @@ export interface UpcomingChange {
   readonly paths: readonly string[]
   /** Of `terminal`. */
   readonly command?: string
+  /** The paths are folders in which anything may change. Default: with a command. */
+  readonly areDirectories?: boolean
 }
 
 /** Messages about background commands. */

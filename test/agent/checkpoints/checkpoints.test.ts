@@ -16,6 +16,7 @@ const searchPath = '/usr/local/bin:/usr/bin:/bin'
 const skip = findProgram('git', searchPath) === undefined ? 'git is not installed' : false
 const { signal } = new AbortController()
 const mayWrite = async () => undefined
+const mayRead = mayWrite
 const dayMs = 86_400_000
 
 async function setUp(changes: Partial<ReturnType<typeof checkpointsConfig.checkpoints.parse>> = {}, path = searchPath) {
@@ -32,6 +33,7 @@ async function setUp(changes: Partial<ReturnType<typeof checkpointsConfig.checkp
     userHome: join(root, 'me'),
     searchPath: () => path,
     withLock: withFileLock,
+    openSecretFilter: async () => (path) => path.includes('/hidden/'),
     settings: () => settings,
     clock: () => now,
     log: { ...silentLog, warn: (fields: unknown) => void warnings.push(fields) },
@@ -47,6 +49,7 @@ async function setUp(changes: Partial<ReturnType<typeof checkpointsConfig.checkp
       paths: [join(work, 'a.txt')],
       areDirectories: false,
       cwd: work,
+      mayWrite: async () => true,
     }
     return checkpoints.before({ ...change, ...more }, signal)
   }
@@ -177,10 +180,47 @@ test('the difference since a checkpoint is shown, and nothing for equal files', 
   await using bench = await setUp()
   await bench.put('a.txt', 'one\n')
   await bench.before()
-  assert.equal(await bench.checkpoints.diff(await newest(bench), undefined, signal), '')
+  assert.equal(await bench.checkpoints.diff(await newest(bench), { mayRead }, signal), '')
   await bench.put('a.txt', 'two\n')
-  const diff = await bench.checkpoints.diff(await newest(bench), 'a.txt', signal)
+  const diff = await bench.checkpoints.diff(await newest(bench), { file: 'a.txt', mayRead }, signal)
   assert.match(diff, /1 file changed[\s\S]*^-one$[\s\S]*^\+two$/m)
+  const refuse = async (path: string) => (path.endsWith('a.txt') ? 'It is secret.' : undefined)
+  await assert.rejects(bench.checkpoints.diff(await newest(bench), { mayRead: refuse }, signal), {
+    code: 'checkpoints/refused',
+  })
+})
+
+test('what the sandbox hides is not kept, and a folder that may not be written gets no checkpoint', {
+  skip,
+}, async () => {
+  await using bench = await setUp()
+  await bench.put('a.txt', 'one\n')
+  await bench.put('hidden/key', 'secret\n')
+  await bench.before({ mayWrite: async () => false })
+  assert.deepEqual(await bench.list(), [])
+  await bench.before()
+  await bench.put('hidden/key', 'changed\n')
+  await bench.put('hidden/new', 'name\n')
+  assert.equal(await bench.checkpoints.diff(await newest(bench), { mayRead }, signal), '')
+  await bench.checkpoints.restore(await newest(bench), { session: 's', mayWrite }, signal)
+  assert.equal(await bench.get('hidden/key'), 'changed\n')
+})
+
+test('a conversation does not push out the checkpoints of another one', { skip }, async () => {
+  await using bench = await setUp({ max_snapshots: 2 })
+  await bench.put('a.txt', '0')
+  await bench.before()
+  for (const content of ['1', '2', '3']) {
+    await bench.put('a.txt', content)
+    await bench.before({ session: 'other' })
+  }
+  assert.equal((await bench.list()).length, 1)
+  assert.equal((await bench.checkpoints.list({ session: 'other' }, signal)).length, 2)
+  bench.pass(8 * dayMs)
+  await bench.put('a.txt', '4')
+  await bench.before({ session: 'other' })
+  assert.equal((await bench.checkpoints.prune({ orphans: false }, signal)).checkpoints, 1)
+  assert.deepEqual(await bench.list(), [], 'a conversation without changes for long keeps none')
 })
 
 test('only so many checkpoints are kept; old and lost folders are pruned', { skip }, async () => {
