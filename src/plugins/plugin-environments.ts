@@ -16,15 +16,15 @@ export interface PluginEnvironments {
 export interface PluginEnvironmentsDeps {
   /** The names of the gateway's own kinds. */
   readonly builtInNames: readonly string[]
-  /** The environment of what a factory has made. */
-  complete(made: ReturnType<EnvironmentFactory>): Environment
+  /** The environment of what a factory has made. `home` is that of the gateway. */
+  complete(made: ReturnType<EnvironmentFactory>, home: string): Environment
   /** Called after a kind was added or removed. */
   onChange(): void
 }
 
 export function createPluginEnvironments(deps: PluginEnvironmentsDeps): PluginEnvironments {
   const { builtInNames, complete, onChange } = deps
-  const create = (factory: EnvironmentFactory, request: EnvironmentRequest) => complete(factory(request))
+  const create = (factory: EnvironmentFactory, request: EnvironmentRequest) => complete(factory(request), request.home)
 
   const kinds = new Map<string, { readonly owner: string; readonly kind: EnvironmentKind }>()
   return {

@@ -99,44 +99,63 @@ const envFile = /^\.env(?:\.(?!example$|sample$|template$|dist$).*)?$/i
 /** The environment, memory and open files of a process. Those of the gateway contain its keys. */
 const processDirectory = /^\/proc\/(?:self|thread-self|\d+)(?:\/|$)/
 
+/** As a clause, why nobody may write this file. */
+function writeDenial(path: string, home: string, userHome: string): string | undefined {
+  if (isSystemPath(path)) return 'it belongs to the system'
+  if (envFile.test(basename(path))) return 'such files contain secrets'
+  const name = relativeTo(path, home)
+  if (name !== undefined && [...secretFiles, ...settingsFiles].some((file) => file === name)) {
+    return 'it belongs to the gateway'
+  }
+  if (secretDirectories.some((directory) => isWithin(path, join(home, directory)))) return 'it belongs to the gateway'
+  if (codeDirectories.some((directory) => isWithin(path, join(home, directory))))
+    return 'the gateway runs the code in that directory'
+  if (isWithin(path, join(home, memoryDirectory))) return 'the tool memory writes there'
+  if (isWithin(path, join(home, skillDirectory))) return 'the tool skill_manage writes there'
+  const relative = relativeTo(path, userHome)
+  if (relative === undefined) return undefined
+  const isPrivate =
+    privateFiles.includes(relative) || privateDirectories.some((directory) => isWithin(path, join(userHome, directory)))
+  return isPrivate ? 'it contains credentials or settings of the user' : undefined
+}
+
+function isSecret(path: string, home: string): boolean {
+  const name = relativeTo(path, home)
+  // Who may know what the agent remembers is decided elsewhere, by the person and the chat.
+  if (name !== undefined && isWithin(path, join(home, memoryDirectory))) return true
+  if (secretDirectories.some((directory) => isWithin(path, join(home, directory)))) return true
+  return processDirectory.test(path) || secretFiles.some((file) => file === name)
+}
+
+/** As a clause, why the file tools may not read or write a file of another place. Takes the real path there. */
+export type PlaceGuard = (path: string, userHome: string, intent: 'read' | 'write') => string | undefined
+
+/**
+ * The rules for the files of another machine that is no container. It may be the machine of the gateway itself, or have a
+ * gateway of its own.
+ *
+ * @param home the directory of the gateway (`HERMES_HOME`), absolute
+ */
+export function createPlaceGuard(home: string): PlaceGuard {
+  return (path, userHome, intent) => {
+    for (const directory of [home, join(userHome, '.hermes')]) {
+      if (isSecret(path, directory)) return 'it contains secrets'
+      const denial = intent === 'write' ? writeDenial(path, directory, userHome) : undefined
+      if (denial !== undefined) return denial
+    }
+    return undefined
+  }
+}
+
 export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }: FileGuardOptions): FileGuard {
   const safeRoots = writeSafeRoot.split(delimiter).filter((root) => root !== '')
-
-  const denialReason = (path: string, realHome: string, realUserHome: string): string | undefined => {
-    if (isSystemPath(path)) return 'it belongs to the system'
-    if (envFile.test(basename(path))) return 'such files contain secrets'
-    const name = relativeTo(path, realHome)
-    if (name !== undefined && [...secretFiles, ...settingsFiles].some((file) => file === name)) {
-      return 'it belongs to the gateway'
-    }
-    if (secretDirectories.some((directory) => isWithin(path, join(realHome, directory))))
-      return 'it belongs to the gateway'
-    if (codeDirectories.some((directory) => isWithin(path, join(realHome, directory))))
-      return 'the gateway runs the code in that directory'
-    if (isWithin(path, join(realHome, memoryDirectory))) return 'the tool memory writes there'
-    if (isWithin(path, join(realHome, skillDirectory))) return 'the tool skill_manage writes there'
-    const relative = relativeTo(path, realUserHome)
-    if (relative === undefined) return undefined
-    const isPrivate =
-      privateFiles.includes(relative) ||
-      privateDirectories.some((directory) => isWithin(path, join(realUserHome, directory)))
-    return isPrivate ? 'it contains credentials or settings of the user' : undefined
-  }
-
-  const isSecret = (path: string, realHome: string) => {
-    const name = relativeTo(path, realHome)
-    // Who may know what the agent remembers is decided elsewhere, by the person and the chat.
-    if (name !== undefined && isWithin(path, join(realHome, memoryDirectory))) return true
-    if (secretDirectories.some((directory) => isWithin(path, join(realHome, directory)))) return true
-    return processDirectory.test(path) || secretFiles.some((file) => file === name)
-  }
 
   return {
     async checkWrite(path, isOwner = true) {
       const view = await sandbox?.()
       const real = await resolveRealPath(path, view)
       const [realHome, realUserHome] = await Promise.all([resolveRealPath(home), resolveRealPath(userHome)])
-      const denial = denialReason(real, realHome, realUserHome) ?? denialReason(resolve(path), home, userHome)
+      const denial = writeDenial(real, realHome, realUserHome) ?? writeDenial(resolve(path), home, userHome)
       if (denial !== undefined) return refuse('protected', `Writing ${path} is not allowed: ${denial}.`)
       if (!isOwner && (isContextFile(real) || isContextFile(path)))
         return refuse(

@@ -60,7 +60,7 @@ export interface FileSearchRequest {
   readonly pattern: string
   /** Searches only in files whose name, or whose path from `path`, matches this glob. */
   readonly fileGlob: string | undefined
-  /** For content: each line (default), each file once, or how many lines of each file. A place may know lines alone. */
+  /** For content: each line (default), each file once, or how many lines of each file. */
   readonly output?: 'lines' | 'files' | 'counts' | undefined
   /** For lines: so many lines before and after each; they do not count as hits. Default: 0. */
   readonly context?: number | undefined

@@ -4,6 +4,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { messageOf } from '../../lib/errors.ts'
 import { withTimeout } from '../../lib/timers.ts'
+import type { PlaceGuard } from '../command-policy/file-guard.ts'
 import type { BackgroundCommand, Environment, ExecuteOptions, ExecuteResult, SpawnOptions } from './environment.ts'
 import { createOutputBuffer } from './output-buffer.ts'
 import { resolvePlacePath } from './remote/quote.ts'
@@ -23,7 +24,7 @@ export interface RemoteEnvironmentOptions {
    * Why the file tools may not read or write a file there, as a clause such as "it contains credentials". Both paths are
    * absolute; `path` has no links.
    */
-  denial?(path: string, home: string, intent: 'read' | 'write'): string | undefined
+  readonly denial?: PlaceGuard | undefined
 }
 
 /** Nothing is reached before the first command or file. */
@@ -55,7 +56,7 @@ export function createRemoteEnvironment(client: RemoteClient, options: RemoteEnv
     kind: client.kind,
     cwd,
     ...(isContainer && { isContainer }),
-    files: createRemoteFiles({ cwd, graceMs, run, ...(denial && { denial }) }),
+    files: createRemoteFiles({ cwd, graceMs, run, denial }),
     start: (signal) => client.start(signal),
 
     async execute(command, { timeoutMs, signal, maxOutputBytes, ...options }) {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { createFileGuard } from '../../../src/agent/command-policy/file-guard.ts'
+import { createFileGuard, createPlaceGuard } from '../../../src/agent/command-policy/file-guard.ts'
 
 let root = ''
 let userHome = ''
@@ -149,4 +149,15 @@ test('with a safe root no file outside it is written, whatever the form of the p
 
 test('a directory is not written as a file', async () => {
   assert.equal(await writable(work), false)
+})
+
+test('on another machine, its own keys and the secrets of a gateway are protected', () => {
+  const denial = createPlaceGuard('/home/bot/.hermes')
+  const verdicts = (path: string) =>
+    (['read', 'write'] as const).filter((intent) => denial(path, '/home/there', intent) !== undefined)
+  assert.deepEqual(verdicts('/home/there/project/a.ts'), [])
+  for (const path of ['/home/there/.ssh/authorized_keys', '/home/there/.bashrc', '/etc/passwd', '/srv/app/.env'])
+    assert.deepEqual(verdicts(path), ['write'], path)
+  for (const path of ['/home/bot/.hermes/.env', '/home/there/.hermes/auth.json', '/proc/1/environ'])
+    assert.deepEqual(verdicts(path), ['read', 'write'], path)
 })

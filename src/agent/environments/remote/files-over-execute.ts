@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { HermesError } from '../../../lib/errors.ts'
+import type { PlaceGuard } from '../../command-policy/file-guard.ts'
 import type { Environment } from '../environment.ts'
 import { quoteWord } from './quote.ts'
 import { createRemoteFiles } from './remote-files.ts'
@@ -16,9 +17,9 @@ const maxOutputBytes = 64 * 1_048_576
 /** What one command carries; the limit of a system is 128 kB. */
 const maxChunkChars = 64_000
 
-/** The environment with files that its shell reads and writes. */
-export function withFiles(environment: Omit<Environment, 'files'>): Environment {
-  const files = createRemoteFiles({ cwd: environment.cwd, graceMs: 0, run: createRunner(environment) })
+/** The environment with files that its shell reads and writes. `denial`: see `RemoteEnvironmentOptions`. */
+export function withFiles(environment: Omit<Environment, 'files'>, denial?: PlaceGuard): Environment {
+  const files = createRemoteFiles({ cwd: environment.cwd, graceMs: 0, run: createRunner(environment), denial })
   return { ...environment, files }
 }
 

@@ -3,6 +3,8 @@
  * chmod and readlink of coreutils or busybox.
  */
 import { randomUUID } from 'node:crypto'
+import { posix } from 'node:path'
+import type { PlaceGuard } from '../../command-policy/file-guard.ts'
 import type {
   DirectoryEntry,
   EnvironmentFiles,
@@ -21,7 +23,7 @@ export interface RemoteFilesOptions {
   readonly graceMs: number
   readonly run: StartInPlace
   /** See `RemoteEnvironmentOptions`. */
-  denial?(path: string, home: string, intent: 'read' | 'write'): string | undefined
+  readonly denial?: PlaceGuard | undefined
 }
 
 export function createRemoteFiles({ cwd, graceMs, run, denial }: RemoteFilesOptions): EnvironmentFiles {
@@ -32,15 +34,17 @@ export function createRemoteFiles({ cwd, graceMs, run, denial }: RemoteFilesOpti
     path: string,
     intent: 'read' | 'write',
     { signal }: FileAccess,
-  ): Promise<FileRefusal | { readonly ok: true }> {
+  ): Promise<FileRefusal | Permission> {
     const problem = problemOf(path)
     if (problem !== undefined) return problem
-    if (denial === undefined) return { ok: true }
+    if (denial === undefined) return { ok: true, mayRead: () => true }
     const reply = await runScript(realPathScript(resolve(path)), { signal })
     const [real = '', home = ''] = reply.toString('utf8').split('\0')
     const reason = denial(real, home, intent)
     const verb = intent === 'write' ? 'Writing' : 'Reading'
-    return reason === undefined ? { ok: true } : refuse('protected', `${verb} ${path} is not allowed: ${reason}.`)
+    if (reason !== undefined) return refuse('protected', `${verb} ${path} is not allowed: ${reason}.`)
+    const mayRead = (name: string) => denial(posix.join(real, name), home, 'read') === undefined
+    return { ok: true, mayRead }
   }
 
   /** Runs a script whose first line of output says whether it has done its work. */
@@ -51,7 +55,10 @@ export function createRemoteFiles({ cwd, graceMs, run, denial }: RemoteFilesOpti
 
   return {
     resolve,
-    check,
+    async check(path, intent, access) {
+      const allowed = await check(path, intent, access)
+      return allowed.ok ? { ok: true } : allowed
+    },
 
     async stat(path, access) {
       const allowed = await check(path, 'read', access)
@@ -79,7 +86,7 @@ export function createRemoteFiles({ cwd, graceMs, run, denial }: RemoteFilesOpti
     async writeAtomic(path, content, access) {
       const allowed = await check(path, 'write', access)
       if (!allowed.ok) return allowed
-      const script = writeScript(Buffer.byteLength(content))
+      const script = writeScript(Buffer.byteLength(content), access.newMode)
       const reply = await ask(path, script, { signal: access.signal, input: content })
       return reply.ok ? { ok: true, created: reply.words[0] === 'created' } : reply
     },
@@ -108,7 +115,8 @@ export function createRemoteFiles({ cwd, graceMs, run, denial }: RemoteFilesOpti
     async search(request, access) {
       const allowed = await check(request.path, 'read', access)
       if (!allowed.ok) return allowed
-      return await searchInPlace(request, { signal: access.signal, root: resolve(request.path), runScript })
+      const { mayRead } = allowed
+      return await searchInPlace(request, { signal: access.signal, root: resolve(request.path), mayRead, runScript })
     },
   }
 }
@@ -121,6 +129,12 @@ async function readAttachment(
   if (!path.startsWith('/') || (await options.attachments?.())?.includes(path) !== true) return undefined
   const { readFileBytes } = await import('../../tools/support/files.ts')
   return await readFileBytes(path, path, options)
+}
+
+interface Permission {
+  readonly ok: true
+  /** Whether a file below the path may be read as well. Takes its path from there. */
+  mayRead(name: string): boolean
 }
 
 interface Reply {
@@ -184,10 +198,12 @@ head -c ${options.maxBytes} -- "$p"`
 }
 
 /** Less input than announced means that the connection broke: then nothing is replaced. */
-function writeScript(bytes: number): string {
+function writeScript(bytes: number, newMode: number | undefined): string {
+  // The umask of the place applies, as to any new file.
+  const mode = newMode === undefined ? '' : `$(printf %o $((0${(newMode & 0o777).toString(8)} & ~0$(umask))))`
   return `real
 [ -d "$p" ] && say directory
-c=created; m=
+c=created; m=${mode}
 if [ -e "$p" ]; then
   [ -f "$p" ] || say special
   c=replaced; m=$(stat -c %a -- "$p" 2>/dev/null || stat -f %Lp -- "$p" 2>/dev/null)

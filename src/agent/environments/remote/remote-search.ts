@@ -13,6 +13,8 @@ import type { RunScript } from './script-runner.ts'
 export interface PlaceSearch {
   /** The path of the request, as commands in the place may use it. */
   readonly root: string
+  /** Whether a file may be read. Takes its path from the root; other files are left out. */
+  mayRead(name: string): boolean
   readonly runScript: RunScript
   readonly signal: AbortSignal
 }
@@ -23,8 +25,7 @@ export async function searchInPlace(asked: FileSearchRequest, place: PlaceSearch
   if (Buffer.byteLength(asked.pattern) > maxPatternBytes || asked.pattern.includes('\0'))
     return { ok: false, code: 'invalid_pattern', reason: 'The pattern is too long, or contains a NUL character.' }
   const found = await collect(asked, place, withRipgrep(asked))
-  // grep finds lines alone; who has asked counts them.
-  return found === 'no-ripgrep' ? searchWithGrep({ ...asked, output: 'lines', context: 0 }, place) : found
+  return found === 'no-ripgrep' ? searchWithGrep(asked, place) : found
 }
 
 async function searchWithGrep(request: FileSearchRequest, place: PlaceSearch): Promise<FileSearchResult> {
@@ -43,7 +44,9 @@ async function searchWithGrep(request: FileSearchRequest, place: PlaceSearch): P
     .split('\0')
     .slice(0, -1)
     .map(withoutDot)
-  const files = names.filter((name) => matchers.every((matches) => matches(name)))
+  const files = names.filter(
+    (name) => matchers.every((matches) => matches(name)) && (kind === 'file' || place.mayRead(name)),
+  )
   if (request.target === 'files') {
     const hits = files
       .slice(0, request.limit)
@@ -78,17 +81,27 @@ const skipped = skippedDirectories.map((name) => `-name ${quoteWord(name)}`).joi
 const listing = `find "$s" \\( ${skipped} \\) -prune -o -type f -print0 2>/dev/null | LC_ALL=C sort -z`
 
 /** Greps in the files whose names come from stdin. A pattern for PCRE where grep knows it, otherwise an extended one. */
-function grepping({ pattern }: FileSearchRequest): string {
+function grepping({ pattern, output = 'lines', context = 0 }: FileSearchRequest): string {
   const perl = quoteWord(pattern)
   const extended = quoteWord(
     pattern.replaceAll(/\\(.)/gs, (whole, letter: string) => (letter === 'd' ? '[0-9]' : whole)),
   )
+  const grep = 'grep -s $i $k -e "$e" 2>/dev/null'
+  const command = {
+    files: `xargs -0 ${grep} -l /dev/null`,
+    counts: `xargs -0 ${grep} -cH $z /dev/null`,
+    lines: `xargs -0 ${grep} -nH -C ${context} $z /dev/null`,
+  }[output]
+  // Without --null a line near a hit does not say where its path ends.
+  const eachFile = `xargs -0 ${grep} -l /dev/null | while IFS= read -r f; do printf '\\000file %s\\n' "$f"; ${grep} -n -C ${context} "$f" </dev/null; done`
+  const run = output === 'lines' && context > 0 ? `if [ -n "$z" ]; then ${command}; else ${eachFile}; fi` : command
   return `{
 if echo x | grep -qP x 2>/dev/null; then k=-P; e=${perl}; else k=-E; e=${extended}; fi
 i=; echo x | grep -qI x 2>/dev/null && i=-I
 z=; echo x | grep -q --null x 2>/dev/null && z=--null
-grep $k -e "$e" </dev/null; [ $? -gt 1 ] && { printf '\\000end 2\\n'; exit 0; }
-xargs -0 grep -nH -s $i $z $k -e "$e" /dev/null
+w=$(echo | grep $k -e "$e" 2>&1)
+case $?$w in [01]|1*warning:*) ;; *) printf '%s\\n\\000end 2\\n' "$w"; exit 0;; esac
+${run} || [ $? -lt 126 ]
 }`
 }
 
@@ -98,6 +111,8 @@ interface Collected {
   count: number
   /** The first line. */
   root: string | undefined
+  /** Of the lines that follow, where the lines do not say it. */
+  file: string | undefined
   /** Lines that are no hits: what a program says about a pattern. */
   said: string
   exitCode: number
@@ -105,11 +120,11 @@ interface Collected {
 
 async function collect(
   request: FileSearchRequest,
-  { root, runScript, signal }: PlaceSearch,
+  { root, mayRead, runScript, signal }: PlaceSearch,
   script: string,
   input?: string,
 ): Promise<FileSearchResult | 'no-ripgrep'> {
-  const found: Collected = { hits: [], count: 0, root: undefined, said: '', exitCode: 0 }
+  const found: Collected = { hits: [], count: 0, root: undefined, file: undefined, said: '', exitCode: 0 }
   const stop = new AbortController()
   let stopped: 'limit' | 'timeout' | undefined
   const stopFor = (reason: 'limit' | 'timeout') => {
@@ -123,7 +138,7 @@ async function collect(
     const lines = `${rest}${decoder.write(chunk)}`.split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      const hit = readLine(line, request, found)
+      const hit = readLine(line, request, found, mayRead)
       if (hit === undefined || stopped !== undefined) continue
       found.hits.push(hit)
       if (hit.isContext !== true) found.count += 1
@@ -149,28 +164,49 @@ async function collect(
   return { ok: true, hits, ...(stopped !== undefined && { stopped }) }
 }
 
-function readLine(line: string, request: FileSearchRequest, found: Collected): FileHit | undefined {
+function readLine(
+  line: string,
+  request: FileSearchRequest,
+  found: Collected,
+  mayRead: PlaceSearch['mayRead'],
+): FileHit | undefined {
   if (found.root === undefined) {
     found.root = line
     return undefined
   }
   const ended = /^\0end (\d+)$/.exec(line)
   if (ended !== null) {
-    found.exitCode = Number(ended[1])
+    // The first one counts: a part of a pipeline may have ended early.
+    found.exitCode ||= Number(ended[1])
     return undefined
   }
-  const hit = line === 'no-ripgrep' ? undefined : (parseHit(line, '', request) ?? parseColonHit(line))
+  if (line.startsWith(fileMark)) {
+    found.file = line.slice(fileMark.length)
+    return undefined
+  }
+  const named = found.file !== undefined && /^\d+[:-]/.test(line) ? `${found.file}\0${line}` : line
+  const hit = line === 'no-ripgrep' ? undefined : (parseHit(named, '', request) ?? parseColonHit(line, request))
   if (hit === undefined) {
     if (found.said.length < 2_000) found.said += `${line}\n`
     return undefined
   }
+  if (hit.count === 0) return undefined
+  const name = withoutDot(hit.path)
+  if (found.root !== 'file' && !mayRead(name)) return undefined
   const text = hit.text.length > maxLineChars ? `${hit.text.slice(0, maxLineChars)} [...]` : hit.text
-  const path = shownPath(request, withoutDot(hit.path), found.root === 'file')
+  const path = shownPath(request, name, found.root === 'file')
   return { ...hit, path, text: text.replace(/\r$/, '') }
 }
 
+/** Begins the lines of a file. */
+const fileMark = '\0file '
+
 /** Of a grep without `--null`. */
-function parseColonHit(line: string): FileHit | undefined {
+function parseColonHit(line: string, { output }: FileSearchRequest): FileHit | undefined {
+  if (output === 'counts') {
+    const [, path, count] = /^(\.\/.*):(\d+)$/s.exec(line) ?? []
+    return path === undefined ? undefined : { path, line: 0, text: '', count: Number(count) }
+  }
   const [, path, number, text] = /^(\.\/.*?):(\d+):(.*)$/s.exec(line) ?? []
   return path === undefined || text === undefined ? undefined : { path, line: Number(number), text }
 }

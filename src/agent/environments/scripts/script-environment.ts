@@ -5,6 +5,7 @@
 import { Writable } from 'node:stream'
 import { HermesError, isHermesError, messageOf } from '../../../lib/errors.ts'
 import { sleep } from '../../../lib/timers.ts'
+import type { PlaceGuard } from '../../command-policy/file-guard.ts'
 import type { Environment, ExecuteOptions, ExecuteResult } from '../environment.ts'
 import { resolvePlacePath } from '../remote/quote.ts'
 import { createRemoteFiles } from '../remote/remote-files.ts'
@@ -38,8 +39,11 @@ const graceMs = 500
 const killTimeoutMs = 20_000
 const waitSeconds = 15
 
-/** The place needs a POSIX shell, and the small programs of coreutils or busybox. Commands in the background are not available. */
-export function createScriptEnvironment(options: ScriptEnvironmentOptions): Environment {
+/**
+ * The place needs a POSIX shell, and the small programs of coreutils or busybox. Commands in the background are not
+ * available. `denial`: see `RemoteEnvironmentOptions`.
+ */
+export function createScriptEnvironment(options: ScriptEnvironmentOptions, denial?: PlaceGuard): Environment {
   const { kind, cwd, isContainer = true } = options
   const send = retrying(options)
   const running = new Set<PlacedCommand>()
@@ -90,6 +94,7 @@ export function createScriptEnvironment(options: ScriptEnvironmentOptions): Envi
     files: createRemoteFiles({
       cwd,
       graceMs,
+      denial,
       async run(request, signal) {
         await options.start(signal)
         return await runForFiles(request, { place, forget, signal })

@@ -3,6 +3,7 @@
  * conversations of a process share one connection.
  */
 import { isHermesError } from '../../../lib/errors.ts'
+import { createPlaceGuard } from '../../command-policy/file-guard.ts'
 import type { EnvironmentCheck, EnvironmentKind, EnvironmentRequest } from '../kind.ts'
 import type { RemoteClient } from '../remote-client.ts'
 import { createRemoteEnvironment } from '../remote-environment.ts'
@@ -41,6 +42,7 @@ export function createSshKind(options: SshKindOptions = {}): EnvironmentKind<Ssh
       return createRemoteEnvironment(share(request, target), {
         cwd: request.settings.ssh_cwd || request.cwd || '~',
         variables: request.variables,
+        denial: createPlaceGuard(request.home),
       })
     },
 

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,6 +16,7 @@ import { isHermesError } from '../../../../src/lib/errors.ts'
 import { silentLog } from '../../../../src/lib/log.ts'
 import { sleep } from '../../../../src/lib/timers.ts'
 import { openTestEngine, type TestEngine } from '../../../kit/container-engine.ts'
+import { describeEnvironment } from '../contract/contract.ts'
 
 const { engine: found, reason } = await openTestEngine()
 const never = new AbortController().signal
@@ -113,6 +115,22 @@ describe('containers', { skip: found === undefined ? `no engine runs containers 
     const { output } = await changed.execute('cat /workspace/kept; echo $MODE', limits())
     assert.equal(output, 'kept\nsecond\n')
     assert.equal((await ownContainers()).length, 1)
+  })
+
+  const shared = createDockerKind()
+  let keeper: Environment | undefined
+  after(() => keeper?.cleanup())
+  describeEnvironment({
+    name: 'docker',
+    async open() {
+      // One container for all tests, each in a folder of its own.
+      keeper ??= shared.create(requestOf({ sessionId: 'contract' }))
+      await keeper.start?.(never)
+      const directory = `/workspace/${randomUUID()}`
+      const environment = shared.create(requestOf({ sessionId: directory }))
+      await environment.execute(`mkdir ${directory}`, limits())
+      return { environment, directory, close: async () => undefined }
+    },
   })
 
   test('commands receive the named variables of the gateway, and none of its own secrets', async (context) => {

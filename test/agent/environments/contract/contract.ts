@@ -138,6 +138,38 @@ export function describeEnvironment({ name, skip = false, open }: ContractOption
       )
     })
 
+    contract('counts lines, lists files and shows the lines near a hit', async ({ environment, directory }) => {
+      const { files } = environment
+      await files.writeAtomic(`${directory}/a-1-b.txt`, 'one\nhit 2\nhit 3\nfour\nfive\n', access)
+      await files.writeAtomic(`${directory}/none.txt`, 'nothing\n', access)
+      const request = { path: directory, limit: 10, timeoutMs: 20_000, fileGlob: undefined, target: 'content' } as const
+      const search = async (more: { output?: 'files' | 'counts'; context?: number; pattern?: string }) => {
+        const result = await files.search({ ...request, pattern: 'hit', ...more }, access)
+        assert.ok(result.ok, JSON.stringify(result))
+        return result.hits.map(({ path, line, text, count, isContext = false }) =>
+          [path.slice(directory.length + 1), line, text, count ?? '', isContext ? 'near' : ''].join('|'),
+        )
+      }
+      assert.deepEqual(await search({ output: 'files' }), ['a-1-b.txt|0|||'])
+      assert.deepEqual(await search({ output: 'counts' }), ['a-1-b.txt|0||2|'])
+      assert.deepEqual(await search({ context: 1 }), [
+        'a-1-b.txt|1|one||near',
+        'a-1-b.txt|2|hit 2||',
+        'a-1-b.txt|3|hit 3||',
+        'a-1-b.txt|4|four||near',
+      ])
+      assert.deepEqual(await search({ output: 'files', pattern: 'no such line' }), [])
+      const invalid = await files.search({ ...request, output: 'files', pattern: '(' }, access)
+      assert.equal(!invalid.ok && invalid.code, 'invalid_pattern')
+    })
+
+    contract('gives a new file the mode that was asked for', async ({ environment, directory }) => {
+      const { files } = environment
+      await files.writeAtomic(`${directory}/run`, '#!/bin/sh\n', { ...access, newMode: 0o700 })
+      const found = await files.stat(`${directory}/run`, access)
+      assert.equal(found.ok && found.stat?.mode, 0o700)
+    })
+
     contract('talks to a command in the background and kills it', async ({ environment }) => {
       if (environment.spawn === undefined) return
       const command = await environment.spawn('read x; echo "got $x"; sleep 60', {})

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,13 +33,15 @@ const local = (cwd: string) =>
   })
 
 /** A place that needs no engine: another shell of this machine. */
-const shellClient: RemoteClient = {
+const shellClient = (path = env.PATH): RemoteClient => ({
   kind: 'shell',
   start: async () => undefined,
-  commandLine: (script) => ({ argv: ['sh', '-c', script], env }),
+  commandLine: (script) => ({ argv: ['/bin/sh', '-c', script], env: { ...env, PATH: path } }),
   describeFailure: () => undefined,
   stop: async () => undefined,
-}
+})
+
+const busybox = ['/usr/bin/busybox', '/bin/busybox'].find(existsSync)
 
 describeEnvironment({ name: 'local', open: () => inFolder(local) })
 
@@ -53,7 +57,22 @@ describeEnvironment({
 
 describeEnvironment({
   name: 'remote',
-  open: () => inFolder((cwd) => createRemoteEnvironment(shellClient, { cwd, graceMs: 100 })),
+  open: () => inFolder((cwd) => createRemoteEnvironment(shellClient(), { cwd, graceMs: 100 })),
+})
+
+describeEnvironment({
+  name: 'remote, with busybox alone',
+  skip: busybox === undefined && 'busybox is not installed',
+  async open() {
+    const bin = await mkdtemp(join(tmpdir(), 'hermes-busybox-'))
+    execFileSync(busybox ?? '', ['--install', '-s', bin])
+    const subject = await inFolder((cwd) => createRemoteEnvironment(shellClient(bin), { cwd, graceMs: 100 }))
+    const close = async () => {
+      await subject.close()
+      await rm(bin, { recursive: true })
+    }
+    return { ...subject, close }
+  },
 })
 
 describeEnvironment({ name: 'plugin', open: () => inFolder((cwd) => withFiles(local(cwd))) })

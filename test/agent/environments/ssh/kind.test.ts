@@ -1,18 +1,32 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Environment } from '../../../../src/agent/environments/environment.ts'
 import type { EnvironmentRequest } from '../../../../src/agent/environments/kind.ts'
 import { createSshKind, type SshSettings } from '../../../../src/agent/environments/ssh/kind.ts'
 import { silentLog } from '../../../../src/lib/log.ts'
 import { type Sshd, sshdSkip, startSshd } from '../../../kit/servers/sshd.ts'
+import { describeEnvironment } from '../contract/contract.ts'
 
 const never = new AbortController().signal
 const request = { timeoutMs: 60_000, signal: never, maxOutputBytes: 10_000 }
+
+const createAsyncDisposable = (environment: Environment) =>
+  Object.assign(environment, { [Symbol.asyncDispose]: () => environment.cleanup() })
 
 describe('commands on a host that ssh reaches', { skip: sshdSkip() }, () => {
   let sshd: Sshd
@@ -51,8 +65,7 @@ describe('commands on a host that ssh reaches', { skip: sshdSkip() }, () => {
   const kind = (more: Parameters<typeof createSshKind>[0] = {}) =>
     createSshKind({ program: ['ssh', '-F', 'none'], ...more })
   const environmentOf = (options = kind(), more: Partial<SshSettings> = {}) => {
-    const environment = options.create(place(more))
-    return Object.assign(environment, { [Symbol.asyncDispose]: () => environment.cleanup() })
+    return createAsyncDisposable(options.create(place(more)))
   }
 
   test('have their output, their directory and the variables that are passed, and no secret', async () => {
@@ -158,11 +171,47 @@ describe('commands on a host that ssh reaches', { skip: sshdSkip() }, () => {
     assert.equal(readFileSync(file, 'utf8'), 'changed')
   })
 
+  test('leave the keys of the host and the secrets of a gateway to the people: file tools refuse them', async () => {
+    mkdirSync(join(directory, 'hermes'))
+    writeFileSync(join(directory, 'hermes', '.env'), 'KEY=needle')
+    symlinkSync(join(directory, 'hermes', '.env'), join(directory, 'harmless'))
+    await using environment = createAsyncDisposable(
+      kind().create({ ...place(), home: join(realpathSync(directory), 'hermes') }),
+    )
+    const { files } = environment
+    const access = { signal: never }
+    const codes = [
+      await files.read('harmless', { ...access, maxBytes: 100 }),
+      await files.writeAtomic('~/.ssh/authorized_keys', 'ssh-ed25519 AAAA', access),
+      await files.writeAtomic('hermes/config.yaml', '', access),
+      await files.remove('/etc/hostname', access),
+    ].map((result) => !result.ok && result.code)
+    assert.deepEqual(codes, ['protected', 'protected', 'protected', 'protected'])
+    const request = { path: directory, target: 'content', pattern: 'needle', fileGlob: '.env' } as const
+    const found = await files.search({ ...request, limit: 9, timeoutMs: 20_000 }, access)
+    assert.deepEqual(found, { ok: true, hits: [] })
+  })
+
   test('do not run here when the host cannot be reached', async () => {
     await using environment = environmentOf(kind(), { ssh_port: 1 })
     const file = join(directory, 'never')
     await assert.rejects(environment.execute(`touch ${file}`, request), { code: 'environment/unreachable' })
     assert.equal(existsSync(file), false)
+  })
+
+  const shared = kind()
+  let keeper: Environment | undefined
+  after(() => keeper?.cleanup())
+  describeEnvironment({
+    name: 'ssh',
+    async open() {
+      // One connection for all tests.
+      keeper ??= shared.create(place())
+      await keeper.start?.(never)
+      const folder = realpathSync(mkdtempSync(join(directory, 'contract-')))
+      const close = async () => rmSync(folder, { recursive: true })
+      return { environment: shared.create({ ...place(), cwd: folder }), directory: folder, close }
+    },
   })
 
   test('are checked before they are needed: the host, its key and the settings', async () => {
