@@ -110,6 +110,11 @@ export function createBrowsers(deps: BrowserDeps): Browsers {
           }
         },
         isRoot: process.getuid?.() === 0,
+        onFlood: () =>
+          log.warn(
+            { event: 'browser.message_too_long' },
+            'a page made the browser send a message that is too long, so the browser was ended',
+          ),
       })
     },
   })

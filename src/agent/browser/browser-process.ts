@@ -33,14 +33,32 @@ export interface BrowserProcessOptions {
   /** Refuses a request of a browser that cannot use the proxy, because it runs elsewhere. */
   isUrlAllowed(url: string): Promise<boolean>
   readonly isRoot: boolean
+  /** A page made the browser send a message that could fill the memory of the gateway. The browser was killed. */
+  onFlood(): void
 }
 
 const startTimeoutMs = 30_000
 
-/** Chromium asks its vendor for nothing, and connects to the proxy alone. */
+/** Chromium without a window, which asks its vendor for nothing and connects to the proxy alone. */
 const chromiumArguments = [
-  ...['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'],
-  ...['--disable-domain-reliability', '--disable-default-apps', '--no-pings', '--disable-gpu'],
+  ...['--headless', '--no-startup-window', '--hide-scrollbars', '--mute-audio', '--disable-gpu'],
+  ...['--no-first-run', '--no-default-browser-check', '--no-service-autorun', '--disable-search-engine-choice-screen'],
+  ...['--disable-extensions', '--disable-default-apps', '--disable-component-extensions-with-background-pages'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-pings'],
+  ...['--disable-domain-reliability', '--disable-breakpad', '--disable-field-trial-config', '--metrics-recording-only'],
+  ...['--password-store=basic', '--use-mock-keychain', '--disable-dev-shm-usage', '--enable-unsafe-swiftshader'],
+  // What Playwright needs: pages that work without being seen, and no page from a cache that it does not know.
+  ...['--disable-background-timer-throttling', '--disable-backgrounding-occluded-windows'],
+  ...['--disable-renderer-backgrounding', '--disable-back-forward-cache', '--disable-hang-monitor'],
+  ...['--disable-ipc-flooding-protection', '--disable-prompt-on-repost', '--allow-pre-commit-input'],
+  ...[
+    '--force-color-profile=srgb',
+    '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
+  ],
+  '--disable-features=AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch',
+  '--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies',
+  // Also addresses of this machine go to the proxy.
+  '--proxy-bypass-list=<-loopback>',
   // Both would go past the proxy.
   ...['--disable-quic', '--webrtc-ip-handling-policy=disable_non_proxied_udp'],
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -66,51 +84,58 @@ export async function startBrowser(options: BrowserProcessOptions): Promise<Brow
 }
 
 async function launch(
-  { directory, env, proxy, isRoot }: BrowserProcessOptions,
+  { directory, env, proxy, isRoot, onFlood }: BrowserProcessOptions,
   executablePath: string,
 ): Promise<BrowserProcess> {
-  const { chromium } = await import('playwright-core')
+  const [{ chromium }, { startChromium, unlessExited }] = await Promise.all([
+    import('playwright-core'),
+    import('./chromium-process.ts'),
+  ])
   const profile = await createProfile(directory)
-  const removeProfile = () => rm(profile, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined)
+  const started = startChromium({
+    executablePath,
+    profile,
+    args: [...chromiumArguments, `--proxy-server=${addressOf(proxy)}`, ...(isRoot ? ['--no-sandbox'] : [])],
+    env: { ...env, HOME: profile },
+    onFlood,
+  })
+  async function end(): Promise<void> {
+    await started.stop()
+    await rm(profile, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined)
+  }
   try {
-    const first = await chromium.launchPersistentContext(profile, {
-      executablePath,
-      chromiumSandbox: !isRoot,
-      proxy: { server: addressOf(proxy) },
-      acceptDownloads: false,
-      args: chromiumArguments,
-      // A page opens tabs only after a click.
-      ignoreDefaultArgs: ['--disable-popup-blocking'],
-      env: { ...env, HOME: profile },
-      // The gateway closes it.
-      ...{ handleSIGHUP: false, handleSIGINT: false, handleSIGTERM: false },
-      timeout: startTimeoutMs,
-    })
-    const browser = first.browser()
-    if (browser === null) throw new Error('the browser has no contexts')
+    // Playwright keeps files there, which are removed with the profile.
+    const options = { artifactsDir: profile, timeout: startTimeoutMs }
+    const browser = await unlessExited(chromium.connectOverCDP(started.transport, options), started)
     return toProcess(browser, {
       newContext: () => browser.newContext({ acceptDownloads: false, locale: 'en-US' }),
       async close() {
-        await first.close()
+        await browser.close()
         closeProxy(proxy)
-        await removeProfile()
+        await end()
       },
     })
   } catch (error) {
-    await removeProfile()
+    await end()
     throw notStarted(error)
   }
 }
 
 /** The browser of `browser.cdp_url` has its own network. On this machine its new contexts can use the proxy. */
-async function connect({ proxy, isUrlAllowed }: BrowserProcessOptions, cdpUrl: string): Promise<BrowserProcess> {
+async function connect(
+  { directory, proxy, isUrlAllowed }: BrowserProcessOptions,
+  cdpUrl: string,
+): Promise<BrowserProcess> {
   const { chromium } = await import('playwright-core')
   const { hostname } = new URL(cdpUrl)
   const isHere = ['127.0.0.1', 'localhost', '[::1]'].includes(hostname)
+  const artifactsDir = await createProfile(directory)
+  const removeFiles = () => rm(artifactsDir, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined)
   let browser: Browser
   try {
-    browser = await chromium.connectOverCDP(cdpUrl, { timeout: startTimeoutMs })
+    browser = await chromium.connectOverCDP(cdpUrl, { artifactsDir, timeout: startTimeoutMs })
   } catch (error) {
+    await removeFiles()
     // The message contains the address, which may contain a token.
     const reason = 'The browser of browser.cdp_url cannot be reached. Start it, or remove the setting.'
     throw new BrowserFailure('browser_not_started', reason, { cause: error })
@@ -128,6 +153,7 @@ async function connect({ proxy, isUrlAllowed }: BrowserProcessOptions, cdpUrl: s
       // Closes the contexts of the gateway. The browser goes on.
       await browser.close()
       closeProxy(proxy)
+      await removeFiles()
     },
   })
 }

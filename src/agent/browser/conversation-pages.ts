@@ -247,6 +247,8 @@ function createTabs({ openContext, settings }: ConversationPagesDeps): Tabs {
         return first
       } catch (error) {
         if (context === opening) context = undefined
+        // It may open after all, and nobody would close it.
+        void opening.then((opened) => opened.close()).catch(ignore)
         signal.throwIfAborted()
         throw toBrowserFailure(error, 'browser_not_started')
       }

@@ -93,6 +93,10 @@ export function createBrowserPool(deps: BrowserPoolDeps): BrowserPool {
           entry.isOpen = true
           try {
             const context = await (await getBrowser()).newContext()
+            if (![...entries.values()].includes(entry)) {
+              await context.close()
+              throw new BrowserFailure('browser_gone', 'The pages of this conversation were closed meanwhile.')
+            }
             context.on('close', () => {
               entry.isOpen = false
             })
@@ -128,13 +132,19 @@ export function createBrowserPool(deps: BrowserPoolDeps): BrowserPool {
       return await work(entry.pages)
     } finally {
       entry.running -= 1
-      const idOf = () => [...entries].find(([, other]) => other === entry)?.[0]
-      entry.timer = setTimeout(() => {
-        const id = idOf()
-        if (entry.running === 0 && id !== undefined) void dispose(id)
-      }, settings().inactivity_timeout * 1_000)
-      entry.timer.unref()
+      // The last of parallel calls waits for the next one.
+      if (entry.running === 0) closeLater(entry)
     }
+  }
+
+  function closeLater(entry: Entry): void {
+    clearTimeout(entry.timer)
+    const idOf = () => [...entries].find(([, other]) => other === entry)?.[0]
+    entry.timer = setTimeout(() => {
+      const id = idOf()
+      if (entry.running === 0 && id !== undefined) void dispose(id)
+    }, settings().inactivity_timeout * 1_000)
+    entry.timer.unref()
   }
 
   function entryOf(sessionId: string): Entry {

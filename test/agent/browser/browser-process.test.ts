@@ -88,6 +88,15 @@ describe('the process of the browser', { skip }, async () => {
     assert.equal((await go())['title'], 'Site')
   })
 
+  test('ends when a page floods the gateway, which goes on', async () => {
+    await go()
+    // 240 MB of JSON in one message.
+    await call('browser_console', { expression: "console.log('\\u0001'.repeat(40_000_000))" })
+    await until(() => readdirSync(directory).length === 0)
+    assert.equal((await call('browser_snapshot'))['code'], 'no_page')
+    assert.equal((await go())['title'], 'Site')
+  })
+
   test('ends when no page was used for a while', async () => {
     opened.settings = { ...opened.settings, inactivity_timeout: 1 }
     await go()
@@ -117,5 +126,10 @@ describe('the process of the browser', { skip }, async () => {
     assert.ok(browserOf(folder).length > 1)
     child.kill('SIGKILL')
     await until(() => processes().every(({ command }) => !command.includes(folder)))
+    // The next browser of the home removes its profile. Nothing would remove other files.
+    assert.deepEqual(
+      readdirSync(opened.root).filter((name) => name.startsWith('playwright')),
+      [],
+    )
   })
 })
