@@ -32,7 +32,9 @@ export const checkpointsConfig = {
         .number()
         .positive()
         .default(7)
-        .describe('Checkpoints of a conversation are removed when it has changed nothing in their folder for so many days.'),
+        .describe(
+          'Checkpoints of a conversation are removed when it has changed nothing in their folder for so many days.',
+        ),
       min_interval_hours: z
         .number()
         .min(0)

@@ -111,6 +111,17 @@ export function createRepository(deps: RepositoryDeps) {
     }
   }
 
+  /** Rejects `checkpoints/refused` for a file that none of the trees contains: it was never kept, whatever it contains now. */
+  async function requireKept(file: string, trees: readonly string[], signal: AbortSignal): Promise<void> {
+    const path = withinFolder(workTree, file)
+    for (const tree of trees)
+      if ((await git(['ls-tree', '-r', '--name-only', '-z', tree, '--', path], { signal })) !== '') return
+    throw new HermesError(
+      'checkpoints/refused',
+      `Checkpoints do not keep ${path}: .gitignore names it, it is generated, secret or too large, or it is not there.`,
+    )
+  }
+
   return {
     workTree,
     list,
@@ -158,6 +169,7 @@ export function createRepository(deps: RepositoryDeps) {
     ): Promise<Restored> {
       await open(signal)
       const now = await readFolder(deps, signal)
+      if (file !== undefined) await requireKept(file, [now, target.tree], signal)
       const one = file === undefined ? [] : ['--', withinFolder(workTree, file)]
       const compared = await git(['diff-tree', '-r', '-z', '--no-renames', '--name-status', now, target.tree, ...one], {
         signal,

@@ -206,6 +206,20 @@ test('what the sandbox hides is not kept, and a folder that may not be written g
   assert.equal(await bench.get('hidden/key'), 'changed\n')
 })
 
+test('a file that was never kept is named as such, and not as unchanged', { skip }, async () => {
+  await using bench = await setUp()
+  await bench.put('.gitignore', 'ignored.txt\n')
+  await bench.put('ignored.txt', 'one\n')
+  await bench.put('a.txt', 'one\n')
+  await bench.before()
+  await bench.put('ignored.txt', 'two\n')
+  const restore = async (file: string) =>
+    await bench.checkpoints.restore(await newest(bench), { session: 's', mayWrite, file }, signal)
+  for (const file of ['ignored.txt', 'run.log'])
+    await assert.rejects(restore(file), { code: 'checkpoints/refused' }, file)
+  assert.equal((await restore('a.txt')).undo, undefined)
+})
+
 test('a conversation does not push out the checkpoints of another one', { skip }, async () => {
   await using bench = await setUp({ max_snapshots: 2 })
   await bench.put('a.txt', '0')
