@@ -3,7 +3,7 @@
  * beginning, the end and the path, and may read the file in the same conversation. Loaded with the first such result.
  */
 import { realpathSync } from 'node:fs'
-import { lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toResultJson, truncateMiddle } from '../agent/tools/support/result-json.ts'
 import { systemCode } from '../lib/errors.ts'
@@ -41,12 +41,22 @@ export function createResultFiles({
   log,
   maxTotalBytes = defaultMaxTotalBytes,
 }: ResultFilesDeps): ResultFiles {
+  /** Of all files; undefined until they are read once. */
+  let totalBytes: number | undefined
+
+  async function limitTotal(newest: string, bytes: number): Promise<void> {
+    if (totalBytes !== undefined) totalBytes += bytes
+    if (totalBytes !== undefined && totalBytes <= maxTotalBytes) return
+    totalBytes = await removeOldest(directory, maxTotalBytes, newest)
+  }
+
   return {
     async shorten({ turnId, callId }, result, maxChars) {
       const long = longTextIn(result)
       try {
-        const path = await storeText(join(directory, fileName(turnId)), fileName(callId), long?.text ?? result)
-        await limitTotal(directory, maxTotalBytes, path)
+        const text = long?.text ?? result
+        const path = await storeText(join(directory, fileName(turnId)), fileName(callId), text)
+        await limitTotal(path, Buffer.byteLength(text))
         log.info({ event: 'tool.result_stored', chars: result.length, path }, 'a long result was stored as a file')
         return long === undefined
           ? JSON.stringify({ result: truncateMiddle(result, Math.floor(maxChars / 3)), full_result: path })
@@ -129,14 +139,22 @@ async function listFiles(directory: string, turns: Iterable<string>): Promise<Re
   return files
 }
 
-async function limitTotal(directory: string, maxTotalBytes: number, newest: string): Promise<void> {
+/** Removes the oldest files above the limit. Returns the bytes of the others. */
+async function removeOldest(directory: string, maxTotalBytes: number, newest: string): Promise<number> {
   const files = await listFiles(directory, await readdir(directory))
-  let excess = files.reduce((sum, { bytes }) => sum + bytes, 0) - maxTotalBytes
+  let total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   for (const { turn, name, bytes } of files.sort((one, other) => one.modifiedAt - other.modifiedAt)) {
     const path = join(directory, turn, name)
-    if (excess <= 0) return
+    if (total <= maxTotalBytes) break
     if (path === newest) continue
     await rm(path, { force: true })
-    excess -= bytes
+    // The folder of a turn is of no use without files.
+    await rmdir(join(directory, turn)).catch(ignoreIfNotEmpty)
+    total -= bytes
   }
+  return total
+}
+
+function ignoreIfNotEmpty(error: unknown): void {
+  if (systemCode(error) !== 'ENOTEMPTY' && systemCode(error) !== 'EEXIST' && systemCode(error) !== 'ENOENT') throw error
 }

@@ -89,15 +89,16 @@ test('a conversation is given its own files alone', async (t) => {
 })
 
 test('the oldest files are removed above the limit', async (t) => {
-  const { shorten } = open(t, 2.5 * long.length)
+  const { shorten, directory } = open(t, 2.5 * long.length)
   const paths: string[] = []
   for (const id of ['a', 'b', 'c']) {
-    const path = String((await shorten('turn', id, long))['full_result'])
+    const path = String((await shorten(id, 'call', long))['full_result'])
     utimesSync(path, paths.length + 1, paths.length + 1)
     paths.push(path)
   }
   const exists = paths.map((path) => statSync(path, { throwIfNoEntry: false }) !== undefined)
   assert.deepEqual(exists, [false, true, true])
+  assert.deepEqual(readdirSync(directory).sort(), ['b', 'c'], 'the folder of a turn without files is removed')
 })
 
 test('a result that cannot be stored is cut all the same', async (t) => {
