@@ -49,12 +49,12 @@ export interface FileGuard {
    */
   checkWrite(path: string, isOwner?: boolean): Promise<FileGuardResult>
   /**
-   * `path` is absolute. `exposed`: real paths of files below a hidden directory that may be read all the same. Throws system
-   * errors other than a missing file.
+   * `path` is absolute. `exposed`: real paths of files below a hidden directory, or of results of the conversation, that may be read
+   * all the same. Throws system errors other than a missing file.
    */
   checkRead(path: string, exposed?: () => Promise<readonly string[]>): Promise<FileGuardResult>
   /** Returns a fast check for many files below a directory that `checkRead` allowed. It takes their real paths. */
-  createReadFilter(): Promise<(realPath: string) => boolean>
+  createReadFilter(exposed?: () => Promise<readonly string[]>): Promise<(realPath: string) => boolean>
 }
 
 export interface FileGuardOptions {
@@ -186,21 +186,29 @@ export function createFileGuard({ home, userHome, writeSafeRoot = '', sandbox }:
       if (isSecret(real, await resolveRealPath(home)) || isSecret(resolve(path), home)) {
         return refuse('secret', `Reading ${path} is not allowed: it belongs to the gateway.`)
       }
-      if (view?.accessOf(real) === 'hidden' && !(await exposed?.())?.includes(real)) {
+      const isHidden = view?.accessOf(real) === 'hidden' || isResult(real, await resolveRealPath(home))
+      if (isHidden && !(await exposed?.())?.includes(real)) {
         return refuse('not_found', `${path} does not exist.`)
       }
       return { ok: true, path: view?.toHostPath(real) ?? real }
     },
-    async createReadFilter() {
+    async createReadFilter(exposed) {
       const [realHome, view] = [await resolveRealPath(home), await sandbox?.()]
-      if (view === undefined) return (realPath) => !isSecret(realPath, realHome)
-      const { privateTmp } = view.view
+      const shown = new Set(await exposed?.())
+      const privateTmp = view?.view.privateTmp
       return (realPath) => {
         if (privateTmp !== undefined && isWithin(realPath, privateTmp)) return true
-        return !isSecret(realPath, realHome) && view.accessOf(realPath) !== 'hidden'
+        if (isSecret(realPath, realHome)) return false
+        const isHidden = view?.accessOf(realPath) === 'hidden' || isResult(realPath, realHome)
+        return !isHidden || shown.has(realPath)
       }
     },
   }
+}
+
+/** A long result of a tool: it belongs to one conversation, with and without a sandbox. */
+function isResult(path: string, realHome: string): boolean {
+  return isWithin(path, join(realHome, 'cache', 'results'))
 }
 
 function isContextFile(path: string): boolean {

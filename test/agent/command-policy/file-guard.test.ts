@@ -131,6 +131,17 @@ test('secrets of the gateway and of processes are not readable, other files are'
   assert.ok(await readable('/proc/cpuinfo'))
 })
 
+test('a long result of a tool is read in its conversation alone, also without a sandbox', async () => {
+  const [mine, theirs] = ['mine', 'theirs'].map((turn) => join(home, 'cache/results', turn, 'call.txt'))
+  assert.ok(mine !== undefined && theirs !== undefined)
+  const exposed = async () => [mine]
+  const mayRead = await guard().createReadFilter(exposed)
+  assert.deepEqual([mine, theirs].map(mayRead), [true, false])
+  assert.equal((await guard().checkRead(mine, exposed)).ok, true)
+  for (const path of [theirs, join(home, 'cache/results')])
+    assert.equal((await guard().checkRead(path, exposed)).ok, false, path)
+})
+
 test('with a safe root no file outside it is written, whatever the form of the path', async () => {
   const inside = join(root, 'inside')
   await mkdir(inside)

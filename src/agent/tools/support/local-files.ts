@@ -94,12 +94,17 @@ export function createLocalFiles(
     },
 
     async search(request, access) {
-      const allowed = await fileGuard.checkRead(resolve(request.path))
+      const allowed = await mayRead(request.path, access)
       if (!allowed.ok) return allowed
       const root = allowed.path
       if ((await statIfExists(root)) === undefined) return notFound(request.path)
       const { signal } = access
-      const found = await search({ ...request, root, signal, mayRead: await fileGuard.createReadFilter() })
+      const found = await search({
+        ...request,
+        root,
+        signal,
+        mayRead: await fileGuard.createReadFilter(access.attachments),
+      })
       return asRequested(found, root, request)
     },
   }
