@@ -11,19 +11,23 @@ import {
 } from '#sdk'
 import type { ApiDeps, serve } from './api.ts'
 import { createPendingRequests } from './pending-requests.ts'
+import type { Runs } from './runs.ts'
 
 export default definePlatform({ createAdapter: (context) => createApiServer(context) })
 
 export interface ApiServerOptions {
   /** Additional requests are refused with a hint to retry. */
   readonly maxConcurrent: number
+  /** Further runs are refused. */
+  readonly maxRuns: number
   readonly keepAliveMs: number
 }
 
-const defaultOptions: ApiServerOptions = { maxConcurrent: 64, keepAliveMs: 15_000 }
+const defaultOptions: ApiServerOptions = { maxConcurrent: 64, maxRuns: 10, keepAliveMs: 15_000 }
 
 export function createApiServer(context: PlatformContext, given: Partial<ApiServerOptions> = {}): PlatformAdapter {
-  const options = { ...defaultOptions, ...given }
+  const maxRuns = context.options['max_concurrent_runs']
+  const options = { ...defaultOptions, ...(typeof maxRuns === 'number' ? { maxRuns } : {}), ...given }
   const waiting = createPendingRequests()
   const created = Math.floor(context.clock() / 1000)
   /** Aborts when the gateway stops. Pending requests fail; their turns continue. */
@@ -33,7 +37,18 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
   async function load(closed: AbortSignal): Promise<ApiDeps> {
     const { createTurnRequests } = await import('./turn-requests.ts')
     const turns = createTurnRequests(context, { maxConcurrent: options.maxConcurrent, closed })
-    return { context, waiting, created, keepAliveMs: options.keepAliveMs, turns }
+    const { keepAliveMs, maxRuns } = options
+    const shared = { context, waiting, keepAliveMs, turns }
+    let runs: Promise<Runs> | undefined
+    const loadRuns = async () => (await import('./runs.ts')).createRuns({ ...shared, maxRuns, closed })
+    return {
+      ...shared,
+      created,
+      runs() {
+        runs ??= loadRuns()
+        return runs
+      },
+    }
   }
 
   const route = (method: 'GET' | 'POST' | 'DELETE', path: string, name: Parameters<typeof serve>[0]) =>
@@ -71,6 +86,9 @@ export function createApiServer(context: PlatformContext, given: Partial<ApiServ
       route('POST', '/v1/responses', 'createResponse')
       route('GET', '/v1/responses/*', 'getResponse')
       route('DELETE', '/v1/responses/*', 'deleteResponse')
+      route('POST', '/v1/runs', 'createRun')
+      route('GET', '/v1/runs/*', 'getRun')
+      route('POST', '/v1/runs/*', 'actOnRun')
       route('GET', '/v1/capabilities', 'capabilities')
       route('POST', '/v1/embeddings', 'embeddings')
     },

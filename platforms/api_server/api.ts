@@ -4,10 +4,12 @@
 import { type CompletionDeps, handleCompletion } from './completions.ts'
 import { ApiError, errorResponse, toApiError } from './errors.ts'
 import { modelEntry, modelList } from './format-response.ts'
+import type { Runs } from './runs.ts'
 
 export interface ApiDeps extends CompletionDeps {
   /** Seconds since 1970: of the list of models. */
   readonly created: number
+  runs(): Promise<Runs>
 }
 
 type Handler = (deps: ApiDeps, request: Request) => Promise<Response>
@@ -20,6 +22,9 @@ export const handlers = {
   createResponse: async (deps, request) => (await import('./responses.ts')).createResponse(deps, request),
   getResponse: async (deps, request) => (await import('./responses.ts')).getResponse(deps, request),
   deleteResponse: async (deps, request) => (await import('./responses.ts')).deleteResponse(deps, request),
+  createRun: async ({ runs }, request) => (await runs()).create(request),
+  getRun: async ({ runs }, request) => (await runs()).get(request),
+  actOnRun: async ({ runs }, request) => (await runs()).act(request),
   capabilities: async (deps) => (await import('./capabilities.ts')).capabilities(deps),
   embeddings() {
     throw new ApiError(501, 'The gateway serves an agent and creates no embeddings; use the API of a model vendor.', {

@@ -17,6 +17,10 @@ export function capabilities({ context }: { readonly context: Pick<PlatformConte
       chat_completions_streaming: true,
       responses_api: true,
       responses_streaming: true,
+      run_submission: true,
+      run_status: true,
+      run_events_sse: true,
+      run_stop: true,
       run_approval_response: false,
       approval_events: false,
       tool_progress_events: true,
@@ -34,6 +38,10 @@ export function capabilities({ context }: { readonly context: Pick<PlatformConte
       responses: endpoint('POST', '/v1/responses'),
       response: endpoint('GET', '/v1/responses/{response_id}'),
       response_delete: endpoint('DELETE', '/v1/responses/{response_id}'),
+      runs: endpoint('POST', '/v1/runs'),
+      run_status: endpoint('GET', '/v1/runs/{run_id}'),
+      run_events: endpoint('GET', '/v1/runs/{run_id}/events'),
+      run_stop: endpoint('POST', '/v1/runs/{run_id}/stop'),
     },
   })
 }

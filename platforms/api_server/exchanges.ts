@@ -60,6 +60,16 @@ export async function removeExchange({ records }: Pick<PlatformContext, 'records
   await records.remove(`key ${exchange.key}`)
 }
 
+/** Of a request that was not accepted: another one may continue the same response in its session. */
+export async function discardExchange(
+  { records }: Pick<PlatformContext, 'records'>,
+  exchange: Exchange,
+): Promise<void> {
+  await removeExchange({ records }, exchange)
+  const claim = `next ${exchange.previousId}`
+  if (exchange.previousId !== null && (await records.get(claim)) === exchange.id) await records.remove(claim)
+}
+
 /** Notes the number of the stored event. */
 export async function noteAccepted(
   { records }: Pick<PlatformContext, 'records'>,

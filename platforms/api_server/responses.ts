@@ -3,7 +3,14 @@
  */
 import { type CompletionDeps, streamResult } from './completions.ts'
 import { ApiError, errorResponse, toApiError } from './errors.ts'
-import { type Exchange, findExchange, noteAccepted, openExchange, removeExchange } from './exchanges.ts'
+import {
+  discardExchange,
+  type Exchange,
+  findExchange,
+  noteAccepted,
+  openExchange,
+  removeExchange,
+} from './exchanges.ts'
 import { responseObject } from './format-exchange.ts'
 import { parseExchangeRequest } from './parse-response-request.ts'
 import { createResponseStream } from './response-stream.ts'
@@ -69,7 +76,7 @@ export async function acceptExchange(
     await noteAccepted(context, exchange, seq)
     return seq
   } catch (error) {
-    if (exchange.seq === null) await removeExchange(context, exchange)
+    if (exchange.seq === null) await discardExchange(context, exchange)
     throw error
   }
 }

@@ -133,6 +133,16 @@ describe('a conversation of responses', () => {
     ])
   })
 
+  it('continues after a request that the gateway did not accept', async (t) => {
+    const api = await startTestApi(t)
+    const first = await ask(api, { input: 'one' })
+    const body = { model: 'm', input: 'two', previous_response_id: first.response.id }
+    api.refuseWith({ status: 'refused', reason: 'not today' })
+    await assert.rejects(api.client.responses.create(body), { status: 403 })
+    const second = await ask(api, body)
+    assert.equal(second.event.source.chatId, first.event.source.chatId)
+  })
+
   it('gets new instructions in a new session with the same texts', async (t) => {
     const api = await startTestApi(t)
     const first = await ask(api, { input: 'one', instructions: 'Be brief.' }, '1')
@@ -348,5 +358,5 @@ it('the capabilities name the routes', async (t) => {
   assert.ok(isRecord(answer) && isRecord(answer['features']) && isRecord(answer['endpoints']))
   assert.equal(answer['object'], 'hermes.api_server.capabilities')
   assert.equal(answer['features']['responses_streaming'], true)
-  assert.deepEqual(answer['endpoints']['responses'], { method: 'POST', path: '/v1/responses' })
+  assert.deepEqual(answer['endpoints']['run_events'], { method: 'GET', path: '/v1/runs/{run_id}/events' })
 })

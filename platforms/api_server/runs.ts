@@ -1,0 +1,208 @@
+/**
+ * `/v1/runs` (contract `hermes.md` §5): work that no connection waits for. A run is a stored message; it survives a crash of the
+ * gateway, and its state and events can be read at any time. Loaded with the first run.
+ */
+import type { TurnResult } from '#sdk'
+import type { CompletionDeps } from './completions.ts'
+import { ApiError } from './errors.ts'
+import { type Exchange, findExchange, openExchange } from './exchanges.ts'
+import { responseUsage, statusOf } from './format-exchange.ts'
+import { parseExchangeRequest } from './parse-response-request.ts'
+import { acceptExchange } from './responses.ts'
+import { createRunLog, type RunLog } from './run-log.ts'
+import { createTextDelta, type TextDelta } from './text-delta.ts'
+import { sessionHeaders, streamHeaders, tooManyRequests } from './turn-requests.ts'
+
+export interface RunDeps extends CompletionDeps {
+  /** Further runs are refused with a hint to retry. */
+  readonly maxRuns: number
+  /** Aborts when the gateway stops. Its runs continue after the next start. */
+  readonly closed: AbortSignal
+}
+
+/** All throw `ApiError` and errors of the gateway. */
+export interface Runs {
+  /** `POST /v1/runs`. */
+  create(request: Request): Promise<Response>
+  /** `GET /v1/runs/{id}` and `GET /v1/runs/{id}/events`. */
+  get(request: Request): Promise<Response>
+  /** `POST /v1/runs/{id}/stop`, or `/cancel`. */
+  act(request: Request): Promise<Response>
+}
+
+interface TrackedRun {
+  readonly log: RunLog
+  /** Waits for the end of the run, in the background. */
+  follow(run: AcceptedRun): void
+  /** For a run that was not accepted. */
+  discard(): void
+}
+
+type AcceptedRun = Exchange & { readonly seq: number }
+
+/** How long the events of a run that has ended can be read one by one. */
+const keepEventsMs = 5 * 60_000
+
+export function createRuns(deps: RunDeps): Runs {
+  const { context, waiting, turns, keepAliveMs, maxRuns, closed } = deps
+  const logs = new Map<string, RunLog>()
+  let starting = 0
+  let active = 0
+
+  async function follow(run: AcceptedRun, log: RunLog, release: () => void): Promise<void> {
+    try {
+      const result = await context.waitForResult(run.seq, closed)
+      log.append(endOf(result))
+    } catch (error) {
+      if (!closed.aborted)
+        context.log.error(
+          { event: 'api_server.run_lost', seq: run.seq, err: error },
+          'result of a run could not be read',
+        )
+    }
+    release()
+    log.end()
+    active--
+    setTimeout(() => logs.delete(run.id), keepEventsMs).unref()
+  }
+
+  /** Collects the events of a run that has not ended. */
+  function track({ chatId, key, id }: Pick<Exchange, 'chatId' | 'key' | 'id'>): TrackedRun {
+    const log = createRunLog()
+    let delta: TextDelta = createTextDelta()
+    const append = (text: string) => {
+      if (text !== '') log.appendText(text)
+    }
+    logs.set(id, log)
+    const release = waiting.add({
+      chatId,
+      messageId: key,
+      onText: (text) => append(delta.next(text)),
+      onInterimText(text) {
+        append(delta.finish(text))
+        delta = createTextDelta()
+        log.append({ event: 'message.interim', text })
+      },
+      onToolProgress({ tool, label, toolCallId, status }) {
+        const event = status === 'running' ? 'tool.started' : 'tool.completed'
+        log.append({ event, tool, tool_call_id: toolCallId, preview: label, error: status === 'failed' })
+      },
+    })
+    active++
+    return {
+      log,
+      follow: (run) => void follow(run, log, release),
+      discard() {
+        release()
+        logs.delete(id)
+        log.end()
+        active--
+      },
+    }
+  }
+
+  async function find(id: string): Promise<{ readonly run: AcceptedRun; readonly result: TurnResult | undefined }> {
+    const run = await findExchange(context, 'run', id)
+    const result = run === undefined ? null : await context.findResult(run.seq)
+    if (run !== undefined && result !== null) return { run, result }
+    throw new ApiError(404, `Run with id '${id.slice(0, 100)}' not found.`, { param: 'run_id', code: 'run_not_found' })
+  }
+
+  function eventsOf(run: AcceptedRun, result: TurnResult | undefined): Response {
+    let log = logs.get(run.id)
+    if (log === undefined && result === undefined) {
+      // It runs since before the start of the gateway.
+      const tracked = track(run)
+      tracked.follow(run)
+      log = tracked.log
+    }
+    log ??= endedLog(result)
+    const body = log.read({ common: { run_id: run.id, timestamp: context.clock() / 1000 }, keepAliveMs })
+    return new Response(body, { headers: streamHeaders })
+  }
+
+  return {
+    async create(request) {
+      const asked = parseExchangeRequest('run', await request.bytes(), request.headers)
+      turns.admit()
+      if (active + starting >= maxRuns) throw tooManyRequests(maxRuns, 'concurrent runs')
+      starting++
+      try {
+        const files = await turns.storeFiles(asked, request.signal)
+        const { exchange, message } = await openExchange(context, 'run', { ...asked, store: true }, files)
+        const headers = sessionHeaders(message.event)
+        if (exchange.seq === null && !logs.has(exchange.id)) {
+          const tracked = track(exchange)
+          try {
+            const seq = await acceptExchange(deps, exchange, message)
+            tracked.follow({ ...exchange, seq })
+          } catch (error) {
+            tracked.discard()
+            throw error
+          }
+        }
+        const answer = { run_id: exchange.id, status: 'started', session_id: exchange.chatId }
+        return Response.json(answer, { status: 202, headers })
+      } finally {
+        starting--
+      }
+    },
+    async get(request) {
+      const { id, action } = partsOf(request)
+      if (action !== '' && action !== 'events') throw unknownAction(action)
+      const { run, result } = await find(id)
+      return action === 'events' ? eventsOf(run, result) : Response.json(runObject(run, result))
+    },
+    async act(request) {
+      const { id, action } = partsOf(request)
+      if (action !== 'stop' && action !== 'cancel') throw unknownAction(action)
+      const { run, result } = await find(id)
+      if (result !== undefined) return Response.json({ run_id: id, status: runStatus(result) })
+      await context.stop(run.seq)
+      return Response.json({ run_id: id, status: 'stopping' })
+    },
+  }
+}
+
+function runStatus(result: TurnResult | undefined): string {
+  const status = statusOf(result)
+  if (status === 'in_progress') return 'running'
+  return status === 'incomplete' ? 'completed' : status
+}
+
+function runObject({ id, createdAt, chatId, model, metadata }: Exchange, result: TurnResult | undefined): object {
+  const { event = 'run.started', ...end } = result === undefined ? {} : endOf(result)
+  const common = { created_at: createdAt, session_id: chatId, model, metadata }
+  return { object: 'hermes.run', run_id: id, status: runStatus(result), ...common, ...end, last_event: event }
+}
+
+function endOf(result: TurnResult): { readonly event: string } {
+  const { text, errorCode, cutOff } = result
+  const usage = responseUsage(result.usage)
+  switch (runStatus(result)) {
+    case 'completed':
+      return { event: 'run.completed', ...{ output: text, usage, incomplete_reason: cutOff ?? null } }
+    case 'failed':
+      return { event: 'run.failed', ...{ error: text, code: errorCode ?? 'agent/failed', usage } }
+    default:
+      return { event: 'run.cancelled', ...{ usage } }
+  }
+}
+
+function endedLog(result: TurnResult | undefined): RunLog {
+  const log = createRunLog()
+  if (result !== undefined) log.append(endOf(result))
+  log.end()
+  return log
+}
+
+function partsOf(request: Request): { readonly id: string; readonly action: string } {
+  const [id = '', ...rest] = new URL(request.url).pathname.slice('/v1/runs/'.length).split('/')
+  return { id, action: rest.join('/') }
+}
+
+function unknownAction(action: string): ApiError {
+  return new ApiError(404, `Unknown path '${action.slice(0, 100)}'; expected events (GET), stop or cancel (POST).`, {
+    code: 'http/not-found',
+  })
+}
