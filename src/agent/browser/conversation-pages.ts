@@ -318,13 +318,25 @@ async function load(
   } catch (error) {
     signal.throwIfAborted()
     const failure = toBrowserFailure(error, 'unreachable')
-    if (failure.code === 'timeout') await goTo(page, 'about:blank').catch(ignore)
+    if (failure.code === 'timeout') await leave(page)
     if (!isRefused(visited, wasRefused)) throw failure
   } finally {
     page.off('request', onRequest)
   }
-  await goTo(page, 'about:blank').catch(ignore)
+  await leave(page)
   throw notAllowed()
+}
+
+/** Shows an empty page. The error page of the address that was left may come in between, and would end the next call. */
+async function leave(page: Page): Promise<void> {
+  for (let attempt = 1; attempt <= 5 && !page.isClosed(); attempt += 1) {
+    try {
+      await page.goto('about:blank')
+      if ((await page.evaluate('location.href')) === 'about:blank') return
+    } catch {
+      await sleep(eventDelayMs)
+    }
+  }
 }
 
 /** The error page of an earlier navigation, or a script of the page, may still interrupt a new one. */

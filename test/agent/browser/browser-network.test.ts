@@ -33,6 +33,9 @@ describe('a page cannot reach a private address', { skip: browserSkip }, async (
   )
   const away = (location: string) => (response: ServerResponse) => void response.writeHead(302, { location }).end()
   const parts = `http://private.test:${closed.port}`
+  // It answers when both requests have ended, and the first one shows that it has asked.
+  const worker = `const settle = (url) => fetch(url, { mode: 'no-cors' }).catch(() => 0)
+    onmessage = async ({ data, ports }) => { await settle('/asked-by-' + data); await settle('${parts}/w'); ports[0].postMessage('done') }`
   const site = await openSite({
     '/': '<title>Open</title>',
     '/to-private': away(`http://127.0.0.2:${closed.port}/`),
@@ -42,10 +45,7 @@ describe('a page cannot reach a private address', { skip: browserSkip }, async (
     '/to-file': away('file:///etc/passwd'),
     '/script-away': `<title>Script</title><script>location = '${parts}/'</script>`,
     '/frame': `<title>Frame</title><iframe src="${parts}/"></iframe><img src="${parts}/a.png"><link rel="stylesheet" href="${parts}/a.css"><link rel="preconnect" href="${parts}"><link rel="prefetch" href="${parts}/p"><object data="${parts}/o"></object><video src="${parts}/v"></video>`,
-    '/worker.js': (response) =>
-      void response
-        .writeHead(200, { 'content-type': 'text/javascript' })
-        .end(`self.onmessage=(e)=>fetch('${parts}/w',{mode:'no-cors'})`),
+    '/worker.js': (response) => void response.writeHead(200, { 'content-type': 'text/javascript' }).end(worker),
   })
   const { call } = opened
   after(async () => {
@@ -80,7 +80,8 @@ describe('a page cannot reach a private address', { skip: browserSkip }, async (
   test('by a redirect or a script', async () => {
     for (const path of ['/to-private', '/to-name', '/to-https', '/to-metadata']) {
       assert.equal((await call('browser_navigate', { url: at(path) }))['code'], 'url_not_allowed', path)
-      assert.equal(await run('location.href'), '"about:blank"')
+      const shown = await call('browser_console', { expression: 'location.href' })
+      assert.equal(shown['result'], '"about:blank"', JSON.stringify(shown))
     }
     assert.equal(typeof (await call('browser_navigate', { url: at('/to-file') }))['code'], 'string')
     await call('browser_navigate', { url: at('/script-away') })
@@ -98,8 +99,19 @@ describe('a page cannot reach a private address', { skip: browserSkip }, async (
       '"refused"',
     )
     await run(`navigator.sendBeacon('${parts}/b')`)
-    const worker = `new Promise((done) => { const w = new Worker('/worker.js'); w.onerror = () => done(0); w.postMessage(1); setTimeout(done, 300) })`
-    await run(worker)
+    assert.deepEqual(closed.requests, [])
+  })
+
+  test('by a worker or a service worker', async () => {
+    // A service worker needs a page of this machine, or one that is encrypted.
+    await call('browser_navigate', { url: `http://127.0.0.1:${site.port}/` })
+    const ask = (made: string, name: string) =>
+      run(`${made}.then((worker) => new Promise((done) => {
+        const { port1, port2 } = new MessageChannel(); port1.onmessage = ({ data }) => done(data); worker.postMessage('${name}', [port2]) }))`)
+    assert.equal(await ask(`Promise.resolve(new Worker('/worker.js'))`, 'worker'), '"done"')
+    const registered = `navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(({ active }) => active)`
+    assert.equal(await ask(registered, 'service-worker'), '"done"')
+    assert.ok(site.requests.includes('GET /asked-by-worker') && site.requests.includes('GET /asked-by-service-worker'))
     assert.deepEqual(closed.requests, [])
   })
 
