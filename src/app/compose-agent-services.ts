@@ -121,6 +121,7 @@ export function composeAgentServices(
       if (event === undefined || role !== 'owner' || chatType !== 'dm') return
       await turnNotices.withoutSandbox(event, `${platform}:${userId}`)
     },
+    announcePlace: ({ event, id }, text) => turnNotices.preparingPlace(event, id, text),
     // A file that the agent edits must stay intact, so words of everyday text are not replaced.
     redact: createRedactor({ secrets: secrets.distinctive, knownOnly: true }),
     withheld: withheldVariables(catalogue),

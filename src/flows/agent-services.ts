@@ -62,6 +62,8 @@ export interface AgentServicesDeps
   onSandbox(sandbox: Sandbox | undefined): void
   /** A turn starts although no sandbox works. Rejects `store/...`. */
   announceMissingSandbox(turn: ToolTurn): Promise<void>
+  /** Tells the people of a turn what its command waits for. Rejects `store/...`. */
+  announcePlace?(turn: TurnElsewhere, text: string): Promise<void>
   /** Several people write in the session of this source. */
   isShared(source: SessionSource): boolean
   /** Absent: there are no texts for chats. */
@@ -121,6 +123,8 @@ export interface AgentServices extends AgentModels {
   close(): Promise<void>
 }
 
+type TurnElsewhere = Pick<Turn, 'id' | 'event'>
+
 /** Messages about background commands. Their code is loaded with the first of them. */
 export interface CommandReportAccess {
   /** What a call of this turn may use; nothing where no message can come later. */
@@ -147,6 +151,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     createProcessTable: () => requireRuntime().createProcessTable(),
     readTodos: (json, earlier) => requireRuntime().readTodos(json, earlier),
   })
+  const places = createPlaceNotices(deps)
   const cwd = () => workingDirectory(deps)
   const environmentFor = createEnvironments(deps, async (turn) => sockets.variablesOf(turn, await sandbox.get()))
   const models = createAgentModels(deps)
@@ -170,9 +175,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   const agentTools = openLazily<OpenTools>(async () => {
     const { openToolRuntime } = await import('./tool-runtime.ts')
     const where = { cwd, sandbox: sandbox.get }
-    const { canSeePictures } = models
-    const canSchedule = deps.scheduleJob !== undefined
-    runtime = await openToolRuntime({ ...deps, ...where, media: media.get, canSeePictures, canSchedule })
+    const about = { canSeePictures: models.canSeePictures, canSchedule: deps.scheduleJob !== undefined }
+    const { announce } = places
+    runtime = await openToolRuntime({ ...deps, ...where, ...about, media: media.get, announce })
     return { tools: createAgentTools(runtime.tools, deps, where), resolve: runtime.tools.resolve }
   })
 
@@ -192,6 +197,7 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
     const isOwn = sessionId === turn.sessionId
     const start = isOwn ? turn.settings?.directory : resources.directoryOf(turn.sessionId)
     const { environment, ...others } = resources.getOrCreate(sessionId, transcript, start)
+    places.used(environment, sessionId, turn)
     return {
       environment: environmentFor(environment, { sessionId, turn, transcript, call }),
       ...others,
@@ -293,6 +299,21 @@ function createPlaceAccess(deps: AgentServicesDeps): Pick<AgentServices, 'recove
     async openPlaces() {
       const { openRemotePlaces } = await import('./remote-places.ts')
       return await openRemotePlaces(deps)
+    },
+  }
+}
+
+/** Tells the people of the turn that uses a place what they wait for. */
+function createPlaceNotices({ announcePlace, log }: AgentServicesDeps) {
+  const turns = createLruCache<TurnElsewhere>(maxSkillSessions)
+  return {
+    used({ isSandboxed }: Environment, sessionId: string, { id, event }: CallingTurn): void {
+      if (event !== undefined && isSandboxed === undefined) turns.set(sessionId, { id, event })
+    },
+    announce(sessionId: string, text: string): void {
+      const turn = turns.get(sessionId)
+      if (turn === undefined) return
+      announcePlace?.(turn, text).catch((err) => log.error({ event: 'notice.not_stored', err }, text))
     },
   }
 }

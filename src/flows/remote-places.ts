@@ -21,6 +21,8 @@ export interface RemotePlacesDeps {
   pluginEnvironments?(name: string): EnvironmentKind | undefined
   /** The built-in kinds that were loaded: each knows what it has started, so there is one of each for the whole gateway. */
   readonly placeKinds: PlaceKinds
+  /** Tells the people of a session what its command waits for. Absent: no person waits. */
+  announce?(sessionId: string, text: string): void
   readonly log: Logger
 }
 
@@ -72,7 +74,8 @@ function findKind(
 function placesOf(kind: ConfiguredKind, name: string, deps: RemotePlacesDeps): RemotePlaces {
   const request = () => requestOf(name, deps)
   return {
-    create: (sessionId) => kind.create({ ...request(), sessionId }),
+    create: (sessionId) =>
+      kind.create({ ...request(), sessionId, announce: (text) => deps.announce?.(sessionId, text) }),
     async check(signal) {
       try {
         return (await kind.check?.(request(), signal)) ?? { ok: true, detail: `commands run in ${name}` }

@@ -57,6 +57,8 @@ export interface ToolRuntimeDeps {
   /** The kinds of environments that plugins have registered. Absent: none. */
   pluginEnvironments?(name: string): EnvironmentKind | undefined
   readonly placeKinds: PlaceKinds
+  /** Tells the people of a session what its command waits for. Absent: no person waits. */
+  announce?(sessionId: string, text: string): void
 }
 
 export interface ToolRuntime extends SessionResourcesDeps {

@@ -99,7 +99,7 @@ const envFile = /^\.env(?:\.(?!example$|sample$|template$|dist$).*)?$/i
 /** The environment, memory and open files of a process. Those of the gateway contain its keys. */
 const processDirectory = /^\/proc\/(?:self|thread-self|\d+)(?:\/|$)/
 
-/** As a clause, why nobody may write this file. */
+/** As a clause, why this file may not be written. */
 function writeDenial(path: string, home: string, userHome: string): string | undefined {
   if (isSystemPath(path)) return 'it belongs to the system'
   if (envFile.test(basename(path))) return 'such files contain secrets'

@@ -1,7 +1,7 @@
 /**
  * The results of tool calls and their texts for the model.
  */
-import { messageOf } from '../../lib/errors.ts'
+import { isHermesError, messageOf } from '../../lib/errors.ts'
 import { asString, isRecord, parseJson } from '../../lib/json.ts'
 import { beginningOf } from '../../lib/redact.ts'
 import type { ToolResult } from '../agent-hooks.ts'
@@ -76,8 +76,11 @@ export function failedResult(
   durationMs: number,
 ): ExecutedToolResult & { readonly errorMessage: string } {
   const errorMessage = origin === null ? messageOf(error) : `${origin} failed: ${messageOf(error)}`
+  // The person in the chat learns what to do about a place that cannot be reached.
+  const place = isHermesError(error) && error.code.startsWith('environment/') ? error : undefined
+  const text = place === undefined ? errorMessage : `${errorMessage} ${place.hint}`
   return {
-    result: errorJson(hadEffect ? `${beginningOf(errorMessage, 1_500)} ${toolEffectNotice}` : errorMessage),
+    result: errorJson(hadEffect ? `${beginningOf(text, 1_500)} ${toolEffectNotice}` : text, place?.code),
     status: 'error',
     errorType: error instanceof Error && typeof error.name === 'string' ? error.name : 'Error',
     errorMessage,

@@ -34,6 +34,8 @@ export interface TurnNotices {
   paused(event: MessageEvent, key: string, reason: string): Promise<void>
   /** The owner learns once that the agent works without a sandbox. `owner` names the owner. Rejects `store/...`. */
   withoutSandbox(event: MessageEvent, owner: string): Promise<void>
+  /** A command waits until its place is ready, such as for the download of an image. Rejects `store/...`. */
+  preparingPlace(event: MessageEvent, turnId: string, text: string): Promise<void>
   /** The turn goes on after a restart that was asked for. Rejects `store/...`. */
   resumed(event: MessageEvent, turnId: string): Promise<void>
   /** The turn is ended because a user refused several commands in a row. Rejects `store/...`. */
@@ -67,6 +69,7 @@ export function createTurnNotices({ store, outbox, clock }: TurnNoticesDeps): Tu
         `sandbox:missing:${owner}`,
         '⚠️ No sandbox works on this machine. I therefore run commands and write files only for owners like you, and those commands may do everything that the gateway may do. Install bubblewrap (apt-get install bubblewrap) and restart the gateway, or set terminal.sandbox: off to keep it so. hermes doctor says what was tried.',
       ),
+    preparingPlace: (event, turnId, text) => notify(event, `turn:${turnId}:place:${text}`, `⏳ ${text}`),
     endedAfterRefusals: (event, turnId) =>
       notify(
         event,
