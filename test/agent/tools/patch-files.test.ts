@@ -150,6 +150,15 @@ test('replacing and writing show the difference, bounded; a new file shows none'
   assert.equal((await bench.run('write_file', { path: 'a.txt', content: lines }))['diff'], undefined)
 })
 
+test('two links to one file are one file in a patch', async () => {
+  await using bench = await createWorkbench()
+  await fill(bench, { 'a.txt': 'one\ntwo\n' })
+  for (const name of ['b.txt', 'c.txt']) await symlink('a.txt', join(bench.cwd, name))
+  const both = patchOf('*** Update File: b.txt', '-one', '+1', '*** Update File: c.txt', '-two', '+2')
+  assert.deepEqual((await bench.run('patch', { patch: both }))['files_modified'], ['b.txt'])
+  assert.deepEqual(await filesOf(bench), { 'a.txt': '1\n2\n' })
+})
+
 test('a patch of a long file is applied in a thread, and a link is followed', async () => {
   await using bench = await createWorkbench()
   const lines = Array.from({ length: 60_000 }, (_, index) => `line ${index}`)

@@ -24,7 +24,7 @@ interface FileChange {
 }
 
 interface Plan {
-  /** By the path in its place, in the order of the patch. */
+  /** By the path in its place, where its links lead, in the order of the patch. */
   readonly changes: Map<string, FileChange>
   loose: number
 }
@@ -103,13 +103,14 @@ async function planSection(
 ): Promise<void> {
   const { changes } = plan
   const { path, kind } = section
-  const key = files.resolve(path)
+  const allowed = await files.check(path, 'write', access)
+  const key = (allowed.ok ? allowed.path : undefined) ?? files.resolve(path)
   const known = changes.get(key)
+  // Read before a refusal: it may say that nothing is there.
   const before = known === undefined ? await readCurrent(path, files, access) : known.before
   const current = known === undefined ? before : known.after
-  const allowed = await files.check(path, 'write', access)
   if (!allowed.ok) throw new PatchRefused(allowed)
-  const change = { path, before, ...(known?.movedFrom && { movedFrom: known.movedFrom }) }
+  const change = { path: known?.path ?? path, before, ...(known?.movedFrom && { movedFrom: known.movedFrom }) }
   if (kind === 'add') {
     if (current !== undefined) throw alreadyExists(path, section.line, 'use "*** Update File:" to change it')
     changes.set(key, { ...change, after: section.lines.map((line) => `${line}\n`).join('') })
@@ -129,14 +130,14 @@ async function planSection(
     changes.set(key, { ...change, after })
     return
   }
-  const target = files.resolve(section.moveTo)
+  const movable = await files.check(section.moveTo, 'write', access)
+  const target = (movable.ok ? movable.path : undefined) ?? files.resolve(section.moveTo)
   const occupied = changes.has(target) ? changes.get(target)?.after : await readCurrent(section.moveTo, files, access)
   if (occupied !== undefined) throw alreadyExists(section.moveTo, section.line, 'a move does not replace a file')
-  const movable = await files.check(section.moveTo, 'write', access)
   if (!movable.ok) throw new PatchRefused(movable)
   const found = await files.stat(path, access)
   const movedFrom = { path, content: before ?? Buffer.alloc(0), mode: found.ok ? found.stat?.mode : undefined }
-  changes.set(key, { path, before, after: undefined })
+  changes.set(key, { path: change.path, before, after: undefined })
   changes.set(target, { path: section.moveTo, before: changes.get(target)?.before, after, movedFrom })
 }
 
