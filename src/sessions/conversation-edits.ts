@@ -4,7 +4,7 @@
  */
 import { ownWords } from '../message/own-words.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
-import { createSession, type EpochOptions, findSessionState } from './session-state.ts'
+import { createSession, type EpochOptions, findSessionState, forgetDirectory } from './session-state.ts'
 import type { TranscriptEntry } from './transcript.ts'
 
 /** The value of `superseded` of messages that `/undo` or `/retry` took out. */
@@ -197,6 +197,8 @@ export function* switchSession(options: EpochOptions, reason: 'branch' | 'resume
   yield* exec(reopenSession, { id, key, now })
   const isNew = (yield* row(selectAnyMessage, { session_id: id })) === undefined
   yield* exec(pointToSession, { key, session_id: id, epoch: state.epoch + 1, fresh: isNew ? 1 : 0, now })
+  // A branch goes on where it was; the directory of another conversation says nothing about this one.
+  if (reason === 'resume') yield* forgetDirectory(key)
 }
 
 const selectKeyOfSession = query((db, p: { session_id: string }) =>
