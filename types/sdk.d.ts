@@ -98,6 +98,70 @@ declare module 'hermes-gateway:agent/browser/contract' {
     }
 }
 
+declare module 'hermes-gateway:agent/command-policy/file-guard' {
+    type FileGuardResult = 
+    /**
+     * `path` is the real path on this machine. Use it, because a link may be changed between the check and the use. Check
+     * after opening that the file is the one at this path.
+     */
+    {
+        readonly ok: true;
+        readonly path: string;
+    }
+    /** `reason` is a sentence for the model. */
+     | {
+        readonly ok: false;
+        readonly code: FileDenialCode;
+        readonly reason: string;
+    };
+    type FileDenialCode = 'secret' | 'not_found' | 'protected' | 'outside_sandbox' | 'outside_safe_root' | 'is_directory' | 'not_regular_file';
+    /** What the guard asks of a sandbox. */
+    export interface GuardedView {
+        readonly view: {
+            readonly privateTmp: string | undefined;
+        };
+        /** The path on this machine of a path that commands see. */
+        toHostPath(path: string): string;
+        /** What commands may do with a real path. */
+        accessOf(path: string): 'hidden' | 'readOnly' | 'writable';
+    }
+    export interface FileGuard {
+        /**
+         * `path` is absolute. `isOwner`: whether an owner causes the write; others write no file that becomes a part of prompts. Throws system
+         * errors other than a missing file.
+         */
+        checkWrite(path: string, isOwner?: boolean): Promise<FileGuardResult>;
+        /**
+         * `path` is absolute. `exposed`: real paths of files below a hidden directory, or of results of the conversation, that may be read
+         * all the same. Throws system errors other than a missing file.
+         */
+        checkRead(path: string, exposed?: () => Promise<readonly string[]>): Promise<FileGuardResult>;
+        /** Returns a fast check for many files below a directory that `checkRead` allowed. It takes their real paths. */
+        createReadFilter(exposed?: () => Promise<readonly string[]>): Promise<(realPath: string) => boolean>;
+    }
+    export interface FileGuardOptions {
+        /** The directory of the gateway (`HERMES_HOME`), absolute. */
+        readonly home: string;
+        /** The home directory of the user, absolute. */
+        readonly userHome: string;
+        /** `HERMES_WRITE_SAFE_ROOT`: the only directories in which files are written, separated as in PATH. '' means no limit. */
+        readonly writeSafeRoot?: string;
+        /** What commands see. Undefined, also as its result: no sandbox is configured. */
+        sandbox?(): Promise<GuardedView | undefined>;
+    }
+    /** As a clause, why the file tools may not read or write a file of another place. Takes the real path there. */
+    export type PlaceGuard = (path: string, userHome: string, intent: 'read' | 'write') => string | undefined;
+    /**
+     * The rules for the files of another machine that is no container. It may be the machine of the gateway itself, or have a
+     * gateway of its own.
+     *
+     * @param home the directory of the gateway (`HERMES_HOME`), absolute
+     */
+    export function createPlaceGuard(home: string): PlaceGuard;
+    export function createFileGuard({ home, userHome, writeSafeRoot, sandbox }: FileGuardOptions): FileGuard;
+    export {};
+}
+
 declare module 'hermes-gateway:agent/environments/environment' {
     /**
      * The contract of an environment in which commands run (seed 004, `BaseEnvironment`). It is small, so that a container or a
@@ -259,7 +323,7 @@ declare module 'hermes-gateway:agent/environments/files' {
         readonly pattern: string;
         /** Searches only in files whose name, or whose path from `path`, matches this glob. */
         readonly fileGlob: string | undefined;
-        /** For content: each line (default), each file once, or how many lines of each file. A place may know lines alone. */
+        /** For content: each line (default), each file once, or how many lines of each file. */
         readonly output?: 'lines' | 'files' | 'counts' | undefined;
         /** For lines: so many lines before and after each; they do not count as hits. Default: 0. */
         readonly context?: number | undefined;
@@ -386,6 +450,7 @@ declare module 'hermes-gateway:agent/environments/kind' {
 }
 
 declare module 'hermes-gateway:agent/environments/scripts/script-environment' {
+    import type { PlaceGuard } from 'hermes-gateway:agent/command-policy/file-guard';
     import type { Environment } from 'hermes-gateway:agent/environments/environment';
     export interface ScriptEnvironmentOptions {
         /** The name of the kind. */
@@ -408,8 +473,11 @@ declare module 'hermes-gateway:agent/environments/scripts/script-environment' {
         /** Waits between two attempts. Default: 500, 1,000 and 2,000. */
         readonly retryMs?: readonly number[];
     }
-    /** The place needs a POSIX shell, and the small programs of coreutils or busybox. Commands in the background are not available. */
-    export function createScriptEnvironment(options: ScriptEnvironmentOptions): Environment;
+    /**
+     * The place needs a POSIX shell, and the small programs of coreutils or busybox. Commands in the background are not
+     * available. `denial`: see `RemoteEnvironmentOptions`.
+     */
+    export function createScriptEnvironment(options: ScriptEnvironmentOptions, denial?: PlaceGuard): Environment;
 }
 
 declare module 'hermes-gateway:agent/memory/contract' {

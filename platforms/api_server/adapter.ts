@@ -26,8 +26,8 @@ export interface ApiServerOptions {
 const defaultOptions: ApiServerOptions = { maxConcurrent: 64, maxRuns: 10, keepAliveMs: 15_000 }
 
 export function createApiServer(context: PlatformContext, given: Partial<ApiServerOptions> = {}): PlatformAdapter {
-  const maxRuns = context.options['max_concurrent_runs']
-  const options = { ...defaultOptions, ...(typeof maxRuns === 'number' ? { maxRuns } : {}), ...given }
+  const configured = context.options['max_concurrent_runs']
+  const options = { ...defaultOptions, ...(typeof configured === 'number' ? { maxRuns: Math.max(1, configured) } : {}), ...given }
   const waiting = createPendingRequests()
   const created = Math.floor(context.clock() / 1000)
   /** Aborts when the gateway stops. Pending requests fail; their turns continue. */
