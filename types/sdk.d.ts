@@ -2691,6 +2691,8 @@ declare module 'hermes-gateway:message/event' {
         readonly isRequested?: true;
         /** What was chosen with `/model` in the conversation that asked for it, as it is stored there. */
         readonly model?: string;
+        /** The directory in which its commands begin; absolute. */
+        readonly directory?: string;
         /** Present for a sub-agent: a conversation gets its result as a message. */
         readonly delegation?: BackgroundDelegation;
     }
@@ -5605,6 +5607,12 @@ declare module 'hermes-gateway:store/schema' {
             record: string;
             /** `Authority` of the person who made it, JSON. */
             authority: string;
+            /** `<platform>:<user id>` of that person; '' for one without an id. */
+            maker: string;
+            /** Lower case. */
+            name: string;
+            /** When a completed job has run last; null for another one. */
+            ended_at: number | null;
             next_run_at: number | null;
             /** Of the run that has not ended: the time for which it runs. */
             slot: number | null;
@@ -5616,7 +5624,7 @@ declare module 'hermes-gateway:store/schema' {
         /** One row: what was written into `cron/jobs.json` last (`cron/jobs-file.ts`). */
         cron_file: {
             id: number;
-            digests: string;
+            written: string;
         };
         /** What adapters keep (`flows/platform-records.ts`). */
         platform_records: {

@@ -76,7 +76,9 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     skills: skills.load,
     cron: () => cron.open(),
   })
-  const cron: CronAccess = composeCron(context, core, { agentServices, skills })
+  const knownTools: AgentRuntime['knownTools'] = async () =>
+    (await import('../flows/known-tools.ts')).knownTools(plugins.tools(), await mcp.knownTools())
+  const cron: CronAccess = composeCron(context, core, { agentServices, skills, knownTools })
   const compression = composeCompression(context, core, { ownMemory, ...agentServices })
   const runningSubagents: AgentRuntime['runningSubagents'] = new Map()
   const agent = createAgent({
@@ -179,8 +181,7 @@ export function composeAgent(context: AppContext, core: Core): AgentRuntime {
     mcp,
     cron,
     agentCheck: composeAgentCheck(context, { plugins, mcp }, agentServices),
-    knownTools: async () =>
-      (await import('../flows/known-tools.ts')).knownTools(plugins.tools(), await mcp.knownTools()),
+    knownTools,
     async previewPrompt(platform) {
       const { previewPrompt } = await import('../flows/prompt-preview.ts')
       return await previewPrompt(promptDeps, platform, await agentServices.ephemeralPrompt(noChat(platform)))

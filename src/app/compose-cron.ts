@@ -3,9 +3,12 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { SelectableTool } from '../agent/toolsets/select-tools.ts'
 import type { AgentServices } from '../flows/agent-services.ts'
 import type { Cron } from '../flows/cron/cron.ts'
 import { systemRandom } from '../lib/ids.ts'
+import { sleep } from '../lib/timers.ts'
+import type { Authority } from '../message/authority.ts'
 import { query, row } from '../store/query.ts'
 import type { SkillRuntime } from './compose-skills.ts'
 import type { AppContext } from './context.ts'
@@ -26,8 +29,16 @@ const selectAny = query((db) => db.selectFrom('cron_jobs').select('id').limit(1)
 
 export function composeCron(
   context: AppContext,
-  { inbox, turnResults, outbox }: Core,
-  { agentServices, skills }: { readonly agentServices: AgentServices; readonly skills: SkillRuntime },
+  { inbox, turnResults, outbox, sessionServices }: Core,
+  {
+    agentServices,
+    skills,
+    knownTools,
+  }: {
+    readonly agentServices: AgentServices
+    readonly skills: SkillRuntime
+    readonly knownTools: () => Promise<readonly SelectableTool[]>
+  },
 ): CronAccess {
   const { options, settings, store, accountDirectory, platforms, stopping, clock, log, failpoint } = context
   let opening: Promise<Cron> | undefined
@@ -49,6 +60,22 @@ export function composeCron(
       ...{ home: options.home, settings, store, accountDirectory, adapter: platforms.adapter },
       ...{ inbox, turnResults, outbox, stopping, clock, random: systemRandom, log, failpoint, setTimer },
       openShell: agentServices.openShell,
+      stopTurn: sessionServices.stopEvent,
+      usualProvider: () => agentServices.describe().provider,
+      sleep,
+      currentAuthority: (authority) => accountDirectory.lowerAuthority(authority, causedBy(authority)),
+      hasLostAccess: (authority) => accountDirectory.isRevoked({ ...causedBy(authority), authority }),
+      async toolsetProblem(names) {
+        const { findUnknownEntries } = await import('../agent/toolsets/select-tools.ts')
+        const [unknown] = findUnknownEntries(names, await knownTools(), settings().custom_toolsets)
+        if (unknown === undefined) return ''
+        const question = unknown.nearest === null ? '' : ` Did you mean "${unknown.nearest}"?`
+        return `There is neither a toolset nor a tool "${unknown.name}".${question}`
+      },
+      async unknownSkills(names) {
+        const { skills: all } = await (await skills.load()).list()
+        return names.filter((name) => !all.some((skill) => skill.name === name))
+      },
       readSkills: async (names) => (await skills.load()).expand(names.map((name) => `/${name}`).join(' ')),
     })
     return opened
@@ -81,6 +108,11 @@ export function composeCron(
       await (await opening)?.stop()
     },
   }
+}
+
+/** The message of a job, as far as the rights of its person depend on it. */
+function causedBy({ platform, account = 'default', chatId = '', ...person }: Authority) {
+  return { source: { ...person, platform, account, chatId }, internal: true as const }
 }
 
 /** It keeps no process running. */

@@ -48,6 +48,7 @@ const doneWords: Readonly<Record<string, string>> = {
   pause: 'paused',
   resume: 'goes on',
   run: 'starts now',
+  stop: 'stopped',
   remove: 'removed',
 }
 

@@ -1,6 +1,7 @@
 /**
  * The table of scheduled jobs, which is the truth; `cron/jobs.json` mirrors it.
  */
+import { asRecord, isRecord, parseJson } from '../lib/json.ts'
 import type { Authority } from '../message/authority.ts'
 import { exec, query, row, rows, sql, type Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
@@ -33,6 +34,23 @@ const selectJobs = query((db, p: { after: string; limit: number }) =>
   db.selectFrom('cron_jobs').select(columns).where('id', '>', p.after).orderBy('id').limit(p.limit),
 )
 
+const selectOfMaker = query((db, p: { maker: string; limit: number }) =>
+  db.selectFrom('cron_jobs').select(columns).where('maker', '=', p.maker).orderBy('id').limit(p.limit),
+)
+
+const selectNamed = query((db, p: { name: string; limit: number }) =>
+  db.selectFrom('cron_jobs').select(columns).where('name', '=', p.name).orderBy('id').limit(p.limit),
+)
+
+const countAll = query((db) => db.selectFrom('cron_jobs').select((one) => one.fn.countAll<number>().as('count')))
+
+const countOfMaker = query((db, p: { maker: string }) =>
+  db
+    .selectFrom('cron_jobs')
+    .select((one) => one.fn.countAll<number>().as('count'))
+    .where('maker', '=', p.maker),
+)
+
 const selectDue = query((db, p: { now: number; limit: number }) =>
   db
     .selectFrom('cron_jobs')
@@ -63,6 +81,9 @@ const upsert = query(
       id: string
       record: string
       authority: string
+      maker: string
+      name: string
+      ended_at: number | null
       next_run_at: number | null
       slot: number | null
       seq: number | null
@@ -72,6 +93,9 @@ const upsert = query(
     const values = {
       record: p.record,
       authority: p.authority,
+      maker: p.maker,
+      name: p.name,
+      ended_at: p.ended_at,
       next_run_at: p.next_run_at,
       slot: p.slot,
       seq: p.seq,
@@ -86,22 +110,64 @@ const upsert = query(
 
 const deleteJob = query((db, p: { id: string }) => db.deleteFrom('cron_jobs').where('id', '=', p.id))
 
+const deleteEnded = query((db, p: { before: number }) =>
+  db.deleteFrom('cron_jobs').where(sql<boolean>`ended_at is not null`).where('ended_at', '<', p.before),
+)
+
 /** Throws for a record that cannot be read, which this version has not written. */
 function toStored({ record, authority, next_run_at, slot, seq, script }: JobRow): StoredJob {
-  const parsed = parseJob(JSON.parse(record))
+  const parsed = parseJob(parseJson(record))
   if (!parsed.ok) throw new Error(`a scheduled job cannot be read: ${parsed.problem}`)
-  const owner: Authority = JSON.parse(authority)
   return {
     job: parsed.job,
-    authority: owner,
+    authority: parseAuthority(authority),
     nextRunAt: next_run_at,
     run: slot === null ? null : { slot, seq, scriptStarted: script === 1 },
   }
 }
 
+/** One that cannot be read may do nothing that a stranger may not. */
+function parseAuthority(text: string): Authority {
+  const value = parseJson(text)
+  return isAuthority(value) ? value : { role: 'guest', platform: '', chatType: 'dm' }
+}
+
+function isAuthority(value: unknown): value is Authority {
+  if (!isRecord(value)) return false
+  const { role, platform, chatType } = value
+  return (
+    (role === 'owner' || role === 'member' || role === 'guest') &&
+    typeof platform === 'string' &&
+    typeof chatType === 'string'
+  )
+}
+
+/** Who made a job; '' for one without an id. */
+export function makerOf({ platform, userId }: Authority): string {
+  return userId === undefined ? '' : `${platform}:${userId}`
+}
+
 export function* findJob(id: string): Transaction<StoredJob | undefined> {
   const found = yield* row(selectJob, { id })
   return found === undefined ? undefined : toStored(found)
+}
+
+/** At most `limit` jobs of this name, whatever its case. */
+export function* findJobsNamed(name: string, limit: number): Transaction<readonly StoredJob[]> {
+  return (yield* rows(selectNamed, { name: name.toLowerCase(), limit })).map(toStored)
+}
+
+/** At most `limit` jobs of a person. */
+export function* listJobsOf(maker: string, limit: number): Transaction<readonly StoredJob[]> {
+  return (yield* rows(selectOfMaker, { maker, limit })).map(toStored)
+}
+
+export function* countJobs(): Transaction<number> {
+  return (yield* row(countAll, {}))?.count ?? 0
+}
+
+export function* countJobsOf(maker: string): Transaction<number> {
+  return (yield* row(countOfMaker, { maker }))?.count ?? 0
 }
 
 /** A page of jobs in the order of their ids, after the id `after`; '' for the first page. */
@@ -130,6 +196,9 @@ export function* saveJob({ job, authority, nextRunAt, run }: StoredJob): Transac
     id: job.id,
     record: JSON.stringify({ ...job, next_run_at: timeText(nextRunAt) }),
     authority: JSON.stringify(authority),
+    maker: makerOf(authority),
+    name: job.name.toLowerCase(),
+    ended_at: job.state === 'completed' && run === null ? timeOf(job.last_run_at) : null,
     next_run_at: nextRunAt,
     slot: run?.slot ?? null,
     seq: run?.seq ?? null,
@@ -141,33 +210,36 @@ export function* removeJob(id: string): Transaction<void> {
   yield* exec(deleteJob, { id })
 }
 
-const selectDigests = query((db) => db.selectFrom('cron_file').select('digests').where('id', '=', 1))
+/** Removes the records of jobs that were completed before a time. */
+export function* pruneCompletedJobs(before: number): Transaction<void> {
+  yield* exec(deleteEnded, { before })
+}
 
-const upsertDigests = query((db, p: { digests: string }) =>
+/** What was written into `jobs.json` last. */
+export interface WrittenFile {
+  /** Digests of the text, and of the one before a write that a crash may have prevented. */
+  readonly texts: readonly string[]
+  /** Digests of the records by their ids. */
+  readonly records: Readonly<Record<string, unknown>>
+}
+
+const selectWritten = query((db) => db.selectFrom('cron_file').select('written').where('id', '=', 1))
+
+const upsertWritten = query((db, p: { written: string }) =>
   db
     .insertInto('cron_file')
-    .values({ id: 1, digests: p.digests })
-    .onConflict((conflict) => conflict.column('id').doUpdateSet({ digests: p.digests })),
+    .values({ id: 1, written: p.written })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ written: p.written })),
 )
 
-/** Of the texts of `jobs.json` that were written last: the one before a write that a crash may have prevented, and that one. */
-export function* readFileDigests(): Transaction<readonly string[]> {
-  const found = yield* row(selectDigests, {})
-  const digests: readonly string[] = found === undefined ? [] : JSON.parse(found.digests)
-  return digests
+export function* readWrittenFile(): Transaction<WrittenFile> {
+  const value = asRecord(parseJson((yield* row(selectWritten, {}))?.written ?? ''))
+  const texts = Array.isArray(value['texts']) ? value['texts'].filter((text) => typeof text === 'string') : []
+  return { texts, records: asRecord(value['records']) }
 }
 
-export function* storeFileDigests(digests: readonly string[]): Transaction<void> {
-  yield* exec(upsertDigests, { digests: JSON.stringify(digests) })
-}
-
-/** Removes the records of jobs that were completed before a time. Rejects `store/...`. */
-export async function pruneCompletedJobs(store: Pick<Store, 'run'>, before: number): Promise<void> {
-  for (const { job, run } of await readAllJobs(store)) {
-    const ended = timeOf(job.last_run_at)
-    if (job.state === 'completed' && run === null && ended !== null && ended < before)
-      await store.run(() => removeJob(job.id))
-  }
+export function* storeWrittenFile(written: WrittenFile): Transaction<void> {
+  yield* exec(upsertWritten, { written: JSON.stringify(written) })
 }
 
 const pageSize = 500

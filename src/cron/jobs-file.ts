@@ -1,6 +1,6 @@
 /**
- * `cron/jobs.json` (contract hermes.md §4.8): a mirror of the jobs. What a person changes there by hand is taken over; a file that
- * cannot be read changes nothing, and is not written again until it can be read.
+ * `cron/jobs.json` (contract hermes.md §4.8): a mirror of the jobs. What a person changes there by hand is taken over: records that
+ * differ from what was written last. A file that cannot be read changes nothing, and is not written again until it can be read.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -13,7 +13,16 @@ import type { Logger } from '../lib/log.ts'
 import type { Authority } from '../message/authority.ts'
 import type { Store } from '../store/store.ts'
 import { type Job, parseJob, timeOf, timeText } from './job.ts'
-import { readAllJobs, readFileDigests, removeJob, type StoredJob, saveJob, storeFileDigests } from './job-store.ts'
+import {
+  findJob,
+  readAllJobs,
+  readWrittenFile,
+  removeJob,
+  type StoredJob,
+  saveJob,
+  storeWrittenFile,
+  type WrittenFile,
+} from './job-store.ts'
 import type { Schedule } from './schedule.ts'
 
 export interface JobsFileDeps {
@@ -27,9 +36,9 @@ export interface JobsFileDeps {
 }
 
 export interface JobsFile {
-  /** Takes over what was changed by hand. True when that changed a job. Rejects `store/...`. */
+  /** Takes over what was changed by hand. True when that changed a job. Rejects `store/...` or with a system error. */
   read(): Promise<boolean>
-  /** Writes the jobs, unless the file cannot be read. Rejects `store/...` or with a system error. */
+  /** Writes the jobs, unless the file cannot be read. Rejects as `read`. */
   write(): Promise<void>
   /** Why the file is not used; '' when it is. For the status. */
   problem(): string
@@ -41,6 +50,14 @@ export function createJobsFile({ path, store, clock, timeZone, authority, log }:
   let problem = ''
   /** Of the file that was read last. */
   let seen = ''
+  /** One at a time: two readers would take over the same change twice. */
+  let last: Promise<unknown> = Promise.resolve()
+
+  function oneByOne<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = last.then(work, work)
+    last = result.catch(() => undefined)
+    return result
+  }
 
   async function readText(): Promise<string | undefined> {
     try {
@@ -51,50 +68,36 @@ export function createJobsFile({ path, store, clock, timeZone, authority, log }:
     }
   }
 
-  async function takeOver(records: readonly unknown[]): Promise<boolean> {
-    const before = new Map((await readAllJobs(store)).map((stored) => [stored.job.id, stored]))
+  async function takeOver(records: readonly unknown[], written: WrittenFile): Promise<boolean> {
     let hasChanged = false
-    const seen = new Set<string>()
+    const present = new Set<string>()
     for (const [index, record] of records.entries()) {
       const parsed = parseJob(record)
       const id = isRecord(record) && typeof record['id'] === 'string' ? record['id'] : ''
-      seen.add(id)
+      present.add(id)
       if (!parsed.ok) {
         const name = id === '' ? `number ${index + 1}` : id
         log.warn({ event: 'cron.record_unusable', job: name, reason: parsed.problem }, 'a job of jobs.json is left out')
-        continue
+      } else if (written.records[id] !== digestOf(JSON.stringify(record))) {
+        await takeOverJob(parsed.job)
+        hasChanged = true
       }
-      const old = before.get(id)
-      if (old !== undefined && isSame(old.job, parsed.job)) continue
-      const stored = await toStored(parsed.job, old)
-      await store.run(() => saveJob(stored))
-      hasChanged = true
     }
-    for (const id of before.keys()) {
-      if (seen.has(id)) continue
+    // A job that was made since the file was written is not in it either.
+    for (const id of Object.keys(written.records)) {
+      if (present.has(id)) continue
       await store.run(() => removeJob(id))
       hasChanged = true
     }
     return hasChanged
   }
 
-  /** A new schedule begins with its next time, and does not run for the times that have passed. */
-  async function toStored(job: Job, old: StoredJob | undefined): Promise<StoredJob> {
-    // A mark of a pause is stronger than `enabled`.
-    const isPaused = !job.enabled || job.state === 'paused' || job.paused_at !== null
-    const kept = {
-      ...job,
-      ...(isPaused ? { enabled: false, state: job.state === 'completed' ? job.state : ('paused' as const) } : {}),
-    }
-    const isNewSchedule = old !== undefined && !isSameSchedule(old.job.schedule, job.schedule)
-    const written = isNewSchedule ? null : timeOf(job.next_run_at)
-    const nextRunAt = isPaused ? null : (written ?? (await firstTime(job.schedule)))
-    return {
-      job: { ...kept, next_run_at: timeText(nextRunAt) },
-      authority: old?.authority ?? authority,
-      nextRunAt,
-      run: old?.run ?? null,
-    }
+  async function takeOverJob(job: Job): Promise<void> {
+    const first = await firstTime(job.schedule)
+    await store.run(function* () {
+      const old = yield* findJob(job.id)
+      yield* saveJob(old === undefined ? addedJob(job, authority, first) : editedJob(old, job, first))
+    })
   }
 
   async function firstTime(schedule: Schedule): Promise<number | null> {
@@ -121,7 +124,8 @@ export function createJobsFile({ path, store, clock, timeZone, authority, log }:
     const text = await readText()
     if (text === undefined) return false
     const digest = digestOf(text)
-    if ((await store.run(readFileDigests)).includes(digest)) {
+    const written = await store.run(readWrittenFile)
+    if (written.texts.includes(digest)) {
       problem = ''
       return false
     }
@@ -130,39 +134,68 @@ export function createJobsFile({ path, store, clock, timeZone, authority, log }:
     if (records === undefined) return reject('it is not JSON with a list of jobs: correct it, or delete it')
     if (problem !== '') log.info({ event: 'cron.file_usable', path }, 'jobs.json can be read again')
     problem = ''
-    const hasChanged = await takeOver(records)
-    await store.run(() => storeFileDigests([digest]))
+    const hasChanged = await takeOver(records, written)
+    await store.run(() => storeWrittenFile({ texts: [digest], records: digestsOf(records) }))
     return hasChanged
   }
 
-  return {
-    read,
-    async write() {
-      // What was changed by hand meanwhile is not lost.
-      await read()
-      if (problem !== '') return
-      const jobs = (await readAllJobs(store)).map(({ job, nextRunAt }) => ({
-        ...job,
-        next_run_at: timeText(nextRunAt),
-      }))
-      const before = await readText()
-      // Nothing is written where there never was a job.
-      if (jobs.length === 0 && before === undefined) return
-      // What cannot be read stays for the person who wrote it.
-      const unusable =
-        (before === undefined ? undefined : recordsIn(before))?.filter((record) => !parseJob(record).ok) ?? []
-      const text = `${JSON.stringify({ jobs: [...jobs, ...unusable], updated_at: timeText(clock()) }, null, 2)}\n`
-      // Stored first: a text that a crash kept from being written is not missed, and one that was written is not taken for an edit.
-      await store.run(() => storeFileDigests([...(before === undefined ? [] : [digestOf(before)]), digestOf(text)]))
-      try {
-        ensureDirectory(dirname(path))
-        await writeFileAtomicAsync(path, text)
-      } catch (error) {
-        log.error({ event: 'cron.file_not_written', path, err: error }, 'jobs.json could not be written')
-      }
-    },
-    problem: () => problem,
+  async function write(): Promise<void> {
+    // What was changed by hand meanwhile is not lost.
+    await read()
+    if (problem !== '') return
+    const all = await readAllJobs(store)
+    const jobs = all.map(({ job, nextRunAt }) => ({ ...job, next_run_at: timeText(nextRunAt) }))
+    const before = await readText()
+    // Nothing is written where there never was a job.
+    if (jobs.length === 0 && before === undefined) return
+    // What cannot be read stays for the person who wrote it.
+    const unusable =
+      (before === undefined ? undefined : recordsIn(before))?.filter((record) => !parseJob(record).ok) ?? []
+    const text = `${JSON.stringify({ jobs: [...jobs, ...unusable], updated_at: timeText(clock()) }, null, 2)}\n`
+    const texts = [...(before === undefined ? [] : [digestOf(before)]), digestOf(text)]
+    // Stored first: a text that a crash kept from being written is not missed, and one that was written is not taken for an edit.
+    await store.run(() => storeWrittenFile({ texts, records: digestsOf(jobs) }))
+    try {
+      ensureDirectory(dirname(path))
+      await writeFileAtomicAsync(path, text)
+    } catch (error) {
+      log.error({ event: 'cron.file_not_written', path, err: error }, 'jobs.json could not be written')
+    }
   }
+
+  return { read: () => oneByOne(read), write: () => oneByOne(write), problem: () => problem }
+}
+
+/** A mark of a pause is stronger than `enabled`. */
+function isPaused({ enabled, state, paused_at }: Job): boolean {
+  return !enabled || state === 'paused' || paused_at !== null
+}
+
+/** A copied record keeps its next time, so that a missed one is made up for. */
+function addedJob(job: Job, authority: Authority, first: number | null): StoredJob {
+  const stops = isPaused(job)
+  const nextRunAt = stops ? null : (timeOf(job.next_run_at) ?? first)
+  return { job: stops ? pausedJob(job) : job, authority, nextRunAt, run: null }
+}
+
+/** What runs have recorded meanwhile stays. A new schedule begins with its next time, and does not run for times that have passed. */
+function editedJob(old: StoredJob, edited: Job, first: number | null): StoredJob {
+  const { job } = old
+  const { last_run_at, last_status, last_error, last_delivery_error, last_dispatch, failure_streak } = job
+  const recorded = { last_run_at, last_status, last_error, last_delivery_error, last_dispatch, failure_streak }
+  const merged: Job = {
+    ...edited,
+    ...recorded,
+    pending_slot: job['pending_slot'] ?? null,
+    repeat: { ...edited.repeat, completed: job.repeat.completed },
+  }
+  if (isPaused(edited)) return { ...old, job: pausedJob(merged), nextRunAt: null }
+  const keepsTime = isSameSchedule(job.schedule, edited.schedule) && old.nextRunAt !== null
+  return { ...old, job: { ...merged, state: 'scheduled' }, nextRunAt: keepsTime ? old.nextRunAt : first }
+}
+
+function pausedJob(job: Job): Job {
+  return { ...job, enabled: false, state: job.state === 'completed' ? job.state : 'paused' }
 }
 
 /** Undefined for a text without a list of jobs. */
@@ -173,15 +206,14 @@ function recordsIn(text: string): readonly unknown[] | undefined {
 }
 
 function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64')
+  return createHash('sha256').update(text).digest('base64').slice(0, 22)
 }
 
-function isSame(one: Job, other: Job): boolean {
-  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
-}
-
-function sorted(job: Job): unknown {
-  return Object.entries(job).sort(([a], [b]) => (a < b ? -1 : 1))
+function digestsOf(records: readonly unknown[]): Record<string, string> {
+  const entries = records.flatMap((record): [string, string][] =>
+    isRecord(record) && typeof record['id'] === 'string' ? [[record['id'], digestOf(JSON.stringify(record))]] : [],
+  )
+  return Object.fromEntries(entries)
 }
 
 function isSameSchedule(one: Schedule, other: Schedule): boolean {

@@ -7,9 +7,11 @@ import type { Authority } from '../message/authority.ts'
 import type { Target } from '../message/source.ts'
 import type { Transaction } from '../store/query.ts'
 import type { Store } from '../store/store.ts'
-import { findVisibleJob, isVisible, listVisibleJobs } from './find-job.ts'
+import { findVisibleJob, listVisibleJobs } from './find-job.ts'
 import { type Job, parseJob, timeOf, timeText } from './job.ts'
-import { findJob, readAllJobs, removeJob, type StoredJob, saveJob } from './job-store.ts'
+import { type ChangeJob, createStateChanges } from './job-states.ts'
+import { findJob, removeJob, saveJob } from './job-store.ts'
+import { countProblem, scheduleProblem } from './limits.ts'
 import { parseSchedule, type Schedule, type ScheduleContext } from './schedule.ts'
 
 export interface JobsDeps {
@@ -17,6 +19,12 @@ export interface JobsDeps {
   readonly clock: () => number
   readonly random: RandomBytes
   readonly settings: () => Omit<ScheduleContext, 'now'>
+  /** Takes over what was changed in `jobs.json` by hand. Rejects `store/...`. */
+  readFile(): Promise<unknown>
+  /** Why a job cannot have these values: a sentence; '' when it can. Looks up toolsets, skills, targets, scripts and jobs. */
+  check(request: JobRequest, maker: JobMaker): Promise<string>
+  /** Ends a turn. Resolves when it has ended, or after some seconds. */
+  stopTurn(seq: number): Promise<unknown>
   /** The table has changed: the scheduler looks at it, and the file follows. */
   changed(): void
 }
@@ -58,6 +66,8 @@ export interface Jobs {
   resume(name: string, maker: JobMaker): Promise<JobResult>
   /** Makes it due now, also while it is paused. An interval counts from then. */
   run(name: string, maker: JobMaker): Promise<JobResult>
+  /** Ends the run that goes on now. */
+  stop(name: string, maker: JobMaker): Promise<JobResult>
   /** A run that has begun goes on, and is not delivered. */
   remove(name: string, maker: JobMaker): Promise<JobResult>
   find(name: string, maker: JobMaker): Promise<JobResult>
@@ -65,20 +75,12 @@ export interface Jobs {
   list(maker: JobMaker): Promise<readonly Job[]>
 }
 
-const maxJobs = 10_000
-/** Of a person who is not an owner. */
-const maxOwnJobs = 20
-const minOwnMinutes = 5
-
 export function createJobs(deps: JobsDeps): Jobs {
   const { store, clock, random, changed } = deps
 
   /** Changes a job as it is stored now, so that a run at the same time loses nothing. */
-  async function change(
-    name: string,
-    maker: JobMaker,
-    changeJob: (stored: StoredJob) => StoredJob | { readonly problem: string },
-  ): Promise<JobResult> {
+  const change: ChangeJob = async (name, maker, changeJob) => {
+    await deps.readFile()
     const found = await findVisibleJob(store, name, maker.authority)
     if ('problem' in found) return { ok: false, problem: found.problem }
     const { id } = found.job
@@ -106,16 +108,21 @@ export function createJobs(deps: JobsDeps): Jobs {
     return next.ok ? (next.at ?? null) : null
   }
 
+  async function problemOf(schedule: Schedule | undefined, request: JobRequest, maker: JobMaker): Promise<string> {
+    const context = { now: clock(), timeZone: deps.settings().timeZone }
+    return (await scheduleProblem(maker.authority, schedule, request, context)) || (await deps.check(request, maker))
+  }
+
   return {
     async create(request, maker) {
       if (request.schedule === undefined) return { ok: false, problem: 'The schedule is missing.' }
+      await deps.readFile()
       const made = maker.newId === undefined ? undefined : await store.run(() => findJob(maker.newId ?? ''))
       if (made !== undefined) return { ok: true, job: made.job }
       const read = await readSchedule(request.schedule)
       if ('problem' in read) return { ok: false, problem: read.problem }
-      const all = await readAllJobs(store)
-      const problem = limitProblem(all, read.schedule, request, maker)
-      if (problem !== undefined) return { ok: false, problem }
+      const problem = await problemOf(read.schedule, request, maker)
+      if (problem !== '') return { ok: false, problem }
       const now = clock()
       const { origin } = maker
       const parsed = parseJob({
@@ -134,7 +141,12 @@ export function createJobs(deps: JobsDeps): Jobs {
       if (!parsed.ok) return { ok: false, problem: `The job cannot be made: ${parsed.problem}.` }
       const nextRunAt = await firstTime(read.schedule)
       const job = { ...parsed.job, next_run_at: timeText(nextRunAt) }
-      await store.run(() => saveJob({ job, authority: maker.authority, nextRunAt, run: null }))
+      const tooMany = await store.run(function* () {
+        const many = yield* countProblem(maker.authority)
+        if (many === '') yield* saveJob({ job, authority: maker.authority, nextRunAt, run: null })
+        return many
+      })
+      if (tooMany !== '') return { ok: false, problem: tooMany }
       changed()
       return { ok: true, job }
     },
@@ -142,11 +154,11 @@ export function createJobs(deps: JobsDeps): Jobs {
     async update(name, request, maker) {
       const read = request.schedule === undefined ? undefined : await readSchedule(request.schedule)
       if (read !== undefined && 'problem' in read) return { ok: false, problem: read.problem }
+      const problem = await problemOf(read?.schedule, request, maker)
+      if (problem !== '') return { ok: false, problem }
       const nextRunAt = read === undefined ? undefined : await firstTime(read.schedule)
       return await change(name, maker, (stored) => {
         const schedule = read?.schedule ?? stored.job.schedule
-        const problem = limitProblem([], schedule, request, maker)
-        if (problem !== undefined) return { problem }
         const parsed = parseJob({
           ...stored.job,
           ...(read === undefined
@@ -159,36 +171,10 @@ export function createJobs(deps: JobsDeps): Jobs {
       })
     },
 
-    pause: (name, reason, maker) =>
-      change(name, maker, (stored) => ({
-        ...stored,
-        nextRunAt: null,
-        job: { ...stored.job, enabled: false, state: 'paused', paused_at: timeText(clock()), paused_reason: reason },
-      })),
-
-    async resume(name, maker) {
-      const found = await findVisibleJob(store, name, maker.authority)
-      if ('problem' in found) return { ok: false, problem: found.problem }
-      const nextRunAt = await firstTime(found.job.schedule)
-      return await change(found.job.id, maker, (stored) =>
-        nextRunAt === null
-          ? { problem: 'Its time is over. Give it another schedule.' }
-          : {
-              ...stored,
-              nextRunAt,
-              job: { ...stored.job, enabled: true, state: 'scheduled', paused_at: null, paused_reason: '' },
-            },
-      )
-    },
-
-    run: (name, maker) =>
-      change(name, maker, (stored) => {
-        if (stored.run !== null) return { problem: `"${stored.job.name}" runs already.` }
-        const now = clock()
-        return { ...stored, nextRunAt: now, job: { ...stored.job, manual_run_at: timeText(now) } }
-      }),
+    ...createStateChanges({ store, clock, change, firstTime, stopTurn: deps.stopTurn }),
 
     async remove(name, maker) {
+      await deps.readFile()
       const found = await findVisibleJob(store, name, maker.authority)
       if ('problem' in found) return { ok: false, problem: found.problem }
       await store.run(() => removeJob(found.job.id))
@@ -202,6 +188,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     },
 
     async list(maker) {
+      await deps.readFile()
       const jobs = (await listVisibleJobs(store, maker.authority)).map(({ job, nextRunAt }) => ({
         ...job,
         next_run_at: timeText(nextRunAt),
@@ -219,22 +206,4 @@ function originRecord({ platform, chatId, threadId, chatName }: NonNullable<JobM
 function fieldsOf({ schedule, repeat, ...request }: JobRequest): Record<string, unknown> {
   const given = Object.entries(request).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(given), ...(repeat === undefined ? {} : { repeat: { times: repeat, completed: 0 } }) }
-}
-
-/** Why this person may not have such a job; undefined if it may. */
-function limitProblem(
-  all: readonly StoredJob[],
-  schedule: Schedule,
-  { script, no_agent, workdir }: JobRequest,
-  { authority }: JobMaker,
-): string | undefined {
-  if (all.length >= maxJobs) return `There are ${maxJobs} jobs, the maximum. Remove some first.`
-  if (authority.role === 'owner') return undefined
-  if (authority.role === 'guest') return 'Guests cannot schedule jobs.'
-  if (script || no_agent || workdir) return 'Only an owner can schedule scripts and choose directories.'
-  if (all.filter((stored) => isVisible(stored, authority)).length >= maxOwnJobs)
-    return `You have ${maxOwnJobs} jobs, the maximum. Remove some first.`
-  if (schedule.kind === 'interval' && schedule.minutes < minOwnMinutes)
-    return `The shortest interval is ${minOwnMinutes} minutes.`
-  return undefined
 }

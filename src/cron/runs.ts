@@ -3,13 +3,12 @@
  * repeated after a crash, except a script, which is never started twice.
  */
 import { messageOf } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
 import { isSilence } from '../message/silence.ts'
 import type { TurnResult } from '../message/turn-result.ts'
-import type { Store } from '../store/store.ts'
 import type { ClaimedRun } from './claim-run.ts'
-import { type Job, timeOf, timeText } from './job.ts'
+import { timeOf, timeText } from './job.ts'
 import { findJob, listRunningJobs, type StoredJob, saveJob } from './job-store.ts'
+import { createRunEnd, failed, type JobRun, type Outcome, type RunEndDeps } from './run-end.ts'
 
 export interface ScriptResult {
   readonly ok: boolean
@@ -17,17 +16,7 @@ export interface ScriptResult {
   readonly output: string
 }
 
-/** The run of a job for one time. */
-export interface JobRun {
-  readonly stored: StoredJob
-  /** ms since 1970: the time for which it runs. With the id of the job the name of the run. */
-  readonly slot: number
-}
-
-export interface RunsDeps {
-  readonly store: Store
-  readonly clock: () => number
-  readonly log: Logger
+export interface RunsDeps extends RunEndDeps {
   /** Aborts when the gateway stops. */
   readonly stopping: AbortSignal
   /** Runs the script of the job. Rejects when it cannot be started, or with the signal's reason. */
@@ -36,14 +25,12 @@ export interface RunsDeps {
   startTurn(run: JobRun, text: string): Promise<number>
   waitForTurn(seq: number, signal: AbortSignal): Promise<TurnResult>
   /** The message for the agent. */
-  composePrompt(job: Job, scriptOutput: string | undefined): Promise<string>
-  /** Keeps what a run has said. A second time replaces the first one. */
-  writeOutput(run: JobRun, text: string): Promise<void>
-  /** Sends to the targets of the job, to each once. Resolves with the problem; '' for none. */
-  deliver(run: JobRun, text: string): Promise<string>
-  /** The table has changed. */
-  changed(): void
-  failpoint(point: string): void
+  composePrompt(stored: StoredJob, scriptOutput: string | undefined): Promise<string>
+  /** Why the person who made the job may not have it run any more: a sentence; '' if it may. */
+  refusal(stored: StoredJob): string
+  /** How many runs go on at once. The others wait. */
+  readonly maxParallel: () => number
+  sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
 export interface Runs {
@@ -55,42 +42,67 @@ export interface Runs {
   idle(): Promise<void>
 }
 
-interface Outcome {
-  readonly ok: boolean
-  /** What the job has said; '' for nothing. */
-  readonly text: string
-  /** Kept, but not sent. */
-  readonly isSilent: boolean
-  /** The agent has worked; a failed one counts. */
-  readonly usedAgent: boolean
-}
-
 export function createRuns(deps: RunsDeps): Runs {
   const { store, log, stopping, failpoint } = deps
+  const { finish, giveUp, writeOutput } = createRunEnd(deps)
   const open = new Set<Promise<void>>()
+  let active = 0
+  const waiting: (() => void)[] = []
 
-  function track(run: JobRun, work: () => Promise<void>): void {
-    const { id } = run.stored.job
-    const tracked = work()
-      .catch((error: unknown) => {
-        // The record of the run stays, and the next start goes on with it.
-        if (stopping.aborted) return
-        log.error({ event: 'cron.run_failed', job: id, err: error }, 'a run of a scheduled job could not be finished')
-      })
-      .finally(() => open.delete(tracked))
+  /** Resolves when this run may go on. */
+  async function enter(): Promise<void> {
+    if (active >= deps.maxParallel()) await new Promise<void>((resolve) => waiting.push(resolve))
+    active += 1
+  }
+
+  function leave(): void {
+    active -= 1
+    waiting.shift()?.()
+  }
+
+  function track(work: () => Promise<void>): void {
+    const tracked = work().finally(() => open.delete(tracked))
     open.add(tracked)
   }
 
-  async function execute(run: JobRun): Promise<void> {
-    const { job, run: state } = run.stored
-    log.info({ event: 'cron.started', job: job.id, name: job.name, slot: timeText(run.slot) }, 'a scheduled job begins')
-    if (state?.seq != null) return await finish(run, await waitFor(run, state.seq))
-    if (job.script === '') return await askAgent(run, undefined)
-    if (state?.scriptStarted === true) return await finish(run, failed(interruptedText))
-    const script = await runScriptOnce(run)
-    if (!script.ok) return await finish(run, failed(script.output))
-    const { text, wakesAgent } = readWakeLine(script.output)
-    if (job.no_agent) return await finish(run, { ok: true, text, isSilent: text.trim() === '', usedAgent: false })
+  /** Never rejects. A run that cannot be carried out in some attempts ends with an error. */
+  async function carryOut(run: JobRun): Promise<void> {
+    await enter()
+    const { id, name } = run.stored.job
+    log.info({ event: 'cron.started', job: id, name, slot: timeText(run.slot) }, 'a scheduled job begins')
+    try {
+      for (let attempt = 1; !stopping.aborted; attempt++) {
+        try {
+          await execute(run)
+          return
+        } catch (error) {
+          // The record of the run stays, and the next start goes on with it.
+          if (stopping.aborted) return
+          log.error({ event: 'cron.run_failed', job: id, attempt, err: error }, 'a run of a scheduled job failed')
+          if (attempt >= maxAttempts) return await giveUp(run, messageOf(error))
+          await deps.sleep(retryMs * 2 ** attempt, stopping)
+        }
+      }
+    } finally {
+      leave()
+    }
+  }
+
+  /** From the step that is stored. */
+  async function execute({ stored: { job }, slot }: JobRun): Promise<void> {
+    const stored = await store.run(() => findJob(job.id))
+    if (stored?.run?.slot !== slot) return
+    const run = { stored, slot }
+    if (stored.run.seq !== null) return await finish(run, await waitFor(stored.run.seq))
+    const refusal = deps.refusal(stored)
+    if (refusal !== '') return await finish(run, { ...failed(refusal), pauses: true })
+    const { script, no_agent } = stored.job
+    if (script === '') return await askAgent(run, undefined)
+    if (stored.run.scriptStarted) return await finish(run, failed(interruptedText))
+    const result = await runScriptOnce(run)
+    if (!result.ok) return await finish(run, failed(result.output))
+    const { text, wakesAgent } = readWakeLine(result.output)
+    if (no_agent) return await finish(run, { ok: true, text, isSilent: text.trim() === '', usedAgent: false })
     if (!wakesAgent) return await finish(run, { ok: true, text, isSilent: true, usedAgent: false })
     await askAgent(run, text)
   }
@@ -109,17 +121,18 @@ export function createRuns(deps: RunsDeps): Runs {
   }
 
   async function askAgent(run: JobRun, scriptOutput: string | undefined): Promise<void> {
-    const text = await deps.composePrompt(run.stored.job, scriptOutput)
+    const text = await deps.composePrompt(run.stored, scriptOutput)
     const seq = await deps.startTurn(run, text)
     failpoint('cron:accepted')
     await updateRun(run, { seq })
-    await finish(run, await waitFor(run, seq))
+    await finish(run, await waitFor(seq))
   }
 
-  async function waitFor(_run: JobRun, seq: number): Promise<Outcome> {
+  async function waitFor(seq: number): Promise<Outcome> {
     const { status, text } = await deps.waitForTurn(seq, stopping)
     const ok = status === 'done'
-    return { ok, text, isSilent: ok && (text.trim() === '' || isSilence(text)), usedAgent: true }
+    const said = text.trim() === '' && !ok ? `The turn was ended (${status}).` : text
+    return { ok, text: said, isSilent: ok && (text.trim() === '' || isSilence(text)), usedAgent: true }
   }
 
   /** Changes the state of the run, unless the job was removed meanwhile. */
@@ -130,39 +143,15 @@ export function createRuns(deps: RunsDeps): Runs {
     })
   }
 
-  async function finish(run: JobRun, outcome: Outcome): Promise<void> {
-    const { job } = run.stored
-    await deps.writeOutput(run, outcome.text)
-    failpoint('cron:output')
-    const deliveryError = outcome.isSilent ? '' : await deps.deliver(run, outcome.text)
-    failpoint('cron:delivered')
-    const now = deps.clock()
-    await store.run(function* () {
-      const stored = yield* findJob(job.id)
-      // A removed job stays removed, and a run is recorded once.
-      if (stored?.run?.slot !== run.slot) return
-      yield* saveJob(afterRun(stored, outcome, deliveryError, now))
-    })
-    const level = outcome.ok && deliveryError === '' ? 'info' : 'warn'
-    log[level](
-      { event: 'cron.ended', job: job.id, ok: outcome.ok, ...(deliveryError === '' ? {} : { reason: deliveryError }) },
-      'a scheduled job has ended',
-    )
-    deps.changed()
-  }
-
   return {
     begin(claimed) {
       const { stored } = claimed
-      if (claimed.kind === 'run') return track(claimed, () => execute(claimed))
+      if (claimed.kind === 'run') return track(() => carryOut(claimed))
       const run = { stored, slot: timeOf(stored.job.next_run_at) ?? deps.clock() }
       const minutes = Math.round(claimed.lateMs / 60_000)
-      track(run, async () => {
+      track(async () => {
         log.warn({ event: 'cron.missed', job: stored.job.id, minutes }, 'a scheduled job was missed and is not run')
-        await deps.writeOutput(
-          run,
-          `The job was not run: the gateway did not run at its time, ${minutes} minutes before.`,
-        )
+        await writeOutput(run, `The job was not run: the gateway did not run at its time, ${minutes} minutes before.`)
         deps.changed()
       })
     },
@@ -170,7 +159,7 @@ export function createRuns(deps: RunsDeps): Runs {
       for (const stored of await store.run(listRunningJobs)) {
         if (stored.run === null) continue
         const run = { stored, slot: stored.run.slot }
-        track(run, () => execute(run))
+        track(() => carryOut(run))
       }
     },
     async idle() {
@@ -182,10 +171,6 @@ export function createRuns(deps: RunsDeps): Runs {
 const interruptedText =
   'The gateway stopped while the script ran. Its outcome is unknown, and it was not started again.'
 
-function failed(text: string): Outcome {
-  return { ok: false, text, isSilent: false, usedAgent: false }
-}
-
 /** A script whose last line is `{"wakeAgent": false}` has nothing for the agent. The line itself is not shown. */
 function readWakeLine(output: string): { readonly text: string; readonly wakesAgent: boolean } {
   const trimmed = output.trimEnd()
@@ -195,29 +180,5 @@ function readWakeLine(output: string): { readonly text: string; readonly wakesAg
   return { text: trimmed.slice(0, trimmed.length - lastLine.length).trimEnd(), wakesAgent: match[1] === 'true' }
 }
 
-const maxErrorChars = 2_000
-
-/** A time that came during the run is due at once. A job without another time is completed, and its record is kept for some days. */
-function afterRun(stored: StoredJob, outcome: Outcome, deliveryError: string, now: number): StoredJob {
-  const { job } = stored
-  const pending = typeof job['pending_slot'] === 'string' ? timeOf(job['pending_slot']) : null
-  const isAllowed = job.repeat.times === null || job.repeat.completed < job.repeat.times
-  const nextRunAt = job.enabled && pending !== null && isAllowed ? pending : stored.nextRunAt
-  const isOver = nextRunAt === null && job.enabled && job.state !== 'error'
-  const status = !outcome.ok ? 'error' : deliveryError !== '' ? 'delivery_failed' : 'ok'
-  return {
-    ...stored,
-    nextRunAt,
-    run: null,
-    job: {
-      ...job,
-      ...(isOver ? { state: 'completed' as const, enabled: false } : {}),
-      pending_slot: null,
-      last_run_at: timeText(now),
-      last_status: status,
-      last_error: outcome.ok ? '' : outcome.text.slice(0, maxErrorChars).toWellFormed(),
-      last_delivery_error: deliveryError,
-      failure_streak: outcome.ok ? 0 : outcome.usedAgent ? job.failure_streak + 1 : job.failure_streak,
-    },
-  }
-}
+const maxAttempts = 5
+const retryMs = 1_000

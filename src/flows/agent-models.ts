@@ -12,7 +12,7 @@ import { isHermesError } from '../lib/errors.ts'
 import type { HomeLayout } from '../lib/home.ts'
 import type { Logger } from '../lib/log.ts'
 import { sleep } from '../lib/timers.ts'
-import type { SessionSource } from '../message/source.ts'
+import { cronPlatform, type SessionSource } from '../message/source.ts'
 import type { AccountPolicy } from '../platforms/accounts.ts'
 import type { AuxiliaryCallDeps } from './auxiliary-model.ts'
 import type { ConversationFacts, ConversationModel } from './conversation-model.ts'
@@ -198,6 +198,9 @@ export function createAgentModels(deps: AgentModelsDeps): AgentModels {
 
 /** A task that a person has asked for has the model of the conversation. */
 function placeOf({ event: { source, task }, settings }: ModelTurn): ConversationFacts {
+  // The person who made a job chose its model.
+  if (task?.route === cronPlatform && task.model !== undefined)
+    return { source, settings: { ...settings, model: task.model } }
   if (task?.isRequested !== true || task.deliver === null) return { source, settings }
   return { source: { ...source, ...task.deliver }, settings: { ...(task.model && { model: task.model }), ...settings } }
 }

@@ -195,7 +195,9 @@ export function createAgentServices(deps: AgentServicesDeps): AgentServices {
   ): ToolContext => {
     // A sub-agent begins where its parent works.
     const isOwn = sessionId === turn.sessionId
-    const start = isOwn ? turn.settings?.directory : resources.directoryOf(turn.sessionId)
+    const start = isOwn
+      ? (turn.settings?.directory ?? turn.event?.task?.directory)
+      : resources.directoryOf(turn.sessionId)
     const { environment, ...others } = resources.getOrCreate(sessionId, transcript, start)
     places.used(environment, sessionId, turn)
     return {

@@ -104,6 +104,8 @@ export interface BackgroundTask {
   readonly isRequested?: true
   /** What was chosen with `/model` in the conversation that asked for it, as it is stored there. */
   readonly model?: string
+  /** The directory in which its commands begin; absolute. */
+  readonly directory?: string
   /** Present for a sub-agent: a conversation gets its result as a message. */
   readonly delegation?: BackgroundDelegation
 }

@@ -271,6 +271,12 @@ export interface Database {
     record: string
     /** `Authority` of the person who made it, JSON. */
     authority: string
+    /** `<platform>:<user id>` of that person; '' for one without an id. */
+    maker: string
+    /** Lower case. */
+    name: string
+    /** When a completed job has run last; null for another one. */
+    ended_at: number | null
     next_run_at: number | null
     /** Of the run that has not ended: the time for which it runs. */
     slot: number | null
@@ -280,7 +286,7 @@ export interface Database {
     script: number | null
   }
   /** One row: what was written into `cron/jobs.json` last (`cron/jobs-file.ts`). */
-  cron_file: { id: number; digests: string }
+  cron_file: { id: number; written: string }
   /** What adapters keep (`flows/platform-records.ts`). */
   platform_records: {
     id: Generated<number>

@@ -15,12 +15,12 @@ test('hermes cron makes, changes, lists and removes the jobs of a running gatewa
     '--name',
     'backups',
     '--skills',
-    'a, b',
+    'daily-plan, extend-hermes',
     '--json',
   )
   assert.equal(created.code, 0, created.stderr)
   const [job]: { id: string; skills: string[] }[] = JSON.parse(created.stdout)
-  assert.deepEqual(job?.skills, ['a', 'b'])
+  assert.deepEqual(job?.skills, ['daily-plan', 'extend-hermes'])
   assert.match((await hermes('edit', 'backups', '--schedule', 'weekdays at 9am')).stdout, /weekdays at 9am/)
   assert.match((await hermes('pause', 'backups')).stdout, /next: paused/)
   assert.match((await hermes('list')).stdout, /backups/)

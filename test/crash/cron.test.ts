@@ -7,7 +7,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { startOpenAiServer } from '../kit/servers/openai-server.ts'
 import { startChatServer } from './chat-server.ts'
 import { prepareHome, runUntilKilled, start, stop, waitForReady } from './scenario.ts'
@@ -68,6 +70,7 @@ async function runJob(t: TestContext, point: string, fields: Readonly<Record<str
   const restarted = start(home, {}, children)
   await waitForReady(restarted)
   await chat.until((messages) => messages.some(({ chat: name }) => name === 'home'), 30_000)
+  await untilRecorded(home)
   await stop(restarted)
   const { jobs }: { readonly jobs: readonly [JobRecord] } = JSON.parse(
     readFileSync(join(home, 'cron', 'jobs.json'), 'utf8'),
@@ -76,6 +79,17 @@ async function runJob(t: TestContext, point: string, fields: Readonly<Record<str
     answers: chat.messages.map(({ text }) => text),
     lines: existsSync(counted) ? readFileSync(counted, 'utf8').split('\n').length - 1 : 0,
     record: jobs[0],
+  }
+}
+
+/** The message may have arrived before the crash, and the run goes on after the restart. */
+async function untilRecorded(home: string): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt++) {
+    const database = new DatabaseSync(join(home, 'state.db'), { readOnly: true })
+    const open = database.prepare('select count(*) as open from cron_jobs where slot is not null').get()
+    database.close()
+    if (open?.['open'] === 0) return
+    await setTimeout(50)
   }
 }
 

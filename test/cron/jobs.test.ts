@@ -31,6 +31,7 @@ function setUp(t: TestContext) {
   const clock = createManualClock(start)
   const jobs = createJobs({
     ...{ store, clock: clock.now, random: systemRandom, changed: () => undefined },
+    ...{ readFile: async () => undefined, check: async () => '', stopTurn: async () => undefined },
     settings: () => ({ timeZone: 'UTC', bareDuration: 'once' }),
   })
   const started: Exclude<ClaimedRun, { kind: 'none' }>[] = []
@@ -156,6 +157,8 @@ describe('the people who make jobs', () => {
     ['a member schedules no script', maker('member', 'm'), { schedule: 'every 1h', script: 'x.sh' }],
     ['a member chooses no directory', maker('member', 'm'), { schedule: 'every 1h', workdir: '/' }],
     ['a member has no job each minute', maker('member', 'm'), { schedule: 'every 1m' }],
+    ['a member has no job each second', maker('member', 'm'), { schedule: '* * * * * *' }],
+    ['a member has no two jobs within a minute', maker('member', 'm'), { schedule: '0,1 9 * * *' }],
     ['a job needs a schedule', owner, {}],
     ['a job needs something to do', owner, { schedule: 'every 1h', prompt: ' ' }],
     ['a job without an agent needs a script', owner, { schedule: 'every 1h', no_agent: true }],
@@ -240,6 +243,30 @@ describe('jobs.json', () => {
     utimesSync(filePath, 1, 1)
     assert.equal(await later.read(), false)
     assert.equal((await jobs.list(owner)).length, 2)
+  })
+
+  it('that was edited does not take away a job that was made since', async (t) => {
+    const { add, file, filePath, jobs } = setUp(t)
+    await add({ schedule: 'every 1h', name: 'first' })
+    await file.write()
+    writeFileSync(filePath, readFileSync(filePath, 'utf8').replace('"first"', '"renamed by hand"'))
+    await add({ schedule: 'every 1h', name: 'second' })
+    await file.write()
+    const names = (await jobs.list(owner)).map(({ name }) => name)
+    assert.deepEqual(names.sort(), ['renamed by hand', 'second'])
+  })
+
+  it('that was edited keeps what runs have recorded since', async (t) => {
+    const { add, file, filePath, jobs, tick, clock, store } = setUp(t)
+    const { id } = await add({ schedule: 'every 10m', name: 'first' })
+    await file.write()
+    writeFileSync(filePath, readFileSync(filePath, 'utf8').replace('"first"', '"renamed"'))
+    clock.advance(10 * minute)
+    await tick()
+    await file.read()
+    const found = await jobs.find(id, owner)
+    assert.ok(found.ok && found.job.name === 'renamed' && found.job.repeat.completed === 1)
+    assert.equal((await store.run(() => findJob(id)))?.run?.slot, start + 10 * minute)
   })
 
   it('keeps fields that this version does not know', async (t) => {

@@ -97,7 +97,11 @@ describe('a scheduled job', () => {
           join(home.cron, 'output', 'other', '2026-01-01_00-00-00.md'),
           '# x\n\n## Result\n\nyesterday 41\n',
         )
-        writeJobs(home, job({ script: 'find.sh', context_from: ['other'] }))
+        writeJobs(
+          home,
+          job({ script: 'find.sh', context_from: ['other', '../..'] }),
+          job({ id: 'other', enabled: false }),
+        )
       },
     })
     const { lastUserText } = await gateway.modelRequest(0)
@@ -132,7 +136,47 @@ describe('people schedule jobs', () => {
     assert.match(await runCommand(gateway, '/cron add sometimes | x'), /not a schedule/)
     assert.match(await runCommand(gateway, '/cron add every 2h'), /\| check/)
     assert.match(await runCommand(gateway, '/cron pasue x'), /Did you mean `\/cron pause`/)
-    assert.match(await runCommand(gateway, '/cron run nothing'), /no job "nothing"/)
+    assert.match(await runCommand(gateway, '/cron run nothing'), /There is no job "nothing"\.$/)
+  })
+
+  it('and lose them with their rights', async (t) => {
+    const gateway = await startTestGateway(t, { config: owned })
+    await runCommand(gateway, '/cron add every 2h | check the backups')
+    gateway.configure({ roles: { owners: ['fake:other'] } })
+    await gateway.current().config.reload()
+    const { url, token } = gateway.current()
+    await fetch(`${url}/api/jobs`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token()}` },
+      body: JSON.stringify({ action: 'run', name: 'check the backups' }),
+    })
+    await gateway.waitForLog({ event: 'cron.ended', ok: false })
+    assert.equal(gateway.model.requests.length, 0)
+  })
+
+  it('with a model and a directory of their own, and hear of names that nothing has', async (t) => {
+    const gateway = await startTestGateway(t, { config: owned, model: () => ({ text: 'done' }) })
+    const { url, token } = gateway.current()
+    const post = async (body: unknown) => {
+      const answer = await fetch(`${url}/api/jobs`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token()}` },
+        body: JSON.stringify({ action: 'create', schedule: 'every 1h', prompt: 'x', ...Object(body) }),
+      })
+      return answer.status
+    }
+    assert.equal(await post({ name: 'own', model: 'special-model', workdir: '/tmp' }), 200)
+    for (const wrong of [
+      { enabled_toolsets: ['nosuch'] },
+      { skills: ['nosuch'] },
+      { deliver: 'nosuch:1' },
+      { script: '../../bin/ls' },
+      { context_from: ['../..'] },
+    ])
+      assert.equal(await post(wrong), 400, JSON.stringify(wrong))
+    assert.equal(await post({ action: 'run', job_id: 'own' }), 200)
+    await gateway.waitForLog({ event: 'cron.ended', ok: true })
+    assert.equal(gateway.model.requests[0]?.body['model'], 'special-model')
   })
 
   it('by asking the agent, which a scheduled turn cannot do', async (t) => {
@@ -147,7 +191,7 @@ describe('people schedule jobs', () => {
           schedule: 'every 2h',
           prompt: 'check the backups',
           name: 'backups',
-          skills: ['x'],
+          skills: ['daily-plan'],
         }),
         schedule({ action: 'create', schedule: 'soon', prompt: 'x' }),
         { text: 'It is scheduled.' },

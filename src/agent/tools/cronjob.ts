@@ -8,7 +8,7 @@ import type { BuiltInToolDeps } from './deps.ts'
 import { countOf, toErrorJson, toResultJson } from './support/result-json.ts'
 import { defineTool } from './tool.ts'
 
-const actions = ['create', 'list', 'update', 'pause', 'resume', 'run', 'remove'] as const
+const actions = ['create', 'list', 'update', 'pause', 'resume', 'run', 'stop', 'remove'] as const
 
 /** What else a job has is checked where jobs are kept. */
 const field = z.json().optional()

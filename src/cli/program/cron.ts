@@ -60,6 +60,7 @@ export function addCronCommands(root: Command, context: CliContext): void {
     ['pause', 'keep a job from running'],
     ['resume', 'let a paused job run again'],
     ['run', 'run a job now'],
+    ['stop', 'end the run of a job'],
     ['remove', 'remove a job'],
   ]
   for (const [action, description] of simple) {

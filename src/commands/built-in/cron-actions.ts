@@ -7,7 +7,7 @@ import type { CommandContext, CommandServices } from '../command.ts'
 import type { JobCommand } from '../jobs.ts'
 
 const usage =
-  'Write `/cron add every 2h | check the backups`, `/cron add weekdays at 9am | report the news`, or `/cron pause`, `resume`, `run` or `remove` with the id or the name of a job.'
+  'Write `/cron add every 2h | check the backups`, `/cron add weekdays at 9am | report the news`, or `/cron pause`, `resume`, `run`, `stop` or `remove` with the id or the name of a job.'
 
 const actions: Readonly<Record<string, JobCommand['action']>> = {
   add: 'create',
@@ -18,6 +18,7 @@ const actions: Readonly<Record<string, JobCommand['action']>> = {
   pause: 'pause',
   resume: 'resume',
   run: 'run',
+  stop: 'stop',
   remove: 'remove',
   delete: 'remove',
   rm: 'remove',
@@ -29,6 +30,7 @@ const done: Readonly<Record<JobCommand['action'], string>> = {
   pause: 'Paused:',
   resume: 'Goes on:',
   run: 'Starts now:',
+  stop: 'Stopped:',
   remove: 'Removed:',
 }
 
@@ -52,7 +54,7 @@ function parse(args: string): JobCommand | { readonly problem: string } {
   if (action === undefined) {
     const similar = findClosestMatch(word.toLowerCase(), Object.keys(actions))
     return {
-      problem: `I do not know \`/cron ${toMarkdownLabel(word)}\`.${similar === undefined ? '' : ` Did you mean \`/cron ${similar}\`?`} ${usage}`,
+      problem: `I do not know \`/cron ${toMarkdownLabel(word)}\`.${similar === null ? '' : ` Did you mean \`/cron ${similar}\`?`} ${usage}`,
     }
   }
   if (action === 'list') return { action }

@@ -5,10 +5,12 @@
 import { join } from 'node:path'
 import type { Environment } from '../../agent/environments/environment.ts'
 import type { CronConfig } from '../../cron/config.ts'
+import { findVisibleJob } from '../../cron/find-job.ts'
 import { pruneCompletedJobs } from '../../cron/job-store.ts'
 import { createJobs, type Jobs } from '../../cron/jobs.ts'
 import { createJobsFile, type JobsFile } from '../../cron/jobs-file.ts'
-import { createRuns, type JobRun } from '../../cron/runs.ts'
+import type { JobRun } from '../../cron/run-end.ts'
+import { createRuns } from '../../cron/runs.ts'
 import { createScheduler } from '../../cron/scheduler.ts'
 import type { EventResults } from '../../inbox/event-results.ts'
 import type { Inbox } from '../../inbox/inbox.ts'
@@ -20,12 +22,16 @@ import type { MessageEvent } from '../../message/event.ts'
 import type { EventKey } from '../../message/ids.ts'
 import { cronPlatform } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
+import { formatModelChoice } from '../conversation-model.ts'
+import { type CheckRequestDeps, checkJobRequest } from './check-request.ts'
 import { type DeliverResultDeps, deliverResult } from './deliver-result.ts'
 import { readLatestOutput, writeJobOutput } from './outputs.ts'
 import { jobPrompt } from './prompt.ts'
 import { runJobScript } from './run-script.ts'
 
-export interface CronDeps extends Omit<DeliverResultDeps, 'outbox'> {
+export interface CronDeps
+  extends Omit<DeliverResultDeps, 'outbox'>,
+    Pick<CheckRequestDeps, 'toolsetProblem' | 'unknownSkills'> {
   readonly home: HomeLayout
   readonly settings: () => CronConfig & {
     readonly timezone: string
@@ -37,6 +43,15 @@ export interface CronDeps extends Omit<DeliverResultDeps, 'outbox'> {
   openShell(): Promise<{ readonly environment: Environment }>
   /** The text of skills for the model. Rejects with system errors. */
   readSkills(names: readonly string[]): Promise<string>
+  /** The provider that is configured. */
+  usualProvider(): string
+  /** Ends a turn. */
+  stopTurn(seq: number): Promise<unknown>
+  /** The authority of a person, with what the configuration permits now. */
+  currentAuthority(authority: Authority): Authority
+  /** Whether the person has lost the access. */
+  hasLostAccess(authority: Authority): boolean
+  sleep(ms: number, signal: AbortSignal): Promise<void>
   readonly stopping: AbortSignal
   readonly random: RandomBytes
   readonly log: Logger
@@ -57,6 +72,7 @@ const fileAuthority: Authority = { role: 'owner', platform: cronPlatform, chatTy
 
 /** A change is written after this, together with those that follow it. */
 const writeDelayMs = 500
+const dayMs = 86_400_000
 
 /** Reads the file, goes on with the runs of the last process, and starts the scheduler. Rejects `store/...`. */
 export async function openCron(deps: CronDeps): Promise<Cron> {
@@ -68,6 +84,9 @@ export async function openCron(deps: CronDeps): Promise<Cron> {
   const runs = createRuns({
     ...{ store, clock, log, stopping: deps.stopping, failpoint: deps.failpoint },
     ...runSteps(deps),
+    refusal: (stored) => refusalOf(deps, stored),
+    maxParallel: () => settings().cron.max_parallel_jobs,
+    sleep: deps.sleep,
     changed() {
       mirror.changed()
       scheduler.changed()
@@ -86,7 +105,8 @@ export async function openCron(deps: CronDeps): Promise<Cron> {
       }),
   })
   const jobs = createJobs({
-    ...{ store, clock, random: deps.random },
+    ...{ store, clock, random: deps.random, stopTurn: deps.stopTurn, readFile: file.read },
+    check: (request, maker) => checkJobRequest({ ...deps, scripts: join(home.root, 'scripts') }, request, maker),
     settings: () => ({ timeZone: timeZone(), bareDuration: settings().cron.bare_duration }),
     changed() {
       mirror.changed()
@@ -96,6 +116,8 @@ export async function openCron(deps: CronDeps): Promise<Cron> {
   await file.read()
   await runs.recover()
   scheduler.start()
+  // A crash may have kept the last change from the file.
+  mirror.changed()
   return {
     jobs,
     problem: file.problem,
@@ -111,7 +133,7 @@ export async function openCron(deps: CronDeps): Promise<Cron> {
 function createMirror({ setTimer, log, store, clock, settings }: CronDeps, file: JobsFile) {
   let cancel: (() => void) | undefined
   let writing = Promise.resolve()
-  const prune = () => pruneCompletedJobs(store, clock() - settings().cron.completed_retention_days * 86_400_000)
+  const prune = () => store.run(() => pruneCompletedJobs(clock() - settings().cron.completed_retention_days * dayMs))
   const write = () => {
     cancel = undefined
     writing = writing
@@ -147,11 +169,14 @@ function runSteps(deps: CronDeps) {
         run,
         signal,
       ),
-    async composePrompt(job: JobRun['stored']['job'], scriptOutput: string | undefined) {
-      const sources = await Promise.all(
-        job.context_from.map(async (name) => ({ name, text: await readLatestOutput(outputs, name) })),
-      )
-      return jobPrompt(job, { scriptOutput, outputs: sources.filter(({ text }) => text !== '') })
+    async composePrompt({ job, authority }: JobRun['stored'], scriptOutput: string | undefined) {
+      const found: { readonly name: string; readonly text: string }[] = []
+      for (const name of job.context_from) {
+        const source = await findVisibleJob(store, name, authority)
+        const text = 'problem' in source ? '' : await readLatestOutput(outputs, source.job.id)
+        if (text !== '') found.push({ name, text })
+      }
+      return jobPrompt(job, { scriptOutput, outputs: found })
     },
     async startTurn({ stored: { job, authority }, slot }: JobRun, text: string) {
       const skills = job.skills.length === 0 ? '' : await deps.readSkills(job.skills)
@@ -166,7 +191,11 @@ function runSteps(deps: CronDeps) {
         ...{ text, messageType: 'text', timestamp: slot, internal: true, authority, allowGatewayControl: false },
         ...(toolsets === undefined ? {} : { toolsets }),
         ...(skills === '' ? {} : { skills }),
-        task: { id: `cron_${job.id}`, deliver: null, route: 'cron' },
+        task: {
+          ...{ id: `cron_${job.id}`, deliver: null, route: cronPlatform },
+          ...(job.model === '' && job.provider === '' ? {} : { model: chosenModel(job, deps.usualProvider()) }),
+          ...(job.workdir === '' ? {} : { directory: job.workdir }),
+        },
       }
       const accepted = await inbox.accept(event, [brand<EventKey>(`cron:${job.id}:${slot}`)])
       if (accepted.status === 'refused')
@@ -175,6 +204,25 @@ function runSteps(deps: CronDeps) {
     },
     waitForTurn: (seq: number, signal: AbortSignal) => turnResults.wait(seq, signal),
     writeOutput: (run: JobRun, text: string) => writeJobOutput(outputs, settings().cron.output_retention, run, text),
-    deliver: (run: JobRun, text: string) => deliverResult({ ...deps, store }, run, text, deps.stopping),
+    deliver: (run: JobRun, text: string, path: string) =>
+      deliverResult({ ...deps, store }, run, { text, path }, deps.stopping),
   }
+}
+
+/** As `/model` stores it. */
+function chosenModel({ provider, model }: JobRun['stored']['job'], usual: string): string {
+  return formatModelChoice({ provider: provider || usual, model })
+}
+
+/** A job does not outlive what its person may do. */
+function refusalOf(
+  { currentAuthority, hasLostAccess }: Pick<CronDeps, 'currentAuthority' | 'hasLostAccess'>,
+  { job, authority }: JobRun['stored'],
+): string {
+  if (hasLostAccess(authority)) return 'The person who made this job has no access any more. It is paused.'
+  const { role } = currentAuthority(authority)
+  if (role === 'guest') return 'The person who made this job may not schedule jobs any more. It is paused.'
+  return role !== 'owner' && (job.script !== '' || job.no_agent || job.workdir !== '')
+    ? 'The person who made this job may not schedule scripts any more. It is paused.'
+    : ''
 }

@@ -1,12 +1,14 @@
 /**
  * Sends the result of a job to its targets: `origin`, `local`, `all`, or names of chats (contract hermes.md §4.8).
  */
-import type { JobRun } from '../../cron/runs.ts'
+import type { JobRun } from '../../cron/run-end.ts'
 import type { Target } from '../../message/source.ts'
 import type { Outbox } from '../../outbox/outbox.ts'
 import { prepareDelivery, storeDelivery } from '../delivery/deliver.ts'
 import { findHomeChannels } from '../delivery/home-channels.ts'
 import { formatTarget, type ResolveTargetDeps, resolveTarget } from '../delivery/resolve-target.ts'
+
+const maxScriptChars = 4_000
 
 export interface DeliverResultDeps extends ResolveTargetDeps {
   readonly outbox: Pick<Outbox, 'prepare'>
@@ -17,10 +19,11 @@ export interface DeliverResultDeps extends ResolveTargetDeps {
 export async function deliverResult(
   deps: DeliverResultDeps,
   { stored: { job, authority }, slot }: JobRun,
-  text: string,
+  { text: whole, path }: { readonly text: string; readonly path: string },
   signal: AbortSignal,
 ): Promise<string> {
-  if (text.trim() === '') return ''
+  if (whole.trim() === '') return ''
+  const text = job.no_agent ? endsOf(whole, path) : whole
   const { targets, problems } = await findTargets(deps, job, signal)
   for (const target of targets) {
     const key = `cron:${job.id}:${slot}:${formatTarget(target)}`
@@ -28,6 +31,14 @@ export async function deliverResult(
     await storeDelivery(deps.store, prepareDelivery(deps.outbox, target, content), deps.clock())
   }
   return problems.join('; ')
+}
+
+/** What a script prints may be long: the beginning and the end, and where the rest is. */
+function endsOf(text: string, path: string): string {
+  if (text.length <= maxScriptChars) return text
+  const half = maxScriptChars / 2
+  const rest = `[${text.length - maxScriptChars} characters left out${path === '' ? '' : `: ${path}`}]`
+  return `${text.slice(0, half).toWellFormed()}\n\n${rest}\n\n${text.slice(-half).toWellFormed()}`
 }
 
 async function findTargets(

@@ -8,7 +8,7 @@ import type { JobMaker, Jobs } from '../../cron/jobs.ts'
 const names = z.union([z.string().transform((text) => text.split(',').map((name) => name.trim())), z.array(z.string())])
 
 export const jobActionSchema = z.object({
-  action: z.enum(['create', 'list', 'update', 'pause', 'resume', 'run', 'remove']),
+  action: z.enum(['create', 'list', 'update', 'pause', 'resume', 'run', 'stop', 'remove']),
   /** Of the job: its id, or its name. */
   job_id: z.string().max(200).optional(),
   name: z.string().max(200).optional(),
@@ -53,6 +53,7 @@ export async function runJobAction(jobs: Jobs, action: JobAction, maker: JobMake
       return one(kind, await jobs.pause(which, reason, maker))
     case 'resume':
     case 'run':
+    case 'stop':
     case 'remove':
       return one(kind, await jobs[kind](which, maker))
   }

@@ -3,34 +3,39 @@
  */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { JobRun } from '../../cron/runs.ts'
+import type { JobRun } from '../../cron/run-end.ts'
 import { systemCode } from '../../lib/errors.ts'
 import { ensureDirectory, writeFileAtomicAsync } from '../../lib/files.ts'
 
-/** `directory`: `cron/output` of the home. `retention`: how many are kept of a job; below 1 all. */
+/** Resolves with the path. `directory`: `cron/output` of the home. `retention`: how many are kept of a job; below 1 all. */
 export async function writeJobOutput(
   directory: string,
   retention: number,
   { stored: { job }, slot }: Pick<JobRun, 'stored' | 'slot'>,
   text: string,
-): Promise<void> {
+): Promise<string> {
   const folder = join(directory, job.id)
   ensureDirectory(folder)
   const head = `# ${job.name}\n\n- Job: ${job.id}\n- Time: ${new Date(slot).toISOString()}\n- Schedule: ${job.schedule_display}\n`
-  await writeFileAtomicAsync(join(folder, `${fileTime(slot)}.md`), `${head}\n## Result\n\n${text}\n`)
-  if (retention < 1) return
+  const path = join(folder, `${fileTime(slot)}.md`)
+  await writeFileAtomicAsync(path, `${head}\n## Result\n\n${text}\n`)
+  if (retention < 1) return path
   const files = await listOutputs(folder)
   for (const name of files.slice(0, Math.max(0, files.length - retention)))
     await rm(join(folder, name), { force: true })
+  return path
 }
 
-/** The latest result of a job; '' for none. */
+const resultHeading = '\n## Result\n'
+
+/** The latest result of a job; '' for none. `id`: of a stored job. */
 export async function readLatestOutput(directory: string, id: string): Promise<string> {
   const folder = join(directory, id)
   const latest = (await listOutputs(folder)).at(-1)
   if (latest === undefined) return ''
   const text = await readFile(join(folder, latest), 'utf8')
-  return text.slice(text.indexOf('\n## Result\n') + '\n## Result\n'.length).trim()
+  const begin = text.indexOf(resultHeading)
+  return begin === -1 ? '' : text.slice(begin + resultHeading.length).trim()
 }
 
 async function listOutputs(folder: string): Promise<readonly string[]> {

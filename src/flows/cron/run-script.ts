@@ -4,7 +4,8 @@
 import { realpath } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import type { Environment } from '../../agent/environments/environment.ts'
-import type { JobRun, ScriptResult } from '../../cron/runs.ts'
+import type { JobRun } from '../../cron/run-end.ts'
+import type { ScriptResult } from '../../cron/runs.ts'
 import { systemCode } from '../../lib/errors.ts'
 import { stripTerminalEscapes } from '../../lib/terminal-escapes.ts'
 
@@ -56,7 +57,7 @@ export async function runJobScript(
 }
 
 /** The real path of a file that lies in the directory, also behind links; undefined otherwise. */
-async function findScript(directory: string, name: string): Promise<string | undefined> {
+export async function findScript(directory: string, name: string): Promise<string | undefined> {
   try {
     const [root, path] = await Promise.all([realpath(directory), realpath(join(directory, name))])
     return path.startsWith(`${root}${sep}`) ? path : undefined

@@ -1,0 +1,44 @@
+/**
+ * Checks the names in a request for a job before it is stored, so that a mistake is said at once and not by a failed run.
+ */
+import { join, sep } from 'node:path'
+import { findVisibleJob } from '../../cron/find-job.ts'
+import type { JobMaker, JobRequest } from '../../cron/jobs.ts'
+import { parseTarget } from '../delivery/parse-target.ts'
+import type { ResolveTargetDeps } from '../delivery/resolve-target.ts'
+import { findScript } from './run-script.ts'
+
+export interface CheckRequestDeps extends Pick<ResolveTargetDeps, 'store' | 'accountDirectory'> {
+  /** `scripts/` of the home. */
+  readonly scripts: string
+  /** Why a list of toolsets cannot be used: a sentence; '' if it can. */
+  toolsetProblem(names: readonly string[]): Promise<string>
+  /** The names of skills that do not exist. */
+  unknownSkills(names: readonly string[]): Promise<readonly string[]>
+}
+
+/** A sentence; '' when all names are known. Rejects `store/...`. */
+export async function checkJobRequest(
+  deps: CheckRequestDeps,
+  request: JobRequest,
+  { authority }: JobMaker,
+): Promise<string> {
+  const { deliver = '', skills = [], enabled_toolsets = [], context_from = [], script = '', workdir = '' } = request
+  for (const name of deliver.split(',').map((one) => one.trim())) {
+    const parsed =
+      name === '' || name.toLowerCase() === 'all' ? undefined : parseTarget(name, deps.accountDirectory.list())
+    if (parsed !== undefined && 'problem' in parsed) return `deliver: ${parsed.problem}.`
+  }
+  const [unknownSkill] = skills.length === 0 ? [] : await deps.unknownSkills(skills)
+  if (unknownSkill !== undefined) return `There is no skill "${unknownSkill}".`
+  const toolsets = enabled_toolsets.length === 0 ? '' : await deps.toolsetProblem(enabled_toolsets)
+  if (toolsets !== '') return toolsets
+  for (const name of context_from) {
+    const found = await findVisibleJob(deps.store, name, authority)
+    if ('problem' in found) return `context_from: ${found.problem}`
+  }
+  if (workdir !== '' && !workdir.startsWith(sep)) return 'workdir: expected an absolute path.'
+  if (script !== '' && (await findScript(deps.scripts, script)) === undefined)
+    return `The script ${join(deps.scripts, script)} does not exist, or lies outside of ${deps.scripts}.`
+  return ''
+}
